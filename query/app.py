@@ -25,7 +25,7 @@ from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
-from query.resources import imports, links, receipts
+from query.resources import imports, links, receipts, saved_records
 from query.resources.readiness import ReadinessProbe
 from query.response.response_budget import ResponseMemory
 from query.standard import type_catalogue
@@ -59,6 +59,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *receipts.ENDPOINTS,
     *links.ENDPOINTS,
     *imports.ENDPOINTS,
+    *saved_records.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)
 

@@ -8,17 +8,43 @@ from typing import Any
 
 from msgspec import Struct
 
-from schemas.registry import KEY_SCOPES, Import, Link, Organization, RegistryStore, Website
+from schemas.registry import (
+    KEY_SCOPES,
+    Annotation,
+    Goal,
+    Import,
+    Link,
+    MoneyProperty,
+    Organization,
+    RegistryStore,
+    SavedRecord,
+    Segment,
+    Website,
+)
 from schemas.registry.validation import new_key
+
+SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
+    "goals": (Goal, {"name": "a", "event": "e"}),
+    "segments": (Segment, {"name": "a", "filters": ({"field": "path", "op": "eq", "value": "/"},)}),
+    "annotations": (Annotation, {"start": "2026-11-01", "text": "a"}),
+    "money": (
+        MoneyProperty,
+        {"name": "a", "event": "e", "property": "properties.a", "currency": "EUR"},
+    ),
+}
+"""Saved records by their route: class and fields."""
 
 OWNER: Mapping[str, str] = {
     "shop": "acme", "blog": "acme", "acme": "acme", "go": "acme", "imp_shop": "acme",
     "rival": "globex", "globex": "globex", "away": "globex", "imp_rival": "globex",
+    **{f"{kind}_shop": "acme" for kind in SAVED}, **{f"{kind}_rival": "globex" for kind in SAVED},
 }  # fmt: skip
 """Subjects by their organization; what is missing does not exist."""
 
-WEBSITE_OF: Mapping[str, str] = {"imp_shop": "shop", "imp_rival": "rival"}
-"""The website that an import belongs to."""
+WEBSITE_OF: Mapping[str, str] = {
+    f"{kind}_{website}": website for kind in ("imp", *SAVED) for website in ("shop", "rival")
+}
+"""The website that an import or a saved record belongs to."""
 
 
 class Caller(Struct, frozen=True):
@@ -57,10 +83,9 @@ def populate(store: RegistryStore, now_ms: int) -> None:
             Link(id=link, organization_id=owner, name=link, target_url=target, slug=link, **stamps)
         )
     for name, website in WEBSITE_OF.items():
-        owner = OWNER[website]
-        store.create(
-            Import(id=name, organization_id=owner, website_id=website, name="a.csv", **stamps)
-        )
+        owned: Mapping[str, Any] = {"organization_id": OWNER[website], "website_id": website}
+        kind, fields = SAVED.get(name.partition("_")[0], (Import, {"name": "a.csv"}))
+        store.create(kind(id=name, **owned, **fields, **stamps))
 
 
 def callers(store: RegistryStore, now_ms: int) -> Iterator[Caller]:

@@ -16,7 +16,7 @@ from schemas.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from schemas.registry import RegistryStore
-    from schemas.registry.record_mapping import Record
+    from schemas.registry.records import Record
 
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
 

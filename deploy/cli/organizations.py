@@ -96,4 +96,4 @@ def update(
     print_record(record_fields(record), json)
 
 
-add_record_commands(organizations, Organization, ("id", "name", "plan", "limits"))
+add_record_commands(organizations, Organization, ("id", "name", "plan", "limits"), owner=None)

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from deploy.cli.context import CliContext, as_json, print_record, print_rows, record_fields
 from schemas.registry import Key, Link, Organization, RecordNotFound, RegistryStore, Website
-from schemas.registry.record_mapping import Record, RecordT
+from schemas.registry.record_mapping import RECORD_TABLES, RecordT, kind_name
+from schemas.registry.records import Record
 
 Owned = TypeVar("Owned", Website, Link, Key)
 
@@ -23,10 +24,16 @@ def create_owned(store: RegistryStore, record: Owned) -> Owned:
 
 
 def add_record_commands(
-    group: click.Group, record_type: type[RecordT], columns: Sequence[str]
+    group: click.Group,
+    record_type: type[RecordT],
+    columns: Sequence[str],
+    owner: str | None = "organization",
 ) -> None:
-    """Add `list`, `show` and `delete` for a record type to a command group."""
-    word = record_type.__name__.lower()
+    """Add `list`, `show` and `delete` for a record type to a command group.
+
+    `owner` is what the list can be restricted to: an organization, a website or nothing.
+    """
+    word = kind_name(record_type)
 
     @click.command("show", help=f"Show one {word}.")
     @click.argument("record_id", metavar="ID")
@@ -51,36 +58,26 @@ def add_record_commands(
             store.delete(record_type, record_id)
         print_record({"id": record_id, "deleted": True}, json)
 
-    group.add_command(
-        _list_all_command(record_type, columns)
-        if record_type is Organization
-        else _list_command(record_type, columns)
-    )
+    group.add_command(_list_command(record_type, columns, owner))
     group.add_command(show)
     group.add_command(delete)
 
 
-def _list_all_command(record_type: type[RecordT], columns: Sequence[str]) -> click.Command:
-    @click.command("list", help=f"List {record_type.__name__.lower()}s, oldest first.")
+def _list_command(
+    record_type: type[RecordT], columns: Sequence[str], owner: str | None
+) -> click.Command:
+    @click.command("list", help=f"List {RECORD_TABLES[record_type].name}, oldest first.")
     @as_json
     @click.pass_obj
-    def command(tidemark: CliContext, json: bool) -> None:
+    def command(tidemark: CliContext, json: bool, owner_id: str | None = None) -> None:
+        where: dict[str, Any] = {f"{owner}_id": owner_id} if owner_id else {}
         with tidemark.open_registry() as store:
-            print_rows([record_fields(record) for record in store.list(record_type)], columns, json)
-
-    return command
-
-
-def _list_command(record_type: type[RecordT], columns: Sequence[str]) -> click.Command:
-    @click.command("list", help=f"List {record_type.__name__.lower()}s, oldest first.")
-    @click.option("--organization", metavar="ID", help="Only records of this organization.")
-    @as_json
-    @click.pass_obj
-    def command(tidemark: CliContext, organization: str | None, json: bool) -> None:
-        with tidemark.open_registry() as store:
-            records = store.list(record_type, organization_id=organization)
+            records = store.list(record_type, **where)
             print_rows([record_fields(record) for record in records], columns, json)
 
+    if owner is not None:
+        only = f"Only records of this {owner}."
+        command.params.insert(0, click.Option([f"--{owner}", "owner_id"], metavar="ID", help=only))
     return command
 
 

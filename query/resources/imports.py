@@ -12,6 +12,7 @@ from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersions
 from query.request.body import read_json
 from query.resources.pagination import list_page, page_parameters
+from query.resources.record_access import read_record, write_record
 from query.response.bodies import ImportListResponse, ImportResource, ImportResponse
 from query.response.json_response import json_response
 from query.sql.fragment import merge_values
@@ -25,8 +26,6 @@ from schemas.registry import (
     ImportState,
     Key,
     KeyScope,
-    RecordLimitReached,
-    RecordNotFound,
     validation,
 )
 from schemas.runtime.clock import format_instant
@@ -52,11 +51,8 @@ async def create_import(dependencies: QueryDependencies, request: Request) -> Re
     body = await read_json(request, NewImport)
     website = authorize_website(dependencies.registry, key, body.website_id)
     import_ = validation.new_import(website, body.name, dependencies.clock())
-    try:
-        await dependencies.in_registry(lambda: dependencies.store_for(key).create(import_))
-    except RecordLimitReached as limit:
-        raise Conflict(f"{str(limit)[:1].upper()}{str(limit)[1:]}") from None
-    await dependencies.refresh_registry()
+    store = dependencies.store_for(key)
+    await write_record(dependencies, Import, lambda: store.create(import_))
     return _import_response(import_resource(import_), 201)
 
 
@@ -84,13 +80,12 @@ async def delete_import(dependencies: QueryDependencies, request: Request) -> Re
     key = _authorize(dependencies, request)
     import_ = await _import_of_tenant(dependencies, key, request)
     if import_.accepts_events:
-        changes = {"state": ImportState.UNDOING}
-        import_ = await dependencies.in_registry(
-            lambda: dependencies.store_for(key).update(
-                Import, import_.id, dependencies.clock(), **changes
-            )
+        store, import_id, now = dependencies.store_for(key), import_.id, dependencies.clock()
+        import_ = await write_record(
+            dependencies,
+            Import,
+            lambda: store.update(Import, import_id, now, state=ImportState.UNDOING),
         )
-        await dependencies.refresh_registry()
     return _import_response(import_resource(import_), 202)
 
 
@@ -120,19 +115,7 @@ def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
 
 
 async def _import_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Import:
-    """The import of the path, read from the store itself so that it is never stale."""
-    import_id = request.path_params["import_id"]
-    try:
-        import_ = await dependencies.in_registry(lambda: dependencies.store.get(Import, import_id))
-    except RecordNotFound:
-        import_ = None
-    if (
-        import_ is None
-        or import_.organization_id != key.organization_id
-        or key.website_id not in (None, import_.website_id)
-    ):
-        raise NotFound("No such import")
-    return import_
+    return await read_record(dependencies, key, Import, request.path_params["import_id"])
 
 
 async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:

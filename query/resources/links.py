@@ -3,9 +3,9 @@
 A link of another organization answers like one that does not exist.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import UNSET
 from starlette.requests import Request
@@ -22,17 +22,16 @@ from query.resources.link_bodies import (
     link_resource,
 )
 from query.resources.pagination import list_page, page_parameters
+from query.resources.record_access import read_record, write_record
 from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
 from schemas.errors import Conflict, Forbidden, Malformed, NotFound
 from schemas.http import openapi
 from schemas.http.auth import OUT_OF_REACH, authorize_organization
 from schemas.plans import Group
-from schemas.registry import Key, KeyScope, Link, RecordConflict, RecordNotFound, validation
+from schemas.registry import Key, KeyScope, Link, validation
 from schemas.registry.link_validation import WIRE_NAMES
 from schemas.registry.records import LINK_FIELDS, LinkFieldKind
-
-T = TypeVar("T")
 
 MAX_MS = 253_402_300_799_000
 """The end of the year 9999."""
@@ -53,7 +52,7 @@ async def create_link(dependencies: QueryDependencies, request: Request) -> Resp
         apps=dependencies.app_schemes,
         **_optional_fields(body),
     )
-    await _write(dependencies, lambda: dependencies.store_for(key).create(link))
+    await write_record(dependencies, Link, lambda: dependencies.store_for(key).create(link))
     return _link_response(link, 201)
 
 
@@ -81,7 +80,9 @@ async def update_link(dependencies: QueryDependencies, request: Request) -> Resp
     link = await _link_of_tenant(dependencies, key, request)
     changes = _changes(await read_json(request, LinkChanges), dependencies.app_schemes)
     store, now = dependencies.store_for(key), dependencies.clock()
-    updated = await _write(dependencies, lambda: store.update(Link, link.id, now, **changes))
+    updated = await write_record(
+        dependencies, Link, lambda: store.update(Link, link.id, now, **changes)
+    )
     return _link_response(updated)
 
 
@@ -89,7 +90,9 @@ async def delete_link(dependencies: QueryDependencies, request: Request) -> Resp
     """DELETE /v1/links/{id}: delete the link; its clicks stay stored."""
     key = _authorize_write(dependencies, request)
     link = await _link_of_tenant(dependencies, key, request)
-    await _write(dependencies, lambda: dependencies.store_for(key).delete(Link, link.id))
+    await write_record(
+        dependencies, Link, lambda: dependencies.store_for(key).delete(Link, link.id)
+    )
     return json_response(SuccessResponse(success=True))
 
 
@@ -105,26 +108,7 @@ def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
 
 
 async def _link_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Link:
-    """The link of the path, read from the store itself so that it is never stale."""
-    link_id = request.path_params["link_id"]
-    try:
-        link = await dependencies.in_registry(lambda: dependencies.store.get(Link, link_id))
-    except RecordNotFound:
-        link = None
-    if link is None or link.organization_id != key.organization_id or key.website_id is not None:
-        raise NotFound("No such link")
-    return link
-
-
-async def _write(dependencies: QueryDependencies, write: Callable[[], T]) -> T:
-    try:
-        record = await dependencies.in_registry(write)
-    except RecordConflict as conflict:
-        raise Conflict(f"{str(conflict)[:1].upper()}{str(conflict)[1:]}") from None
-    except RecordNotFound:
-        raise NotFound("No such link") from None
-    await dependencies.refresh_registry()
-    return record
+    return await read_record(dependencies, key, Link, request.path_params["link_id"])
 
 
 def _optional_fields(body: NewLink | LinkChanges) -> dict[str, Any]:

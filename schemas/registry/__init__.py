@@ -1,4 +1,4 @@
-"""The registry: organizations, websites, links, API keys and imports in SQLite or PostgreSQL.
+"""The registry: organizations, websites and what belongs to them, in SQLite or PostgreSQL.
 
 `RegistryStore` reads and writes it (SQLite by default, PostgreSQL by URL). The HTTP services read a
 `Snapshot` of it in memory, which a `RegistryFollower` keeps within a second of the database.
@@ -17,20 +17,33 @@ from schemas.registry.api_keys import (
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.follower import RegistryFollower, first_line, registry_unavailable
+from schemas.registry.record_limits import RecordLimitReached
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
+from schemas.registry.saved_records import (
+    SAVED_RECORDS,
+    Annotation,
+    Goal,
+    MoneyProperty,
+    SavedRecord,
+    Segment,
+)
 from schemas.registry.snapshot import Snapshot
-from schemas.registry.store import RecordLimitReached, RecordNotFound, RegistryStore
+from schemas.registry.store import RecordNotFound, RegistryStore
 from schemas.registry.transaction import RecordConflict
 
 __all__ = [
     "KEY_SCOPES",
+    "SAVED_RECORDS",
+    "Annotation",
     "Backups",
     "DatabaseError",
+    "Goal",
     "Import",
     "ImportState",
     "Key",
     "KeyScope",
     "Link",
+    "MoneyProperty",
     "NewKey",
     "Organization",
     "RecordConflict",
@@ -39,6 +52,8 @@ __all__ = [
     "RegistryFollower",
     "RegistryLost",
     "RegistryStore",
+    "SavedRecord",
+    "Segment",
     "Snapshot",
     "Website",
     "first_line",

@@ -1,13 +1,22 @@
 """All records at one revision, and the changes since an earlier one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
 
 from schemas.registry.database import CHANGES, REVISION
-from schemas.registry.record_mapping import Record, kind_name, read_all, read_by_ids
-from schemas.registry.records import Import, Key, Link, Organization, Website
+from schemas.registry.record_mapping import kind_name, read_all, read_by_ids
+from schemas.registry.records import Import, Key, Link, Organization, Record, Website
+from schemas.registry.saved_records import (
+    SAVED_RECORDS,
+    Annotation,
+    Goal,
+    MoneyProperty,
+    SavedRecord,
+    Segment,
+)
 
 MAX_CHANGES = 1_000
 """With more changes than this all records are read instead."""
@@ -31,16 +40,30 @@ class Contents(Struct, frozen=True):
     imports: Sequence[Import] = ()
     receipt_secret: str = ""
     """Secret that signs receipts, in hex; empty in backups of older versions."""
+    goals: Sequence[Goal] = ()
+    segments: Sequence[Segment] = ()
+    annotations: Sequence[Annotation] = ()
+    money: Sequence[MoneyProperty] = ()
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All records by class, owners first."""
-        return (
-            (Organization, self.organizations),
-            (Website, self.websites),
-            (Link, self.links),
-            (Key, self.keys),
-            (Import, self.imports),
-        )
+        return [(kind, getattr(self, name)) for name, kind in CONTENTS_KINDS.items()]
+
+    def saved_records(self) -> Iterator[SavedRecord]:
+        """Saved records of all kinds."""
+        for kind in SAVED_RECORDS:
+            yield from getattr(self, kind.plural)
+
+
+CONTENTS_KINDS: Mapping[str, type[Record]] = {
+    "organizations": Organization,
+    "websites": Website,
+    "links": Link,
+    "keys": Key,
+    "imports": Import,
+    **{kind.plural: kind for kind in SAVED_RECORDS},
+}
+"""Record classes by the member of Contents, owners first."""
 
 
 class ChangesSince(Struct, frozen=True):
@@ -60,15 +83,19 @@ def read_version(connection: sa.Connection) -> RegistryVersion:
 
 def read_contents(connection: sa.Connection) -> Contents:
     """All records."""
-    return Contents(
+    return _contents(
         read_version(connection),
-        read_all(connection, Organization),
-        read_all(connection, Website),
-        read_all(connection, Link),
-        read_all(connection, Key),
-        read_all(connection, Import),
+        lambda kind: read_all(connection, kind),
         str(connection.execute(sa.select(REVISION.c.receipt_secret)).scalar_one()),
     )
+
+
+def _contents(
+    stamp: RegistryVersion, read: Callable[[type[Record]], Sequence[Record]], secret: str = ""
+) -> Contents:
+    """The records that `read` returns for each class."""
+    records: dict[str, Any] = {name: read(kind) for name, kind in CONTENTS_KINDS.items()}
+    return Contents(stamp=stamp, receipt_secret=secret, **records)
 
 
 def read_changes_since(connection: sa.Connection, version: RegistryVersion) -> ChangesSince | None:
@@ -89,13 +116,8 @@ def read_changes_since(connection: sa.Connection, version: RegistryVersion) -> C
     touched: dict[str, set[str]] = {}
     for kind, record_id in rows:
         touched.setdefault(str(kind), set()).add(str(record_id))
-    now = Contents(
-        stamp,
-        read_by_ids(connection, Organization, touched.get(kind_name(Organization), ())),
-        read_by_ids(connection, Website, touched.get(kind_name(Website), ())),
-        read_by_ids(connection, Link, touched.get(kind_name(Link), ())),
-        read_by_ids(connection, Key, touched.get(kind_name(Key), ())),
-        read_by_ids(connection, Import, touched.get(kind_name(Import), ())),
+    now = _contents(
+        stamp, lambda kind: read_by_ids(connection, kind, touched.get(kind_name(kind), ()))
     )
     for kind, records in now.by_kind():
         touched.get(kind_name(kind), set()).difference_update(record.id for record in records)

@@ -1,5 +1,6 @@
 """Maps database rows to records and back."""
 
+import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 from itertools import islice
@@ -17,11 +18,13 @@ from schemas.registry.records import (
     Key,
     Link,
     Organization,
+    OwnedRecord,
+    Record,
     Website,
 )
+from schemas.registry.saved_record_tables import SAVED_RECORD_TABLES
 
-Record = Organization | Website | Link | Key | Import
-RecordT = TypeVar("RecordT", Organization, Website, Link, Key, Import)
+RecordT = TypeVar("RecordT", bound=Record)
 
 RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Organization: database.ORGANIZATIONS,
@@ -29,21 +32,23 @@ RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Link: database.LINKS,
     Key: database.KEYS,
     Import: database.IMPORTS,
+    **SAVED_RECORD_TABLES,
 }
+"""Every record class, owners first."""
 
-LIST_COLUMNS = frozenset({"scopes", "allowed_origins"})
+LIST_COLUMNS = frozenset({"scopes", "allowed_origins", "filters"})
 IDS_PER_QUERY = 500
 """Maximum ids in one statement."""
 
 
 def kind_name(kind: type) -> str:
-    """Name of a record class in the audit trail."""
-    return kind.__name__.lower()
+    """Name of a record class in the audit trail and in messages, such as `money property`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
 
 
 def owner_id(record: Record) -> str:
     """Organization id of a record."""
-    return record.id if isinstance(record, Organization) else record.organization_id
+    return record.organization_id if isinstance(record, OwnedRecord) else record.id
 
 
 def to_row(record: Record | Change) -> dict[str, Any]:

@@ -7,10 +7,21 @@ from typing import Annotated, get_type_hints
 from msgspec import Struct
 
 
-class Organization(Struct, frozen=True, rename="camel", kw_only=True):
-    """A tenant."""
+class Record(Struct, frozen=True, rename="camel", kw_only=True):
+    """What all records have."""
 
     id: str
+
+
+class OwnedRecord(Record, frozen=True, rename="camel", kw_only=True):
+    """A record that belongs to an organization."""
+
+    organization_id: str
+
+
+class Organization(Record, frozen=True, rename="camel", kw_only=True):
+    """A tenant."""
+
     name: str
     plan: str = "free"
     limits: dict[str, int] = {}
@@ -19,11 +30,9 @@ class Organization(Struct, frozen=True, rename="camel", kw_only=True):
     updated_at: int
 
 
-class Website(Struct, frozen=True, rename="camel", kw_only=True):
+class Website(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """A website; its id is the client id of its trackers."""
 
-    id: str
-    organization_id: str
     domain: str
     name: str = ""
     timezone: str = "UTC"
@@ -54,11 +63,9 @@ class LinkField(Struct, frozen=True):
     indexed: bool = False
 
 
-class Link(Struct, frozen=True, rename="camel", kw_only=True):
+class Link(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """A short link."""
 
-    id: str
-    organization_id: str
     name: str
     target_url: str
     slug: str
@@ -112,11 +119,9 @@ class ImportState(StrEnum):
     UNDONE = "undone"
 
 
-class Import(Struct, frozen=True, rename="camel", kw_only=True):
+class Import(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """Historical events of one file, which can be undone together."""
 
-    id: str
-    organization_id: str
     website_id: str
     name: str
     """Name of the file."""
@@ -166,11 +171,9 @@ class Change(Struct, frozen=True, rename="camel", kw_only=True):
     """Names of changed fields, without values; of a finding: what was accepted, and why."""
 
 
-class Key(Struct, frozen=True, rename="camel", kw_only=True):
+class Key(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """An API key; only the SHA-256 of its secret is stored."""
 
-    id: str
-    organization_id: str
     website_id: str | None = None
     """Website that the key is restricted to; None: the whole organization."""
     name: str = ""

@@ -11,10 +11,12 @@ from schemas.registry.api_keys import parse_key, secret_matches
 from schemas.registry.contents import ChangesSince, Contents, RegistryVersion
 from schemas.registry.persistent_map import PersistentMap
 from schemas.registry.record_mapping import kind_name
-from schemas.registry.records import Import, Key, Link, Organization, Website
+from schemas.registry.records import Import, Key, Link, Organization, Record, Website
+from schemas.registry.saved_record_index import SavedRecordIndex
+from schemas.registry.saved_records import SAVED_RECORDS
 from schemas.registry.store import RegistryStore
 
-SnapshotRecordT = TypeVar("SnapshotRecordT", Organization, Website, Key, Import)
+SnapshotRecordT = TypeVar("SnapshotRecordT", bound=Record)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -29,6 +31,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     websites_by_organization: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
+    saved: SavedRecordIndex = SavedRecordIndex()
+    """Goals, segments, annotations and money properties by website."""
     receipt_key: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
     """Signs and verifies receipts."""
     key_uses: dict[str, int] = {}
@@ -51,6 +55,7 @@ class Snapshot(msgspec.Struct, frozen=True):
             keys=MappingProxyType({key.id: key for key in contents.keys}),
             websites_by_organization=_group_websites(contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
+            saved=SavedRecordIndex().updated((), contents.saved_records()),
             receipt_key=ReceiptKey(contents.receipt_secret),
         )
 
@@ -74,6 +79,10 @@ class Snapshot(msgspec.Struct, frozen=True):
             if now.websites
             else self.websites_by_organization,
             imports=_merged(self.imports, now.imports, deleted.get(kind_name(Import), ())),
+            saved=self.saved.updated(
+                [name for kind in SAVED_RECORDS for name in deleted.get(kind_name(kind), ())],
+                now.saved_records(),
+            ),
         )
 
     def find_key(self, text: str, now_ms: int) -> Key | None:

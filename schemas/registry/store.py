@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
+import msgspec
 import sqlalchemy as sa
 
-from schemas.plans import MAX_LINKS
 from schemas.registry import database
 from schemas.registry.connections import RegistryConnections
 from schemas.registry.contents import (
@@ -20,10 +20,11 @@ from schemas.registry.contents import (
     read_contents,
     read_version,
 )
+from schemas.registry.record_limits import check_record_limit
 from schemas.registry.record_mapping import (
     RECORD_TABLES,
-    Record,
     RecordT,
+    kind_name,
     owner_id,
     read_records,
     to_change,
@@ -31,30 +32,14 @@ from schemas.registry.record_mapping import (
     to_record,
     to_row,
 )
-from schemas.registry.records import (
-    Action,
-    Change,
-    Import,
-    ImportState,
-    Key,
-    Link,
-    Organization,
-    Website,
-)
-from schemas.registry.transaction import RecordConflict, WriteTransaction
+from schemas.registry.records import Action, Change, Key, Organization, Record, Website
+from schemas.registry.transaction import WriteTransaction
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
-
-MAX_RECORDS: Mapping[type[Record], int] = {Link: 10_000, Import: 1_000}
-"""Maximum records of an organization; every process has all of them in memory."""
 
 
 class RecordNotFound(Exception):
     """The record does not exist."""
-
-
-class RecordLimitReached(RecordConflict):
-    """The organization has the maximum number of these records."""
 
 
 class RegistryStore:
@@ -87,7 +72,7 @@ class RegistryStore:
         with self._connections.engine().connect() as connection:
             row = connection.execute(sa.select(table).where(table.c.id == record_id)).first()
         if row is None:
-            raise RecordNotFound(f"no {kind.__name__.lower()} '{record_id}'")
+            raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
         return to_record(kind, row._mapping)
 
     def list(
@@ -116,6 +101,25 @@ class RegistryStore:
         """Update fields; RecordNotFound or RecordConflict."""
         with self._transaction() as transaction:
             return _change(transaction, kind, record_id, {**changes, "updated_at": now_ms})
+
+    def revise(
+        self, record: RecordT, now_ms: int, revision: Callable[[RecordT], RecordT]
+    ) -> RecordT:
+        """Replace a record by what `revision` makes of its current state, in one transaction.
+
+        Fields that depend on each other stay consistent when two callers change them at once.
+        RecordNotFound, RecordConflict, or the error of `revision`.
+        """
+        kind = type(record)
+        with self._transaction() as transaction:
+            current = _lock(transaction, kind, record.id)
+            revised = revision(current)
+            changes = {
+                name: value
+                for name, value in msgspec.structs.asdict(revised).items()
+                if value != getattr(current, name)
+            }
+            return _change(transaction, kind, record.id, {**changes, "updated_at": now_ms})
 
     def replace_key(self, new: Key, old_id: str, until_ms: int, now_ms: int) -> Key:
         """Create a key and let an old one expire, in one transaction; returns the old one."""
@@ -150,7 +154,7 @@ class RegistryStore:
             deletion = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
             row = transaction.connection.execute(deletion).first()
             if row is None:
-                raise RecordNotFound(f"no {kind.__name__.lower()} '{record_id}'")
+                raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
             owner = owner_id(to_record(kind, row._mapping))
             transaction.log_change(Action.DELETE, kind, record_id, owner)
 
@@ -201,8 +205,17 @@ class RegistryStore:
 def _insert(transaction: WriteTransaction, record: Record) -> None:
     transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
     transaction.log_change(Action.CREATE, type(record), record.id, owner_id(record))
-    if isinstance(record, Link | Import):
-        _check_limit(transaction, record)
+    check_record_limit(transaction, record)
+
+
+def _lock(transaction: WriteTransaction, kind: type[RecordT], record_id: str) -> RecordT:
+    """The record as it stays until the end of the transaction; RecordNotFound."""
+    table = RECORD_TABLES[kind]
+    unchanged = sa.update(table).where(table.c.id == record_id).values(id=table.c.id)
+    row = transaction.connection.execute(unchanged.returning(*table.c)).first()
+    if row is None:
+        raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
+    return to_record(kind, row._mapping)
 
 
 def _change(
@@ -212,7 +225,7 @@ def _change(
     changed = sa.update(table).where(table.c.id == record_id).values(to_column_values(values))
     row = transaction.connection.execute(changed.returning(*table.c)).first()
     if row is None:
-        raise RecordNotFound(f"no {kind.__name__.lower()} '{record_id}'")
+        raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
     record = to_record(kind, row._mapping)
     fields = [name for name in values if name != "updated_at"]
     transaction.log_change(Action.UPDATE, kind, record_id, owner_id(record), fields)
@@ -225,33 +238,3 @@ def _log_deleted_websites(transaction: WriteTransaction, organization_id: str) -
     owned = sa.delete(table).where(table.c.organization_id == organization_id)
     for row in transaction.connection.execute(owned.returning(table.c.id)).all():
         transaction.log_change(Action.DELETE, Website, row.id, organization_id)
-
-
-def _check_limit(transaction: WriteTransaction, record: Link | Import) -> None:
-    """Raise RecordLimitReached when there are too many; undone imports are deleted first."""
-    table, limit = RECORD_TABLES[type(record)], MAX_RECORDS[type(record)]
-    owned = table.c.organization_id == record.organization_id
-    if isinstance(record, Link):
-        limit = min(limit, _plan_link_limit(transaction, record.organization_id))
-    count = sa.select(sa.func.count()).select_from(table).where(owned)
-    if transaction.connection.execute(count).scalar_one() <= limit:
-        return
-    if isinstance(record, Link):
-        raise RecordLimitReached(
-            f"the organization has {limit:,} links, its maximum; delete one first"
-        )
-    undone = sa.select(table.c.id).where(owned, table.c.state == ImportState.UNDONE.value)
-    oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
-    removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(table.c.id)
-    deleted = transaction.connection.execute(removed).first()
-    if deleted is None:
-        raise RecordLimitReached(
-            f"the organization has {limit:,} imports, its maximum; undo one first"
-        )
-    transaction.log_change(Action.DELETE, Import, deleted.id, record.organization_id)
-
-
-def _plan_link_limit(writing: WriteTransaction, organization_id: str) -> int:
-    table = RECORD_TABLES[Organization]
-    plan = sa.select(table.c.plan).where(table.c.id == organization_id)
-    return MAX_LINKS[writing.connection.execute(plan).scalar_one()]

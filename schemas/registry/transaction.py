@@ -5,6 +5,7 @@ follower that counts them knows that none is missing. Entries have field names, 
 entry for an accepted finding has the finding and the reason.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -13,16 +14,20 @@ import sqlalchemy as sa
 from schemas.registry import database
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Action, Import, Link
+from schemas.registry.saved_records import SAVED_RECORDS
 
-PRUNED_KINDS = (kind_name(Link), kind_name(Import))
+PRUNED_KINDS = (kind_name(Link), kind_name(Import), *map(kind_name, SAVED_RECORDS))
 """Kinds that API callers can change as often as their rate limit permits."""
 KEPT_CHANGES = 100_000
 """Newest changes of these kinds that are kept; all others stay for ever."""
 PRUNE_INTERVAL = 1_000
 
+UNIQUE_COLUMN = re.compile(r"(?:\buq_\w+_|\w\.)(slug|name)\b")
+"""Finds the column in the messages of PostgreSQL (`uq_links_slug`) and SQLite (`links.slug`)."""
+
 
 class RecordConflict(Exception):
-    """The id or slug is taken, or the organization or website does not exist."""
+    """The id, slug or name is taken, or the organization or website does not exist."""
 
 
 class WriteTransaction:
@@ -85,8 +90,7 @@ def _is_constraint_violation(error: sa.exc.DBAPIError) -> bool:
 
 def _conflict_reason(error: sa.exc.DBAPIError) -> str:
     text = str(error.orig).lower()
-    if "slug" in text:
-        return "this slug is already taken"
     if "foreign key" in text:
         return "the organization or website does not exist"
-    return "this id is already taken"
+    column = UNIQUE_COLUMN.search(text)
+    return f"this {column[1] if column else 'id'} is already taken"

@@ -19,10 +19,11 @@ from schemathesis.specs.openapi.checks import (
 import ingest.app
 import query.app
 import schemas.errors
+from query.resources.saved_types import SAVED_TYPES, SavedType, convert_body, new_record
 from schemas.errors import ApiError, MethodNotAllowed
 from schemas.http.openapi import PROTOCOL_ERRORS, Operation, openapi_document
 from schemas.receipts import RECEIPT_FORMAT, Receipt
-from schemas.registry import Import, RegistryStore, Snapshot, validation
+from schemas.registry import Import, RegistryStore, SavedRecord, Snapshot, validation
 from schemas.runtime.clock import now_ms
 from tests.flow.narrowed_openapi import narrow_document
 from tests.flow.tenant import Tenant
@@ -69,6 +70,7 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "link_id": caller.link.id,
         "slug": caller.link.slug,
         "import_id": import_of(caller),
+        **saved_records_of(caller),
         "table": "events",
         "receipt": receipt_of(caller),
     }
@@ -102,6 +104,27 @@ def import_of(caller: Tenant) -> str:
         ].id
     finally:
         store.close()
+
+
+def saved_records_of(caller: Tenant) -> dict[str, str]:
+    """The ids of a goal, segment, annotation and money property of the caller's."""
+    store = RegistryStore(caller.stack.settings.registry_url)
+    try:
+        return {
+            f"{saved.word.replace(' ', '_')}_id": _saved_record(store, caller, saved).id
+            for saved in SAVED_TYPES
+        }
+    finally:
+        store.close()
+
+
+def _saved_record(store: RegistryStore, caller: Tenant, saved: SavedType) -> SavedRecord:
+    """The oldest record of the caller's website, or a new one when it was deleted."""
+    found = store.list(saved.record, website_id=caller.website.id, limit=1)
+    if found:
+        return found[0]
+    body = convert_body(saved.bodies.new, saved.example)
+    return store.create(new_record(saved.record, caller.website, body, now_ms()))
 
 
 def brief(operation: Operation) -> dict[str, Any]:

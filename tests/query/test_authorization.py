@@ -1,6 +1,8 @@
 """Every key on every route of the query service, against an access model of its own."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import count
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +14,7 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
-from tests.access_model import Caller, callers, headers_with_key, populate
+from tests.access_model import SAVED, Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
 from tests.query.query_service import NOVEMBER, NOW
 
@@ -41,6 +43,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """Whether a key that is bound to one website is refused."""
     query: Mapping[str, str] = {}
     body: object = None
+    """The body, or a function that makes one for each attempt."""
     good: int = 200
 
     def status(self, caller: Caller) -> int:
@@ -65,6 +68,8 @@ def requests() -> Iterator[Request]:
     yield from _queries()
     yield from _links()
     yield from _imports()
+    for kind in SAVED:
+        yield from _saved_records(kind)
     receipt = "/v1/receipts/{receipt}"
     scopes = ("read:data", "track:events")
     yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
@@ -114,6 +119,41 @@ def _imports() -> Iterator[Request]:
         yield Request(route=("GET", one), hidden=True, **about)
 
 
+ID_NAMES = {
+    "goals": "goal_id",
+    "segments": "segment_id",
+    "annotations": "annotation_id",
+    "money": "money_property_id",
+}
+BODIES: Mapping[str, Mapping[str, Any]] = {
+    "goals": {"event": "e"},
+    "segments": {"filters": [{"field": "path", "op": "eq", "value": "/"}]},
+    "annotations": {"start": "2026-11-01", "text": "a"},
+    "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
+}
+NAMES = count()
+
+
+def _saved_records(kind: str) -> Iterator[Request]:
+    every, one = f"/v1/{kind}", f"/v1/{kind}/{{{ID_NAMES[kind]}}}"
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": every, "query": {"website_id": website}}
+        write: Any = {"scopes": ("manage:websites",), "body": partial(_new_body, kind)}
+        yield Request(route=("POST", every), good=201, **write, **about)
+        yield Request(route=("GET", every), scopes=("read:data",), **about)
+    for name in (f"{kind}_shop", f"{kind}_rival", "nowhere"):
+        about = {"subject": name, "path": f"{every}/{name}", "hidden": True}
+        yield Request(route=("GET", one), scopes=("read:data",), **about)
+        changed = {"text": "b"} if kind == "annotations" else {"name": "b"}
+        yield Request(route=("PATCH", one), scopes=("manage:websites",), body=changed, **about)
+
+
+def _new_body(kind: str) -> Mapping[str, Any]:
+    """A body with a name that no earlier request had."""
+    named = {} if kind == "annotations" else {"name": f"new{next(NAMES)}"}
+    return {**BODIES[kind], **named}
+
+
 # Asked at the end: they take away what the others ask about.
 REMOVALS = (
     Request(
@@ -131,6 +171,16 @@ REMOVALS = (
         subject="imp_rival",
         hidden=True,
         good=202,
+    ),
+    *(
+        Request(
+            route=("DELETE", f"/v1/{kind}/{{{ID_NAMES[kind]}}}"),
+            path=f"/v1/{kind}/{kind}_rival",
+            scopes=("manage:websites",),
+            subject=f"{kind}_rival",
+            hidden=True,
+        )
+        for kind in SAVED
     ),
 )
 
@@ -161,7 +211,8 @@ def deviation(service: Service, caller: Caller, request: Request) -> Iterator[st
     """The responses that differ from the access model."""
     url = f"{request.path}?{urlencode(request.query)}"
     for headers in headers_with_key(caller):
-        reply = request_once(service.app, request.route[0], url, request.body, headers)
+        body = request.body() if callable(request.body) else request.body
+        reply = request_once(service.app, request.route[0], url, body, headers)
         if reply.status != request.status(caller):
             yield (
                 f"{caller.name}: {request.route[0]} {url} answered {reply.status}, "

@@ -29,7 +29,7 @@ class Goals(QueryOptions, frozen=True):
         return cls([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")])
 
 
-class Goal(Struct, frozen=True):
+class GoalConversions(Struct, frozen=True):
     name: str
     conversions: int
     visitors: int
@@ -76,7 +76,7 @@ GOALS = (
         description="conversions of each goal, and its share of all visitors",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Goal,
+        row=GoalConversions,
         options=Goals,
         sql=goals_statement,
     ),

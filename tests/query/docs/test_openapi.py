@@ -61,6 +61,7 @@ def test_the_document_takes_get_only(service: InProcessService) -> None:
         (operation.path, body)
         for operation in OPENAPI_SERVICE.operations
         for body in operation.examples.values()
+        if operation.method == "POST"
     ],
 )
 def test_every_example_is_answered_in_the_shape_that_is_promised(
@@ -69,7 +70,7 @@ def test_every_example_is_answered_in_the_shape_that_is_promised(
     service.holds(a_view("/", country="DE"))
     subject = {} if path == "/v1/links" else {"website_id": "shop"}
 
-    reply = service.ask("POST", path, body, **subject)
+    reply = service.ask("POST", path, body, key="acme-admin", **subject)
 
     assert reply.status in (200, 201), reply.body
     assert reply.json["success"] is True

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from schemas.registry import Import, ImportState, store
+from schemas.registry import Import, ImportState, record_limits
 from tests.query.lake import an_event
 from tests.query.query_service import NOW, InProcessService, start_service
 
@@ -127,7 +127,7 @@ def test_imports_of_others_are_as_if_they_were_not(service: InProcessService) ->
 def test_too_many_imports_are_refused(
     service: InProcessService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MAX_RECORDS", {Import: 1})
+    monkeypatch.setattr(record_limits, "MAX_RECORDS", {Import: 1})
     create(service)
 
     reply = service.ask("POST", IMPORTS, BODY, key=ADMIN)

@@ -1,12 +1,18 @@
 """A registry with a record of each kind, and the ways in which its file may be lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from schemas.registry import (
+    Annotation,
+    Goal,
     Key,
+    MoneyProperty,
     Organization,
     RegistryStore,
+    SavedRecord,
+    Segment,
     Website,
     validation,
 )
@@ -21,7 +27,33 @@ def furnished(store: RegistryStore) -> tuple[Organization, Website, Key, str]:
     store.create(key)
     store.create(validation.new_link(owner.id, "A", "https://a.example/", NOW, slug="spring"))
     store.create(validation.new_import(website, "old.csv", NOW))
+    for record in saved_records(website):
+        store.create(record)
     return owner, website, key, text
+
+
+def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
+    """A saved record of each class."""
+    common: dict[str, Any] = {
+        "organization_id": website.organization_id,
+        "website_id": website.id,
+        "created_at": NOW,
+        "updated_at": NOW,
+    }
+    only = ({"field": "country", "op": "in", "value": ["DE", "AT"]},)
+    return (
+        Goal(id=f"goal_{suffix}", name="Buy", event="purchase", filters=only, **common),
+        Segment(id=f"seg_{suffix}", name="German", filters=only, **common),
+        Annotation(id=f"note_{suffix}", start="2026-11-20", text="Campaign", **common),
+        MoneyProperty(
+            id=f"money_{suffix}",
+            name="Revenue",
+            event="purchase",
+            property="properties.total",
+            currency="EUR",
+            **common,
+        ),
+    )
 
 
 def removed(path: Path) -> None:

@@ -1,0 +1,123 @@
+"""`tidemark goals`, `segments`, `annotations` and `money`: saved records of websites."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+import msgspec
+from msgspec import NODEFAULT
+from msgspec.structs import FieldInfo, replace
+
+from deploy.cli.context import (
+    CliContext,
+    as_json,
+    combine_options,
+    print_record,
+    record_fields,
+    require_changes,
+)
+from deploy.cli.record_commands import add_record_commands
+from query.resources.saved_types import (
+    SAVED_TYPES,
+    SavedType,
+    convert_body,
+    description_of,
+    given_fields,
+    new_record,
+)
+from query.resources.saved_validation import validate_record
+from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment, Website
+from schemas.runtime.clock import now_ms
+
+COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
+    Goal: ("id", "websiteId", "name", "event", "path", "valueProperty"),
+    Segment: ("id", "websiteId", "name", "description"),
+    Annotation: ("id", "websiteId", "start", "end", "text"),
+    MoneyProperty: ("id", "websiteId", "name", "event", "property", "currency"),
+}
+FILTERS_HELP = "JSON array of filters, as in the API."
+
+
+def _group(saved: SavedType) -> click.Group:
+    group = click.Group(saved.record.plural, help=f"{saved.words.capitalize()} of websites.")
+    group.add_command(_create_command(saved))
+    group.add_command(_update_command(saved))
+    add_record_commands(group, saved.record, COLUMNS[saved.record], owner="website")
+    return group
+
+
+def _create_command(saved: SavedType) -> click.Command:
+    @click.command("create", help=f"Create {saved.a_word}.")
+    @click.option("--website", required=True, metavar="ID", help="Website id.")
+    @_field_options(saved, new=True)
+    @as_json
+    @click.pass_obj
+    def create(tidemark: CliContext, /, website: str, json: bool, **options: Any) -> None:
+        body = convert_body(saved.bodies.new, _members(saved, _given(options)))
+        with tidemark.open_registry() as store:
+            record = new_record(saved.record, store.get(Website, website), body, now_ms())
+            print_record(record_fields(store.create(record)), json)
+
+    return create
+
+
+def _update_command(saved: SavedType) -> click.Command:
+    @click.command("update", help="Update the given fields; an empty text clears a field.")
+    @click.argument("record_id", metavar="ID")
+    @_field_options(saved, new=False)
+    @as_json
+    @click.pass_obj
+    def update(tidemark: CliContext, /, record_id: str, json: bool, **options: Any) -> None:
+        members = _members(saved, require_changes(**options))
+        with tidemark.open_registry() as store:
+            changes = given_fields(convert_body(saved.bodies.changes, members))
+            record = store.get(saved.record, record_id)
+            revised = store.revise(
+                record, now_ms(), lambda it: validate_record(replace(it, **changes))
+            )
+            print_record(record_fields(revised), json)
+
+    return update
+
+
+def _field_options(saved: SavedType, new: bool) -> Callable[[Any], Any]:
+    return combine_options(*_options(saved, new))
+
+
+def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
+    """An option for each field that callers set."""
+    for field in saved.fields:
+        text = FILTERS_HELP if field.name == "filters" else _help(field)
+        yield click.option(
+            f"--{field.name.replace('_', '-')}",
+            metavar="JSON" if field.name == "filters" else "TEXT",
+            required=new and field.default is NODEFAULT,
+            help=text,
+        )
+
+
+def _help(field: FieldInfo) -> str:
+    text = description_of(field)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by the names that the API has; filters are decoded."""
+    members = {
+        field.encode_name: options[field.name] or None
+        for field in saved.fields
+        if field.name in options
+    }
+    if text := members.get("filters"):
+        try:
+            members["filters"] = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise click.UsageError(f"--filters is not valid JSON: {error}") from None
+    return members
+
+
+goals, segments, annotations, money = map(_group, SAVED_TYPES)

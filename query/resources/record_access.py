@@ -1,0 +1,49 @@
+"""Reads and writes of registry records for an API key.
+
+A record that the key has no access to answers like one that does not exist.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from query.dependencies import QueryDependencies
+from schemas.errors import Conflict, NotFound
+from schemas.registry import Key, RecordConflict, RecordNotFound
+from schemas.registry.record_mapping import RecordT, kind_name, owner_id
+
+T = TypeVar("T")
+
+
+async def read_record(
+    dependencies: QueryDependencies, key: Key, kind: type[RecordT], record_id: str
+) -> RecordT:
+    """The record, read from the store itself so that it is never stale; NotFound.
+
+    A key of one website has access to records of that website only.
+    """
+    try:
+        record = await dependencies.in_registry(lambda: dependencies.store.get(kind, record_id))
+    except RecordNotFound:
+        raise _not_found(kind) from None
+    website_id = getattr(record, "website_id", None)
+    if owner_id(record) != key.organization_id or key.website_id not in (None, website_id):
+        raise _not_found(kind)
+    return record
+
+
+async def write_record(
+    dependencies: QueryDependencies, kind: type[RecordT], write: Callable[[], T]
+) -> T:
+    """The result of a write, which this process sees at once; Conflict or NotFound."""
+    try:
+        written = await dependencies.in_registry(write)
+    except RecordConflict as conflict:
+        raise Conflict(f"{str(conflict)[:1].upper()}{str(conflict)[1:]}") from None
+    except RecordNotFound:
+        raise _not_found(kind) from None
+    await dependencies.refresh_registry()
+    return written
+
+
+def _not_found(kind: type[RecordT]) -> NotFound:
+    return NotFound(f"No such {kind_name(kind)}")

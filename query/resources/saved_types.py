@@ -1,0 +1,235 @@
+"""SAVED_TYPES: bodies, examples and texts of goals, segments, annotations and money properties.
+
+The bodies are made from the fields of the records, so that a field is declared once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import NODEFAULT, UNSET, Struct, UnsetType
+from msgspec.structs import FieldInfo
+
+from query.request.body import convert
+from query.request.filters import Filter
+from query.resources.saved_validation import validate_record
+from query.response.bodies import PageMeta
+from schemas.registry import (
+    Annotation,
+    Goal,
+    MoneyProperty,
+    SavedRecord,
+    Segment,
+    Website,
+)
+from schemas.registry.ids import random_id
+from schemas.registry.record_mapping import kind_name
+from schemas.runtime.clock import format_instant
+
+INSTANTS = ("created_at", "updated_at")
+
+
+class SavedType(Struct, frozen=True):
+    """One class of saved records, as the HTTP interface shows it."""
+
+    record: type[SavedRecord]
+    description: str
+    example: Mapping[str, object]
+    """A body that creates one."""
+    changes: Mapping[str, object]
+    """A body that updates one."""
+
+    @property
+    def path(self) -> str:
+        """The path of the list."""
+        return f"/v1/{self.record.plural}"
+
+    @property
+    def word(self) -> str:
+        """The name of one in messages."""
+        return kind_name(self.record)
+
+    @property
+    def words(self) -> str:
+        """The name of several."""
+        return "money properties" if self.record is MoneyProperty else f"{self.word}s"
+
+    @property
+    def a_word(self) -> str:
+        """`a goal`, `an annotation`."""
+        return f"{'an' if self.word[0] in 'aeiou' else 'a'} {self.word}"
+
+    @property
+    def named(self) -> bool:
+        """Whether its records have names."""
+        return "name" in self.record.__struct_fields__
+
+    @property
+    def fields(self) -> Sequence[FieldInfo]:
+        """The fields that callers set."""
+        fields = msgspec.structs.fields(self.record)
+        return [field for field in fields if field.name not in SavedRecord.__struct_fields__]
+
+    @property
+    def bodies(self) -> "SavedBodies":
+        """The types of its requests and responses."""
+        return BODIES[self.record]
+
+
+class SavedBodies(Struct, frozen=True):
+    """Types of the bodies of one class of saved records."""
+
+    new: Any
+    changes: Any
+    response: Any
+    page: Any
+
+
+SAVED_TYPES = (
+    SavedType(
+        Goal,
+        "An event, or a page view of a path in which `*` stands for any characters, with filters "
+        "like those of queries.",
+        {
+            "name": "Big purchase",
+            "event": "purchase",
+            "filters": [{"field": "properties.total", "operator": "gte", "value": 100}],
+            "valueProperty": "properties.total",
+        },
+        {"event": None, "path": "/order/*/done", "filters": []},
+    ),
+    SavedType(
+        Segment,
+        "Filters with a name, of columns of one table.",
+        {
+            "name": "Phones in Germany",
+            "filters": [
+                {"field": "device_type", "operator": "eq", "value": "mobile"},
+                {"field": "country", "operator": "eq", "value": "DE"},
+            ],
+        },
+        {"description": "all phones", "filters": [{"field": "device_type", "op": "is_not_null"}]},
+    ),
+    SavedType(
+        Annotation,
+        "A note on an instant, a day, or a range of days or instants with both ends inclusive. "
+        "A day is one of the time zone of the query that shows it.",
+        {"start": "2026-11-20", "end": "2026-11-27", "text": "Autumn campaign"},
+        {"link": "https://shop.example/autumn"},
+    ),
+    SavedType(
+        MoneyProperty,
+        "The property of an event that holds an amount of money, and its currency: a code of "
+        "ISO 4217, or the property that holds one.",
+        {
+            "name": "Revenue",
+            "event": "purchase",
+            "property": "properties.total",
+            "currency": "EUR",
+        },
+        {"currency": None, "currencyProperty": "properties.currency"},
+    ),
+)  # fmt: skip
+
+
+def new_record(
+    record_type: type[SavedRecord], website: Website, body: Struct, now_ms: int
+) -> SavedRecord:
+    """A new record of the website from a body that creates one; Malformed."""
+    record = record_type(
+        id=f"{record_type.id_prefix}_{random_id(12)}",
+        organization_id=website.organization_id,
+        website_id=website.id,
+        created_at=now_ms,
+        updated_at=now_ms,
+        **given_fields(body),
+    )
+    return validate_record(record)
+
+
+def convert_body(shape: Any, members: Mapping[str, object]) -> Struct:
+    """Members by their wire names as a body; Malformed."""
+    body: Struct = convert(members, shape, "")
+    return body
+
+
+def description_of(field: FieldInfo) -> str:
+    """What a field means, as OpenAPI describes it."""
+    described: Any = msgspec.inspect.type_info(field.type)
+    options = getattr(described, "types", (described,))
+    texts = (getattr(option, "extra_json_schema", None) or {} for option in options)
+    return next((text["description"] for text in texts if "description" in text), "")
+
+
+def given_fields(body: Struct) -> dict[str, Any]:
+    """The fields that a body gives, as the record has them."""
+    given = {name: v for name, v in msgspec.structs.asdict(body).items() if v is not UNSET}
+    if "filters" in given:
+        given["filters"] = tuple(msgspec.to_builtins(given["filters"]))
+    return given
+
+
+def resource(record: SavedRecord) -> dict[str, Any]:
+    """A record as responses show it, instants as ISO 8601."""
+    shown: dict[str, Any] = msgspec.to_builtins(record)
+    for name in ("createdAt", "updatedAt"):
+        shown[name] = format_instant(shown[name])
+    return shown
+
+
+def _bodies(saved: SavedType) -> SavedBodies:
+    name, own = saved.record.__name__, saved.fields
+    shown = map(_shown, msgspec.structs.fields(saved.record))
+    data = _define(f"{name}Resource", saved.record.__doc__, shown)
+    success = ("success", Literal[True])
+    page = [success, ("data", list.__class_getitem__(data)), ("meta", PageMeta)]
+    updates = f"The body that updates {saved.a_word}: absent fields stay, null clears a field."
+    return SavedBodies(
+        new=_define(f"New{name}", f"The body that creates {saved.a_word}.", map(_new, own), True),
+        changes=_define(f"{name}Changes", updates, map(_change, own), True),
+        response=_define(f"{name}Response", f"One {saved.word}.", [success, ("data", data)]),
+        page=_define(f"{name}ListResponse", f"One page of {saved.words}.", page),
+    )
+
+
+def _define(name: str, doc: str | None, fields: Iterable[Any], sent: bool = False) -> Any:
+    """A type; one that callers send has no other members."""
+    return msgspec.defstruct(
+        name,
+        list(fields),
+        frozen=True,
+        kw_only=True,
+        rename="camel",
+        forbid_unknown_fields=sent,
+        namespace={"__doc__": doc},
+    )
+
+
+def _shown(field: FieldInfo) -> tuple[Any, ...]:
+    return field.name, str if field.name in INSTANTS else _wire_type(field)
+
+
+def _new(field: FieldInfo) -> tuple[Any, ...]:
+    required = field.default is NODEFAULT and field.default_factory is NODEFAULT
+    return (
+        (field.name, _wire_type(field))
+        if required
+        else (
+            field.name,
+            _wire_type(field) | UnsetType,
+            UNSET,
+        )
+    )
+
+
+def _change(field: FieldInfo) -> tuple[Any, ...]:
+    return field.name, _wire_type(field) | UnsetType, UNSET
+
+
+def _wire_type(field: FieldInfo) -> Any:
+    return list[Filter] if field.name == "filters" else field.type
+
+
+BODIES: Mapping[type[SavedRecord], SavedBodies] = {
+    saved.record: _bodies(saved) for saved in SAVED_TYPES
+}

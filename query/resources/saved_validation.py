@@ -1,0 +1,146 @@
+"""Validates saved records: what the types of their fields cannot say.
+
+Raises Malformed with the field and the rule.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import singledispatch
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from query.custom.tables import CUSTOM_TABLES
+from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.property_path import is_property, parse_property
+from query.request.time_parameters import DATE_PATTERN, parse_date
+from query.request.time_range import FIRST_DAY, LAST_DAY
+from schemas.errors import Malformed
+from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment
+from schemas.registry.currencies import CURRENCIES
+from schemas.registry.link_validation import validate_text, validate_url
+from schemas.registry.saved_records import FilterList
+from schemas.registry.validation import validate_name
+from schemas.runtime.clock import format_instant, parse_instant_ms
+
+MAX_FILTERS_BYTES = 16_384
+"""Filters of a record as JSON: every process has all records in memory."""
+
+SavedT = TypeVar("SavedT", bound=SavedRecord)
+
+
+def validate_record(record: SavedT) -> SavedT:
+    """The record with its fields validated and in their normal form."""
+    return _validate(record)  # type: ignore[return-value]  # each returns the class it is given
+
+
+@singledispatch
+def _validate(record: SavedRecord) -> SavedRecord:
+    raise TypeError(f"{type(record).__name__} has no validation")
+
+
+@_validate.register
+def _goal(goal: Goal) -> Goal:
+    if (goal.event is None) is (goal.path is None):
+        raise Malformed("A goal has either 'event' or 'path'; give one of them")
+    _check_filters(goal.filters, CUSTOM_TABLES["events"].fields, "table 'events'")
+    _check_property("valueProperty", goal.value_property)
+    return replace(goal, name=validate_name("name", goal.name))
+
+
+@_validate.register
+def _segment(segment: Segment) -> Segment:
+    if not segment.filters:
+        raise Malformed("'filters' is empty; a segment has at least one filter")
+    try:
+        _check_filters(segment.filters, CUSTOM_TABLES["events"].fields, "table 'events'")
+    except Malformed:
+        if not _fits_another_table(segment.filters):
+            raise
+    return replace(
+        segment,
+        name=validate_name("name", segment.name),
+        description=segment.description.strip() or None if segment.description else None,
+    )
+
+
+@_validate.register
+def _annotation(annotation: Annotation) -> Annotation:
+    start = _moment("start", annotation.start)
+    end = None if annotation.end is None else _moment("end", annotation.end)
+    if end is not None and len(end) != len(start):
+        raise Malformed("'start' and 'end' must both be dates, or both be instants")
+    if end is not None and end < start:
+        raise Malformed(f"'end' is {end}, which is before 'start' {start}")
+    return replace(
+        annotation,
+        start=start,
+        end=end,
+        text=validate_text("text", annotation.text, 1000),
+        link=validate_url("link", annotation.link) if annotation.link else None,
+    )
+
+
+@_validate.register
+def _money_property(money: MoneyProperty) -> MoneyProperty:
+    if (money.currency is None) is (money.currency_property is None):
+        raise Malformed(
+            "A money property has either 'currency' or 'currencyProperty'; give one of them"
+        )
+    if money.currency is not None and money.currency.upper() not in CURRENCIES:
+        raise Malformed(f"'currency' is '{money.currency}'; give a code of ISO 4217, such as EUR")
+    _check_property("property", money.property)
+    _check_property("currencyProperty", money.currency_property)
+    return replace(
+        money,
+        name=validate_name("name", money.name),
+        currency=money.currency.upper() if money.currency else None,
+    )
+
+
+def _check_filters(filters: FilterList, fields: Mapping[str, FilterField], table: str) -> None:
+    if (size := len(msgspec.json.encode(filters))) > MAX_FILTERS_BYTES:
+        raise Malformed(
+            f"'filters' has {size:,} bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed"
+        )
+    compile_conditions(msgspec.convert(filters, list[Filter]), fields, table)
+
+
+def _fits_another_table(filters: FilterList) -> bool:
+    """Whether some table has all columns of the filters."""
+    for name, table in CUSTOM_TABLES.items():
+        with suppress(Malformed):
+            _check_filters(filters, table.fields, f"table '{name}'")
+            return True
+    return False
+
+
+def _check_property(field: str, name: str | None) -> None:
+    if name is None:
+        return
+    if not is_property(name):
+        raise Malformed(f"'{field}' is '{name[:60]}'; name a property as in properties.total")
+    parse_property(name, "property", field)
+
+
+def _moment(field: str, text: str) -> str:
+    """A date as it is, an instant in UTC with milliseconds."""
+    if DATE_PATTERN.match(text) and len(text) == 10:
+        day = parse_date(field, text)
+        moment = str(day)
+    else:
+        moment = str(format_instant(_instant_ms(field, text)))
+    if not str(FIRST_DAY) <= moment < str(LAST_DAY):
+        raise Malformed(f"'{field}' must be between {FIRST_DAY} and {LAST_DAY}")
+    return moment
+
+
+def _instant_ms(field: str, text: str) -> int:
+    with suppress(ValueError, OverflowError):
+        if text[-1:] in "Zz" or "+" in text[10:] or "-" in text[10:]:
+            return parse_instant_ms(text)
+    raise Malformed(
+        f"'{field}' is '{text}'; use a date (YYYY-MM-DD) or an ISO 8601 instant with offset, "
+        "such as 2026-11-05T14:00:00Z"
+    )

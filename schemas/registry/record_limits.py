@@ -1,0 +1,80 @@
+"""Maximum numbers of records, because every process has all of them in memory."""
+
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+
+from schemas.plans import MAX_LINKS
+from schemas.registry.record_mapping import RECORD_TABLES
+from schemas.registry.records import Action, Import, ImportState, Link, Organization, Record
+from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord
+from schemas.registry.transaction import RecordConflict, WriteTransaction
+
+MAX_RECORDS: Mapping[type[Record], int] = {
+    Link: 10_000,
+    Import: 1_000,
+    **dict.fromkeys(SAVED_RECORDS, 1_000),
+}
+"""Maximum links and imports of an organization, and saved records of a website."""
+
+
+class RecordLimitReached(RecordConflict):
+    """The organization or website has the maximum number of these records."""
+
+
+def check_record_limit(transaction: WriteTransaction, record: Record) -> None:
+    """Raise RecordLimitReached when a new record is one too many.
+
+    For an import too many, an undone one is deleted if there is one.
+    """
+    if isinstance(record, SavedRecord):
+        maximum = MAX_RECORDS[type(record)]
+        if _count(transaction, type(record), website_id=record.website_id) > maximum:
+            raise _limit_reached("website", record, maximum, "delete")
+    elif isinstance(record, Link | Import):
+        _check_organization_limit(transaction, record)
+
+
+def _check_organization_limit(transaction: WriteTransaction, record: Link | Import) -> None:
+    maximum, owner = MAX_RECORDS[type(record)], record.organization_id
+    if isinstance(record, Link):
+        maximum = min(maximum, _plan_link_limit(transaction, owner))
+    if _count(transaction, type(record), organization_id=owner) <= maximum:
+        return
+    if isinstance(record, Link):
+        raise _limit_reached("organization", record, maximum, "delete")
+    if not _delete_undone_import(transaction, owner):
+        raise _limit_reached("organization", record, maximum, "undo")
+
+
+def _limit_reached(owner: str, record: Record, maximum: int, remedy: str) -> RecordLimitReached:
+    records = RECORD_TABLES[type(record)].name
+    return RecordLimitReached(
+        f"the {owner} has {maximum:,} {records}, its maximum; {remedy} one first"
+    )
+
+
+def _count(transaction: WriteTransaction, kind: type[Record], **where: str) -> int:
+    table = RECORD_TABLES[kind]
+    query = sa.select(sa.func.count()).select_from(table).filter_by(**where)
+    return int(transaction.connection.execute(query).scalar_one())
+
+
+def _delete_undone_import(transaction: WriteTransaction, organization_id: str) -> bool:
+    """Delete the oldest undone import of the organization; whether there was one."""
+    table = RECORD_TABLES[Import]
+    undone = sa.select(table.c.id).where(
+        table.c.organization_id == organization_id, table.c.state == ImportState.UNDONE.value
+    )
+    oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
+    removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(table.c.id)
+    deleted = transaction.connection.execute(removed).first()
+    if deleted is not None:
+        transaction.log_change(Action.DELETE, Import, deleted.id, organization_id)
+    return deleted is not None
+
+
+def _plan_link_limit(transaction: WriteTransaction, organization_id: str) -> int:
+    table = RECORD_TABLES[Organization]
+    plan = sa.select(table.c.plan).where(table.c.id == organization_id)
+    return MAX_LINKS[transaction.connection.execute(plan).scalar_one()]

@@ -1,0 +1,91 @@
+"""Saved records: goals, segments, annotations and money properties of a website.
+
+Queries use them by id or name. A field is declared here once: the columns of the database, the
+bodies of the HTTP interface and the options of the command line are made from these structs.
+"""
+
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from schemas.registry.records import OwnedRecord
+
+
+def _text(description: str, max_length: int = 255, min_length: int = 1) -> Meta:
+    return Meta(min_length=min_length, max_length=max_length, description=description)
+
+
+RecordName = Annotated[str, _text("unique among those of the website")]
+EventName = Annotated[str, _text("name of the event")]
+FilterList = Annotated[tuple[dict[str, Any], ...], Meta(description="filters as in queries")]
+
+
+class SavedRecord(OwnedRecord, frozen=True, rename="camel", kw_only=True):
+    """What all saved records have: their website, and when they were changed."""
+
+    plural: ClassVar[str]
+    """The name of the database table, the route and the command."""
+    id_prefix: ClassVar[str]
+
+    website_id: str
+    created_at: int
+    updated_at: int
+
+
+class Goal(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """An event or a page that visitors should reach."""
+
+    plural: ClassVar[str] = "goals"
+    id_prefix: ClassVar[str] = "goal"
+
+    name: RecordName
+    event: EventName | None = None
+    path: Annotated[str, _text("path of a page view; * stands for any characters", 2048)] | None = (
+        None
+    )
+    filters: FilterList = ()
+    value_property: (
+        Annotated[str, _text("property that holds the value, such as properties.total")] | None
+    ) = None
+
+
+class Segment(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """Filters with a name."""
+
+    plural: ClassVar[str] = "segments"
+    id_prefix: ClassVar[str] = "seg"
+
+    name: RecordName
+    description: Annotated[str, _text("whom it selects", 1000, 0)] | None = None
+    filters: FilterList
+
+
+class Annotation(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """A note on an instant, a day or a range of them; time series show it."""
+
+    plural: ClassVar[str] = "annotations"
+    id_prefix: ClassVar[str] = "note"
+
+    start: Annotated[str, _text("a date (YYYY-MM-DD) or an ISO 8601 instant", 40)]
+    end: Annotated[str, _text("inclusive; a date if the start is a date", 40)] | None = None
+    text: Annotated[str, _text("what happened", 1000)]
+    link: Annotated[str, _text("http or https URL of more about it", 2048, 0)] | None = None
+
+
+class MoneyProperty(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """A property of an event that holds an amount of money, and its currency."""
+
+    plural: ClassVar[str] = "money"
+    id_prefix: ClassVar[str] = "money"
+
+    name: RecordName
+    event: EventName
+    property: Annotated[str, _text("property that holds the amount, such as properties.total")]
+    currency: Annotated[str, _text("code of ISO 4217, such as EUR", 3, 3)] | None = None
+    currency_property: (
+        Annotated[str, _text("property that holds the currency, such as properties.currency")]
+        | None
+    ) = None
+
+
+SAVED_RECORDS: tuple[type[SavedRecord], ...] = (Goal, Segment, Annotation, MoneyProperty)

@@ -1,0 +1,161 @@
+"""Goals, segments, annotations and money properties over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from query.resources.saved_types import SAVED_TYPES, SavedType
+from schemas.registry import SAVED_RECORDS, record_limits
+from tests.query.query_service import InProcessService, start_service
+
+GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
+STAMP = "2026-11-30T00:53:20.000Z"
+KINDS = pytest.mark.parametrize("saved", SAVED_TYPES, ids=lambda saved: saved.record.plural)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path)
+
+
+def made(service: InProcessService, path: str, body: object, website: str = "shop") -> Any:
+    reply = service.ask("POST", path, body, key="acme-admin", website_id=website)
+    assert reply.status == 201, reply.json
+    return reply.json["data"]
+
+
+def refused(service: InProcessService, path: str, body: object) -> str:
+    reply = service.ask("POST", path, body, key="acme-admin", website_id="shop")
+    assert reply.status == 400, reply.json
+    error: str = reply.json["error"]
+    return error
+
+
+def test_a_goal_has_every_field(service: InProcessService) -> None:
+    body = {
+        "name": " Purchase ",
+        "event": "purchase",
+        "filters": [GERMAN, {"or": [GERMAN, {"not": GERMAN}]}],
+        "valueProperty": "properties.total",
+    }
+
+    goal = made(service, "/v1/goals", body)
+
+    assert goal.pop("id").startswith("goal_")
+    assert goal == {
+        **body,
+        "name": "Purchase",
+        "path": None,
+        "organizationId": "acme",
+        "websiteId": "shop",
+        "createdAt": STAMP,
+        "updatedAt": STAMP,
+    }
+
+
+@KINDS
+def test_a_record_is_listed_read_changed_and_deleted(
+    service: InProcessService, saved: SavedType
+) -> None:
+    record = made(service, saved.path, saved.example)
+    made(service, saved.path, saved.example, "blog")
+    path = f"{saved.path}/{record['id']}"
+
+    assert record["id"].startswith(f"{saved.record.id_prefix}_")
+    assert service.ask("GET", path).json == {"success": True, "data": record}
+    assert service.ask("GET", saved.path, website_id="shop").json == {
+        "success": True,
+        "data": [record],
+        "meta": {"page": 1, "limit": 100, "total": 1},
+    }
+
+    changed = service.ask("PATCH", path, saved.changes, key="acme-admin")
+    assert changed.status == 200, changed.json
+    assert changed.json["data"] == record | saved.changes
+    assert service.ask("GET", path).json == changed.json
+
+    assert service.ask("DELETE", path, key="acme-admin").json == {"success": True}
+    assert service.ask("GET", path).status == 404
+    assert service.ask("DELETE", path, key="acme-admin").json["error"] == f"No such {saved.word}"
+
+
+@KINDS
+def test_a_website_has_a_limit(
+    service: InProcessService, saved: SavedType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_limits, "MAX_RECORDS", dict.fromkeys(SAVED_RECORDS, 1))
+    made(service, saved.path, saved.example)
+    another = {"name": "another"} if saved.named else {}
+
+    reply = service.ask(
+        "POST", saved.path, {**saved.example, **another}, key="acme-admin", website_id="shop"
+    )
+
+    assert (reply.status, reply.json["error"]) == (
+        409,
+        f"The website has 1 {saved.record.plural}, its maximum; delete one first",
+    )
+    made(service, saved.path, saved.example, "blog")
+
+
+def test_a_name_is_unique_on_its_website(service: InProcessService) -> None:
+    goal = {"name": "Purchase", "event": "purchase"}
+    made(service, "/v1/goals", goal)
+    made(service, "/v1/goals", goal, "blog")
+    other = made(service, "/v1/goals", {"name": "Trial", "event": "trial"})
+
+    for method, path, body in (
+        ("POST", "/v1/goals", goal),
+        ("PATCH", f"/v1/goals/{other['id']}", {"name": "Purchase"}),
+    ):
+        reply = service.ask(method, path, body, key="acme-admin", website_id="shop")
+        assert (reply.status, reply.json["error"]) == (409, "This name is already taken")
+
+
+def test_a_website_is_named_unless_the_key_has_one(service: InProcessService) -> None:
+    made(service, "/v1/goals", {"name": "Trial", "event": "trial"})
+
+    listed = service.ask("GET", "/v1/goals", key="acme-shop").json["data"]
+    missing = service.ask("GET", "/v1/goals")
+
+    assert [goal["name"] for goal in listed] == ["Trial"]
+    assert (missing.status, missing.json["error"]) == (
+        400,
+        "'website_id' is missing in the query string, as in ?website_id=…",
+    )
+
+
+def test_a_write_needs_its_scope(service: InProcessService) -> None:
+    goal = {"name": "Trial", "event": "trial"}
+    record = made(service, "/v1/goals", goal)
+
+    for method, path in (
+        ("POST", "/v1/goals"),
+        ("PATCH", f"/v1/goals/{record['id']}"),
+        ("DELETE", f"/v1/goals/{record['id']}"),
+    ):
+        reply = service.ask(method, path, goal, key="acme", website_id="shop")
+        assert (reply.status, reply.json["error"]) == (
+            403,
+            "This key lacks the scope 'manage:websites'",
+        )
+
+
+def test_an_unknown_member_is_refused(service: InProcessService) -> None:
+    assert refused(service, "/v1/goals", {"name": "a", "event": "e", "filter": []}) == (
+        "Unknown member 'filter' in the body; did you mean 'filters'?"
+    )
+
+
+def test_a_changed_record_keeps_the_rules(service: InProcessService) -> None:
+    goal = made(service, "/v1/goals", {"name": "Trial", "event": "trial"})
+    path = f"/v1/goals/{goal['id']}"
+
+    reply = service.ask("PATCH", path, {"path": "/trial"}, key="acme-admin")
+
+    assert (reply.status, reply.json["error"]) == (
+        400,
+        "A goal has either 'event' or 'path'; give one of them",
+    )
+    assert service.ask("GET", path).json["data"] == goal

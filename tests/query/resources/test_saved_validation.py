@@ -1,0 +1,137 @@
+"""What saved records must be, and their normal form."""
+
+from typing import Any
+
+import pytest
+
+from query.resources.saved_types import BODIES, convert_body, new_record
+from query.resources.saved_validation import MAX_FILTERS_BYTES
+from schemas.errors import Malformed
+from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment, Website
+
+NOW = 1_796_000_000_000
+SHOP = Website(
+    id="shop", organization_id="acme", domain="shop.example", created_at=NOW, updated_at=NOW
+)
+GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
+EVENT = {"name": "a", "event": "e"}
+MONEY = {**EVENT, "property": "properties.total"}
+
+
+def valid(kind: type[SavedRecord], **members: Any) -> Any:
+    return new_record(kind, SHOP, convert_body(BODIES[kind].new, members), NOW)
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "error"),
+    [
+        (Goal, {"name": "a"}, "A goal has either 'event' or 'path'; give one of them"),
+        (Goal, {**EVENT, "path": "/"}, "A goal has either 'event' or 'path'; give one of them"),
+        (Goal, {**EVENT, "name": " "}, "'name' must have 1 to 255 characters"),
+        (
+            Goal,
+            {**EVENT, "filters": [{**GERMAN, "field": "contry"}]},
+            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+        ),
+        (
+            Goal,
+            {**EVENT, "filters": [{"field": "country", "value": "DE"}]},
+            r"'filters\[0\].operator' is missing",
+        ),
+        (
+            Goal,
+            {**EVENT, "valueProperty": "total"},
+            "'valueProperty' is 'total'; name a property as in properties.total",
+        ),
+        (Goal, {**EVENT, "valueProperty": "properties."}, "'valueProperty' is 'properties.'; use"),
+        (Segment, {"name": "a", "filters": []}, "'filters' is empty; a segment has at least one"),
+        (Segment, {"name": "a"}, "'filters' is missing"),
+        (
+            Segment,
+            {"name": "a", "filters": [{**GERMAN, "operator": "in", "value": ["x" * 200] * 99}]},
+            f"'filters' has 20,1.. bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed",
+        ),
+        (
+            Segment,
+            {"name": "a", "filters": [GERMAN, {"field": "nothing", "op": "is_null"}]},
+            "Unknown column 'nothing' in table 'events'",
+        ),
+        (
+            Segment,
+            {
+                "name": "a",
+                "filters": [
+                    {"field": "name", "op": "is_null"},
+                    {"field": "error_type", "op": "is_null"},
+                ],
+            },
+            "Unknown column 'error_type' in table 'events'",
+        ),
+        (Annotation, {"start": "2026-02-30", "text": "a"}, "'start' is '2026-02-30'"),
+        (Annotation, {"start": "yesterday", "text": "a"}, "'start' is 'yesterday'; use a date"),
+        (
+            Annotation,
+            {"start": "2026-11-01T12:00:00", "text": "a"},
+            "'start' is '2026-11-01T12:00:00'; use a date .* with offset",
+        ),
+        (
+            Annotation,
+            {"start": "2026-11-02", "end": "2026-11-01", "text": "a"},
+            "'end' is 2026-11-01, which is before 'start' 2026-11-02",
+        ),
+        (
+            Annotation,
+            {"start": "2026-11-02", "end": "2026-11-03T00:00:00Z", "text": "a"},
+            "'start' and 'end' must both be dates, or both be instants",
+        ),
+        (Annotation, {"start": "1969-12-31", "text": "a"}, "'start' must be between 1970-01-01"),
+        (Annotation, {"start": "2026-11-02", "text": " "}, "'text' must have 1 to 1000"),
+        (
+            Annotation,
+            {"start": "2026-11-02", "text": "a", "link": "javascript:alert(1)"},
+            "'link' must be an http or https URL",
+        ),
+        (MoneyProperty, MONEY, "A money property has either 'currency' or 'currencyProperty'"),
+        (
+            MoneyProperty,
+            {**MONEY, "currency": "EUR", "currencyProperty": "properties.currency"},
+            "A money property has either 'currency' or 'currencyProperty'",
+        ),
+        (MoneyProperty, {**MONEY, "currency": "XXY"}, "'currency' is 'XXY'; give a code of ISO"),
+        (
+            MoneyProperty,
+            {**MONEY, "property": "total", "currency": "EUR"},
+            "'property' is 'total'; name a property as in properties.total",
+        ),
+    ],
+)
+def test_the_error_names_the_field_and_the_rule(
+    kind: type[SavedRecord], members: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(Malformed, match=error.replace("'properties.'", "'properties\\.'")):
+        valid(kind, **members)
+
+
+def test_the_columns_of_a_segment_are_of_one_table() -> None:
+    columns = ("country", "error_type"), ("entry_path", "is_bounce"), ("metric_name",)
+    for names in columns:
+        filters = [{"field": name, "op": "is_not_null"} for name in names]
+        assert valid(Segment, name="a", filters=filters).filters == tuple(filters)
+
+
+def test_instants_are_stored_in_utc() -> None:
+    annotation = valid(
+        Annotation, start="2026-11-01T12:00+01:00", end="2026-11-01T12:00Z", text=" a ", link=""
+    )
+
+    assert (annotation.start, annotation.end) == (
+        "2026-11-01T11:00:00.000Z",
+        "2026-11-01T12:00:00.000Z",
+    )
+    assert (annotation.text, annotation.link) == ("a", None)
+
+
+def test_currencies_are_stored_in_upper_case() -> None:
+    assert valid(MoneyProperty, **MONEY, currency="eur").currency == "EUR"
+    held = valid(MoneyProperty, **MONEY, currencyProperty="properties.currency")
+    assert (held.currency, held.currency_property) == (None, "properties.currency")

@@ -1,0 +1,80 @@
+"""Saved records are stored, unique by name, limited by website and deleted with it."""
+
+import pytest
+
+from schemas.errors import Malformed
+from schemas.registry import (
+    SAVED_RECORDS,
+    Goal,
+    Organization,
+    RecordConflict,
+    RegistryStore,
+    Website,
+    validation,
+)
+from tests.schemas.registry.filled_registry import NOW, furnished, saved_records
+
+
+def test_a_record_of_each_class_is_read_as_it_was_created(store: RegistryStore) -> None:
+    _, website, *_ = furnished(store)
+
+    for record in saved_records(website):
+        assert store.get(type(record), record.id) == record
+        assert store.list(type(record), website_id=website.id) == [record]
+
+
+def test_a_name_is_unique_on_a_website_and_free_on_another(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    second = store.create(validation.new_website(owner.id, "b.example", NOW))
+
+    for record in saved_records(website, "b"):
+        if "name" in record.__struct_fields__:
+            with pytest.raises(RecordConflict, match="this name is already taken"):
+                store.create(record)
+    for record in saved_records(second, "c"):
+        store.create(record)
+    with pytest.raises(RecordConflict, match="this id is already taken"):
+        store.create(saved_records(second, "a")[2])
+
+
+def test_records_are_deleted_with_their_website_or_organization(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    store.delete(Website, website.id)
+    assert [store.count(kind) for kind in SAVED_RECORDS] == [0, 0, 0, 0]
+
+    second = store.create(validation.new_website(owner.id, "b.example", NOW))
+    for record in saved_records(second):
+        store.create(record)
+    store.delete(Organization, owner.id)
+    assert [store.count(kind) for kind in SAVED_RECORDS] == [0, 0, 0, 0]
+
+
+def test_a_revision_starts_from_the_current_state(store: RegistryStore) -> None:
+    """Two callers who read the same record change different fields of it."""
+    furnished(store)
+    read = store.get(Goal, "goal_a")
+    store.update(Goal, "goal_a", NOW + 1, name="Purchase")
+
+    def with_value(goal: Goal) -> Goal:
+        values = {"value_property": "properties.total", "created_at": goal.created_at}
+        return Goal(**{f: getattr(goal, f) for f in goal.__struct_fields__} | values)
+
+    revised = store.revise(read, NOW + 2, with_value)
+
+    assert (revised.name, revised.value_property) == ("Purchase", "properties.total")
+    assert store.get(Goal, "goal_a") == revised
+    assert revised.updated_at == NOW + 2
+    assert store.changes(1)[0].fields == ("value_property",)
+
+
+def test_a_failed_revision_changes_nothing(store: RegistryStore) -> None:
+    furnished(store)
+    before = store.read_contents()
+
+    def fail(_goal: Goal) -> Goal:
+        raise Malformed("no")
+
+    with pytest.raises(Malformed):
+        store.revise(store.get(Goal, "goal_a"), NOW + 1, fail)
+
+    assert store.read_contents() == before
