@@ -24,7 +24,7 @@ from schemas.runtime.settings import Settings
 
 @click.group()
 def registry() -> None:
-    """Back up, restore or replace the registry (organizations, websites, links, keys, imports)."""
+    """Back up, restore or replace the registry: organizations, websites and what they own."""
 
 
 @registry.command()

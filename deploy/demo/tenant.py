@@ -1,14 +1,16 @@
-"""Creates the demo's organization, website, link and API key."""
+"""Creates the demo's organization, website, link, API key and saved records."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import structs
 
 from deploy.demo.demo_file import Demo, read_demo, write_demo
 from deploy.local.processes.readiness import collector_url, query_service_url
-from schemas.registry import KeyScope, RegistryStore, parse_key
+from query.resources.saved_types import SAVED_TYPES, convert_body, new_record
+from schemas.registry import KeyScope, RegistryStore, Website, parse_key
 from schemas.registry.validation import new_key, new_link, new_organization, new_website
-from schemas.runtime.clock import now_ms
+from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.settings import Settings
 
 DEMO_DOMAIN = "demo.example"
@@ -23,6 +25,30 @@ DEMO_SCOPES = (
 )
 
 
+DEMO_SAVED_RECORDS: Mapping[str, Sequence[Mapping[str, object]]] = {
+    "goals": (
+        {"name": "Sign-up", "event": "signup"},
+        {"name": "Purchase", "event": "purchase", "valueProperty": "properties.amount"},
+        {"name": "Pricing seen", "path": "/pricing"},
+    ),
+    "segments": (
+        {
+            "name": "Phones",
+            "filters": [{"field": "device_type", "operator": "eq", "value": "mobile"}],
+        },
+    ),
+    "money": (
+        {
+            "name": "Revenue",
+            "event": "purchase",
+            "property": "properties.amount",
+            "currencyProperty": "properties.currency",
+        },
+    ),
+}
+"""Bodies of saved records by the name of their route."""
+
+
 def create_demo(settings: Settings) -> Demo:
     """Create the records of the demo, and write demo.json."""
     now, store = now_ms(), RegistryStore(settings.registry_url, "first start")
@@ -32,12 +58,23 @@ def create_demo(settings: Settings) -> Demo:
         link = store.create(new_link(owner.id, "Demo link", f"https://{DEMO_DOMAIN}/pricing", now))
         key, text = new_key(owner.id, DEMO_SCOPES, now, name="Demo key")
         store.create(key)
+        _create_saved_records(store, website, now)
     finally:
         store.close()
     urls = collector_url(settings), query_service_url(settings)
     demo = Demo(*urls, owner.id, website.id, text, link.id)
     write_demo(settings.data, demo)
     return demo
+
+
+def _create_saved_records(store: RegistryStore, website: Website, now_ms: int) -> None:
+    """Goals, a segment, a money property, and a note on the first day."""
+    note = {"start": str(format_instant(now_ms))[:10], "text": "Tidemark was started"}
+    bodies = {**DEMO_SAVED_RECORDS, "annotations": (note,)}
+    for saved in SAVED_TYPES:
+        for members in bodies[saved.record.plural]:
+            body = convert_body(saved.bodies.new, members)
+            store.create(new_record(saved.record, website, body, now_ms))
 
 
 def replace_demo_key(folder: Path, old_id: str, text: str) -> None:

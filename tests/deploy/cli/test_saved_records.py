@@ -1,0 +1,94 @@
+"""tidemark goals, segments, annotations and money: create, list, update, delete."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from deploy.cli.saved_records import annotations, goals, money, segments
+from query.resources.saved_types import SAVED_TYPES, SavedType
+from tests.deploy.cli.command_result import Run
+
+GROUPS = {group.name: group for group in (goals, segments, annotations, money)}
+
+
+def a_website(ask: Callable[..., Any], owner: str | None = None) -> str:
+    owner = owner or ask("organizations", "create", "--name", "Acme")["id"]
+    website = ask("websites", "create", "--organization", owner, "--domain", "shop.example")
+    return str(website["id"])
+
+
+def options_of(saved: SavedType) -> list[str]:
+    """The example body as options."""
+    flags = {field.encode_name: f"--{field.name.replace('_', '-')}" for field in saved.fields}
+    return [
+        text
+        for name, value in saved.example.items()
+        for text in (flags[name], value if isinstance(value, str) else json.dumps(value))
+    ]
+
+
+@pytest.mark.parametrize("saved", SAVED_TYPES, ids=lambda saved: saved.record.plural)
+def test_a_record_is_created_listed_and_deleted(ask: Callable[..., Any], saved: SavedType) -> None:
+    group, website = saved.record.plural, a_website(ask)
+    other = a_website(ask)
+
+    record = ask(group, "create", "--website", website, *options_of(saved))
+    elsewhere = ask(group, "create", "--website", other, *options_of(saved))
+
+    assert record["websiteId"] == website
+    assert {name: record[name] for name in saved.example} == saved.example
+    assert ask(group, "list", "--website", website) == [record]
+    assert ask(group, "list") == [record, elsewhere]
+    assert ask(group, "show", record["id"]) == record
+
+    ask(group, "delete", record["id"])
+    assert ask(group, "list") == [elsewhere]
+
+
+def test_an_update_changes_only_what_it_names(ask: Callable[..., Any]) -> None:
+    website = a_website(ask)
+    goal = ask("goals", "create", "--website", website, "--name", "Trial", "--event", "trial")
+
+    ask("goals", "update", goal["id"], "--event", "", "--path", "/trial/*")
+    changed = ask("goals", "show", goal["id"])
+
+    assert (changed["name"], changed["event"], changed["path"]) == ("Trial", None, "/trial/*")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (("--name", "a"), "A goal has either 'event' or 'path'"),
+        (("--name", "a", "--event", "e", "--filters", "{"), "--filters is not valid JSON"),
+        (
+            ("--name", "a", "--event", "e", "--filters", '[{"field":"contry","op":"is_null"}]'),
+            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+        ),
+        (("--event", "e"), "Missing option '--name'"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    ask: Callable[..., Any], run: Run, options: tuple[str, ...], error: str
+) -> None:
+    done = run("goals", "create", "--website", a_website(ask), *options)
+
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert error in done.err
+
+
+def test_an_unknown_website_is_named(ask: Callable[..., Any], run: Run) -> None:
+    a_website(ask)
+
+    done = run("goals", "create", "--website", "web_none", "--name", "a", "--event", "e")
+
+    assert (done.code, done.err) == (2, "tidemark: no website 'web_none'\n")
+
+
+def test_every_field_is_an_option_of_both_commands() -> None:
+    for saved in SAVED_TYPES:
+        commands = GROUPS[saved.record.plural].commands
+        for command in ("create", "update"):
+            options = {option.name for option in commands[command].params}
+            assert {field.name for field in saved.fields} <= options
