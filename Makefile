@@ -20,7 +20,7 @@ DOCS := query/docs/dist/swagger-ui-bundle.js
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs chaos bench lock geo clean browser
+.PHONY: help setup run test format lint types check docs chaos bench lock mcp geo clean browser
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,12 +59,18 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header pyproject.toml --group build -o $(LOCKS)/run.txt
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes --no-header pyproject.toml --group build --group dev \
+		--generate-hashes --no-header pyproject.toml --extra mcp \
+		-c $(LOCKS)/run.txt -o $(LOCKS)/mcp.txt
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header pyproject.toml --extra mcp --group build --group dev \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
+
+mcp: $(RUN) ## install the packages of `tidemark mcp`
+	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/mcp.txt
 
 geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for another one
 	@$(BIN)/tidemark geo $(ARGS)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from query.docs.client_file import client_file
 from schemas.errors import Unavailable
 
 FOLDER = Path(__file__).parent
@@ -30,6 +31,10 @@ def _page(path: str, file: str, media_type: str) -> Route:
     return Route(path, page)
 
 
+async def _client(_request: Request) -> Response:
+    return Response(client_file(), media_type="text/x-python", headers=HEADERS)
+
+
 @cache
 def _content(source: Path) -> bytes:
     return source.read_bytes()
@@ -42,5 +47,5 @@ PAGES = (
     _page("/docs/swagger-ui-bundle.js", "dist/swagger-ui-bundle.js", "text/javascript"),
     _page("/docs/swagger-ui.css", "dist/swagger-ui.css", "text/css"),
     _page("/docs/icon.svg", "icon.svg", "image/svg+xml"),
-    _page("/docs/tidemark_client.py", "../client.py", "text/x-python"),
+    Route("/docs/tidemark_client.py", _client),
 )

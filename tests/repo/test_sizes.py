@@ -20,7 +20,7 @@ ROOT_MODULES: dict[str, set[str]] = {
     },
     "ingest": {"__main__", "app", "dependencies"},
     "stream": {"__main__", "app", "backfill_standby", "faust_adapter", "worker"},
-    "query": {"__main__", "app", "client", "dependencies"},
+    "query": {"__main__", "app", "dependencies"},
     "deploy": set(),
 }
 """What stands at the root of each package; everything else lies in a folder for its stage."""

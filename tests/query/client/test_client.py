@@ -1,86 +1,16 @@
 """The Python client against a service that answers as a script says."""
 
-import ast
 import json
-import sys
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
-from msgspec import Struct
 
-import query.client
-from query.client import Broken, Client, Refused, Rows, Sent
+from query.client import Broken, Refused, Rows, Sent
+from tests.query.client.scripted_service import Playing, Said
 
 TAKEN = json.dumps(
     {"status": "success", "type": "custom_event", "count": 1, "receipt": "r1"}
 ).encode()
 AWAY = json.dumps({"status": "error", "message": "Kafka is away", "code": "SERVICE_UNAVAILABLE"})
-
-
-class Said(Struct, frozen=True):
-    """One answer of the script."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str] = {}
-    missing: int = 0
-    """Bytes that are promised and never come."""
-
-
-class Script(Struct):
-    """Scripted responses, and the requests that were made."""
-
-    answers: list[Said]
-    requests: list[tuple[str, dict[str, str], Any]] = []
-    paused: list[float] = []
-
-
-Playing = Callable[..., tuple[Client, Script]]
-
-
-@pytest.fixture
-def playing() -> Iterator[Playing]:
-    servers: list[ThreadingHTTPServer] = []
-
-    def play(*answers: Said, **more: Any) -> tuple[Client, Script]:
-        script = Script(list(answers), [], [])
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler(script))
-        servers.append(server)
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        return Client(address, "tk_x", address, sleep=script.paused.append, **more), script
-
-    yield play
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-def handler(script: Script) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            script.requests.append((self.path, headers, json.loads(body) if body else None))
-            response = script.answers.pop(0)
-            self.send_response(response.status)
-            for name, value in response.headers.items():
-                self.send_header(name, value)
-            if "transfer-encoding" not in response.headers:
-                self.send_header("content-length", str(len(response.body) + response.missing))
-            self.end_headers()
-            self.wfile.write(response.body)
-
-        do_GET = do_POST  # noqa: N815
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    return Handler
 
 
 def test_what_is_sent_again_keeps_its_event_ids(playing: Playing) -> None:
@@ -171,8 +101,8 @@ def test_an_export_gives_rows_as_they_come(playing: Playing) -> None:
 
     assert list(rows) == [{"a": 1}, {"a": 2}]
     assert script.requests[0][0] == (
-        "/v1/export/events?link_id=l&columns=a&filters=%5B%7B%22field%22%3A+%22a%22%2C+%22operator"
-        "%22%3A+%22gt%22%2C+%22value%22%3A+0%7D%5D&include_bots=true&format=ndjson"
+        "/v1/export/events?link_id=l&format=ndjson&columns=a&filters=%5B%7B%22field%22%3A+%22a%22%2C+%22operator"
+        "%22%3A+%22gt%22%2C+%22value%22%3A+0%7D%5D&include_bots=true"
     )
 
 
@@ -200,19 +130,6 @@ def test_rows_become_a_table_or_a_data_frame() -> None:
 
     assert rows.arrow().to_pydict() == {"name": ["/", "/b"], "visitors": [2, 1]}
     assert rows.frame().to_dict(as_series=False) == {"name": ["/", "/b"], "visitors": [2, 1]}
-
-
-def test_the_client_needs_the_standard_library_only() -> None:
-    source = ast.parse(Path(query.client.__file__).read_text())
-    at_the_top = [node for node in source.body if isinstance(node, ast.Import | ast.ImportFrom)]
-
-    names = {
-        (node.module or "").split(".")[0]
-        if isinstance(node, ast.ImportFrom)
-        else node.names[0].name.split(".")[0]
-        for node in at_the_top
-    }
-    assert names <= sys.stdlib_module_names
 
 
 def test_rows_carry_their_comparison(playing: Playing) -> None:

@@ -1,0 +1,111 @@
+"""Filters in short text: `country = DE`, `path starts_with /docs`, `referrer is null`.
+
+Operators have the names of the API or a sign: = != > >= < <= and ~ (contains), !~ (not_contains).
+A value may be a number, true, false, or a text, in quotes where it looks like one of those or ends
+in spaces. Lists are separated by commas: `country in DE, AT`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from query.client.errors import wrong_argument
+
+_SIGNS = {
+    "=": "eq",
+    "==": "eq",
+    "!=": "ne",
+    "<>": "ne",
+    ">": "gt",
+    ">=": "gte",
+    "<": "lt",
+    "<=": "lte",
+    "~": "contains",
+    "!~": "not_contains",
+}
+_LISTS = ("in", "not_in")
+_ALONE = ("is_null", "is_not_null")
+_WORDS = (
+    *("eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains", "starts_with", "ends_with"),
+    *_LISTS,
+    *_ALONE,
+)
+_GROUPS = ("and", "or", "not", "filters")
+_CONDITION = re.compile(
+    r"""\s*(?:"(?P<quoted>[^"]+)"|(?P<field>[^\s=!<>~"]+))
+    (?:\s*(?P<sign>[=!<>~]+)
+    |\s+(?P<word>
+        not(?:_|\s+)(?:in|contains)
+        |(?:starts|ends)(?:_|\s+)with
+        |is(?:_|\s+)(?:not(?:_|\s+))?null
+        |[a-z_]+
+    )(?=[\s(\[]|$))\s*(?P<value>.*)""",
+    re.DOTALL | re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+_EXAMPLE = 'write it as in "country = DE", "path starts_with /docs" or "referrer is null"'
+
+
+def parse_filter(text: str) -> dict[str, Any]:
+    """One condition of the API from its short text; InvalidRequest says what is wrong."""
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise wrong_argument(f"filter '{text}' is no condition; {_EXAMPLE}", "filters")
+    given = match["sign"] or re.sub(r"\s+", "_", match["word"].lower())
+    operator = _SIGNS.get(given, given)
+    if operator not in _WORDS:
+        known = ", ".join((*_SIGNS, *_WORDS))
+        raise wrong_argument(
+            f"filter '{text}': operator '{given}' is not one of {known}", "filters"
+        )
+    condition = {"field": match["quoted"] or match["field"], "operator": operator}
+    value = match["value"].strip()
+    if operator in _ALONE:
+        if value:
+            raise wrong_argument(f"filter '{text}': '{operator}' takes no value", "filters")
+        return condition
+    if not value:
+        raise wrong_argument(f"filter '{text}' has no value; {_EXAMPLE}", "filters")
+    return {**condition, "value": _values(value) if operator in _LISTS else _value(value)}
+
+
+def to_filters(given: Any) -> list[Any]:
+    """The filters of a request, from dicts and short texts, alone or in a list."""
+    if isinstance(given, str | Mapping):
+        given = [given]
+    return [_filter(each) for each in given]
+
+
+def _filter(given: Any) -> Any:
+    if isinstance(given, str):
+        return parse_filter(given)
+    if not isinstance(given, Mapping):
+        return given
+    return {name: _group(value) if name in _GROUPS else value for name, value in given.items()}
+
+
+def _group(value: Any) -> Any:
+    return _filter(value) if isinstance(value, str | Mapping) else to_filters(value)
+
+
+def _value(text: str) -> Any:
+    if text[0] == text[-1] == '"' and len(text) > 1:
+        return text[1:-1].replace('\\"', '"')
+    if text[0] == text[-1] == "'" and len(text) > 1:
+        return text[1:-1]
+    if text in ("true", "false"):
+        return text == "true"
+    if _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    return text
+
+
+def _values(text: str) -> Sequence[Any]:
+    inner = text[1:-1] if text[0] + text[-1] in ("()", "[]") else text
+    return [_value(each) for each in _split_list(inner)]
+
+
+def _split_list(text: str) -> Iterable[str]:
+    """The elements between commas outside of quotes, with their quotes."""
+    found = re.findall(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,]*?)\s*(?:,|$)""", text)
+    return [each for each in found if each]

@@ -1,0 +1,67 @@
+"""Links, imports and receipts of the client."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from query.client.connection import HttpClient
+
+_PAGE_ROWS = 1_000
+
+Record = dict[str, Any]
+
+
+class RecordClient(HttpClient):
+    """Manages short links and imports; fields have their names in the API, such as `ogTitle`."""
+
+    def links(self, **where: Any) -> Iterator[Record]:
+        """All links, oldest first; `externalId` restricts them."""
+        return self._listed("/v1/links", where)
+
+    def link(self, link_id: str) -> Record:
+        """One link."""
+        return self._record("GET", f"/v1/links/{link_id}")
+
+    def create_link(self, name: str, target_url: str, **fields: Any) -> Record:
+        """Create a short link."""
+        return self._record("POST", "/v1/links", {"name": name, "targetUrl": target_url, **fields})
+
+    def update_link(self, link_id: str, **fields: Any) -> Record:
+        """Update fields of a link; None clears one."""
+        return self._record("PATCH", f"/v1/links/{link_id}", fields)
+
+    def delete_link(self, link_id: str) -> None:
+        """Delete a link; its clicks stay stored."""
+        self._json("DELETE", f"/v1/links/{link_id}")
+
+    def imports(self, website_id: str | None = None) -> Iterator[Record]:
+        """All imports, oldest first."""
+        return self._listed("/v1/imports", {"websiteId": website_id})
+
+    def import_(self, import_id: str) -> Record:
+        """One import, with the number of its stored rows."""
+        return self._record("GET", f"/v1/imports/{import_id}")
+
+    def create_import(self, website_id: str, name: str) -> Record:
+        """Create an import; send its items to POST /import of the collector."""
+        return self._record("POST", "/v1/imports", {"websiteId": website_id, "name": name})
+
+    def delete_import(self, import_id: str) -> Record:
+        """Undo an import: its rows are removed."""
+        return self._record("DELETE", f"/v1/imports/{import_id}")
+
+    def receipt(self, receipt: str) -> Record:
+        """The status of the items of one request to the collector."""
+        return self._record("GET", f"/v1/receipts/{receipt}")
+
+    def _record(self, method: str, path: str, body: Record | None = None) -> Record:
+        # A record that is created twice is two records: a broken connection is not retried.
+        record: Record = self._json(method, path, body, repeat=method != "POST")["data"]
+        return record
+
+    def _listed(self, path: str, where: Record) -> Iterator[Record]:
+        page, seen, total = 0, 0, 1
+        while seen < total:
+            page += 1
+            found = self._json("GET", path, where={**where, "limit": _PAGE_ROWS, "page": page})
+            yield from found["data"]
+            seen, total = seen + _PAGE_ROWS, found["meta"]["total"]
