@@ -321,6 +321,7 @@ def test_an_unready_collector_says_why(collector: InMemoryCollector) -> None:
         "disk": "ok",
         "registry": "ok",
         "storing": "ok",
+        "proxies": "ok",
     }
     assert request_once(collector.app, "GET", "/health/live").status == 200
 
@@ -338,6 +339,7 @@ def test_a_collector_without_its_registry_is_ready_and_degraded(
         "disk": "ok",
         "registry": "lost",
         "storing": "ok",
+        "proxies": "ok",
     }
 
 

@@ -157,7 +157,7 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(service: InProces
         (
             "sessions",
             {},
-            "Unknown table 'sessions'; known are events, errors, vitals, clicks, engagement, "
+            "Unknown table 'sessions'; known are events, vitals, errors, clicks, engagement, "
             "identities, outbound",
         ),
         (
