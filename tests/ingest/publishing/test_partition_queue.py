@@ -27,7 +27,12 @@ class Kafka:
         self.reports: list[asyncio.Future[DeliveryReport]] = []
         self.in_flight_bytes = InFlightBytes(10_000)
         self.queue = PartitionQueue(
-            "events", 3, self.deliver, self.in_flight_bytes, chunk_bytes=200, timeout_seconds=TIMEOUT_SECONDS
+            "events",
+            3,
+            self.deliver,
+            self.in_flight_bytes,
+            chunk_bytes=200,
+            timeout_seconds=TIMEOUT_SECONDS,
         )
 
     async def deliver(self, topic: str, partition: int, message: bytes) -> DeliveryReport:
