@@ -31,6 +31,7 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.unknown_records import reread_for_unknown
 from schemas.kinds import KINDS
 from schemas.runtime.clock import Clock
 from schemas.runtime.heartbeat import refusal_reason
@@ -84,6 +85,7 @@ def create_app(
         countries=parse_header_names(settings.country_headers),
         credentials=True,
     )
+    middleware.reread_registry = reread_for_unknown(registry)
     recent_requests = recent_requests or RecentRequests()
     anonymous_ids = AnonymousIds(salts or DailySalts(settings.data / SALTS_FOLDER))
     acknowledged_counter = acknowledged_counter or AcknowledgedCounter(

@@ -1,6 +1,6 @@
 """Dependencies of the endpoints (publisher, registry, clock, …), and how endpoints are declared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from msgspec import Struct
@@ -25,6 +25,9 @@ class SnapshotSource(Protocol):
     @property
     def error(self) -> str | None:
         """Why the last read of the database failed; None when it succeeded."""
+
+    async def newer_than(self, snapshot: Snapshot, ids: Collection[str]) -> bool:
+        """Whether there is a newer snapshot, after a read for ids that this one does not have."""
 
 
 class Dependencies(Struct, frozen=True):

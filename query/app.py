@@ -36,6 +36,7 @@ from schemas.http.health import health_endpoint
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.unknown_records import reread_for_unknown
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import Backups, RegistryFollower, RegistryStore
 from schemas.registry.link_validation import parse_app_schemes
@@ -115,6 +116,7 @@ def create_app(
     app = HttpMiddleware(
         router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
     )
+    app.reread_registry = reread_for_unknown(dependencies.follower)
 
     def close() -> None:
         standard_pool.close()

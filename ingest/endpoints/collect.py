@@ -22,6 +22,7 @@ from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import send_json
 from schemas.http.error_bodies import encode_json
 from schemas.http.openapi import Operation, Response
+from schemas.http.unknown_records import snapshot_with_websites
 from schemas.kinds import Kind
 
 
@@ -66,6 +67,9 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         buckets = admit_request(dependencies, scope, sender, client_network, now)
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
+        if sender is None or sender.trusted:
+            websites = {item.website_id for item in accepted.items}
+            registry = await snapshot_with_websites(dependencies.registry, websites)
         if sender is None:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
         header = EnvelopeHeader(sender, head, client_network, now, dependencies.anonymous_ids)

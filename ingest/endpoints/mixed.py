@@ -24,6 +24,7 @@ from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_re
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import ApiError, MethodNotAllowed, NoneAccepted, PayloadTooLarge
 from schemas.http.openapi import Operation
+from schemas.http.unknown_records import snapshot_with_websites
 
 RawItems = Sequence[Raw | RawFields]
 
@@ -57,6 +58,8 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
         buckets = admit_request(dependencies, scope, sender, client_network, now)
         items = await route.read_items(scope, receive, head)
         grouped = group_by_kind(items, route.format_of)
+        if sender is None or sender.trusted:
+            await snapshot_with_websites(dependencies.registry, named_websites(grouped))
         if sender is None:
             sender = authenticate_by_website(
                 first_website(grouped), dependencies.registry.snapshot, head
@@ -88,6 +91,11 @@ def body_size(items: RawItems, scope: Scope) -> int:
     """Size of the items as they were sent."""
     bodies = [memoryview(item).nbytes for item in items if isinstance(item, Raw)]
     return sum(bodies) or len(scope["query_string"])
+
+
+def named_websites(grouped: ItemsByKind) -> set[str | None]:
+    """The `websiteId` of all accepted items."""
+    return {item.website_id for kind_items in grouped.by_kind.values() for item in kind_items.items}
 
 
 def first_website(grouped: ItemsByKind) -> str | None:

@@ -10,7 +10,7 @@ from schemas.http.error_bodies import encode_json
 from schemas.http.rate_limit_headers import Headers
 
 WHOLE_BODY_KEY = "tidemark.body"
-"""Key of the ASGI scope: the body, when our protocol received it in one piece."""
+"""Key of the ASGI scope: the body, once it was read or if our protocol received it in one piece."""
 
 BY_NAME = "tidemark.headers"
 """Key of the ASGI scope: the headers by name, once one was read."""
@@ -47,8 +47,12 @@ def headers_by_name(scope: Scope) -> dict[bytes, bytes]:
 async def read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> bytes:
     """Read the body; PayloadTooLarge beyond `max_bytes`, RequestTimeout after `seconds`."""
     complete: bytes | None = scope.get(WHOLE_BODY_KEY)
-    if complete is not None:
-        return _check_size(complete, max_bytes)
+    if complete is None:
+        complete = scope[WHOLE_BODY_KEY] = await _receive_body(scope, receive, max_bytes, seconds)
+    return _check_size(complete, max_bytes)
+
+
+async def _receive_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> bytes:
     declared = header(scope, b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         raise PayloadTooLarge(f"The body may have at most {max_bytes:,} bytes")
@@ -56,7 +60,7 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: flo
         async with asyncio.timeout(seconds):
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body"):
-                return _check_size(message.get("body", b""), max_bytes)
+                return bytes(message.get("body", b""))
             return await _read_rest(message, receive, max_bytes)
     except TimeoutError:
         raise RequestTimeout(f"The body did not arrive within {seconds:g} seconds") from None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from schemas.errors import ApiError, MethodNotAllowed, NotFound
+from schemas.errors import ApiError, Forbidden, MethodNotAllowed, NotFound, Unauthorized
 from schemas.http import cors
 from schemas.http.admission import (
     BODY_SIZE_KEY,
@@ -25,6 +25,7 @@ from schemas.http.client_ip import client_ip, truncate_ip
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.rate_limit import RateLimiter
 from schemas.http.rate_limit_headers import Headers
+from schemas.http.unknown_records import RereadRegistry, never_reread
 from schemas.http.untrusted_proxies import UntrustedProxies, is_private
 from schemas.runtime.clock import Clock
 from schemas.runtime.networks import Networks, in_networks
@@ -72,6 +73,8 @@ class HttpMiddleware:
         self._credentials = credentials
         self.on_error: OnError = ignore_error
         """Called with each error before its response; the collector logs them for /debug."""
+        self.reread_registry: RereadRegistry = never_reread
+        """Called when a request is refused: its website or key may be newer than the snapshot."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,7 +101,12 @@ class HttpMiddleware:
             )
             return
         try:
-            await self._app(scope, receive, send_with_headers)
+            try:
+                await self._app(scope, receive, send_with_headers)
+            except (Unauthorized, Forbidden):
+                if started or not await self.reread_registry(scope):
+                    raise
+                await self._app(scope, receive, send_with_headers)
         except ClientDisconnected:
             return
         except Exception as error:

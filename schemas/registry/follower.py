@@ -8,6 +8,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections.abc import Collection
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from schemas.registry.backups import Backups
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.last_use import KeyUses
+from schemas.registry.on_demand_read import OnDemandRead
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import RegistryStore
 from schemas.runtime.clock import format_instant, now_ms
@@ -34,6 +36,7 @@ class RegistryFollower:
         self._key_uses = KeyUses()
         self._error_kind: str | None = None
         self._read_at = time.monotonic()
+        self._on_demand = OnDemandRead(self._read_on_demand)
         self.error: str | None = None
         """Why the registry is unavailable, and since when; the snapshot stays in use."""
         self.snapshot = self._with_key_uses(self._initial_snapshot(backups))
@@ -51,6 +54,18 @@ class RegistryFollower:
                 updated = self.snapshot.apply(changes) if changes else None
                 self.snapshot = updated or self._with_key_uses(Snapshot.read(self._store))
             return self.snapshot
+
+    async def newer_than(self, snapshot: Snapshot, ids: Collection[str]) -> bool:
+        """Whether there is a newer snapshot, after a read for ids that this one does not have."""
+        if self.snapshot is snapshot:
+            await self._on_demand.read_for(ids, snapshot.version)
+        return self.snapshot is not snapshot
+
+    async def _read_on_demand(self) -> None:
+        try:
+            await asyncio.to_thread(self.refresh)
+        except Exception as error:  # the request is refused, as without the read
+            self._log_error(error)
 
     def poll(self) -> None:
         """Refresh the snapshot, and write the last use of keys."""

@@ -1,7 +1,7 @@
 """A collector in this process: a registry with three websites, and a list instead of Kafka."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -92,6 +92,9 @@ class FixedSnapshotSource(Struct):
 
     snapshot: Snapshot
     error: str | None = None
+
+    async def newer_than(self, snapshot: Snapshot, ids: Collection[str]) -> bool:
+        return self.snapshot is not snapshot
 
 
 class InMemoryCollector(Struct):
