@@ -81,8 +81,7 @@ class ReceiptKey:
     def sign(self, receipt: Receipt) -> str:
         """The signed receipt as URL-safe text."""
         payload = _encode(receipt)
-        signed = payload + self._signature(payload)
-        return binascii.b2a_base64(signed, newline=False).translate(_URL_SAFE, b"=").decode()
+        return _encode_base64(payload + self._signature(payload))
 
     def verify(self, text: str) -> Receipt:
         """Decode a receipt that was signed with this key; InvalidReceipt for any other text."""
@@ -115,14 +114,21 @@ def unverified(text: str) -> Receipt:
     return _decode_payload(_decode_base64(text)[:-SIGNATURE])
 
 
+def _encode_base64(signed: bytes) -> str:
+    return binascii.b2a_base64(signed, newline=False).translate(_URL_SAFE, b"=").decode()
+
+
 def _decode_base64(text: str) -> bytes:
     if len(text) > MAX_LENGTH:
         raise InvalidReceipt(InvalidReceipt.UNKNOWN)
     try:
         plain = text.encode("ascii").translate(_PLAIN)
-        return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
+        decoded = binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
     except ValueError:  # not ASCII, not base64
         raise InvalidReceipt(InvalidReceipt.UNKNOWN) from None
+    if _encode_base64(decoded) != text:  # the unused bits of the last character are not signed
+        raise InvalidReceipt(InvalidReceipt.UNKNOWN)
+    return decoded
 
 
 def _decode_payload(payload: bytes) -> Receipt:

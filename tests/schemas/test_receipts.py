@@ -66,6 +66,17 @@ def test_text_that_is_no_complete_receipt_is_rejected(text: str) -> None:
         KEY.verify(text)
 
 
+@pytest.mark.parametrize("owner_id", ["w", "we", "web"], ids=["one byte", "two", "none over"])
+def test_no_other_text_is_the_same_receipt(owner_id: str) -> None:
+    """The last character of base64 may have bits that belong to no byte."""
+    text = KEY.sign(replace(ONE, owner_id=owner_id))
+    characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+    for last in set(characters) - {text[-1]}:
+        with pytest.raises(InvalidReceipt):
+            KEY.verify(text[:-1] + last)
+
+
 def test_only_the_secret_signs_receipts() -> None:
     text = KEY.sign(ONE)
 
