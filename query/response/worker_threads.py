@@ -1,4 +1,4 @@
-"""Runs CPU work on many rows in a thread, so that the event loop stays responsive.
+"""Runs CPU work on many rows, or on long SQL, in a thread, so that the event loop stays responsive.
 
 Two threads only, because they share the interpreter lock with the event loop.
 """

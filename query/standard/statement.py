@@ -1,10 +1,12 @@
 """Builds the whole SQL of a statement: the relations that it names as CTEs in front of it."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from msgspec import structs
 
 from query.engine.engine import Engine, Sql
+from query.response.worker_threads import run_in_worker
 from query.scope.scope import (
     PROPERTY_ENTRIES,
     SCOPED,
@@ -21,6 +23,8 @@ from query.standard.declaration.statement import (
     table_cte_name,
 )
 
+TEXT_PER_ROW = 20
+"""Characters that take as long to parse as a row takes to encode: long texts go to a thread."""
 UNFILTERED = "unfiltered"
 VISIT_ROWS = "visit_rows"
 """All rows of the visits that have a row in `scoped`."""
@@ -34,7 +38,8 @@ async def build_statement(
     other_scopes: Mapping[str, Scope] | None = None,
 ) -> Sql:
     """The statement with a CTE for each relation that it names."""
-    names = statement.names
+    size = sum(map(len, (statement.sql, *(cte.sql for cte in statement.ctes)))) // TEXT_PER_ROW
+    names = await run_in_worker(size, lambda: statement.names)
     scopes = {SCOPED: scope}
     if UNFILTERED in names:
         scopes[UNFILTERED] = structs.replace(scope, where=Fragment(), visit_where=Fragment())
@@ -60,4 +65,5 @@ async def build_statement(
         form=statement.form,
         inlined=statement.inlined,
     )
-    return Sql(render(select, engine.dialect), merge_values(scoped.values, statement.values))
+    text = await run_in_worker(size, partial(render, select, engine.dialect))
+    return Sql(text, merge_values(scoped.values, statement.values))
