@@ -13,6 +13,7 @@ from starlette.routing import Route, Router
 
 import query.custom.endpoint
 import query.export.endpoint
+import query.metrics.endpoint
 import query.standard.endpoint
 from query.custom import explain, table_catalogue
 from query.dependencies import QueryDependencies, QueryEndpoint
@@ -25,6 +26,7 @@ from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
+from query.metrics import catalogue as metrics_catalogue
 from query.resources import imports, links, receipts, saved_records
 from query.resources.readiness import ReadinessProbe
 from query.response.response_budget import ResponseMemory
@@ -52,6 +54,8 @@ ROW_MEMORY_FACTOR = 4
 
 ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *query.standard.endpoint.ENDPOINTS,
+    *query.metrics.endpoint.ENDPOINTS,
+    *metrics_catalogue.ENDPOINTS,
     *query.custom.endpoint.ENDPOINTS,
     *explain.ENDPOINTS,
     *type_catalogue.ENDPOINTS,

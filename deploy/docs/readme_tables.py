@@ -10,6 +10,7 @@ from ingest.endpoints.scripts import read_manifest
 from query.custom.aggregates import AGGREGATES, NUMBER_TYPES, ORDERED_TYPES
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
+from query.metrics.metrics import METRICS
 from query.request.operators import OPERATORS
 from query.standard.declaration.fields import describe_row
 from query.standard.declaration.query_type import QueryType
@@ -118,6 +119,11 @@ def aggregates_table() -> str:
     return markdown_table(("aggregate", "is", "of"), rows)
 
 
+def metrics_table() -> str:
+    rows = ((f"`{m.name}`", m.subject, m.unit, m.description) for m in METRICS)
+    return markdown_table(("metric", "of", "unit", "meaning"), rows)
+
+
 def formats_table() -> str:
     rows = ((f"`{f.name}`", f"`{f.media_type}`", f.description) for f in FORMATS)
     return markdown_table(("format", "media type", "is"), rows)
@@ -182,6 +188,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "types": query_types_table,
         "operators": operators_table,
         "aggregates": aggregates_table,
+        "metrics": metrics_table,
         "formats": formats_table,
         "custom": custom_tables_section,
     },

@@ -17,12 +17,14 @@ from schemas.errors import Malformed
 
 IN_URL = "it belongs in the query string of the URL, as in /v1/query?website_id=…"
 CUSTOM = "of a custom query (POST /v1/query/custom)"
+METRICS = "POST /v1/query/metrics"
 
 URL_PARAMETERS = {"websiteid": IN_URL, "linkid": IN_URL, "format": IN_URL, "formulas": IN_URL}
 """What the query string holds, by folded name."""
 
 NEIGHBORS: Mapping[str, tuple[str, str]] = {
     "aggregation": ("aggregate", "use 'aggregate'"),
+    "breakdown": ("dimensions", "use 'dimensions'"),
     "bucket": ("granularity", "use 'granularity'"),
     "column": ("field", "use 'field'"),
     "comparison": ("compare", "use 'compare'"),
@@ -30,15 +32,18 @@ NEIGHBORS: Mapping[str, tuple[str, str]] = {
     "events": ("parameters", "name query types in 'parameters'"),
     "from": ("startDate", "use 'startDate'"),
     "function": ("aggregate", "use 'aggregate'"),
+    "granularity": ("dimensions", "use a dimension such as 'time:day'"),
+    "groupby": ("dimensions", "use 'dimensions'"),
     "interval": ("granularity", "use 'granularity'"),
     "key": ("field", "use 'field'"),
-    "metrics": ("parameters", f"name query types in 'parameters', or use 'selects' {CUSTOM}"),
+    "metrics": ("parameters", f"name query types in 'parameters', or use {METRICS}"),
     "offset": ("page", "use 'page' and 'limit'"),
     "order": ("orderBy", "use 'orderBy': [{'field': …, 'direction': 'desc'}]"),
     "pagesize": ("limit", "use 'limit'"),
     "perpage": ("limit", "use 'limit'"),
     "period": ("preset", "use 'preset', or 'startDate' and 'endDate'"),
     "queries": ("parameters", "name query types in 'parameters'"),
+    "selects": ("metrics", "use 'metrics'"),
     "sort": ("orderBy", "use 'orderBy': [{'field': …, 'direction': 'desc'}]"),
     "timeunit": ("granularity", "use 'granularity'"),
     "to": ("endDate", "use 'endDate'"),
@@ -54,7 +59,7 @@ ELSEWHERE: Mapping[str, str] = {
     **URL_PARAMETERS,
     "compare": "custom queries have no comparison; run one query for each time range",
     "siteid": "name the website in the query string of the URL, as in /v1/query?website_id=…",
-    "dimensions": f"query types have fixed groups; use 'groupBy' {CUSTOM}",
+    "dimensions": f"query types have fixed groups; use {METRICS} for metrics by dimensions",
     "groupby": f"query types have fixed groups; use 'groupBy' {CUSTOM}",
     "granularity": "group by a bucket of time instead: 'groupBy': ['time:daily']",
     "parameters": "query types are run by POST /v1/query",

@@ -123,6 +123,38 @@ class CustomResponse(Struct):
     meta: CustomMeta
 
 
+class MetricsMeta(Struct, rename="camel"):
+    """Rows on this page and on all pages, what was requested, and how fresh the result is."""
+
+    row_count: int
+    total_rows: int
+    page: int
+    limit: int
+    timezone: str
+    watermark: Watermark
+    lag_seconds: float | None
+    versions: TableVersions
+    partial_bucket: str | UnsetType | None = UNSET
+    definitions: dict[str, str] | UnsetType = UNSET
+
+
+class MetricsResponse(Struct):
+    """Rows with the dimensions and the metrics as keys, as the request names them."""
+
+    success: Literal[True]
+    data: Objects
+    meta: MetricsMeta
+
+
+class MetricsCatalogueResponse(Struct):
+    """Metrics, dimensions and operators of metrics queries."""
+
+    success: Literal[True]
+    metrics: list[dict[str, Any]]
+    dimensions: list[dict[str, Any]]
+    operators: list[dict[str, Any]]
+
+
 class PageMeta(Struct):
     """Page, limit and total of a list."""
 

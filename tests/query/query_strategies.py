@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES
+from query.metrics.fields import FIELDS, FILTER_FIELDS
+from query.metrics.metrics import BY_NAME as METRICS
 from query.request.buckets import GRANULARITIES
 from query.request.filters import FilterField
 from query.request.operators import OPERATORS, Arity
@@ -176,6 +178,28 @@ def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
         ],
         "compare": draw(st.none() | compared) if comparable else None,
         "asOf": draw(st.sampled_from([None, -1, {"events": 1}])),
+    }
+
+
+@st.composite
+def valid_metrics_requests(draw: st.DrawFn) -> dict[str, Any]:
+    names = st.lists(st.sampled_from(sorted(METRICS)), min_size=1, max_size=4, unique=True)
+    fields = st.sampled_from([*FIELDS, "properties.plan", "time:month", "time:hour_of_day"])
+    metrics = draw(names)
+    dimensions = draw(st.lists(fields, max_size=3, unique=True))
+    outputs = st.sampled_from([*metrics, *dimensions])
+    condition = {"field": metrics[0], "operator": "gte", "value": draw(st.integers(0, 3))}
+    return {
+        "metrics": metrics,
+        "dimensions": dimensions,
+        **draw(valid_time_ranges(100)),
+        "filters": draw(valid_filters(FILTER_FIELDS)) + draw(property_filters()),
+        "having": draw(st.sampled_from([[], [condition]])),
+        "orderBy": [{"field": name} for name in draw(st.lists(outputs, max_size=2))],
+        "limit": draw(st.integers(1, 10_000)),
+        "page": draw(st.integers(1, 1_000_000)),
+        "asOf": draw(st.sampled_from([None, -1, {"events": 1}])),
+        "definitions": draw(st.booleans()),
     }
 
 

@@ -61,7 +61,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 def requests() -> Iterator[Request]:
     """A request to each documented route about every possible subject."""
-    for name in ("/health/live", "/v1/query/types", "/v1/query/tables"):
+    for name in ("/health/live", "/v1/query/types", "/v1/query/tables", "/v1/query/metrics"):
         yield Request(route=("GET", name), path=name)
     for name in ("/health", "/health/ready"):  # nothing runs beside the application in this test
         yield Request(route=("GET", name), path=name, good=503)
@@ -80,9 +80,11 @@ def _queries() -> Iterator[Request]:
     export = "/v1/export/{table}"
     standard = {"parameters": ["summary"], **NOVEMBER}
     clicks = {"parameters": ["link_total_clicks"], **NOVEMBER}
+    metrics = {"metrics": ["visits"], **NOVEMBER}
+    bodies = (("", standard), ("/metrics", metrics), ("/custom", CUSTOM), ("/compile", CUSTOM))
     for subject in (*WEBSITES, *ORGANIZATIONS):
         about: Any = {"subject": subject, "query": {"website_id": subject}}
-        for path, body in (("", standard), ("/custom", CUSTOM), ("/compile", CUSTOM)):
+        for path, body in bodies:
             target = f"/v1/query{path}"
             yield Request(route=("POST", target), path=target, body=body, **access, **about)
         rows: Any = {"subject": subject, "query": {"website_id": subject, **NOVEMBER}}

@@ -31,6 +31,7 @@ from tests.query.query_strategies import (
     spoiled,
     valid_custom_requests,
     valid_filters,
+    valid_metrics_requests,
     valid_standard_requests,
 )
 
@@ -62,6 +63,14 @@ def unsaid(text: str) -> bool:
 @given(body=valid_custom_requests())
 def test_a_sound_custom_query_is_answered(service: InProcessService, body: object) -> None:
     reply = service.ask("POST", "/v1/query/custom", body, website_id="shop")
+
+    assert reply.status == 200, reply.body
+
+
+@SETTINGS
+@given(body=valid_metrics_requests())
+def test_a_sound_metrics_query_is_answered(service: InProcessService, body: object) -> None:
+    reply = service.ask("POST", "/v1/query/metrics", body, website_id="shop")
 
     assert reply.status == 200, reply.body
 
@@ -101,6 +110,17 @@ def test_any_json_as_a_standard_query_is_answered_or_refused(
     assert unsaid(reply.json.get("error", ""))
     for entry in reply.json.get("data", ()):
         assert unsaid(entry.get("error", ""))
+
+
+@SETTINGS
+@given(body=anything | spoiled(valid_metrics_requests()))
+def test_any_json_as_a_metrics_query_is_answered_or_refused(
+    service: InProcessService, body: object
+) -> None:
+    reply = service.ask("POST", "/v1/query/metrics", as_json(body), website_id="shop")
+
+    assert reply.status in (200, 400), reply.body
+    assert unsaid(reply.json.get("error", ""))
 
 
 FEWER = settings(SETTINGS, max_examples=max(1, EXAMPLES // 4))

@@ -1,0 +1,1 @@
+"""Metrics queries: free metrics by free dimensions, one small grammar."""

@@ -1,0 +1,89 @@
+"""GET /v1/query/metrics: the metrics, dimensions and operators of metrics queries."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import QueryDependencies, QueryEndpoint
+from query.metrics.dimensions import TIMES
+from query.metrics.fields import FIELDS
+from query.metrics.metrics import METRICS
+from query.metrics.request import MetricsQuery
+from query.request.operators import OPERATORS
+from query.request.property_path import PREFIX
+from query.request.query_string import check_query_string
+from query.response.bodies import MetricsCatalogueResponse
+from query.response.json_response import json_response
+from schemas.errors import RateLimitExceeded
+from schemas.http import openapi
+
+PROPERTY = f"{PREFIX}<path>"
+PROPERTY_MEANING = "a property of the event, by its path"
+
+
+def definitions_of(query: MetricsQuery) -> dict[str, str]:
+    """What each dimension and metric of a query means, by its name in the result."""
+    return {d.name: _meaning(d.name) for d in query.dimensions} | {
+        m.name: m.metric.description for m in query.metrics
+    }
+
+
+async def list_metrics(dependencies: QueryDependencies, request: Request) -> Response:
+    """List metrics and dimensions; no key is needed, as nothing in it belongs to a tenant."""
+    dependencies.admit_public(request)
+    check_query_string(request, ENDPOINTS[0].operation)
+    response = MetricsCatalogueResponse(
+        success=True,
+        metrics=[
+            {"name": m.name, "meaning": m.description, "of": m.subject, "unit": m.unit}
+            for m in METRICS
+        ],
+        dimensions=_dimensions(),
+        operators=[{"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS],
+    )
+    return json_response(response)
+
+
+def _dimensions() -> list[dict[str, Any]]:
+    fields = [
+        {
+            "name": f.name,
+            "meaning": f.description,
+            "of": "visit" if f.of_visit else "row",
+            "type": f.type,
+            "filter": True,
+        }
+        for f in FIELDS.values()
+    ]
+    property_ = {"name": PROPERTY, "meaning": PROPERTY_MEANING, "of": "row", "filter": True}
+    times = [
+        {"name": t.name, "meaning": t.description, "of": "time", "filter": False}
+        for t in TIMES.values()
+    ]
+    return [*fields, property_, *times]
+
+
+def _meaning(name: str) -> str:
+    if name in FIELDS:
+        return FIELDS[name].description
+    return TIMES[name].description if name in TIMES else PROPERTY_MEANING
+
+
+ENDPOINTS = (
+    QueryEndpoint(
+        list_metrics,
+        openapi.Operation(
+            method="GET",
+            path="/v1/query/metrics",
+            operation_id="listMetrics",
+            tag="Queries",
+            summary="List metrics and dimensions of metrics queries",
+            responses=(
+                openapi.Response(200, "metrics, dimensions, operators", MetricsCatalogueResponse),
+            ),
+            errors=(RateLimitExceeded,),
+            security=({},),
+        ),
+    ),
+)

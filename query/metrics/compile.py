@@ -1,0 +1,111 @@
+"""Compiles a metrics query to SQL: a CTE for each source of parts, joined by the dimensions.
+
+The CTEs have the same columns: `d0`, `d1`, ... for the dimensions, then every part, NULL where it
+is of another source. Their union is grouped by the dimensions again, so that a value that only one
+source has gets a row as well; formulas of the metrics make `m0`, `m1`, ... of the parts.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from query.engine.engine import Engine, Sql
+from query.metrics.dimensions import Dimension
+from query.metrics.metrics import Metric, Part, Source
+from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
+from query.scope.scope import SCOPED, Scope, WantedRelation, scoped_relations
+from query.sql.fragment import Fragment, merge_values
+from query.sql.portable import names_in
+from query.sql.select import Cte, Relation, ResultForm, Select, render
+from query.standard.declaration.statement import columns_used
+from query.standard.statement import OF_MATCHING_VISITS, VISIT_ROWS
+
+
+class CompiledBody(Struct, frozen=True):
+    """The CTEs and the SELECT over the relations `scoped` and `visit_rows`."""
+
+    ctes: tuple[Cte, ...]
+    body: str
+    values: dict[str, object]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns and relations that it names."""
+        return names_in(self.body).union(*(names_in(cte.sql) for cte in self.ctes))
+
+
+async def compile_query(
+    engine: Engine,
+    scope: Scope,
+    dimensions: Sequence[Dimension],
+    metrics: Sequence[Metric],
+    form: ResultForm,
+    values: Fragment,
+) -> Sql:
+    """The statement for one form of the result, with the bound values of that form."""
+    compiled = compile_body(scope, dimensions, metrics)
+    scopes = {SCOPED: scope}
+    if VISIT_ROWS in compiled.names and scope.where.text:
+        scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
+    wanted = {
+        name: WantedRelation(one, columns_used(one.table, compiled.names))
+        for name, one in scopes.items()
+    }
+    scoped = await scoped_relations(engine, wanted)
+    relations: list[Relation | Cte] = list(scoped.relations)
+    if VISIT_ROWS in compiled.names and VISIT_ROWS not in scopes:
+        relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
+    select = Select(relations=tuple(relations), ctes=compiled.ctes, body=compiled.body, form=form)
+    bound = merge_values(scoped.values, compiled.values, values.values)
+    return Sql(render(select, engine.dialect), bound)
+
+
+def compile_body(
+    scope: Scope, dimensions: Sequence[Dimension], metrics: Sequence[Metric]
+) -> CompiledBody:
+    """The rows of the result, in no order."""
+    parts = list(dict.fromkeys(part for metric in metrics for part in metric.parts))
+    sources = [source for source in Source if any(part.source is source for part in parts)]
+    by_row = [d.of_row(scope.time_range, i) for i, d in enumerate(dimensions)]
+    ctes = []
+    if Source.ROWS in sources:
+        ctes.append(_grouped(Source.ROWS, by_row, parts, SCOPED))
+    if VISIT_SOURCES.keys() & {*sources}:
+        ctes += visit_ctes(scope.time_range, dimensions, sources)
+    keys = [Fragment(f"d{i}") for i in range(len(dimensions))]
+    ctes += [
+        _grouped(source, keys, parts, VISIT_SOURCES[source])
+        for source in sources
+        if source in VISIT_SOURCES
+    ]
+    ctes.append(_union(sources, len(dimensions), parts))
+    values = [f"{metric.sql} AS m{i}" for i, metric in enumerate(metrics)]
+    body = f"SELECT {', '.join([*_keys(len(dimensions)), *values])} FROM merged"  # noqa: S608
+    bound: dict[str, object] = {}
+    for dimension in by_row:
+        bound |= dimension.values
+    return CompiledBody(tuple(ctes), body, bound)
+
+
+def _grouped(source: Source, keys: Sequence[Fragment], parts: Sequence[Part], relation: str) -> Cte:
+    """The parts of a source, by the dimensions."""
+    columns = [f"{key.text} AS d{i}" for i, key in enumerate(keys)]
+    columns += [f"{part.sql if part.source is source else 'NULL'} AS {part.name}" for part in parts]
+    sql = f"SELECT {', '.join(columns)} FROM {relation}{_group_by(len(keys))}"  # noqa: S608
+    return Cte(source, sql)
+
+
+def _union(sources: Sequence[Source], keys: int, parts: Sequence[Part]) -> Cte:
+    """One row for each combination of values, with all parts."""
+    union = " UNION ALL ".join(f"SELECT * FROM {source}" for source in sources)  # noqa: S608
+    columns = [*_keys(keys), *(f"MAX({part.name}) AS {part.name}" for part in parts)]
+    sql = f"SELECT {', '.join(columns)} FROM ({union}) AS sources{_group_by(keys)}"  # noqa: S608
+    return Cte("merged", sql)
+
+
+def _keys(count: int) -> list[str]:
+    return [f"d{i}" for i in range(count)]
+
+
+def _group_by(keys: int) -> str:
+    return f" GROUP BY {', '.join(str(i + 1) for i in range(keys))}" if keys else ""

@@ -1,0 +1,132 @@
+"""Dimensions: what the rows of a result are grouped by.
+
+A dimension is a field, a property (`properties.plan`) or a part of time (`time:day`). Calendar
+arithmetic is on integers, with the UTC offsets of the time zone as bound values.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from query.metrics.fields import FIELDS
+from query.request.buckets import GRANULARITIES, Granularity
+from query.request.date_parts import DESCRIPTIONS, DatePart, date_part_sql
+from query.request.property_path import is_property, parse_property
+from query.request.suggestions import COLUMN_WORDS, shorten, unknown_name_message
+from query.request.time_range import TimeRange
+from query.scope.scope import MS
+from query.sql.fragment import Fragment
+from schemas.errors import Malformed
+from schemas.tables import ColumnType
+
+TIME_PREFIX = "time:"
+
+TimeSql = Callable[[str, TimeRange], Fragment]
+"""The expression over an instant in Unix milliseconds."""
+
+
+class TimeDimension(Struct, frozen=True):
+    """A part of time: a bucket of the time range, or a number such as the hour of the day."""
+
+    name: str
+    description: str
+    sql: TimeSql
+    granularity: Granularity | None = None
+    """Of a bucket, which has a label."""
+
+
+class Dimension(Struct, frozen=True):
+    """One dimension of a query."""
+
+    name: str
+    """As requested: the key in result rows."""
+    type: ColumnType
+    sql: str = ""
+    """Its expression over a row of `scoped`, except for time."""
+    values: Mapping[str, object] = {}
+    time: TimeDimension | None = None
+
+    def of_row(self, time_range: TimeRange, position: int) -> Fragment:
+        """Its value for a row."""
+        return self.at(MS, time_range, position) if self.time else Fragment(self.sql, self.values)
+
+    def at(self, ms: str, time_range: TimeRange, position: int) -> Fragment:
+        """The value of a part of time at an instant; `position` makes its bound values its own."""
+        if self.time is None:
+            raise ValueError(f"'{self.name}' is no part of time")
+        return self.time.sql(ms, time_range).with_prefix(f"time{position}_")
+
+
+def _bucket(granularity: Granularity, description: str) -> TimeDimension:
+    short = next(name for name, same in SHORT_NAMES.items() if same is granularity)
+    return TimeDimension(
+        TIME_PREFIX + short,
+        description,
+        lambda ms, time_range: time_range.bucket_sql(ms, granularity),
+        granularity,
+    )
+
+
+def _date_part(part: DatePart) -> TimeDimension:
+    return TimeDimension(
+        TIME_PREFIX + part,
+        DESCRIPTIONS[part],
+        lambda ms, time_range: date_part_sql(ms, time_range, part),
+    )
+
+
+SHORT_NAMES = {name: same for name, same in GRANULARITIES.items() if not name.endswith("ly")}
+
+TIME_DIMENSIONS = (
+    _bucket(Granularity.MINUTE, "minute"),
+    _bucket(Granularity.HOURLY, "hour"),
+    _bucket(Granularity.DAILY, "day"),
+    _bucket(Granularity.WEEKLY, "week, by its Monday"),
+    _bucket(Granularity.MONTHLY, "month, by its first day"),
+    *(_date_part(part) for part in DatePart),
+)
+
+TIMES = {dimension.name: dimension for dimension in TIME_DIMENSIONS}
+
+
+def parse_dimensions(names: Sequence[str]) -> tuple[Dimension, ...]:
+    """The dimensions of those names; Malformed for one that is unknown or given twice."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise Malformed(f"'dimensions[{i}]' is '{name[:60]}' again; give each dimension once")
+    return tuple(_dimension(name, i) for i, name in enumerate(names))
+
+
+def _dimension(name: str, position: int) -> Dimension:
+    at = f"dimensions[{position}]"
+    if name.startswith(TIME_PREFIX):
+        granularity = GRANULARITIES.get(name.removeprefix(TIME_PREFIX))
+        time = next(
+            (t for t in TIME_DIMENSIONS if granularity and t.granularity is granularity),
+            TIMES.get(name),
+        )
+        if time is None:
+            raise Malformed(unknown_name_message("part of time", name, TIMES, f" in '{at}'"))
+        type_ = ColumnType.STRING if time.granularity else ColumnType.INTEGER
+        return Dimension(name, type_, time=time)
+    if is_property(name):
+        property_ = parse_property(name, f"dimension{position}_path", at)
+        values = {property_.parameter: property_.pointer}
+        return Dimension(name, ColumnType.STRING, property_.text, values)
+    field = FIELDS.get(name)
+    if field is None:
+        raise Malformed(_unknown(name, at))
+    sql = f"UNIX_MS({field.column})" if field.type is ColumnType.TIMESTAMP else field.column
+    return Dimension(name, field.type, sql)
+
+
+def _unknown(name: str, at: str) -> str:
+    word = name[:100].lower()
+    meant = [TIME_PREFIX + word] if TIME_PREFIX + word in TIMES else COLUMN_WORDS.get(word, ())
+    known = [field for field in meant if field in FIELDS or field in TIMES]
+    if known:
+        choice = " or ".join(f"'{field}'" for field in known)
+        return f"Unknown dimension '{shorten(name)}' in '{at}'; did you mean {choice}?"
+    advice = "GET /v1/query/metrics lists all"
+    names = [*FIELDS, *TIMES]
+    return unknown_name_message("dimension", name, names, f" in '{at}'", advice=advice)

@@ -1,0 +1,126 @@
+"""Visits as sources of parts: each with its dimensions, its entry, its exit, its page views.
+
+A visit is whole: `visit_rows` has all its rows in the time range. It has the values of a dimension
+that its rows in `scoped` have, one or several; its part of time is that of its first page view.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from query.metrics.dimensions import Dimension
+from query.metrics.metrics import Source
+from query.request.time_range import TimeRange
+from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
+from query.sql.select import Cte
+from query.standard.sql.definitions import DURATION_MS, OTHER_COUNT, VIEW_COUNT
+
+VISIT_SOURCES: Mapping[Source, str] = {
+    Source.VISITS: "visit_groups",
+    Source.RANKED_VISITS: "ranked_visit_groups",
+    Source.ENTRIES: "entry_groups",
+    Source.EXITS: "exit_groups",
+    Source.VISIT_VIEWS: "visit_view_groups",
+}
+"""The relation that each source groups by `d0`, `d1`, ..."""
+
+MEASURES = "views, others, lasted"
+
+
+def visit_ctes(
+    time_range: TimeRange, dimensions: Sequence[Dimension], sources: Sequence[Source]
+) -> list[Cte]:
+    """The CTE `visits`, and the relations that these sources group."""
+    ends = {
+        Source.ENTRIES: ("entry", first_value),
+        Source.EXITS: ("exit", last_value),
+    }
+    end_columns = "".join(
+        f",\n{value(d.sql)} FILTER (WHERE {PAGE_VIEW}) AS {name}_{i}"
+        for source, (name, value) in ends.items()
+        if source in sources
+        for i, d in enumerate(dimensions)
+        if d.time is None
+    )
+    ctes = [Cte("visits", _visits(end_columns))]
+    if {Source.VISITS, Source.RANKED_VISITS} & {*sources}:
+        ctes += _visit_groups(time_range, dimensions)
+    if Source.RANKED_VISITS in sources:
+        ctes.append(_ranked_visit_groups(len(dimensions)))
+    for source, (name, _) in ends.items():
+        if source in sources:
+            keys = _keys(time_range, dimensions, f"{name}_{{}}") or ["1 AS nothing"]
+            ctes.append(Cte(VISIT_SOURCES[source], f"SELECT {', '.join(keys)} FROM visits"))  # noqa: S608
+    if Source.VISIT_VIEWS in sources:
+        ctes.append(_visit_view_groups(time_range, dimensions))
+    return ctes
+
+
+def _visits(end_columns: str) -> str:
+    return f"""
+        SELECT session_hash AS visit,
+               {VIEW_COUNT} AS views,
+               {OTHER_COUNT} AS others,
+               {DURATION_MS} AS lasted,
+               MIN(CASE WHEN {PAGE_VIEW} THEN ms END) AS began{end_columns}
+          FROM visit_rows
+         WHERE session_hash IS NOT NULL
+         GROUP BY session_hash
+        HAVING {VIEW_COUNT} > 0
+    """  # noqa: S608
+
+
+def _visit_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -> list[Cte]:
+    """A row for each visit and each combination of values that it has."""
+    facts = [f"{d.sql} AS key_{i}" for i, d in enumerate(dimensions) if d.time is None]
+    keys = _keys(time_range, dimensions, "key_{}")
+    columns = ", ".join([*keys, MEASURES])
+    if not facts:
+        return [Cte("visit_groups", f"SELECT {columns} FROM visits")]  # noqa: S608
+    values = f"""
+        SELECT DISTINCT session_hash AS keyed_visit, {", ".join(facts)}
+          FROM scoped
+         WHERE session_hash IS NOT NULL
+    """  # noqa: S608
+    groups = f"SELECT {columns} FROM visit_keys JOIN visits ON visit = keyed_visit"  # noqa: S608
+    return [Cte("visit_keys", values), Cte("visit_groups", groups)]
+
+
+def _ranked_visit_groups(keys: int) -> Cte:
+    columns = ", ".join(f"d{i}" for i in range(keys))
+    partition = f"PARTITION BY {columns}" if keys else ""
+    listed = f"{columns}, " if keys else ""
+    return Cte(
+        "ranked_visit_groups",
+        f"""
+        SELECT {listed}lasted,
+               ROW_NUMBER() OVER ({partition} ORDER BY lasted) AS row_rank,
+               COUNT(*) OVER ({partition})                     AS row_count
+          FROM visit_groups
+        """,  # noqa: S608
+    )
+
+
+def _visit_view_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -> Cte:
+    """A row for each page view of a visit."""
+    keys = [
+        f"{d.at('began', time_range, i).text if d.time else d.sql} AS d{i}"
+        for i, d in enumerate(dimensions)
+    ]
+    join = " JOIN visits ON visit = session_hash" if any(d.time for d in dimensions) else ""
+    columns = ", ".join(keys or ["1 AS nothing"])
+    return Cte(
+        "visit_view_groups",
+        f"""
+        SELECT {columns}
+          FROM visit_rows{join}
+         WHERE {PAGE_VIEW}
+           AND session_hash IS NOT NULL
+        """,  # noqa: S608
+    )
+
+
+def _keys(time_range: TimeRange, dimensions: Sequence[Dimension], fact: str) -> list[str]:
+    """The dimensions over `visits`, facts from columns named by position."""
+    return [
+        f"{d.at('began', time_range, i).text if d.time else fact.format(i)} AS d{i}"
+        for i, d in enumerate(dimensions)
+    ]

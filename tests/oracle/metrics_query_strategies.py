@@ -1,0 +1,73 @@
+"""Hypothesis strategies for metrics queries."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from query.metrics.fields import FIELDS
+from schemas.tables import ColumnType
+from tests.oracle.custom_query_strategies import orders
+from tests.oracle.filters import FilterJson
+from tests.oracle.metrics import METRICS, MetricsQuery
+from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
+from tests.oracle.random_traffic import Stage
+
+TIMES = ("hour", "day", "week", "month", "hour_of_day", "day_of_week")
+COUNTS = ("visitors", "page_views", "events", "visits", "entries", "exits", "bounce_rate")
+
+
+class NamedField(Struct, frozen=True):
+    """A field that filters may name."""
+
+    name: str
+    type: ColumnType
+
+
+FILTERED = [NamedField(field.name, field.type) for field in FIELDS.values()]
+
+
+@st.composite
+def metrics_queries(draw: st.DrawFn, stage: Stage) -> MetricsQuery:
+    """Any metrics by any dimensions."""
+    start = stage.day + timedelta(days=draw(st.integers(-1, 1)))
+    metrics = draw(st.lists(st.sampled_from(sorted(METRICS)), min_size=1, max_size=6, unique=True))
+    dimensions = draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=2, unique=True))
+    if draw(st.booleans()):
+        time = f"time:{draw(st.sampled_from(TIMES))}"
+        dimensions.insert(draw(st.integers(0, len(dimensions))), time)
+    return MetricsQuery(
+        metrics=metrics,
+        dimensions=dimensions,
+        start=start,
+        end=start + timedelta(days=draw(st.integers(0, 2))),
+        filters=draw(st.lists(grouped_filters(filters_of_columns(FILTERED)), max_size=2)),
+        having=draw(havings(metrics)),
+        order_by=draw(orders([*dimensions, *metrics])),
+        zone=draw(st.sampled_from((stage.zone, *ZONES))),
+        limit=draw(st.sampled_from((None, None, None, 1, 3))),
+        page=draw(st.sampled_from((1, 1, 1, 2))),
+        include_bots=draw(st.booleans()),
+    )
+
+
+def havings(metrics: Sequence[str]) -> st.SearchStrategy[list[FilterJson]]:
+    """Conditions on metrics, or none."""
+    compared = [name for name in metrics if name in COUNTS]
+    if not compared:
+        return st.just([])
+    single = st.fixed_dictionaries(
+        {
+            "field": st.sampled_from(compared),
+            "operator": st.sampled_from(("eq", "ne", "gt", "gte", "lt", "lte", "is_not_null")),
+            "value": st.sampled_from((0, 1, 2, 50, 33.33, 66.67)),
+        }
+    ).map(_without_useless_value)
+    return st.lists(grouped_filters(single), max_size=1)
+
+
+def _without_useless_value(condition: FilterJson) -> FilterJson:
+    if condition["operator"] != "is_not_null":
+        return condition
+    return {name: value for name, value in condition.items() if name != "value"}

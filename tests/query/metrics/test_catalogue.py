@@ -1,0 +1,25 @@
+"""GET /v1/query/metrics: every metric and dimension, with its meaning."""
+
+from pathlib import Path
+
+from query.metrics.dimensions import TIMES
+from query.metrics.fields import FIELDS
+from query.metrics.metrics import METRICS
+from tests.query.query_service import start_service
+
+
+def test_the_catalogue_lists_metrics_dimensions_and_operators(tmp_path: Path) -> None:
+    service = start_service(tmp_path)
+
+    found = service.ask("GET", "/v1/query/metrics", key=None).json
+
+    assert [metric["name"] for metric in found["metrics"]] == [metric.name for metric in METRICS]
+    assert {d["name"] for d in found["dimensions"]} == {*FIELDS, *TIMES, "properties.<path>"}
+    assert found["metrics"][0] == {
+        "name": "visitors",
+        "meaning": "distinct visitors of the rows",
+        "of": "rows",
+        "unit": "count",
+    }
+    assert all(each["meaning"] for each in [*found["metrics"], *found["dimensions"]])
+    assert [operator["name"] for operator in found["operators"]][:2] == ["eq", "ne"]
