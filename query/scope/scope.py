@@ -17,6 +17,7 @@ from query.scope.visits import (
     LOOK_AROUND_MS,
     VISIT_JOIN,
     VISIT_VIEWS,
+    VisitFact,
     facts_named,
     visit_facts_cte,
 )
@@ -49,6 +50,12 @@ class Scope(Struct, frozen=True):
     """A further condition on the rows, by columns of the table."""
     visit_where: Fragment = Fragment()
     """A further condition on the visits of the rows, by facts of the visit."""
+    keys: Fragment = Fragment()
+    """The visits or visitors of one page of a list; beside the conditions, for all relations."""
+    keys_are_visits: bool = False
+    """Whether the keys are of visits."""
+    fact_range: TimeRange | None = None
+    """The time range around which facts of visits are looked up, when rows are read of less."""
     events: PinnedVersion | None = None
     """The version of events that facts of the visit come from."""
     include_bots: bool = False
@@ -79,14 +86,18 @@ class WantedRelation(Struct, frozen=True):
     columns: Sequence[str]
 
 
-async def scoped_relations(engine: Engine, wanted: Mapping[str, WantedRelation]) -> ScopedRelations:
+async def scoped_relations(
+    engine: Engine, wanted: Mapping[str, WantedRelation], facts_read: Sequence[VisitFact] = ()
+) -> ScopedRelations:
     """The CTEs by these names; facts of visits come before them where one is named.
 
+    `facts_read` are facts that the statement itself takes from `visit_facts`.
     Besides the columns of the table there are `ms` (Unix milliseconds of `ts`), `bucket` and the
     facts of the visit. The names of bound values begin with the name of the CTE, those of `scoped`
     excepted.
     """
-    facts = facts_named(frozenset[str]().union(*(_all_names(w) for w in wanted.values())))
+    named = frozenset(fact.sql_column for fact in facts_read)
+    facts = facts_named(named.union(*(_all_names(w) for w in wanted.values())))
     relations: list[Relation | Cte] = []
     values: dict[str, object] = {}
     if facts:
@@ -115,7 +126,7 @@ class _BoundRelation(Struct, frozen=True):
 async def _relation(
     engine: Engine, name: str, scope: Scope, names: Sequence[str]
 ) -> _BoundRelation:
-    where = all_of(scope.where, scope.visit_where)
+    where = all_of(scope.where, scope.visit_where, scope.keys)
     source = await engine.relation(scope.data_files, _stored_columns(scope, names))
     bucket = (
         scope.time_range.bucket_sql("UNIX_MS(ts)", scope.granularity)
@@ -156,17 +167,17 @@ async def _relation(
 def _all_names(wanted: WantedRelation) -> frozenset[str]:
     """The columns that a relation reads, in its rows and in its conditions."""
     scope = wanted.scope
-    return names_in(scope.where.text) | names_in(scope.visit_where.text) | {*wanted.columns}
+    conditions = (scope.where, scope.visit_where, scope.keys)
+    return frozenset(wanted.columns).union(*(names_in(each.text) for each in conditions))
 
 
 def _views_scope(scope: Scope) -> Scope:
     """The page views that facts come from: those of the subject around the time range."""
     if scope.events is None:
         raise ValueError("a scope without a version of events has no facts of visits")
+    time_range = scope.fact_range or scope.time_range
     around = TimeRange(
-        scope.time_range.start_ms - LOOK_AROUND_MS,
-        scope.time_range.end_ms + LOOK_AROUND_MS,
-        scope.time_range.zone,
+        time_range.start_ms - LOOK_AROUND_MS, time_range.end_ms + LOOK_AROUND_MS, time_range.zone
     )
     return structs.replace(
         scope,
@@ -175,6 +186,7 @@ def _views_scope(scope: Scope) -> Scope:
         time_range=around,
         where=Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL"),
         visit_where=Fragment(),
+        keys=scope.keys if scope.keys_are_visits else Fragment(),
     )
 
 

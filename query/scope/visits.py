@@ -3,6 +3,9 @@
 They come from the first and the last page view of the session, by the order of rows, also when
 those lie up to a day before or after the time range. Filters and groups read them from the CTE
 `visit_facts`, which has a row for each session; rows of other tables are joined with it as well.
+
+In filters a fact is `visit.<name>`. The plain name of a source (`channel`, `utm_source`, ...) means
+the visit's as well; the value that the row itself has stored is `event.<name>`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +18,8 @@ from query.sql.select import Cte, Join
 from schemas.tables import EVENTS, ColumnType, Table
 
 VISIT_PREFIX = "visit."
+ROW_PREFIX = "event."
+"""Before the name of a source column: the value of the row itself."""
 LOOK_AROUND_MS = 24 * 3_600_000
 """How far before and after the time range a page view may lie from which a fact comes."""
 
@@ -105,19 +110,29 @@ def has_visits(table: Table) -> bool:
 
 
 def visit_fields(table: Table) -> Mapping[str, FilterField]:
-    """The facts that filters on a table may name."""
+    """The names that filters on a table may use for facts of the visit."""
     if not has_visits(table):
         return {}
-    return {fact.field: FilterField(ColumnType.STRING, fact.sql_in(table)) for fact in FACTS}
+    fields = {fact.field: FilterField(ColumnType.STRING, fact.sql_in(table)) for fact in FACTS}
+    return {**{fact.name: fields[fact.field] for fact in SOURCE_FACTS}, **fields}
 
 
-def names_visit_facts(fields: set[str]) -> bool:
+def row_source_fields(table: Table) -> Mapping[str, FilterField]:
+    """The names for the sources that the rows of a table themselves have stored."""
+    if not has_visits(table):
+        return {}
+    stored = {column.name for column in table.columns}
+    return {
+        ROW_PREFIX + fact.name: FilterField(ColumnType.STRING, fact.column)
+        for fact in SOURCE_FACTS
+        if fact.column in stored
+    }
+
+
+def names_visit_facts(fields: set[str], table: Table) -> bool:
     """Whether one of these names of filter fields is a fact of the visit."""
-    return not fields.isdisjoint(VISIT_FIELDS)
+    return not visit_fields(table).keys().isdisjoint(fields)
 
-
-VISIT_FIELDS = frozenset(fact.field for fact in FACTS)
-"""All names of facts in requests."""
 
 VISIT_JOIN = Join(VISIT_FACTS, f"{VISIT_FACTS}.of_session = stored.session_hash")
 

@@ -27,7 +27,12 @@ async def fill_nested_lists(
     keys = {key: None for row in rows if (key := getattr(row, nested.key[0])) is not None}
     if not keys:
         return list(rows)
-    narrowed = narrow_scope(scopes[nested.table.name], nested.filter_column, list(keys))
+    scope = scopes[nested.table.name]
+    if nested.of_whole_visits:
+        scope = structs.replace(scope, where=Fragment(), visit_where=Fragment())
+    narrowed = structs.replace(
+        scope, where=all_of(scope.where, among(nested.filter_column, list(keys), "elements"))
+    )
     statement = Statement(sql=nested.sql, ctes=nested.ctes)
     elements = await engine.rows(await build_statement(engine, narrowed, statement), seconds)
     return await run_in_worker(
@@ -53,10 +58,7 @@ def _element(nested: NestedList, columns: Row) -> object:
     return to_row(nested.row, columns, field_specs(nested.row)) if nested.row else columns[0]
 
 
-def narrow_scope(
-    scope: Scope, column: str, values: Sequence[object], name: str = "elements"
-) -> Scope:
-    """The scope, limited to these values of a column."""
+def among(column: str, values: Sequence[object], name: str) -> Fragment:
+    """The condition that a column has one of these values; `name` is that of the bound list."""
     text = BY_NAME["in"].sql_for(len(values)).format(column=column, value=f"${name}")
-    keys = Fragment(text, {name: list(values)})
-    return structs.replace(scope, where=all_of(scope.where, keys))
+    return Fragment(text, {name: list(values)})

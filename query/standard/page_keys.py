@@ -12,12 +12,14 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
+from query.sql.fragment import Fragment
 from query.sql.select import Cte
 from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.statement import Statement
-from query.standard.nested_lists import narrow_scope
+from query.standard.nested_lists import among
 from query.standard.statement import build_statement
 
+VISIT_KEY = "session_hash"
 MAX_KEYS = 1_000
 """Keys up to the end of the page at most; for later pages all rows are computed."""
 
@@ -75,5 +77,15 @@ def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
     time_range = TimeRange(
         min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.time_range.zone
     )
-    narrowed = narrow_scope(scope, key, [row[0] for row in rows], "key")
-    return structs.replace(narrowed, time_range=time_range)
+    narrowed = structs.replace(
+        scope,
+        keys=among(key, [row[0] for row in rows], "key"),
+        keys_are_visits=key == VISIT_KEY,
+        fact_range=scope.time_range,
+    )
+    if key == VISIT_KEY:  # what the filters keep is decided: rows are those of whole visits
+        return structs.replace(
+            narrowed, time_range=time_range, where=Fragment(), visit_where=Fragment()
+        )
+    # With a filter on rows, visits may reach beyond the rows that the keys were found by.
+    return narrowed if scope.where.text else structs.replace(narrowed, time_range=time_range)

@@ -94,6 +94,9 @@ def tables_read(query: Query) -> Sequence[Table]:
     if query_type is None or query_type.subject is not query.subject.kind:
         return ()
     read = list(query_type.tables)
-    if tables.EVENTS not in read and any(names_visit_facts(fields_named(f)) for f in query.filters):
+    own = query_type.table
+    if tables.EVENTS not in read and any(
+        names_visit_facts(fields_named(filter_), own) for filter_ in query.filters
+    ):
         read.append(tables.EVENTS)
     return read

@@ -8,7 +8,7 @@ from query.engine.snapshots import PinnedVersion
 from query.request.filters import Filter, FilterField, compile_each, fields_named
 from query.request.query import Query
 from query.scope.scope import Scope
-from query.scope.visits import VISIT_FIELDS, visit_fields
+from query.scope.visits import row_source_fields, visit_fields
 from query.sql.fragment import all_of
 from query.standard.declaration.query_type import QueryType
 from schemas.errors import Malformed
@@ -18,7 +18,7 @@ from schemas.tables import EVENTS, Table
 def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     """The columns of a table, and the facts of its visits, that filters may name."""
     columns = {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
-    return {**columns, **visit_fields(table)}
+    return {**columns, **row_source_fields(table), **visit_fields(table)}
 
 
 def scopes_of(
@@ -70,7 +70,8 @@ def _with_filters(scope: Scope, filters: Sequence[Filter]) -> Scope:
     """The scope with these filters: those on facts of the visit apart from those on rows."""
     fields, name = filterable_fields(scope.table), f"table '{scope.table.name}'"
     compiled = compile_each(filters, fields, name)
-    of_visit = [fields_named(filter_) <= VISIT_FIELDS for filter_ in filters]
+    visit_names = visit_fields(scope.table).keys()
+    of_visit = [fields_named(filter_) <= visit_names for filter_ in filters]
     return structs.replace(
         scope,
         where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if not visit)),

@@ -14,6 +14,7 @@ from query.scope.scope import (
     WantedRelation,
     scoped_relations,
 )
+from query.scope.visits import VISIT_FACTS, facts_named
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte, NativeCte, Relation, Select, render
 from query.standard.declaration.statement import (
@@ -21,13 +22,13 @@ from query.standard.declaration.statement import (
     Statement,
     columns_used,
     table_cte_name,
+    unfiltered_cte_name,
 )
 
 TEXT_PER_ROW = 20
 """Characters that take as long to parse as a row takes to encode: long texts go to a thread."""
-UNFILTERED = "unfiltered"
 VISIT_ROWS = "visit_rows"
-"""All rows of the visits that have a row in `scoped`."""
+"""All rows of the visits that have a row in `scoped`: metrics of visits read it."""
 OF_MATCHING_VISITS = f"session_hash IN (SELECT session_hash FROM {SCOPED})"  # noqa: S608
 
 
@@ -41,16 +42,17 @@ async def build_statement(
     size = sum(map(len, (statement.sql, *(cte.sql for cte in statement.ctes)))) // TEXT_PER_ROW
     names = await run_in_worker(size, lambda: statement.names)
     scopes = {SCOPED: scope}
-    if UNFILTERED in names:
-        scopes[UNFILTERED] = structs.replace(scope, where=Fragment(), visit_where=Fragment())
     if VISIT_ROWS in names and scope.where.text:
         scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
     for other in (other_scopes or {}).values():
         if (name := table_cte_name(other.table)) in names:
             scopes[name] = other
+        if (name := unfiltered_cte_name(other.table)) in names:
+            scopes[name] = structs.replace(other, where=Fragment(), visit_where=Fragment())
     scoped = await scoped_relations(
         engine,
         {name: WantedRelation(one, columns_used(one.table, names)) for name, one in scopes.items()},
+        facts_named(names) if VISIT_FACTS in names else (),
     )
     relations: list[Relation | NativeCte | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in scopes:

@@ -11,9 +11,17 @@ from schemas.kinds import TABLES
 from tests.oracle import wall_clock
 from tests.oracle.filters import FilterJson, all_hold, fields_of
 from tests.oracle.stored_rows import Row, RowsByTable
+from tests.oracle.visits import DAY_MS, EVENT_NAMES, VISIT_NAMES, Visits, is_about_visits, read_as
+from tests.oracle.visits import TABLES as TABLES_WITH_VISITS
 from tests.oracle.wall_clock import Bucket
 
-COLUMNS = {table.name: {column.name for column in table.columns} for table in TABLES}
+NAMES = {
+    table.name: {column.name for column in table.columns}
+    | (VISIT_NAMES if table.name in TABLES_WITH_VISITS else frozenset())
+    | (EVENT_NAMES if table.name == "events" else frozenset())
+    for table in TABLES
+}
+"""What filters may name."""
 
 
 class StandardQuery(Struct, frozen=True, kw_only=True):
@@ -48,6 +56,13 @@ class ScopedRows:
         return self.rows("events")
 
     @cached_property
+    def visit_events(self) -> list[Row]:
+        """All events of the visits that have an event which the filters keep."""
+        kept = {row["session_id"] for row in self.events} - {None}
+        rows = self._rows("events", [each for each in self._filters if is_about_visits(each)])
+        return [row for row in rows if row["session_id"] in kept]
+
+    @cached_property
     def errors(self) -> list[Row]:
         return self.rows("errors")
 
@@ -66,20 +81,37 @@ class ScopedRows:
         return other
 
     def rows(self, table: str, filtered: bool = True) -> list[Row]:
-        """Rows of the subject in the time range; bots only when the query includes them.
+        """Rows of the subject in the time range, each with the facts of its visit.
 
         A filter on a column that the table does not have is ignored.
         """
-        query = self.query
-        known = [condition for condition in query.filters if fields_of(condition) <= COLUMNS[table]]
+        filters = self.query.filters if table == "clicks" else self._filters
+        known = [each for each in filters if fields_of(each) <= NAMES[table]]
+        return self._rows(table, known if filtered else [])
+
+    @cached_property
+    def _filters(self) -> list[FilterJson]:
+        return [read_as(condition) for condition in self.query.filters]
+
+    def _rows(self, table: str, filters: Sequence[FilterJson]) -> list[Row]:
+        stored = self._stored(table, self.start_ms, self.end_ms)
+        told = (self._visits.told(row, table) for row in stored)
+        return [row for row in told if all_hold(row, filters)]
+
+    @cached_property
+    def _visits(self) -> Visits:
+        """A fact may come from a page view a day before or after the time range."""
+        return Visits(self._stored("events", self.start_ms - DAY_MS, self.end_ms + DAY_MS))
+
+    def _stored(self, table: str, start_ms: int, end_ms: int) -> list[Row]:
+        """Bots only when the query includes them."""
         subject = "link_id" if table == "clicks" else "website_id"
         return [
             row
             for row in self._held[table]
-            if row[subject] == query.subject
-            and self.start_ms <= row["ms"] < self.end_ms
-            and (query.include_bots or row["is_bot"] is not True)
-            and (not filtered or all_hold(row, known))
+            if row[subject] == self.query.subject
+            and start_ms <= row["ms"] < end_ms
+            and (self.query.include_bots or row["is_bot"] is not True)
         ]
 
     def bucket(self, row: Row) -> Bucket:

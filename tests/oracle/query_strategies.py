@@ -13,6 +13,8 @@ from schemas.tables import LEDGER, QUARANTINE, ColumnType, Table
 from tests.oracle.filters import FilterJson
 from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import Stage
+from tests.oracle.visits import EVENT_NAMES, SOURCES, VISIT_NAMES
+from tests.oracle.visits import TABLES as TABLES_WITH_VISITS
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe")
 
@@ -25,6 +27,8 @@ VALUES: Mapping[ColumnType, tuple[Any, ...]] = {
         "s2",
         "signup",
         "Direct",
+        "Organic Search",
+        "Google",
         "a",
         "ü",
         "/100%",
@@ -71,9 +75,22 @@ class Named(Protocol):
     def type(self) -> ColumnType: ...
 
 
+class Text(Struct, frozen=True):
+    """A text that is no stored column: a fact of the visit, or a source of the event itself."""
+
+    name: str
+    type: ColumnType = ColumnType.STRING
+
+
 def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
-    """One filter on any public column of a stored table."""
-    return filters_of_columns([column for column in table.columns if column.public])
+    """One filter on any public column of a stored table, or on what holds for its visits."""
+    columns = filters_of_columns([column for column in table.columns if column.public])
+    if table.name not in TABLES_WITH_VISITS:
+        return columns
+    names = [*sorted(VISIT_NAMES), *SOURCES]
+    if table.name == "events":
+        names += sorted(EVENT_NAMES)
+    return st.one_of(columns, filters_of_columns([Text(name) for name in names]))
 
 
 def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[FilterJson]:
@@ -120,8 +137,18 @@ _steps = st.one_of(
     st.fixed_dictionaries(
         {
             "path": _paths,
-            "label": st.just("from Germany"),
-            "filters": st.just([{"field": "country", "operator": "eq", "value": "DE"}]),
+            "label": st.just("some of them"),
+            "filters": st.sampled_from(
+                [
+                    [{"field": name, "operator": "eq", "value": value}]
+                    for name, value in (
+                        ("country", "DE"),
+                        ("visit.country", "DE"),
+                        ("channel", "Direct"),
+                        ("event.channel", "Direct"),
+                    )
+                ]
+            ),
         }
     ),
 )

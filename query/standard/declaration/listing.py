@@ -23,6 +23,8 @@ class NestedList(Struct, frozen=True, kw_only=True):
     table: Table
     sql: str
     ctes: tuple[Cte, ...] = ()
+    of_whole_visits: bool = False
+    """Whether the list has all rows of visits, whichever rows the filters keep."""
 
 
 class PageKeyQuery(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,10 @@
 """Statement: the SQL of a standard query over `scoped`, its CTEs and its values.
 
-SQL may name three more relations: `unfiltered` (`scoped` without the filters), `entries` (a row for
-each property of an event) and `scoped_<table>` (the same subject and time range in another table).
+SQL may name more relations: `visit_rows` (all rows of the visits that have a row in `scoped`),
+`visit_facts` (a row for each visit: `of_session` and the facts that are named), `entries` (a row
+for each property of an event), `scoped_<table>` (the same subject, time range and filters in
+another table) and `unfiltered_<table>` (without the filters). SQL that does not name `visit_facts`
+has the facts as columns of `scoped` and `visit_rows`: `visit_channel`, `visit_entry_page`, ...
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +14,7 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.request.time_range import Granularity, TimeRange
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
-from query.scope.visits import BY_COLUMN
+from query.scope.visits import BY_COLUMN, VISIT_FACTS
 from query.sql.portable import names_in
 from query.sql.select import Cte, ResultForm
 from schemas.kinds import TABLES
@@ -57,7 +60,8 @@ class Statement(Struct, frozen=True, kw_only=True):
 def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
-    available = (*(c.name for c in table.columns), MS, BUCKET, *BY_COLUMN)
+    facts = () if VISIT_FACTS in names else BY_COLUMN
+    available = (*(c.name for c in table.columns), MS, BUCKET, *facts)
     return [name for name in available if name in names or name in entry_columns]
 
 
@@ -66,6 +70,15 @@ def table_cte_name(table: Table) -> str:
     return f"scoped_{table.name}"
 
 
+def unfiltered_cte_name(table: Table) -> str:
+    """The name of the CTE with the rows of another table that no filter leaves out."""
+    return f"unfiltered_{table.name}"
+
+
 def other_tables(names: frozenset[str]) -> list[Table]:
     """The tables that SQL with these names reads besides `scoped`."""
-    return [table for table in TABLES if table_cte_name(table) in names]
+    return [
+        table
+        for table in TABLES
+        if not names.isdisjoint((table_cte_name(table), unfiltered_cte_name(table)))
+    ]

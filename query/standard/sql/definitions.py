@@ -33,7 +33,7 @@ SESSIONS = Cte(
     SELECT {VIEW_COUNT}  AS views,
            {OTHER_COUNT} AS others,
            {DURATION_MS} AS lasted
-      FROM scoped
+      FROM visit_rows
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
     HAVING {VIEW_COUNT} > 0

@@ -14,7 +14,7 @@ NUMBERED_PAGES = Cte(
     f"""
     SELECT path AS page,
            CAST(ROW_NUMBER() OVER (ORDER BY path) AS INTEGER) AS number
-      FROM scoped
+      FROM visit_rows
      WHERE {IS_SESSION_VIEW}
      GROUP BY path
     """,  # noqa: S608
@@ -26,7 +26,7 @@ SESSION_VIEWS = Cte(
     SELECT session_hash AS visit,
            visitor_hash AS walker,
            number, {ROW_ORDER}
-      FROM scoped
+      FROM visit_rows
       JOIN pages
         ON page = path
      WHERE {IS_SESSION_VIEW}

@@ -6,16 +6,21 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from query.request.filters import Filter, FilterField, compile_conditions
+from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
 from query.sql.fragment import Fragment, all_of
 from query.sql.row_definitions import PAGE_VIEW
 from schemas.errors import Malformed
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, ColumnType
 
 StepText = Annotated[str, Meta(min_length=1, max_length=2048)]
 
 FIELDS: Mapping[str, FilterField] = {
-    c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public
+    **{c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public},
+    **row_source_fields(EVENTS),
+    **{fact.name: FilterField(ColumnType.STRING, fact.sql_column) for fact in SOURCE_FACTS},
+    **{fact.field: FilterField(ColumnType.STRING, fact.sql_column) for fact in FACTS},
 }
+"""As in the filters of a query; facts of the visit are columns of `scoped`."""
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

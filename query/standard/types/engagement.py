@@ -52,7 +52,7 @@ INTERACTED_SESSIONS = Cte(
     SELECT session_hash           AS visit,
            SUM(interaction_count) AS touches,
            COUNT(interaction_count) AS reports
-      FROM scoped
+      FROM visit_rows
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
     HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0

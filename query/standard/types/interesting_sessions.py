@@ -11,7 +11,12 @@ from query.standard.declaration.fields import Instant, ListField, OptionalText
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.types.session_groups import session_ctes
-from query.standard.types.session_lists import MAX_SESSIONS, PAGES, SESSION_FACTS
+from query.standard.types.session_lists import (
+    MAX_SESSIONS,
+    PAGES,
+    SESSION_FACTS,
+    SESSION_FIRSTS,
+)
 from schemas.tables import EVENTS
 
 
@@ -43,6 +48,7 @@ def distinct(field: str, column: str, only: str) -> NestedList:
         row=None,
         key=("session_id",),
         filter_column="session_id",
+        of_whole_visits=True,
         table=EVENTS,
         sql=f"""
             SELECT DISTINCT session_id, {column}
@@ -61,7 +67,7 @@ SESSION_ERRORS = Cte(
     """
     SELECT session_hash AS failer,
            COUNT(*)     AS failures
-      FROM scoped_errors
+      FROM unfiltered_errors
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
     """,
@@ -94,7 +100,11 @@ INTERESTING = (
         row=InterestingSession,
         default_limit=10,
         max_limit=MAX_SESSIONS,
-        ctes=(*session_ctes(SESSION_FACTS, EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
+        ctes=(
+            *session_ctes(SESSION_FIRSTS, EVENT_CONDITIONS, SESSION_FACTS),
+            PAGES,
+            SESSION_ERRORS,
+        ),
         listing=Listing(
             page_keys=SCORED_SESSIONS,
             nested_lists=(

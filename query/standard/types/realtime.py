@@ -12,7 +12,6 @@ from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, OptionalText
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.attribution import attributed_views
 from query.standard.sql.time_windows import MINUTE_MS, last_minutes
 from query.standard.types.top_lists import SOURCE
 from schemas.tables import EVENTS
@@ -73,7 +72,7 @@ LATEST = Cte(
            ROW_NUMBER() OVER (
                PARTITION BY session_hash, {PAGE_VIEW} ORDER BY {NEWEST_FIRST}
            ) AS row_rank
-      FROM scoped
+      FROM visit_rows
      WHERE session_hash IS NOT NULL
     """,  # noqa: S608
 )
@@ -153,15 +152,15 @@ REALTIME = (
         "realtime_referrers",
         "visitors by referrer of their session",
         ReferrerNow,
-        """
-            SELECT origin                  AS label,
-                   COUNT(DISTINCT visitor) AS visitors
-              FROM attributed
-             GROUP BY origin
+        f"""
+            SELECT {SOURCE}                     AS label,
+                   COUNT(DISTINCT visitor_hash) AS visitors
+              FROM scoped
+             WHERE {PAGE_VIEW}
+             GROUP BY {SOURCE}
              ORDER BY visitors DESC, label
-        """,
+        """,  # noqa: S608
         limit=10,
-        ctes=attributed_views(SOURCE),
     ),
     active_visitors_type(
         "realtime_countries", "visitors by country", CountryNow, "country", limit=50

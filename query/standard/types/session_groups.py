@@ -38,17 +38,20 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def session_ctes(
-    firsts: Mapping[str, str] = NOTHING, counts: Mapping[str, str] = NOTHING
+    firsts: Mapping[str, str] = NOTHING,
+    counts: Mapping[str, str] = NOTHING,
+    facts: Mapping[str, str] = NOTHING,
 ) -> tuple[Cte, ...]:
     """The CTE `journeys`: a row for each session, with the CTEs before it.
 
-    `firsts` are columns of its first page view, `counts` how many of its rows meet conditions.
+    `firsts` are columns of its first page view, `counts` how many of its rows meet conditions,
+    `facts` expressions of facts of the visit.
     """
     columns = {name: f"COUNT(*) FILTER (WHERE {only})" for name, only in counts.items()}
     columns |= {name: viewed_value(sql) for name, sql in firsts.items()}
     extra_columns = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
     rows = Cte(
-        "journeys",
+        "journeys_alone" if facts else "journeys",
         f"""
         SELECT session_hash             AS visit,
                {viewed_value("visitor_hash")} AS visitor,
@@ -57,13 +60,25 @@ def session_ctes(
                {VIEW_COUNT}  AS views,
                {OTHER_COUNT} AS others,
                {DURATION_MS} AS lasted{extra_columns}
-          FROM scoped
+          FROM visit_rows
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
         HAVING {VIEW_COUNT} > 0
         """,  # noqa: S608
     )
-    return (rows,)
+    if not facts:
+        return (rows,)
+    fact_columns = "".join(f",\n               {sql} AS {name}" for name, sql in facts.items())
+    with_facts = Cte(
+        "journeys",
+        f"""
+        SELECT journeys_alone.*{fact_columns}
+          FROM journeys_alone
+          JOIN visit_facts
+            ON of_session = visit
+        """,  # noqa: S608
+    )
+    return rows, with_facts
 
 
 def viewed_value(value: str) -> str:
@@ -85,14 +100,14 @@ SESSION_COUNTS = """COUNT(*)                AS sessions,
 
 
 def grouped(name: str, column: str, description: str) -> QueryType:
-    """Sessions by a column of their first page view; `Unknown` without it."""
+    """Sessions by a fact of the visit; `Unknown` without it."""
     return QueryType(
         name=name,
         description=description,
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionGroup,
-        ctes=session_ctes({"label": f"COALESCE({column}, 'Unknown')"}),
+        ctes=session_ctes(facts={"label": f"COALESCE(visit_{column}, 'Unknown')"}),
         sql=f"""
             SELECT label,
                    {SESSION_COUNTS}

@@ -60,16 +60,16 @@ class SessionEvent(Struct, frozen=True):
     country: OptionalText
 
 
+SESSION_FIRSTS = {"known": "session_id", "who": "anonymous_id"}
+"""Columns of a list that are read from the first page view in the time range."""
 SESSION_FACTS = {
-    "known": "session_id",
-    "who": "anonymous_id",
-    "land": "country",
-    "came_from": "COALESCE(referrer_name, referrer)",
-    "device": "device_type",
-    "browser": "browser_name",
-    "system": "os_name",
+    "land": "visit_country",
+    "came_from": "COALESCE(visit_referrer_name, visit_referrer)",
+    "device": "visit_device_type",
+    "browser": "visit_browser_name",
+    "system": "visit_os_name",
 }
-"""Columns of a list that are read from the session's first page view."""
+"""Columns of a list that are facts of the visit."""
 
 NUMBERED = Cte(
     "numbered",
@@ -86,6 +86,7 @@ EVENTS_OF_SESSION = NestedList(
     row=SessionEventEntry,
     key=("session_id",),
     filter_column="session_id",
+    of_whole_visits=True,
     table=EVENTS,
     ctes=(NUMBERED,),
     sql=f"""
@@ -102,7 +103,7 @@ PAGES = Cte(
     f"""
     SELECT session_hash         AS viewer,
            COUNT(DISTINCT path) AS different
-      FROM scoped
+      FROM visit_rows
      WHERE {PAGE_VIEW}
        AND session_hash IS NOT NULL
      GROUP BY session_hash
@@ -116,7 +117,7 @@ NEWEST_SESSIONS = PageKeyQuery(
                MIN(ms)      AS first_ms,
                MAX(ms)      AS last_ms,
                MIN(ms)      AS sort_rank
-          FROM scoped
+          FROM visit_rows
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
         HAVING {VIEW_COUNT} > 0
@@ -132,7 +133,7 @@ SESSION_LISTS = (
         row=Session,
         default_limit=25,
         max_limit=MAX_SESSIONS,
-        ctes=session_ctes(SESSION_FACTS),
+        ctes=session_ctes(SESSION_FIRSTS, facts=SESSION_FACTS),
         listing=Listing(page_keys=NEWEST_SESSIONS, nested_lists=(EVENTS_OF_SESSION,)),
         sql="""
             SELECT known, began, ended, views, who, land, came_from, device, browser, system

@@ -4,10 +4,12 @@ from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
+from query.sql.select import Cte
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.time_windows import today
 from query.standard.types.realtime import realtime_type
+from query.standard.types.website import TOTALS
 from schemas.tables import EVENTS
 
 
@@ -22,6 +24,15 @@ class Active(Struct, frozen=True):
     active_sessions: int
 
 
+VISIT_COUNT = Cte(
+    "visit_count",
+    f"""
+    SELECT COUNT(DISTINCT session_hash) AS visit_total
+      FROM visit_rows
+     WHERE {PAGE_VIEW}
+    """,  # noqa: S608
+)
+
 TODAY = (
     QueryType(
         name="today_metrics",
@@ -31,14 +42,13 @@ TODAY = (
         row=Today,
         sql=Statement(
             time_range_override=today,
-            sql=f"""
-                SELECT COUNT(*)                     AS pageviews,
-                       COUNT(DISTINCT visitor_hash) AS visitors,
-                       COUNT(DISTINCT session_hash) AS sessions
-                  FROM scoped
-                 WHERE {PAGE_VIEW}
+            ctes=(TOTALS, VISIT_COUNT),
+            sql="""
+                SELECT pageviews, visitors, visit_total AS sessions
+                  FROM totals
+                 CROSS JOIN visit_count
                  ORDER BY pageviews
-            """,  # noqa: S608
+            """,
         ),
     ),
     realtime_type(
@@ -47,10 +57,12 @@ TODAY = (
         Active,
         f"""
             SELECT COUNT(DISTINCT visitor_hash) AS users,
-                   COUNT(DISTINCT session_hash) AS visits
-              FROM scoped
-             WHERE {PAGE_VIEW}
+                   MAX(visit_total)             AS visits
+              FROM visit_count
+              LEFT JOIN scoped
+                ON {PAGE_VIEW}
              ORDER BY users
         """,  # noqa: S608
+        ctes=(VISIT_COUNT,),
     ),
 )

@@ -9,7 +9,6 @@ from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.attribution import attributed_views
 from schemas.tables import EVENTS
 
 
@@ -47,32 +46,6 @@ def top_type(
              GROUP BY {label}
              ORDER BY visitors DESC, pageviews DESC, label
         """,  # noqa: S608
-    )
-
-
-def attributed_type(
-    name: str, label: str, description: str, aliases: tuple[str, ...] = ()
-) -> QueryType:
-    """As `top_type`, with the value of the session's first page view for all of its page views."""
-    return QueryType(
-        name=name,
-        aliases=aliases,
-        description=description,
-        subject=SubjectKind.WEBSITE,
-        table=EVENTS,
-        row=TopEntry,
-        ctes=attributed_views(label),
-        sql="""
-            SELECT origin                               AS label,
-                   COUNT(*)                             AS pageviews,
-                   COUNT(DISTINCT visitor)              AS visitors,
-                   COUNT(DISTINCT visitor)              AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
-              FROM attributed
-             WHERE origin IS NOT NULL
-             GROUP BY origin
-             ORDER BY visitors DESC, pageviews DESC, label
-        """,
     )
 
 
@@ -119,13 +92,14 @@ def two_column_type(
 
 
 def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) -> QueryType:
-    """The first or last page view of each session, by path."""
+    """Sessions by entry or exit page, and the visitors of their first or last page views."""
+    fact = f"visit_{name.removesuffix('s')}"
     edges = Cte(
         "edges",
         f"""
-        SELECT {of("path")}         AS label,
+        SELECT session_hash         AS visit,
                {of("visitor_hash")} AS visitor
-          FROM scoped
+          FROM visit_rows
          WHERE {PAGE_VIEW}
            AND session_hash IS NOT NULL
          GROUP BY session_hash
@@ -138,39 +112,45 @@ def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) ->
         table=EVENTS,
         row=TopEntry,
         ctes=(edges,),
-        sql="""
-            SELECT label,
+        sql=f"""
+            SELECT {fact}                               AS label,
                    COUNT(*)                             AS pageviews,
                    COUNT(DISTINCT visitor)              AS visitors,
                    COUNT(DISTINCT visitor)              AS percentage_part,
                    SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
               FROM edges
-             WHERE label IS NOT NULL
-             GROUP BY label
+              JOIN visit_facts
+                ON of_session = visit
+             WHERE {fact} IS NOT NULL
+             GROUP BY {fact}
              ORDER BY visitors DESC, pageviews DESC, label
-        """,
+        """,  # noqa: S608
     )
 
 
-SOURCE = "COALESCE(referrer_name, referrer, 'Direct')"
+SOURCE = "COALESCE(visit_referrer_name, visit_referrer, 'Direct')"
+"""The referrer of the visit."""
 
 TOPS = (
     top_type("top_pages", "path", "page views by path", aliases=("pages",)),
-    attributed_type(
+    top_type(
         "traffic_sources",
         SOURCE,
-        "page views by referrer; `Direct` without one, or when it is the website itself",
+        "page views by referrer of the visit; `Direct` without one, or when it is the website "
+        "itself",
         aliases=("traffic",),
     ),
-    attributed_type(
-        "top_referrers", f"NULLIF({SOURCE}, 'Direct')", "page views by referrer, without `Direct`"
+    top_type(
+        "top_referrers",
+        f"NULLIF({SOURCE}, 'Direct')",
+        "page views by referrer, without `Direct`",
     ),
-    attributed_type("channels", "channel", "page views by channel"),
-    attributed_type("utm_sources", "utm_source", "page views by utm_source"),
-    attributed_type("utm_mediums", "utm_medium", "page views by utm_medium"),
-    attributed_type("utm_campaigns", "utm_campaign", "page views by utm_campaign"),
-    attributed_type("utm_terms", "utm_term", "page views by utm_term"),
-    attributed_type("utm_content", "utm_content", "page views by utm_content"),
+    top_type("channels", "visit_channel", "page views by channel of the visit"),
+    top_type("utm_sources", "visit_utm_source", "page views by utm_source of the visit"),
+    top_type("utm_mediums", "visit_utm_medium", "page views by utm_medium of the visit"),
+    top_type("utm_campaigns", "visit_utm_campaign", "page views by utm_campaign of the visit"),
+    top_type("utm_terms", "visit_utm_term", "page views by utm_term of the visit"),
+    top_type("utm_content", "visit_utm_content", "page views by utm_content of the visit"),
     top_type("browser_name", "browser_name", "page views by browser"),
     top_type("browsers", "browser_name", "as browser_name", limit=25),
     top_type("os_name", "os_name", "page views by operating system"),
@@ -188,6 +168,6 @@ TOPS = (
         "browser_version",
         "page views by browser and version",
     ),
-    entry_or_exit_type("entry_pages", "first page views of sessions, by path", first_value),
-    entry_or_exit_type("exit_pages", "last page views of sessions, by path", last_value),
+    entry_or_exit_type("entry_pages", "sessions by path of their first page view", first_value),
+    entry_or_exit_type("exit_pages", "sessions by path of their last page view", last_value),
 )

@@ -21,6 +21,7 @@ from query.standard.types.session_lists import (
     EVENTS_OF_SESSION,
     MAX_SESSIONS,
     PAGES,
+    SESSION_FACTS,
     SessionEventEntry,
 )
 from schemas.tables import EVENTS, VITALS
@@ -123,7 +124,6 @@ PERSONS = Cte(
            COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id)) AS told,
            MIN(ms)           AS began,
            MAX(ms)           AS ended,
-           COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN session_hash END) AS visits,
            COUNT(*)                                                   AS happened,
            COUNT(*) FILTER (WHERE {PAGE_VIEW})                        AS viewed,
            COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END)        AS pages,
@@ -137,6 +137,18 @@ PERSONS = Cte(
            {viewed_value("COALESCE(referrer_name, referrer)")} AS origin
       FROM scoped
      WHERE visitor_hash IS NOT NULL
+     GROUP BY visitor_hash
+    """,  # noqa: S608
+)
+
+VISITS = Cte(
+    "visits_of",
+    f"""
+    SELECT visitor_hash                 AS visitor,
+           COUNT(DISTINCT session_hash) AS visits
+      FROM visit_rows
+     WHERE {PAGE_VIEW}
+       AND visitor_hash IS NOT NULL
      GROUP BY visitor_hash
     """,  # noqa: S608
 )
@@ -171,15 +183,7 @@ TOGETHER = Cte(
 )
 
 PROFILE_SESSIONS = session_ctes(
-    {
-        "known": "session_id",
-        "land": "country",
-        "area": "region",
-        "came_from": "COALESCE(referrer_name, referrer)",
-        "device": "device_type",
-        "browser": "browser_name",
-        "system": "os_name",
-    }
+    {"known": "session_id"}, facts={**SESSION_FACTS, "area": "visit_region"}
 )
 
 VITALS_OF_SESSION = NestedList(
@@ -187,6 +191,7 @@ VITALS_OF_SESSION = NestedList(
     row=ProfileVital,
     key=("session_id",),
     filter_column="session_id",
+    of_whole_visits=True,
     table=VITALS,
     sql=f"""
         SELECT session_id, ms, metric_name, CAST(metric_value AS DOUBLE) AS measured, path
@@ -218,12 +223,15 @@ PROFILES = (
         row=Profile,
         default_limit=25,
         listing=Listing(page_keys=SEEN),
-        ctes=(PERSONS,),
+        ctes=(PERSONS, VISITS),
         sql="""
-            SELECT who, told, began, ended, visits AS session_count, happened, viewed, pages,
+            SELECT who, told, began, ended,
+                   COALESCE(visits, 0) AS session_count,
+                   happened, viewed, pages,
                    land, area, device, browser, system, origin,
                    customs AS custom_event_count, kinds
               FROM persons
+              LEFT JOIN visits_of ON visitor = person
              ORDER BY ended DESC, who
         """,
     ),
@@ -235,9 +243,9 @@ PROFILES = (
         table=EVENTS,
         row=ProfileDetail,
         required_filters=("anonymous_id",),
-        ctes=(PERSONS, *session_ctes(), TOGETHER, VISITOR_SESSIONS),
+        ctes=(PERSONS, VISITS, *session_ctes(), TOGETHER, VISITOR_SESSIONS),
         sql="""
-            SELECT who, began, ended, visits, viewed,
+            SELECT who, began, ended, COALESCE(visits, 0), viewed,
                    whole AS together_ms,
                    whole AS spoken_ms,
                    device, browser, system, land, area,
@@ -245,6 +253,7 @@ PROFILES = (
                    described
               FROM persons
              CROSS JOIN together
+              LEFT JOIN visits_of ON visits_of.visitor = person
               LEFT JOIN known ON bearer = person
              ORDER BY ended DESC, who
         """,

@@ -79,7 +79,8 @@ BY_BUCKET = Cte(
     """,  # noqa: S608
 )
 
-# A session belongs to the bucket of its first page view.
+# A session belongs to the bucket of its first page view; with a filter on rows that bucket may have
+# no row.
 SESSION_STARTS = Cte(
     "begun",
     f"""
@@ -87,7 +88,7 @@ SESSION_STARTS = Cte(
            {VIEW_COUNT}                                    AS views,
            {OTHER_COUNT}                                   AS others,
            {DURATION_MS}                                   AS lasted
-      FROM scoped
+      FROM visit_rows
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
     HAVING {VIEW_COUNT} > 0
@@ -152,9 +153,9 @@ WEBSITE = (
         row=TrafficByBucket,
         ctes=(BY_BUCKET, SESSION_STARTS, SESSIONS_BY_POINT, SESSIONS_BY_START),
         sql="""
-            SELECT by_bucket.point,
-                   viewed                     AS pageviews,
-                   came                       AS visitors,
+            SELECT COALESCE(by_bucket.point, by_begin.point) AS at_point,
+                   COALESCE(viewed, 0)        AS pageviews,
+                   COALESCE(came, 0)          AS visitors,
                    COALESCE(session_total, 0) AS sessions,
                    bounces                    AS bounce_rate_part,
                    session_total              AS bounce_rate_whole,
@@ -163,8 +164,8 @@ WEBSITE = (
                    in_sessions                AS pages_per_session_total,
                    session_total              AS pages_per_session_count
               FROM by_bucket
-              LEFT JOIN by_begin ON by_begin.point = by_bucket.point
-             ORDER BY by_bucket.point
+              FULL JOIN by_begin ON by_begin.point = by_bucket.point
+             ORDER BY at_point
         """,
     ),
     QueryType(

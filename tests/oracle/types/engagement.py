@@ -74,7 +74,7 @@ def pages(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def interactions(scoped: ScopedRows) -> list[ResultRow]:
-    held = sessions(scoped.events)
+    held = sessions(scoped.visit_events)
     counts = [there(session.events, "interaction_count") for session in held]
     touched = sum(sum(each) > 0 for each in counts)
     reports = [count for each in counts for count in each]

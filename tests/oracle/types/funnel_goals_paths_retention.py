@@ -21,6 +21,7 @@ from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
+from tests.oracle.visits import read_as
 from tests.query.query_service import NOW
 
 Step = Mapping[str, Any]
@@ -32,7 +33,7 @@ def is_step(row: Row, step: Step) -> bool:
         same = is_view(row) and row.get("path") == step["path"]
     else:
         same = row["name"] == step["event"]
-    return same and all_hold(row, step.get("filters", ()))
+    return same and all_hold(row, [read_as(each) for each in step.get("filters", ())])
 
 
 def called(step: Step) -> str:
@@ -107,7 +108,7 @@ def goals(scoped: ScopedRows) -> list[ResultRow]:
 def paths(scoped: ScopedRows) -> list[ResultRow]:
     """A way is walked by the visitor who viewed its first page."""
     ways: dict[tuple[str, ...], list[int | None]] = {}
-    for session in sessions(scoped.events):
+    for session in sessions(scoped.visit_events):
         way = stretch(turns(session.views), scoped.query.options)
         if way:
             pages = tuple(row["path"] for row in way)

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from tests.oracle import wall_clock
-from tests.oracle.aggregates import ResultRow, distinct, grouped, named, ordered, views, visitors
+from tests.oracle.aggregates import ResultRow, grouped, named, ordered, views, visitors
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row
-from tests.oracle.types.top_lists import origins, source
+from tests.oracle.types.top_lists import source
 from tests.oracle.wall_clock import MINUTE, iso
 from tests.query.query_service import NOW
 
@@ -25,19 +25,19 @@ def last(minutes: int, rows: Callable[[ScopedRows], list[ResultRow]], limit: int
 def today(scoped: ScopedRows) -> list[ResultRow]:
     zone = scoped.query.zone
     day = wall_clock.wall(NOW, zone).date()
-    rows = views(scoped.between(*wall_clock.bounds(day, day, zone)).events)
+    seen = scoped.between(*wall_clock.bounds(day, day, zone))
     return [
         {
-            "pageviews": len(rows),
-            "visitors": visitors(rows),
-            "sessions": distinct(rows, "session_id"),
+            "pageviews": len(views(seen.events)),
+            "visitors": visitors(seen.events),
+            "sessions": len(sessions(seen.visit_events)),
         }
     ]
 
 
 def active(scoped: ScopedRows) -> list[ResultRow]:
-    rows = views(scoped.events)
-    return [{"active_users": visitors(rows), "active_sessions": distinct(rows, "session_id")}]
+    visits = sessions(scoped.visit_events)
+    return [{"active_users": visitors(views(scoped.events)), "active_sessions": len(visits)}]
 
 
 def pages(scoped: ScopedRows) -> list[ResultRow]:
@@ -51,7 +51,7 @@ def pages(scoped: ScopedRows) -> list[ResultRow]:
 def referrers(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = [
         {"referrer": name, "visitors": visitors(held)}
-        for name, held in origins(scoped, source).items()
+        for name, held in grouped(views(scoped.events), source).items()
     ]
     return ordered(result, "-visitors", "referrer")
 
@@ -95,7 +95,7 @@ def visits(scoped: ScopedRows) -> list[ResultRow]:
             "pages_viewed": len(session.views),
             "last_seen": iso(session.events[-1]["ms"]),
         }
-        for session in sessions(scoped.events)
+        for session in sessions(scoped.visit_events)
     ]
     return ordered(result, "-last_seen", "session_id")
 

@@ -37,7 +37,7 @@ def lasted(held: list[Session]) -> ResultRow:
 
 
 def lengths(scoped: ScopedRows) -> list[ResultRow]:
-    groups = grouped(sessions(scoped.events), length)
+    groups = grouped(sessions(scoped.visit_events), length)
     result: list[ResultRow] = [
         {"duration_range": name, **summed(held)} for name, held in groups.items()
     ]
@@ -45,11 +45,12 @@ def lengths(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def by(column: str) -> Oracle:
-    """Sessions by a column of their first page view."""
+    """Sessions by a fact of the visit."""
 
     def rows(scoped: ScopedRows) -> list[ResultRow]:
         groups = grouped(
-            sessions(scoped.events), lambda session: session.views[0].get(column) or "Unknown"
+            sessions(scoped.visit_events),
+            lambda session: session.views[0][f"visit.{column}"] or "Unknown",
         )
         result: list[ResultRow] = [{"name": name, **lasted(held)} for name, held in groups.items()]
         return ordered(result, "-sessions", "name")
@@ -58,7 +59,7 @@ def by(column: str) -> Oracle:
 
 
 def course(scoped: ScopedRows) -> list[ResultRow]:
-    begun = grouped(sessions(scoped.events), lambda session: scoped.bucket(session.views[0]))
+    begun = grouped(sessions(scoped.visit_events), lambda session: scoped.bucket(session.views[0]))
     return [{"date": point[0], **lasted(begun.get(point, []))} for point in scoped.points]
 
 
@@ -66,7 +67,7 @@ def flow(scoped: ScopedRows) -> list[ResultRow]:
     """Steps between views that have a path; a step to the same page is none."""
     steps: Counter[tuple[str, str]] = Counter()
     takers: dict[tuple[str, str], set[str]] = {}
-    for session in sessions(scoped.events):
+    for session in sessions(scoped.visit_events):
         paths = [row["path"] for row in session.views if row.get("path") is not None]
         for step in pairwise(paths):
             if step[0] != step[1]:

@@ -23,6 +23,16 @@ def referrer(row: Row) -> Any:
     return row.get("referrer_name") or row.get("referrer")
 
 
+def visit_referrer(row: Row) -> Any:
+    """Who referred the visit, if that is known."""
+    return row["visit.referrer_name"] or row["visit.referrer"]
+
+
+def of_visit(row: Row, *names: str) -> ResultRow:
+    """Some facts of the visit."""
+    return {name: row[f"visit.{name}"] for name in names}
+
+
 def events(session: Session) -> list[Any]:
     """The first 200 events of a session."""
     return [
@@ -39,20 +49,20 @@ def session_list(scoped: ScopedRows) -> list[ResultRow]:
             "last_visit": iso(session.events[-1]["ms"]),
             "page_views": len(session.views),
             "visitor_id": first["anonymous_id"],
-            "country": first.get("country"),
-            "referrer": referrer(first),
-            **named(first, "device_type", "browser_name", "os_name"),
+            "country": first["visit.country"],
+            "referrer": visit_referrer(first),
+            **of_visit(first, "device_type", "browser_name", "os_name"),
             "events": events(session),
         }
-        for session in sessions(scoped.events)
+        for session in sessions(scoped.visit_events)
     ]
     return ordered(result, "-first_visit", "session_id")
 
 
 def interesting(scoped: ScopedRows) -> list[ResultRow]:
-    errors = grouped(scoped.errors, lambda row: row["session_id"])
+    errors = grouped(scoped.rows("errors", filtered=False), lambda row: row["session_id"])
     result: list[ResultRow] = []
-    for session in sessions(scoped.events):
+    for session in sessions(scoped.visit_events):
         first = session.views[0]
         paths = {row["path"] for row in session.views if row.get("path") is not None}
         away = [row for row in session.events if row.get("outbound_domain") is not None]
@@ -72,9 +82,9 @@ def interesting(scoped: ScopedRows) -> list[ResultRow]:
                 "errors": failed,
                 "paths": sorted(paths),
                 "custom_event_names": sorted({row["name"] for row in customs}),
-                "country": first.get("country"),
-                "referrer": referrer(first),
-                **named(first, "device_type", "browser_name", "os_name"),
+                "country": first["visit.country"],
+                "referrer": visit_referrer(first),
+                **of_visit(first, "device_type", "browser_name", "os_name"),
                 "interesting_score": min(len(session.views), 10) * 2
                 + min(len(paths), 8) * 3
                 + min(len(away) + len(customs), 20)
@@ -104,6 +114,12 @@ def people(scoped: ScopedRows) -> dict[str, list[Row]]:
     return grouped(scoped.events, lambda row: row["anonymous_id"])
 
 
+def visits_of(scoped: ScopedRows, who: str) -> int:
+    """The visits of a visitor, which have a page view by them."""
+    viewed = views(scoped.visit_events)
+    return distinct([row for row in viewed if row["anonymous_id"] == who], "session_id")
+
+
 def profile_list(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
     for who, held in people(scoped).items():
@@ -117,7 +133,7 @@ def profile_list(scoped: ScopedRows) -> list[ResultRow]:
                 "profile_id": max(identities, default=None),
                 "first_visit": iso(held[0]["ms"]),
                 "last_visit": iso(held[-1]["ms"]),
-                "session_count": distinct(viewed, "session_id"),
+                "session_count": visits_of(scoped, who),
                 "total_events": len(held),
                 "page_views": len(viewed),
                 "unique_pages": distinct(viewed, "path"),
@@ -145,7 +161,7 @@ def seconds(milliseconds: int) -> float:
 
 def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
-    together = sum(each.milliseconds for each in sessions(scoped.events))
+    together = sum(each.milliseconds for each in sessions(scoped.visit_events))
     for who, held in people(scoped).items():
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
@@ -154,7 +170,7 @@ def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
                 "visitor_id": who,
                 "first_visit": iso(held[0]["ms"]),
                 "last_visit": iso(held[-1]["ms"]),
-                "total_sessions": distinct(viewed, "session_id"),
+                "total_sessions": visits_of(scoped, who),
                 "total_pageviews": len(viewed),
                 "total_duration": seconds(together),
                 "total_duration_formatted": spoken(together),
@@ -181,9 +197,9 @@ def known_visitors(scoped: ScopedRows, who: str, held: list[Row]) -> ResultRow:
 
 def profile_sessions(scoped: ScopedRows) -> list[ResultRow]:
     """Newest first; called by their number from the oldest."""
-    vitals = grouped(scoped.vitals, lambda row: row["session_id"])
+    vitals = grouped(scoped.rows("vitals", filtered=False), lambda row: row["session_id"])
     found = sorted(
-        sessions(scoped.events),
+        sessions(scoped.visit_events),
         key=lambda each: (each.events[0]["ms"], each.events[0]["session_id"]),
     )
     result: list[ResultRow] = []
@@ -199,11 +215,11 @@ def profile_sessions(scoped: ScopedRows) -> list[ResultRow]:
                 "duration_formatted": spoken(session.milliseconds),
                 "page_views": len(session.views),
                 "unique_pages": distinct(session.views, "path"),
-                "device": first.get("device_type"),
-                "browser": first.get("browser_name"),
-                "os": first.get("os_name"),
-                **named(first, "country", "region"),
-                "referrer": referrer(first),
+                "device": first["visit.device_type"],
+                "browser": first["visit.browser_name"],
+                "os": first["visit.os_name"],
+                **of_visit(first, "country", "region"),
+                "referrer": visit_referrer(first),
                 "events": events(session),
                 "web_vitals": [
                     [iso(row["ms"]), row["metric_name"], float(row["metric_value"]), row["path"]]

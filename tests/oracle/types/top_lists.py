@@ -21,22 +21,8 @@ def by(fact: Callable[[Row], Any], *names: str, limit: int = 100) -> Oracle:
 
 
 def sourced(fact: Callable[[Row], Any]) -> Oracle:
-    """Page views by what the first page view of their session says, whatever the filters are."""
-
-    def rows(scoped: ScopedRows) -> list[ResultRow]:
-        groups = origins(scoped, fact)
-        return tallied({(value,): held for value, held in groups.items()}, ("name",))
-
-    return Oracle(rows)
-
-
-def origins(scoped: ScopedRows, fact: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    """Page views by what the first page view of their session says; without one, by their own."""
-    firsts: dict[str, Row] = {}
-    for row in views(scoped.rows("events", filtered=False)):
-        if row["session_id"] is not None:
-            firsts.setdefault(row["session_id"], row)
-    return grouped(views(scoped.events), lambda row: fact(firsts.get(row["session_id"] or "", row)))
+    """Page views by a fact of their visit."""
+    return by(fact, "name")
 
 
 def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> list[ResultRow]:
@@ -68,7 +54,7 @@ def two(first: str, second: str, *names: str) -> Oracle:
 
 def source(row: Row) -> str:
     """Who referred."""
-    return row.get("referrer_name") or row.get("referrer") or "Direct"
+    return row["visit.referrer_name"] or row["visit.referrer"] or "Direct"
 
 
 def referrer(row: Row) -> str | None:
@@ -77,11 +63,12 @@ def referrer(row: Row) -> str | None:
 
 
 def entry_or_exit(position: int) -> Oracle:
-    """The first (0) or last (-1) page view of each session, by its path."""
+    """Sessions by their first (0) or last (-1) page; a visitor is who viewed it in the span."""
+    fact = ("visit.entry_page", "visit.exit_page")[position]
 
     def rows(scoped: ScopedRows) -> list[ResultRow]:
-        edges = [session.views[position] for session in sessions(scoped.events)]
-        groups = grouped(edges, lambda row: row.get("path"))
+        edges = [session.views[position] for session in sessions(scoped.visit_events)]
+        groups = grouped(edges, lambda row: row[fact])
         return tallied({(path,): held for path, held in groups.items()}, ("name",))
 
     return Oracle(rows)
@@ -97,12 +84,12 @@ TOPS: Oracles = {
     "traffic_sources": sourced(source),
     "traffic": sourced(source),
     "top_referrers": sourced(referrer),
-    "channels": sourced(lambda row: row.get("channel")),
-    "utm_sources": sourced(lambda row: row.get("utm_source")),
-    "utm_mediums": sourced(lambda row: row.get("utm_medium")),
-    "utm_campaigns": sourced(lambda row: row.get("utm_campaign")),
-    "utm_terms": sourced(lambda row: row.get("utm_term")),
-    "utm_content": sourced(lambda row: row.get("utm_content")),
+    "channels": sourced(lambda row: row["visit.channel"]),
+    "utm_sources": sourced(lambda row: row["visit.utm_source"]),
+    "utm_mediums": sourced(lambda row: row["visit.utm_medium"]),
+    "utm_campaigns": sourced(lambda row: row["visit.utm_campaign"]),
+    "utm_terms": sourced(lambda row: row["visit.utm_term"]),
+    "utm_content": sourced(lambda row: row["visit.utm_content"]),
     "browser_name": column("browser_name"),
     "browsers": column("browser_name", limit=25),
     "os_name": column("os_name"),

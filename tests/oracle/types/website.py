@@ -29,7 +29,7 @@ def summary(scoped: ScopedRows) -> list[ResultRow]:
         {
             "pageviews": len(views(scoped.events)),
             "unique_visitors": visitors(scoped.events),
-            **of_sessions(sessions(scoped.events)),
+            **of_sessions(sessions(scoped.visit_events)),
             "total_events": len(scoped.events),
         }
     ]
@@ -38,7 +38,7 @@ def summary(scoped: ScopedRows) -> list[ResultRow]:
 def course(scoped: ScopedRows) -> list[ResultRow]:
     """A session counts where its first page view is."""
     events = grouped(scoped.events, scoped.bucket)
-    begun = grouped(sessions(scoped.events), lambda session: scoped.bucket(session.views[0]))
+    begun = grouped(sessions(scoped.visit_events), lambda session: scoped.bucket(session.views[0]))
     return [
         {
             "date": point[0],
@@ -52,7 +52,7 @@ def course(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def session_metrics(scoped: ScopedRows) -> list[ResultRow]:
-    held = sessions(scoped.events)
+    held = sessions(scoped.visit_events)
     return [
         {
             "total_sessions": len(held),

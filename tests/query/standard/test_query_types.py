@@ -15,11 +15,16 @@ from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
 from query.scope.scope import BUCKET, MS
+from query.scope.visits import BY_COLUMN
 from query.sql.portable import FUNCTIONS, parse
 from query.sql.select import Select, render
 from query.standard.declaration.fields import describe_row, field_specs
 from query.standard.declaration.query_type import QueryType, index_by_name
-from query.standard.declaration.statement import columns_used, table_cte_name
+from query.standard.declaration.statement import (
+    columns_used,
+    table_cte_name,
+    unfiltered_cte_name,
+)
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from schemas.tables import ColumnType, Table
 from tests.query.lake import (
@@ -136,13 +141,16 @@ def run_query(service: InProcessService, query_type: QueryType, **more: Any) -> 
 def kinds(table: Table) -> Mapping[str, str]:
     """The engine's type of each column that `scoped` may have."""
     types = {column.name: DUCKDB_TYPES[column.type] for column in table.columns}
-    return {**types, MS: "BIGINT", BUCKET: "BIGINT"}
+    facts = dict.fromkeys(BY_COLUMN, "VARCHAR")
+    return {**types, **facts, MS: "BIGINT", BUCKET: "BIGINT"}
 
 
 def relations(query_type: QueryType) -> Mapping[str, Table]:
     """What a type may read, by name."""
     others = {table_cte_name(table): table for table in query_type.tables}
-    return {"scoped": query_type.table, "unfiltered": query_type.table, **others}
+    unfiltered = {unfiltered_cte_name(table): table for table in query_type.tables}
+    own = dict.fromkeys(("scoped", "visit_rows"), query_type.table)
+    return {**own, **others, **unfiltered}
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
@@ -156,6 +164,8 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
         )
         bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
     bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
+    facts = ", ".join(f"{name} VARCHAR" for name in BY_COLUMN)
+    bare.execute(f"CREATE TABLE visit_facts (of_session BIGINT, {facts})")
     select = Select(relations=(), ctes=statement.ctes, body=statement.sql)
 
     described = bare.execute(render(select, DuckDBDialect), dict(statement.values)).description
