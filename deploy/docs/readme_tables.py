@@ -12,6 +12,7 @@ from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.metrics.metrics import METRICS
 from query.request.operators import OPERATORS
+from query.scope.visits import FACTS, ROW_PREFIX, SOURCE_FACTS
 from query.standard.declaration.fields import describe_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES
@@ -113,6 +114,22 @@ def operators_table() -> str:
     )
 
 
+def visit_facts_table() -> str:
+    plain = {fact.name for fact in SOURCE_FACTS}
+    return markdown_table(
+        ("fact of the visit", "also as", "the row's own", "what it is"),
+        (
+            (
+                f"`{fact.field}`",
+                f"`{fact.name}`" if fact.name in plain else "-",
+                f"`{ROW_PREFIX}{fact.name}`" if fact.name in plain else f"`{fact.column}`",
+                f"{fact.column} of the {'last' if fact.is_last else 'first'} page view",
+            )
+            for fact in FACTS
+        ),
+    )
+
+
 def aggregates_table() -> str:
     fits = {NUMBER_TYPES: "numbers", ORDERED_TYPES: "numbers, instants"}
     rows = ((f"`{a.name}`", a.description, fits.get(a.types, "any column")) for a in AGGREGATES)
@@ -186,6 +203,7 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     },
     "query/REFERENCE.md": {
         "types": query_types_table,
+        "visit facts": visit_facts_table,
         "operators": operators_table,
         "aggregates": aggregates_table,
         "metrics": metrics_table,

@@ -14,6 +14,7 @@ from query.request.presets import PRESETS
 from query.request.query_string import check_query_string
 from query.response.bodies import TypesResponse
 from query.response.json_response import json_response
+from query.scope.visits import visit_fields
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
@@ -56,6 +57,7 @@ def type_config(query_type: QueryType) -> Mapping[str, object]:
             for column, spec in zip(declared_columns(query_type.row), specs.values(), strict=True)
         ],
         "allowedFilters": list(filterable_fields(query_type.table)),
+        "visitFilters": list(visit_fields(query_type.table)),
         "requiredFilters": query_type.required_filters,
         "defaultLimit": None if query_type.series else query_type.default_limit,
         "maxLimit": query_type.max_limit,
