@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from deploy.importer.export_formats import InvalidLine, format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
 
 EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
@@ -26,10 +27,6 @@ INVALID_TIME_MESSAGE = (
 
 class InvalidMapping(Exception):
     """`--map` names an unknown column or field, or a required field has no column."""
-
-
-class InvalidTime(Exception):
-    """The time of a line cannot be parsed; the line is rejected."""
 
 
 class ColumnPlan(Struct, frozen=True):
@@ -56,7 +53,8 @@ class ColumnMapper:
         """Columns that match no field."""
 
     def event(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The event as sent to the collector."""
+        """The event as sent to the collector; InvalidLine if the line is none."""
+        fields = self.known_columns(fields)
         plan = self._plan(tuple(fields))
         event: dict[str, Any] = {}
         for column, field in plan.columns.items():
@@ -64,12 +62,20 @@ class ColumnMapper:
                 value = field.parse(fields[column])
             except (ValueError, TypeError, OverflowError):
                 if field.name == "timestamp":
-                    raise InvalidTime(INVALID_TIME_MESSAGE.format(fields[column])) from None
+                    raise InvalidLine(INVALID_TIME_MESSAGE.format(fields[column])) from None
                 self.skipped_values[field.name] += 1
                 continue
             if value is not None:
                 event[field.name] = value
         return _complete_event(event, plan.is_own_export)
+
+    def known_columns(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The line with the columns of its export format; columns of `--map` stay."""
+        export_format = format_of(tuple(fields))
+        if export_format is None:
+            return fields
+        mapped = {column: fields[column] for column in self.overrides if column in fields}
+        return {**export_format.convert(fields), **mapped}
 
     def _plan(self, columns: tuple[str, ...]) -> ColumnPlan:
         if (plan := self._plans.get(columns)) is None:

@@ -1,10 +1,11 @@
 """Checks the first 1,000 lines of a file before an import is created."""
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns
+from deploy.importer.export_formats import ExportFormat, InvalidLine, format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
 from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
 from deploy.importer.totals import refuse_totals
@@ -25,7 +26,24 @@ def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
             f"{file.path.name} cannot be read as {file.format.upper()}: "
             f"line {lines[0].number}: {why}; use --format to set the format"
         )
-    check_columns(columns, mapper)
+    if refusal := next((format_ for format_ in formats_of(lines) if format_.refusal), None):
+        raise InvalidMapping(f"the file is an export of {refusal.product}: {refusal.refusal}")
+    check_columns(list(dict.fromkeys([*columns, *columns_of_formats(lines, mapper)])), mapper)
+
+
+def formats_of(lines: Sequence[FileLine]) -> Sequence[ExportFormat]:
+    """The export formats of these lines."""
+    found = dict.fromkeys(tuple(line.fields) for line in lines)
+    return [format_ for columns in found if (format_ := format_of(columns))]
+
+
+def columns_of_formats(lines: Sequence[FileLine], mapper: ColumnMapper) -> Sequence[str]:
+    """The columns of the lines as their export format has them."""
+    names: dict[str, None] = {}
+    for line in lines:
+        with suppress(InvalidLine):
+            names |= dict.fromkeys(mapper.known_columns(line.fields))
+    return list(names)
 
 
 def read_sample(file: SourceFile) -> list[FileLine]:

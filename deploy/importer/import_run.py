@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from deploy.importer.column_mapping import ColumnMapper, InvalidTime
+from deploy.importer.column_mapping import ColumnMapper
+from deploy.importer.export_formats import InvalidLine
 from deploy.importer.rejects_file import RejectedLine, RejectsFile
 from deploy.importer.sender import MAX_BYTES, MAX_ITEMS, CollectorReply
 from deploy.importer.source_file import FileLine, SourceFile
@@ -57,7 +58,7 @@ def request_batches(
 def _pending_item(line: FileLine, mapper: ColumnMapper) -> PendingItem | FileLine:
     try:
         event: dict[str, Any] = {**mapper.event(line.fields), "line": line.number}
-    except InvalidTime as error:
+    except InvalidLine as error:
         return FileLine(line.number, line.fields, reason=str(error))
     return PendingItem(line, msgspec.json.encode(event))
 

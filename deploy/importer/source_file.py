@@ -46,6 +46,11 @@ class SourceFile:
         self.size = path.stat().st_size
         self.fingerprint = _fingerprint(path, self.size)
         head = _read_sample(path)
+        if format_ is None and head.lstrip()[:1] == "[":
+            raise InvalidFile(
+                f"{path.name} is a JSON array; write one object per line: "
+                f"jq -c '.[]' {path.name} > {path.stem}.ndjson"
+            )
         self.format = format_ or ("ndjson" if head.lstrip()[:1] == "{" else "csv")
         self._delimiter = max(DELIMITERS, key=head.partition("\n")[0].count)
         self._read = 0

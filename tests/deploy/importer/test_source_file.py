@@ -75,3 +75,8 @@ def test_the_same_file_is_known_again_by_any_name(tmp_path: Path) -> None:
     other = a_file(tmp_path, "ts\n2\n", "c.csv")
 
     assert first.fingerprint == again.fingerprint != other.fingerprint
+
+
+def test_a_json_array_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFile, match="visits is a JSON array; write one object per line: jq"):
+        a_file(tmp_path, '[{"ts": 1, "name": "a"}]')

@@ -1,0 +1,177 @@
+"""Exports of other products become the right events, or are refused by name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
+from deploy.importer.export_formats import InvalidLine
+from deploy.importer.file_check import check_file
+from deploy.importer.source_file import SourceFile
+
+EXPORTS = Path(__file__).parent / "exports"
+
+
+def events(name: str, **overrides: str) -> list[dict[str, Any]]:
+    """The events of a file; an invalid line is its reason."""
+    file, mapper = SourceFile(EXPORTS / name), ColumnMapper(overrides)
+    check_file(file, mapper)
+    return [event_or_reason(mapper, dict(line.fields)) for line in file.lines()]
+
+
+def event_or_reason(mapper: ColumnMapper, fields: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return mapper.event(fields)
+    except InvalidLine as error:
+        return {"invalid": str(error)}
+
+
+def test_posthog() -> None:
+    view, purchase = events("posthog.ndjson")
+
+    assert view == {
+        "timestamp": "2026-11-01T10:00:00.123Z",
+        "name": "pageview",
+        "eventId": "0193a1b2-0000-7000-8000-000000000001",
+        "anonymousId": "d-1",
+        "profileId": "user_7",
+        "sessionId": "s-1",
+        "path": "https://shop.example/cart?x=1",
+        "title": "Cart",
+        "utm_source": "news",
+        "browser_name": "Firefox",
+        "browser_version": "131",
+        "os_name": "Mac OS X",
+        "os_version": "10.15",
+        "device_type": "desktop",
+        "country": "DE",
+        "screen_resolution": "1440x900",
+    }
+    assert purchase == {
+        "timestamp": "2026-11-01T10:01:00Z",
+        "name": "purchase",
+        "eventId": "0193a1b2-0000-7000-8000-000000000002",
+        "anonymousId": "user_7",
+        "sessionId": "s-1",
+        "properties": {"total": 49.9},
+    }
+
+
+def test_posthog_with_a_column_per_property() -> None:
+    assert events("posthog.csv") == [
+        {
+            "timestamp": "2026-11-01T10:00:00Z",
+            "name": "pageview",
+            "eventId": "e1",
+            "anonymousId": "anon_1",
+            "path": "https://shop.example/a",
+            "browser_name": "Chrome",
+            "properties": {"plan": "pro"},
+        }
+    ]
+
+
+def test_google_analytics_by_bigquery() -> None:
+    assert events("google_analytics.ndjson") == [
+        {
+            "timestamp": 1793527200123,
+            "name": "pageview",
+            "anonymousId": "111.222",
+            "sessionId": "111.222.1793527190",
+            "path": "https://shop.example/cart",
+            "title": "Cart",
+            "referrer": "https://news.example/",
+            "utm_source": "news",
+            "utm_medium": "email",
+            "browser_name": "Chrome",
+            "browser_version": "130.0",
+            "os_name": "Windows",
+            "os_version": "Windows 10",
+            "device_type": "desktop",
+            "country": "DE",
+            "region": "Berlin",
+            "city": "Berlin",
+            "language": "de-de",
+            "properties": {"plan": "pro"},
+        }
+    ]
+
+
+def test_umami() -> None:
+    [event] = events("umami.csv")
+
+    assert {name: event[name] for name in ("name", "anonymousId", "sessionId", "profileId")} == {
+        "name": "pageview",
+        "anonymousId": "s1",
+        "sessionId": "v1",
+        "profileId": "user_7",
+    }
+    assert event["path"] == "https://shop.example/cart?x=1"
+    assert event["referrer"] == "https://news.example/a"
+    assert event["timestamp"] == "2026-11-01 10:00:00"
+
+
+def test_plausible_events() -> None:
+    view, engagement = events("plausible.ndjson")
+
+    assert (view["name"], view["path"]) == ("pageview", "https://shop.example/cart")
+    assert (view["anonymousId"], view["sessionId"]) == ("8712", "99")
+    assert (view["properties"], view["device_type"]) == ({"plan": "pro"}, "desktop")
+    assert "scroll_depth" not in view
+    assert engagement["invalid"].startswith("this is no event")
+
+
+def test_a_visits_log_of_matomo_is_refused_by_name() -> None:
+    with pytest.raises(InvalidMapping, match=r"Matomo .*one event per line"):
+        events("matomo.ndjson")
+
+
+def test_columns_that_are_mapped_by_hand_have_priority() -> None:
+    [event] = events("umami.csv", distinct_id="anonymousId")
+
+    assert event["anonymousId"] == "user_7"
+
+
+@pytest.mark.parametrize(
+    ("line", "product"),
+    [
+        (
+            {"event": "a", "distinct_id": "u", "timestamp": "2026-11-01", "properties": "{"},
+            "PostHog",
+        ),
+        (
+            {"event_name": "a", "event_timestamp": "1793527200123456", "event_params": [{"a": 1}]},
+            "Google Analytics 4",
+        ),
+    ],
+)
+def test_a_damaged_line_is_rejected(line: dict[str, Any], product: str) -> None:
+    reason = event_or_reason(ColumnMapper({}), line)["invalid"]
+
+    assert reason.startswith(f"the line is not as {product}")
+
+
+def test_a_line_per_action_of_matomo_is_imported() -> None:
+    """As the command in deploy/REFERENCE.md writes it."""
+    line = {
+        "timestamp": 1793527200,
+        "url": "https://shop.example/",
+        "title": "Home",
+        "visitor_id": "9f2c",
+        "session_id": "7",
+        "referrer": None,
+        "browser": "Chrome",
+        "country": "de",
+    }
+
+    assert ColumnMapper({}).event(line) == {
+        "timestamp": 1793527200000,
+        "name": "pageview",
+        "anonymousId": "9f2c",
+        "sessionId": "7",
+        "path": "https://shop.example/",
+        "title": "Home",
+        "browser_name": "Chrome",
+        "country": "DE",
+    }
