@@ -10,6 +10,7 @@ from query.metrics.dimensions import TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import METRICS
 from query.metrics.request import MetricsQuery
+from query.metrics.terms import AGGREGATES, CONVERSIONS
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX
 from query.request.query_string import check_query_string
@@ -38,6 +39,14 @@ async def list_metrics(dependencies: QueryDependencies, request: Request) -> Res
         metrics=[
             {"name": m.name, "meaning": m.description, "of": m.subject, "unit": m.unit}
             for m in METRICS
+        ]
+        + [
+            {"name": name, "meaning": meaning, "of": "rows", "needs": "goals"}
+            for name, meaning in CONVERSIONS.items()
+        ]
+        + [
+            {"name": a.name, "meaning": a.description, "of": "rows", "needs": "property"}
+            for a in AGGREGATES.values()
         ],
         dimensions=_dimensions(),
         operators=[{"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS],

@@ -6,6 +6,7 @@ source has gets a row as well; formulas of the metrics make `m0`, `m1`, ... of t
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct, structs
 
@@ -13,12 +14,13 @@ from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
 from query.metrics.metrics import Metric, Part, Source
 from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
+from query.response.worker_threads import run_in_worker
 from query.scope.scope import SCOPED, Scope, WantedRelation, scoped_relations
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.select import Cte, Relation, ResultForm, Select, render
 from query.standard.declaration.statement import columns_used
-from query.standard.statement import OF_MATCHING_VISITS, VISIT_ROWS
+from query.standard.statement import OF_MATCHING_VISITS, TEXT_PER_ROW, VISIT_ROWS
 
 
 class CompiledBody(Struct, frozen=True):
@@ -57,14 +59,15 @@ async def compile_query(
         relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
     select = Select(relations=tuple(relations), ctes=compiled.ctes, body=compiled.body, form=form)
     bound = merge_values(scoped.values, compiled.values, values.values)
-    return Sql(render(select, engine.dialect), bound)
+    size = sum(len(cte.sql) for cte in compiled.ctes) // TEXT_PER_ROW
+    return Sql(await run_in_worker(size, partial(render, select, engine.dialect)), bound)
 
 
 def compile_body(
     scope: Scope, dimensions: Sequence[Dimension], metrics: Sequence[Metric]
 ) -> CompiledBody:
     """The rows of the result, in no order."""
-    parts = list(dict.fromkeys(part for metric in metrics for part in metric.parts))
+    parts = list({part.name: part for metric in metrics for part in metric.parts}.values())
     sources = [source for source in Source if any(part.source is source for part in parts)]
     by_row = [d.of_row(scope.time_range, i) for i, d in enumerate(dimensions)]
     ctes = []
@@ -84,6 +87,8 @@ def compile_body(
     bound: dict[str, object] = {}
     for dimension in by_row:
         bound |= dimension.values
+    for part in parts:
+        bound |= part.values
     return CompiledBody(tuple(ctes), body, bound)
 
 

@@ -147,6 +147,20 @@ ENDPOINTS = (
                     "dimensions": ["visit.channel"],
                     **EXAMPLE_DATES,
                 },
+                "revenue and conversion rate by campaign": {
+                    "metrics": [
+                        "conversion_rate",
+                        {
+                            "metric": "sum",
+                            "property": "properties.total",
+                            "event": "purchase",
+                            "as": "revenue",
+                        },
+                    ],
+                    "dimensions": ["visit.channel", "visit.utm_campaign"],
+                    "goals": [{"event": "purchase"}],
+                    **EXAMPLE_DATES,
+                },
                 "page views of one campaign by day": {
                     "metrics": ["page_views"],
                     "dimensions": ["time:day"],

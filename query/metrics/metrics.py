@@ -5,6 +5,7 @@ that is shown, ratios by integer arithmetic, rounded half up to two decimals: or
 pages agree with it, on every engine.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -45,6 +46,8 @@ class Part(Struct, frozen=True):
     name: str
     source: Source
     sql: str
+    values: Mapping[str, object] = {}
+    """Bound values."""
 
 
 class Metric(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, field
 from query.engine.snapshots import AsOf
 from query.metrics.dimensions import Dimension, parse_dimensions
 from query.metrics.fields import RowConditions, compile_filters
-from query.metrics.metrics import BY_NAME, Metric
+from query.metrics.terms import MetricTerm, SelectedMetric, select_metrics
 from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.order import FieldName, OrderTerm
 from query.request.query import MAX_ROWS, PageOptions, Query
@@ -17,6 +17,8 @@ from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import check_time_zone
 from query.sql.fragment import Fragment
+from query.standard.sql.steps import Step
+from query.standard.types.goals import MAX_GOALS
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
@@ -29,13 +31,15 @@ DEFAULT_LIMIT = 1_000
 class MetricsRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Metrics by dimensions, about one website."""
 
-    metrics: Annotated[list[FieldName], Meta(min_length=1, max_length=MAX_METRICS)]
+    metrics: Annotated[list[FieldName | MetricTerm], Meta(min_length=1, max_length=MAX_METRICS)]
     dimensions: Annotated[list[FieldName], Meta(max_length=MAX_DIMENSIONS)] = []
     filters: list[Filter] = []
     having: list[Filter] = []
     """Conditions on metrics."""
     order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
     """Metrics and dimensions."""
+    goals: Annotated[list[Step], Meta(max_length=MAX_GOALS)] = []
+    """What conversions are of."""
     start_date: str | None = None
     end_date: str | None = None
     preset: str | None = None
@@ -46,13 +50,6 @@ class MetricsRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     include_bots: bool = field(name="include_bots", default=False)
     definitions: bool = False
     """Whether `meta` has the meaning of each metric and dimension."""
-
-
-class SelectedMetric(Struct, frozen=True):
-    """A metric of a query, under the name that the result has for it."""
-
-    name: str
-    metric: Metric
 
 
 class MetricsQuery(Struct, frozen=True, kw_only=True):
@@ -113,7 +110,7 @@ def parse_request(
     for dimension in dimensions:
         if dimension.time and dimension.time.granularity:
             time_range.points(dimension.time.granularity)  # Malformed for too many
-    metrics = _metrics(body.metrics)
+    metrics = select_metrics(body.metrics, body.goals)
     parsed = MetricsQuery(
         query=Query(
             subject=subject,
@@ -134,16 +131,6 @@ def parse_request(
             where = f" in 'orderBy[{i}]'"
             raise Malformed(unknown_name_message("field", term.field, parsed.columns, where))
     return parsed
-
-
-def _metrics(names: Sequence[str]) -> tuple[SelectedMetric, ...]:
-    for i, name in enumerate(names):
-        if name not in BY_NAME:
-            message = unknown_name_message("metric", name, BY_NAME, f" in 'metrics[{i}]'")
-            raise Malformed(message)
-        if name in names[:i]:
-            raise Malformed(f"'metrics[{i}]' is '{name}' again; give each metric once")
-    return tuple(SelectedMetric(name, BY_NAME[name]) for name in names)
 
 
 def _having(having: Sequence[Filter], metrics: Sequence[SelectedMetric]) -> Fragment:

@@ -5,6 +5,7 @@ from pathlib import Path
 from query.metrics.dimensions import TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import METRICS
+from query.metrics.terms import AGGREGATES, CONVERSIONS
 from tests.query.query_service import start_service
 
 
@@ -13,7 +14,11 @@ def test_the_catalogue_lists_metrics_dimensions_and_operators(tmp_path: Path) ->
 
     found = service.ask("GET", "/v1/query/metrics", key=None).json
 
-    assert [metric["name"] for metric in found["metrics"]] == [metric.name for metric in METRICS]
+    assert [metric["name"] for metric in found["metrics"]] == [
+        *(metric.name for metric in METRICS),
+        *CONVERSIONS,
+        *AGGREGATES,
+    ]
     assert {d["name"] for d in found["dimensions"]} == {*FIELDS, *TIMES, "properties.<path>"}
     assert found["metrics"][0] == {
         "name": "visitors",

@@ -20,7 +20,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     [
         (["visit"], {}, "Unknown metric 'visit' in 'metrics[0]'; did you mean 'visits'?"),
         ([], {}, "'metrics' must not be empty"),
-        (["visits"] * 2, {}, "'metrics[1]' is 'visits' again; give each metric once"),
+        (
+            ["visits"] * 2,
+            {},
+            "'metrics[1]' is 'visits' again; give each metric once, or a name by 'as'",
+        ),
         (["visits"], {"group_by": []}, "Unknown member 'group_by' in the body; use 'dimensions'"),
         (
             ["visits"],
