@@ -31,7 +31,7 @@ COMMANDS = {
     "registry": "registry.registry",
     "audit": "audit.audit",
     "ask": "ask.ask",
-    "export": "ask.export",
+    "export": "export.export",
     "debug": "debug.debug",
     "import": "imports.imports",
     "reenrich": "reenrich.reenrich",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from query.client import Client
+from query.client import AccessDenied, Client, InvalidRequest, ServiceError
 from tests.flow.tenant import DAY, Tenant, at_ms
 from tests.installation import ROOT, Installation, eventually
 
@@ -51,12 +51,15 @@ def test_the_client_asks_what_it_sent(tenant_with_views: tuple[Tenant, Client]) 
     assert counted.arrow().to_pydict() == {"n": [2]}
 
 
-def tidemark(tenant: Tenant, *arguments: str) -> subprocess.CompletedProcess[str]:
+def tidemark(
+    tenant: Tenant, *arguments: str, given: str | None = None
+) -> subprocess.CompletedProcess[str]:
     environment = {**tenant.stack.environment, "TIDEMARK_KEY": tenant.key}
     return subprocess.run(
         (sys.executable, "-m", "deploy.cli", *arguments),
         cwd=ROOT,
         env=environment,
+        input=given,
         capture_output=True,
         text=True,
         check=False,
@@ -84,6 +87,68 @@ def test_the_command_line_asks(tenant_with_views: tuple[Tenant, Client]) -> None
     assert wrong.stderr == (
         "tidemark: top_pagez: Unknown query type 'top_pagez'; did you mean 'top_pages'?\n"
     )
+
+
+def test_the_command_line_asks_everything(tenant_with_views: tuple[Tenant, Client]) -> None:
+    tenant, _ = tenant_with_views
+    where = ("--website", tenant.website.id, "--from", str(DAY), "--json")
+    query = '{"table": "events", "selects": [{"field": "*", "aggregate": "count", "alias": "n"}]}'
+
+    pages = tidemark(tenant, "ask", "top_pages", *where, "--where", "path ends_with 1")
+    funnel = tidemark(tenant, "ask", "funnel", *where, "--step", "/0", "--step", "/1")
+    goals = tidemark(tenant, "ask", "goals", *where, "--goal", "/1")
+    ordered = tidemark(
+        tenant, "ask", "top_pages", *where, "--order", "name desc", "--limit", "1", "--page", "2"
+    )
+    custom = tidemark(
+        tenant, "ask", "--custom", "-", *where, "--where", "path in /1, /2", given=query
+    )
+    unstepped = tidemark(tenant, "ask", "funnel", *where)
+
+    assert [row["name"] for row in json.loads(pages.stdout)["top_pages"]] == ["/1"]
+    assert [row["visitors"] for row in json.loads(funnel.stdout)["funnel"]] == [1, 1]
+    assert [row["conversions"] for row in json.loads(goals.stdout)["goals"]] == [1]
+    assert [row["name"] for row in json.loads(ordered.stdout)["top_pages"]] == ["/0"]
+    assert json.loads(custom.stdout) == [{"n": 1}]
+    assert (unstepped.returncode, unstepped.stderr) == (1, "tidemark: funnel: --step is missing\n")
+
+
+def test_the_client_explains_and_lists(tenant_with_views: tuple[Tenant, Client]) -> None:
+    tenant, client = tenant_with_views
+    selects = [{"field": "*", "aggregate": "count", "alias": "n"}]
+
+    subject = {"website_id": tenant.website.id, **DAYS}
+
+    compiled = client.compile(
+        {"table": "events", "selects": selects, "filters": "path = /1"}, **subject
+    )
+
+    assert [table["rows"] for table in compiled["tables"]] == [2]
+    assert "funnel" in client.query_types()
+    assert "events" in [table["name"] for table in client.tables()["tables"]]
+    with pytest.raises(InvalidRequest, match="Unknown column 'pat'") as raised:
+        client.custom({"table": "events", "selects": selects, "filters": "pat = 1"}, **subject)
+    assert raised.value.field == "pat"
+
+
+def test_the_client_manages_links_and_imports(tenant_with_views: tuple[Tenant, Client]) -> None:
+    tenant, client = tenant_with_views
+
+    link = client.create_link("Summer", "https://t.example/", ogTitle="Sun")
+    changed = client.update_link(link["id"], name="Autumn", ogTitle=None)
+    created = client.create_import(tenant.website.id, "history")
+    sent = client.identify("u1", {"plan": "pro"}, tenant.website.id, anonymousId="a")
+
+    assert (changed["name"], changed["ogTitle"]) == ("Autumn", None)
+    assert link["id"] in [each["id"] for each in client.links()]
+    client.delete_link(link["id"])
+    with pytest.raises(ServiceError, match="No such link"):
+        client.link(link["id"])
+    assert [each["id"] for each in client.imports(tenant.website.id)] == [created["id"]]
+    assert client.delete_import(created["id"])["state"] == "undoing"
+    assert client.receipt(sent.receipts[0])["total"] == 1
+    with pytest.raises(AccessDenied):
+        client.ask("summary", website_id="web_of_another", preset="today")
 
 
 def test_the_command_line_exports(tenant_with_views: tuple[Tenant, Client], tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_rows_on_a_terminal_lose_their_controls_wherever_the_pieces_are_cut() ->
 
 def test_a_terminal_gets_rows_without_controls_and_no_binary_ones() -> None:
     program = (
-        "from deploy.cli.ask import write_output\n"
+        "from deploy.cli.query_output import write_output\n"
         "write_output([b'\\x1b]0;mine\\x07,1\\r\\n'], 'csv')\n"
         "write_output([b'PAR1'], 'parquet')\n"
     )

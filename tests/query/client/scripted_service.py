@@ -1,8 +1,10 @@
 """A service that answers the Python client as a script says."""
 
 import json
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +31,25 @@ class Script(Struct):
 
 
 Playing = Callable[..., tuple[Client, Script]]
+
+
+@contextmanager
+def scripted_services() -> Iterator[Playing]:
+    """Starts a service for each script; all of them end with the context."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def play(*answers: Said, **more: Any) -> tuple[Client, Script]:
+        script = Script(list(answers), [], [])
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler(script))
+        servers.append(server)
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        return Client(address, "tk_x", address, sleep=script.paused.append, **more), script
+
+    yield play
+    for server in servers:
+        server.shutdown()
+        server.server_close()
 
 
 def handler(script: Script) -> type[BaseHTTPRequestHandler]:

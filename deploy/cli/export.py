@@ -1,0 +1,52 @@
+"""`tidemark export`: stored rows through the Python client."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deploy.cli.context import CliContext
+from deploy.cli.query_options import client_errors, prepare_request, query_options
+from deploy.cli.query_output import FILE_FORMAT_NAMES, copy_to, print_progress, write_output
+from query.export.request import EXPORT_TABLES
+from query.formats.negotiation import FORMULAS
+
+
+@click.command()
+@click.argument("table", type=click.Choice(list(EXPORT_TABLES)))
+@query_options
+@click.option("--columns", metavar="A,B", help="Columns to export. Default: all.")
+@click.option(
+    "--format", "format_", type=click.Choice(FILE_FORMAT_NAMES), default="ndjson", show_default=True
+)
+@click.option(
+    "--formulas",
+    type=click.Choice(FORMULAS),
+    help="CSV only: `keep` does not escape texts that a spreadsheet would run as formulas.",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Output file, renamed into place when complete. Default: standard output.",
+)
+@click.pass_obj
+def export(
+    tidemark: CliContext, /, table: str, format_: str, output: Path | None, **options: Any
+) -> None:
+    """Export the stored rows of a table, without a row limit."""
+    client, request = prepare_request(tidemark, options)
+    with client_errors():
+        chunks = client.exported(table, format=format_, **request)
+        if output is None:
+            write_output(chunks, format_)
+            return
+        os.umask(tidemark.umask)
+        partial = output.with_name(f"{output.name}.part")
+        try:
+            with partial.open("wb") as file:
+                size = copy_to(file, chunks, print_progress)
+            partial.replace(output)
+        finally:
+            partial.unlink(missing_ok=True)
+        click.echo(f"\r{output}: {size:,} bytes", err=True)

@@ -1,0 +1,68 @@
+"""Output of results and exports: tables, JSON, file formats."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import BinaryIO
+
+import click
+
+from deploy.cli.context import print_json, print_rows
+from deploy.cli.query_options import with_option_names
+from deploy.local.terminal import escape_lines
+from query.client import Rows, ServiceError
+from query.formats.output_formats import FILE_FORMATS
+
+FILE_FORMAT_NAMES = [format_.name for format_ in FILE_FORMATS]
+TEXT_FORMATS = ("csv", "ndjson")
+PROGRESS_BYTES = 8 * 2**20
+
+
+def print_results(results: Mapping[str, Rows | ServiceError], json: bool) -> None:
+    """Print the results; then fail with the reasons if any query type failed."""
+    errors = [str(outcome) for outcome in results.values() if isinstance(outcome, ServiceError)]
+    good = {name: rows for name, rows in results.items() if isinstance(rows, Rows)}
+    if json:
+        print_json(good)
+    else:
+        for name, rows in good.items():
+            if len(good) > 1:
+                click.echo(f"{name}:")
+            print_table(rows)
+    if errors:
+        raise click.ClickException(with_option_names("; ".join(errors)))
+
+
+def print_table(rows: Rows) -> None:
+    """Rows as a table."""
+    print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
+
+
+def write_output(chunks: Iterable[bytes], format_: str) -> None:
+    """Write to standard output; on a terminal, control characters are escaped."""
+    if sys.stdout.isatty():
+        if format_ not in TEXT_FORMATS:
+            raise click.UsageError(
+                f"{format_} is a binary format; redirect it to a file or use --output"
+            )
+        chunks = escape_lines(chunks)
+    copy_to(sys.stdout.buffer, chunks)
+
+
+def copy_to(
+    file: BinaryIO, chunks: Iterable[bytes], report: Callable[[int], None] | None = None
+) -> int:
+    """Write all chunks; the number of bytes, also to `report` now and then."""
+    size = reported = 0
+    for chunk in chunks:
+        size += file.write(chunk)
+        if report and size - reported >= PROGRESS_BYTES:
+            reported = size
+            report(size)
+    file.flush()
+    return size
+
+
+def print_progress(size: int) -> None:
+    """The number of bytes, on a terminal."""
+    if sys.stderr.isatty():
+        click.echo(f"\r{size / 2**20:,.0f} MiB", err=True, nl=False)

@@ -1,0 +1,149 @@
+"""`tidemark ask` against a service that answers as a script says."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.cli.command_result import Done, Run
+from tests.query.client.scripted_service import Said, Script, answering, failing, scripted_services
+
+ENTRY = {"parameter": "funnel", "success": True, "data": [{"step": 1, "name": "/"}]}
+WEBSITE = ("--website", "w", "--preset", "today")
+
+Ask = Callable[..., tuple[Done, Script]]
+
+
+@pytest.fixture
+def ask(run: Run) -> Iterator[Ask]:
+    with scripted_services() as play:
+
+        def ask(answer: Said, *arguments: str) -> tuple[Done, Script]:
+            client, script = play(answer)
+            done = run("ask", *arguments, "--url", client.query_url, TIDEMARK_API_KEY="tk_x")
+            return done, script
+
+        yield ask
+
+
+def body_of(script: Script) -> Any:
+    return script.requests[0][2]
+
+
+def test_a_query_type_has_options_filters_order_and_pages(ask: Ask) -> None:
+    done, script = ask(
+        answering(ENTRY),
+        *("funnel", *WEBSITE, "--step", "/", "--step", "signup", "--option", "window=60"),
+        *("--option", "by=session", "--where", "country = DE", "--where", "path starts_with /a"),
+        *("--order", "step asc", "--limit", "5", "--page", "2", "--compare", "previous_period"),
+    )
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split() == ["step", "name", "1", "/"]
+    assert body_of(script) == {
+        "parameters": [
+            {
+                "name": "funnel",
+                "steps": [{"path": "/"}, {"event": "signup"}],
+                "window": 60,
+                "by": "session",
+            }
+        ],
+        "preset": "today",
+        "filters": [
+            {"field": "country", "operator": "eq", "value": "DE"},
+            {"field": "path", "operator": "starts_with", "value": "/a"},
+        ],
+        "orderBy": [{"field": "step", "direction": "asc"}],
+        "limit": 5,
+        "page": 2,
+        "compare": "previous_period",
+    }
+
+
+def test_types_may_be_json_and_goals_are_steps(ask: Ask) -> None:
+    funnel = '{"name": "funnel", "id": "a", "steps": ["/", "b"]}'
+    _, script = ask(answering(ENTRY), funnel, "summary", *WEBSITE)
+    _, goals = ask(answering(ENTRY), "goals", "--goal", "/a", *WEBSITE)
+
+    assert body_of(script)["parameters"] == [
+        {"name": "funnel", "id": "a", "steps": [{"path": "/"}, {"event": "b"}]},
+        "summary",
+    ]
+    assert body_of(goals)["parameters"] == [{"name": "goals", "goals": [{"path": "/a"}]}]
+
+
+def test_metrics_are_asked_by_dimensions(ask: Ask) -> None:
+    metrics = ("--metrics", "visits,bounce_rate", "--by", "visit.channel,time:day")
+    done, script = ask(answering({"visits": 3}), *metrics, *WEBSITE, "--json")
+
+    assert json.loads(done.out) == [{"visits": 3}]
+    assert script.requests[0][0] == "/v1/query/metrics?website_id=w"
+    assert body_of(script) == {
+        "metrics": ["visits", "bounce_rate"],
+        "dimensions": ["visit.channel", "time:day"],
+        "preset": "today",
+    }
+
+
+def test_a_custom_query_comes_from_a_file(ask: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "query.json"
+    file.write_text('{"table": "events", "selects": []}')
+    done, script = ask(
+        Said(200, b"n\r\n1\r\n"),
+        *("--custom", str(file), *WEBSITE, "--where", "country = DE", "--format", "csv"),
+    )
+
+    assert done.out == "n\r\n1\r\n"
+    assert script.requests[0][0] == "/v1/query/custom?website_id=w&format=csv"
+    assert body_of(script) == {
+        "query": {
+            "table": "events",
+            "selects": [],
+            "filters": [{"field": "country", "operator": "eq", "value": "DE"}],
+        },
+        "preset": "today",
+    }
+
+
+def test_from_without_to_is_until_now(ask: Ask) -> None:
+    _, script = ask(answering(ENTRY), "funnel", "--website", "w", "--from", "2026-11-01")
+
+    body = body_of(script)
+    assert body["startDate"] == "2026-11-01"
+    assert body["endDate"] > "2026-11-01T"
+    assert "preset" not in body
+
+
+def test_an_error_names_the_options(ask: Ask) -> None:
+    missing = failing(400, "VALIDATION_ERROR", "'parameters[0].steps' is missing")
+    done, _ = ask(missing, "funnel", *WEBSITE)
+
+    assert (done.code, done.err) == (1, "tidemark: --step is missing\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give query types, --metrics or --custom: one of them"),
+        (("summary", "--metrics", "visits"), "give query types, --metrics or --custom: one"),
+        (("summary", "--by", "country"), "--by needs --metrics"),
+        (("summary", "funnel", "--step", "/"), "options of a query type (steps) need exactly one"),
+        (("funnel", "--option", "window"), "--option 'window' is not NAME=VALUE"),
+        (("summary", "--where", "country"), "--where: filter 'country' is no condition"),
+        (("summary", "--filters", "[{"), "--filters is not JSON"),
+        (('{"name": ', *WEBSITE), "TYPE is not JSON"),
+        (('{"limit": 1}', *WEBSITE), "has no 'name'"),
+        (("a", "b", "--format", "csv"), "--format csv holds one query type; 2 were given"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_sent(
+    ask: Ask, arguments: tuple[str, ...], message: str
+) -> None:
+    done, script = ask(answering(), *arguments, "--website", "w")
+
+    assert done.code == 2
+    assert message in done.err
+    assert script.requests == []
