@@ -32,6 +32,7 @@ COMMANDS = {
     "audit": "audit.audit",
     "ask": "ask.ask",
     "export": "export.export",
+    "mcp": "mcp.mcp",
     "debug": "debug.debug",
     "import": "imports.imports",
     "reenrich": "reenrich.reenrich",

@@ -23,13 +23,11 @@ _SIGNS = {
     "~": "contains",
     "!~": "not_contains",
 }
+_TEXTS = ("contains", "not_contains", "starts_with", "ends_with")
+"""Operators whose value is always text."""
 _LISTS = ("in", "not_in")
 _ALONE = ("is_null", "is_not_null")
-_WORDS = (
-    *("eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains", "starts_with", "ends_with"),
-    *_LISTS,
-    *_ALONE,
-)
+_WORDS = ("eq", "ne", "gt", "gte", "lt", "lte", *_TEXTS, *_LISTS, *_ALONE)
 _GROUPS = ("and", "or", "not", "filters")
 _CONDITION = re.compile(
     r"""\s*(?:"(?P<quoted>[^"]+)"|(?P<field>[^\s=!<>~"]+))
@@ -66,7 +64,9 @@ def parse_filter(text: str) -> dict[str, Any]:
         return condition
     if not value:
         raise wrong_argument(f"filter '{text}' has no value; {_EXAMPLE}", "filters")
-    return {**condition, "value": _values(value) if operator in _LISTS else _value(value)}
+    if operator in _LISTS:
+        return {**condition, "value": _values(value)}
+    return {**condition, "value": _value(value, is_text=operator in _TEXTS)}
 
 
 def to_filters(given: Any) -> list[Any]:
@@ -88,11 +88,13 @@ def _group(value: Any) -> Any:
     return _filter(value) if isinstance(value, str | Mapping) else to_filters(value)
 
 
-def _value(text: str) -> Any:
+def _value(text: str, is_text: bool = False) -> Any:
     if text[0] == text[-1] == '"' and len(text) > 1:
         return text[1:-1].replace('\\"', '"')
     if text[0] == text[-1] == "'" and len(text) > 1:
         return text[1:-1]
+    if is_text:
+        return text
     if text in ("true", "false"):
         return text == "true"
     if _NUMBER.fullmatch(text):

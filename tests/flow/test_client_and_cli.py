@@ -24,6 +24,7 @@ def tenant_with_views(stack: Installation) -> tuple[Tenant, Client]:
     views = [
         {
             "name": "screen_view",
+            "anonymousId": "v",
             "path": f"https://shop.example/{i}",
             "timestamp": at_ms("10:00:00") + i,
         }

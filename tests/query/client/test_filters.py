@@ -14,6 +14,7 @@ from query.request.operators import BY_NAME, Arity
     [
         ("country = DE", "country", "eq", "DE"),
         ("path starts_with /docs", "path", "starts_with", "/docs"),
+        ("path ends_with 1", "path", "ends_with", "1"),
         ("path ends with .pdf", "path", "ends_with", ".pdf"),
         ("properties.plan!=pro", "properties.plan", "ne", "pro"),
         ("visit.utm_campaign = Nov Sale", "visit.utm_campaign", "eq", "Nov Sale"),

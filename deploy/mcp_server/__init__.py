@@ -1,0 +1,1 @@
+"""The MCP server: queries as tools for language models, read-only."""
