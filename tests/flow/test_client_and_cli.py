@@ -104,6 +104,10 @@ def test_the_command_line_asks_everything(tenant_with_views: tuple[Tenant, Clien
     custom = tidemark(
         tenant, "ask", "--custom", "-", *where, "--where", "path in /1, /2", given=query
     )
+    metrics = tidemark(tenant, "ask", "--metrics", "page_views", "--by", "path", *where)
+    lines = tidemark(
+        tenant, "ask", "--metrics", "visits", *where[:4], "--where", "path = /1", "--format", "csv"
+    )
     unstepped = tidemark(tenant, "ask", "funnel", *where)
 
     assert [row["name"] for row in json.loads(pages.stdout)["top_pages"]] == ["/1"]
@@ -111,6 +115,8 @@ def test_the_command_line_asks_everything(tenant_with_views: tuple[Tenant, Clien
     assert [row["conversions"] for row in json.loads(goals.stdout)["goals"]] == [1]
     assert [row["name"] for row in json.loads(ordered.stdout)["top_pages"]] == ["/0"]
     assert json.loads(custom.stdout) == [{"n": 1}]
+    assert json.loads(metrics.stdout) == [{"path": f"/{i}", "page_views": 1} for i in range(2)]
+    assert lines.stdout.split() == ["visits", "1"]
     assert (unstepped.returncode, unstepped.stderr) == (1, "tidemark: funnel: --step is missing\n")
 
 
@@ -126,6 +132,7 @@ def test_the_client_explains_and_lists(tenant_with_views: tuple[Tenant, Client])
 
     assert [table["rows"] for table in compiled["tables"]] == [2]
     assert "funnel" in client.query_types()
+    assert "visits" in [each["name"] for each in client.metrics_catalogue()["metrics"]]
     assert "events" in [table["name"] for table in client.tables()["tables"]]
     with pytest.raises(InvalidRequest, match="Unknown column 'pat'") as raised:
         client.custom({"table": "events", "selects": selects, "filters": "pat = 1"}, **subject)

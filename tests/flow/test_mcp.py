@@ -103,6 +103,21 @@ def test_named_and_custom_questions_are_answered(tenant_with_views: Tenant) -> N
     assert json_of(compiled)["tables"][0]["rows"] == 3
 
 
+def test_metrics_are_answered(tenant_with_views: Tenant) -> None:
+    listed, pages, wrong = calls(
+        server_of(tenant_with_views),
+        ("list_metrics", {}),
+        ("ask_metrics", {"metrics": ["page_views"], "dimensions": ["path"], **DAYS}),
+        ("ask_metrics", {"metrics": ["pageviewz"], **DAYS}),
+    )
+
+    assert "page_views" in [metric["name"] for metric in json_of(listed)["metrics"]]
+    assert "visit.channel" in [each["name"] for each in json_of(listed)["dimensions"]]
+    assert "note" not in json_of(listed)
+    assert json_of(pages)["rows"] == [{"path": f"/{i}", "page_views": 1} for i in range(3)]
+    assert text_of(wrong).startswith("Unknown metric 'pageviewz'")
+
+
 def test_the_catalogue_is_listed(tenant_with_views: Tenant) -> None:
     types, funnel, tables, events = calls(
         server_of(tenant_with_views),
