@@ -89,6 +89,14 @@ def test_standard_queries_and_exports_take_segments(service: InProcessService) -
     assert exported.body.decode().splitlines() == ['{"country":"DE"}'] * 2
 
 
+def test_metrics_queries_take_segments(service: InProcessService) -> None:
+    body = {"metrics": ["events"], "filters": [{"segment": "seg_1"}], **NOVEMBER}
+
+    reply = service.ask("POST", "/v1/query/metrics", body, website_id="shop")
+
+    assert reply.json["data"] == [{"events": 2}]
+
+
 def test_steps_take_segments(service: InProcessService) -> None:
     goals = [{"event": "purchase", "filters": [{"segment": "seg_1"}]}, {"event": "purchase"}]
 
