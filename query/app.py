@@ -32,6 +32,7 @@ from query.resources.readiness import ReadinessProbe
 from query.response.response_budget import ResponseMemory
 from query.standard import type_catalogue
 from schemas.errors import MethodNotAllowed
+from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
 from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import health_endpoint
@@ -39,6 +40,7 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
 from schemas.http.unknown_records import reread_for_unknown
+from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import Backups, RegistryFollower, RegistryStore
 from schemas.registry.link_validation import parse_app_schemes
@@ -67,6 +69,24 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *saved_records.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)
+
+OVERVIEW = ServiceOverview(
+    service="Tidemark query service",
+    description="Answers queries about websites and short links over HTTP, by POST /v1/query "
+    "with an API key.",
+    links={
+        "API page, with all query types": "/docs",
+        "OpenAPI document": "/openapi.json",
+        "Query types": "/v1/query/types?include_meta=true",
+        "Python client": "/docs/tidemark_client.py",
+        "Health": "/health",
+    },
+    readme={
+        "First queries": "README.md, Try it",
+        "Script tag and API key for a website": "README.md, Your own website",
+        "The HTTP API": "query/REFERENCE.md",
+    },
+)
 
 
 class QueryService(Struct, frozen=True):
@@ -112,8 +132,12 @@ def create_app(
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
     probe = ReadinessProbe(dependencies, settings.data / "run")
+    other = OtherService("Collector", settings.collect_port)
     router = Router(
-        _routes(endpoints, dependencies, probe),
+        [
+            *_routes(endpoints, dependencies, probe),
+            Route("/", AsgiEndpoint(root_page(OVERVIEW, settings.query_port, other))),
+        ],
         redirect_slashes=False,
         lifespan=_lifespan(dependencies, probe),
     )
@@ -121,6 +145,7 @@ def create_app(
         router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
     )
     app.reread_registry = reread_for_unknown(dependencies.follower)
+    app.usage = usage_by_path(endpoint.operation for endpoint in endpoints)
 
     def close() -> None:
         standard_pool.close()
@@ -169,7 +194,8 @@ def _routes(
     }
     checked = AsgiEndpoint(health_endpoint("query", {"lake": probe.lake_problem}, spared=degraded))
     document = Route(OPENAPI_PATH, AsgiEndpoint(openapi_endpoint(partial(describe_api, endpoints))))
-    fixed = [document, *PAGES, *(Route(path, checked) for path in HEALTH)]
+    pages = (Route(path, AsgiEndpoint(page)) for path, page in PAGES.items())
+    fixed = [document, *pages, *(Route(path, checked) for path in HEALTH)]
     return [*routes, *_other_methods(endpoints), *fixed]
 
 

@@ -77,7 +77,8 @@ def tidemark(context: click.Context) -> None:
         settings = load_settings(os.environ)
     except InvalidSetting as error:
         raise click.UsageError(str(error)) from None
-    context.obj = CliContext(settings, set_umask(settings))
+    names_data_folder = bool(os.environ.get("TIDEMARK_DATA_DIR"))
+    context.obj = CliContext(settings, set_umask(settings), names_data_folder)
     for sentence in unknown_variables(os.environ):
         click.echo(f"tidemark: {sentence}", err=True)
 

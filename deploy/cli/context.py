@@ -31,6 +31,8 @@ class CliContext(Struct, frozen=True):
     settings: Settings
     umask: int = 0o022
     """The umask of the user, for files that are theirs, not Tidemark's."""
+    names_data_folder: bool = False
+    """Whether TIDEMARK_DATA_DIR names the data folder; otherwise it is the default."""
 
     def require_data_folder(self) -> None:
         """Fail when there is no data folder, so that no command creates one in a wrong place."""
@@ -41,9 +43,25 @@ class CliContext(Struct, frozen=True):
                 "set TIDEMARK_DATA_DIR or run `make run`"
             )
 
+    def create_data_folder(self) -> None:
+        """Create a data folder that is named and does not exist; the default must exist."""
+        from deploy.local.preflight import CannotStart, check_folder
+
+        if not self.names_data_folder or self.settings.registry or self.settings.data.exists():
+            return
+        try:
+            check_folder(self.settings)
+        except CannotStart as error:
+            raise click.ClickException(str(error)) from None
+
     @contextmanager
-    def open_registry(self) -> Iterator["RegistryStore"]:
-        """The registry, migrated to this version; its errors become one-line messages."""
+    def open_registry(self, creates_folder: bool = False) -> Iterator["RegistryStore"]:
+        """The registry, migrated to this version; its errors become one-line messages.
+
+        With `creates_folder` a data folder that TIDEMARK_DATA_DIR names is created.
+        """
+        if creates_folder:
+            self.create_data_folder()
         self.require_data_folder()
         # Imported here: most commands need no registry and no database driver.
         from deploy.local.preflight import RegistryUnavailable

@@ -62,7 +62,7 @@ def create(
     json: bool,
 ) -> None:
     """Create an organization."""
-    with tidemark.open_registry() as store:
+    with tidemark.open_registry(creates_folder=True) as store:
         record = store.create(new_organization(name, plan, now_ms(), limits, record_id))
     print_record(record_fields(record), json)
 

@@ -32,7 +32,7 @@ def quickstart(
 
     The key is shown once. If there is a website of this domain already, nothing is created.
     """
-    with tidemark.open_registry() as store:
+    with tidemark.open_registry(creates_folder=True) as store:
         website = find_website(store, domain)
         key = None if website else create_records(store, domain, timezone)
         website = website or find_website(store, domain)

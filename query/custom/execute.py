@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
@@ -13,7 +13,6 @@ from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
 from query.engine.engine import Row, Sql
 from query.engine.snapshots import AsOf, PinnedVersion, PinnedVersions
-from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange, check_time_zone
@@ -82,8 +81,7 @@ def parse_custom_query(
     zone: str | None,
 ) -> CustomQuery:
     """The query of a body; `zone` of the query string overrides the body's time zone."""
-    filters = expand_segments(body.query.filters, subject.saved, "query.filters")
-    plan = validate(structs.replace(body.query, filters=filters))
+    plan = validate(body.query)
     access = row_access(plan.table, subject, key)
     name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)
     time_range = parse_time_range(

@@ -12,6 +12,7 @@ from query.request.operators import OPERATORS
 from query.request.presets import PRESETS
 from query.response.bodies import ErrorResponse, RateLimitResponse
 from query.standard.query_types import FAMILIES
+from schemas.http.docs.root_page import ROOT_OPERATION
 from schemas.http.health import HEALTH_OPERATIONS as HEALTH
 from schemas.http.openapi import ApiDescription
 
@@ -22,7 +23,7 @@ def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
         title="Tidemark Query API",
         description="Query analytics of websites and short links. Every response carries the "
         "remaining rate limit; every error names what was wrong.",
-        operations=(*(endpoint.operation for endpoint in endpoints), *HEALTH),
+        operations=(*(endpoint.operation for endpoint in endpoints), *HEALTH, ROOT_OPERATION),
         error_body=ErrorResponse,
         rate_limit_body=RateLimitResponse,
         extra_types=(ROW_SCHEMAS,),

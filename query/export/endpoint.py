@@ -31,11 +31,7 @@ async def export_rows(dependencies: QueryDependencies, request: Request) -> Resp
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FILE_FORMATS, NDJSON)
     export_query = parse_export_query(
-        request.path_params["table"],
-        request.query_params,
-        dependencies.clock(),
-        subject.time_zone,
-        subject.saved,
+        request.path_params["table"], request.query_params, dependencies.clock(), subject.time_zone
     )
     access = row_access(export_query.table, subject, key)
     columns = [

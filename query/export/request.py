@@ -10,14 +10,12 @@ from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.engine.snapshots import VersionNumber
 from query.request.body import decode_json
 from query.request.filters import Filter, compile_conditions
-from query.request.segments import expand_segments
 from query.request.suggestions import unknown_column_message, unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import TimeRange
 from query.request.time_zones import check_time_zone
 from query.sql.fragment import Fragment, all_of
 from schemas.errors import Malformed
-from schemas.registry import SavedRecords
 
 MAX_DAYS = 3_660
 
@@ -40,11 +38,7 @@ class ExportQuery(Struct, frozen=True):
 
 
 def parse_export_query(
-    name: str,
-    params: QueryParams,
-    now_ms: int,
-    default_zone: str,
-    saved: SavedRecords,
+    name: str, params: QueryParams, now_ms: int, default_zone: str
 ) -> ExportQuery:
     """The validated export; Malformed names the parameter and the rule."""
     table = EXPORT_TABLES.get(name)
@@ -55,9 +49,7 @@ def parse_export_query(
         params.get("startDate"), params.get("endDate"), params.get("preset"), zone, now_ms, MAX_DAYS
     )
     where = compile_conditions(
-        expand_segments(_filters(params.get("filters")), saved),
-        table.fields,
-        f"table '{table.name}'",
+        _filters(params.get("filters")), table.fields, f"table '{table.name}'"
     )
     return ExportQuery(
         table=table,

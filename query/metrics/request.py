@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct, field, structs
+from msgspec import Meta, Struct, field
 
 from query.engine.snapshots import AsOf
 from query.metrics.dimensions import Dimension, parse_dimensions
@@ -12,7 +12,6 @@ from query.metrics.terms import MetricTerm, SelectedMetric, select_metrics
 from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.order import FieldName, OrderTerm
 from query.request.query import MAX_ROWS, PageOptions, Query
-from query.request.segments import expand_segments
 from query.request.subject import QuerySubject, SubjectKind
 from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
@@ -104,7 +103,6 @@ def parse_request(
     """The query of a body; `zone` of the query string overrides the body's time zone."""
     if subject.kind is not SubjectKind.WEBSITE:
         raise Malformed("Metrics queries are about a website; give 'website_id', not 'link_id'")
-    body = structs.replace(body, filters=expand_segments(body.filters, subject.saved))
     name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)
     dates = (body.start_date, body.end_date, body.preset)
     time_range = parse_time_range(*dates, name, now_ms, MAX_DAYS)

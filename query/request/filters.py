@@ -32,7 +32,7 @@ class Filter(
     forbid_unknown_fields=True,
     rename={"all_of": "and", "any_of": "or", "none_of": "not"},
 ):
-    """One condition, a group of conditions, or a segment; `operator` and `op` are the same."""
+    """One condition, or a group of conditions; `operator` and `op` are the same."""
 
     field: str | None = None
     operator: str | None = None
@@ -41,8 +41,6 @@ class Filter(
     all_of: "list[Filter] | None" = None
     any_of: "list[Filter] | None" = None
     none_of: "Filter | None" = None
-    segment: str | None = None
-    """Id or name of a segment, whose filters stand here instead; see `segments.py`."""
 
     @property
     def is_condition(self) -> bool:
@@ -128,8 +126,6 @@ def _listed(filters: Sequence[Filter], path: str) -> int:
 
 def _flatten(filters: Sequence[Filter], path: str, depth: int) -> Iterator[Filter]:
     for i, filter_ in enumerate(filters):
-        if filter_.segment is not None:
-            raise Malformed(f"'{path}[{i}].segment': a segment cannot be named here")
         if not filter_.groups:
             if filter_.field is None and not depth:
                 raise Malformed(f"'{path}[{i}].field' is missing")

@@ -9,7 +9,7 @@ from query.dependencies import QueryDependencies
 from schemas.errors import Malformed
 from schemas.http.auth import authorize_link, authorize_organization, authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Key, SavedRecords
+from schemas.registry import Key
 
 
 class SubjectKind(StrEnum):
@@ -34,8 +34,6 @@ class QuerySubject(Struct, frozen=True):
     """The organization of the API key."""
     time_zone: str = "UTC"
     """The time zone of its days, unless the request names another."""
-    saved: SavedRecords = SavedRecords()
-    """Goals, segments and annotations of the website."""
 
 
 def authorized_subject(dependencies: QueryDependencies, key: Key, request: Request) -> QuerySubject:
@@ -54,5 +52,4 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
             kind, authorize_organization(dependencies.registry, key, name).id, owner
         )
     website = authorize_website(dependencies.registry, key, name)
-    saved = dependencies.registry.saved.of_website(website.id)
-    return QuerySubject(kind, website.id, owner, website.timezone, saved)
+    return QuerySubject(kind, website.id, owner, website.timezone)

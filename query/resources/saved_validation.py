@@ -16,7 +16,6 @@ from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.property_path import is_property, parse_property
 from query.request.time_parameters import DATE_PATTERN, parse_date
 from query.request.time_range import FIRST_DAY, LAST_DAY
-from query.standard.sql.steps import FIELDS as STEP_FIELDS
 from schemas.errors import Malformed
 from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment
 from schemas.registry.currencies import CURRENCIES
@@ -45,7 +44,7 @@ def _validate(record: SavedRecord) -> SavedRecord:
 def _goal(goal: Goal) -> Goal:
     if (goal.event is None) is (goal.path is None):
         raise Malformed("A goal has either 'event' or 'path'; give one of them")
-    _check_filters(goal.filters, STEP_FIELDS, "table 'events'")
+    _check_filters(goal.filters, CUSTOM_TABLES["events"].fields, "table 'events'")
     _check_property("valueProperty", goal.value_property)
     return replace(goal, name=validate_name("name", goal.name))
 

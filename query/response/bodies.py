@@ -39,25 +39,11 @@ class RateLimitResponse(Struct, rename="camel"):
     retry_after: Annotated[int, Meta(description="seconds", ge=1)]
 
 
-class SeriesAnnotation(Struct):
-    """A note on an instant, a day, or a range with both ends inclusive."""
-
-    id: str
-    start: str
-    end: str | None
-    text: str
-    link: str | None
-
-
 class QueryMeta(Struct, rename="camel"):
     """Rows of all pages; for time series also the label of the bucket that can still grow."""
 
     total_rows: int
     partial_bucket: str | UnsetType | None = UNSET
-    annotations: Annotated[
-        Sequence[SeriesAnnotation] | UnsetType,
-        Meta(description="of the website within the time range; only of time series"),
-    ] = UNSET
 
 
 class QueryComparison(Struct):

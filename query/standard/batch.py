@@ -11,10 +11,8 @@ from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.query import Query
-from query.response.bodies import SeriesAnnotation
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
-from query.standard.annotations import annotations_within
 from query.standard.applicability import check_own_members
 from query.standard.comparison import Comparison, compare
 from query.standard.execute import PreparedQuery, QueryResult, execute, prepare
@@ -33,8 +31,6 @@ class ComparedResult(Struct, frozen=True):
     partial: str | None = None
     """Label of the bucket that can still grow, in a result whose rows begin with time."""
     comparison: Comparison | None = None
-    annotations: Sequence[SeriesAnnotation] = ()
-    """Of the website, in a result whose rows begin with time."""
 
 
 Versions = Mapping[str, PinnedVersion]
@@ -114,7 +110,6 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
     query, query_type = prepared.query, prepared.query_type
     result = await execute(prepared)
     comparison = partial_bucket = None
-    annotations: Sequence[SeriesAnnotation] = ()
     if query.comparison_range is not None:
         points = prepared.points if query_type.starts_with_time else []
         other = structs.replace(query, time_range=query.comparison_range)
@@ -123,5 +118,4 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
     if query_type.starts_with_time:
         scope = prepared.bucket_scope
         partial_bucket = scope.time_range.current_bucket_label(query.now_ms, scope.granularity)
-        annotations = annotations_within(query.subject.saved, scope.time_range)
-    return ComparedResult(result, partial_bucket, comparison, annotations)
+    return ComparedResult(result, partial_bucket, comparison)

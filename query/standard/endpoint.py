@@ -196,11 +196,7 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
         parameter=query.label,
         success=True,
         data=compared.result.rows,
-        meta=QueryMeta(
-            compared.result.total,
-            compared.partial if timed else UNSET,
-            compared.annotations or UNSET,
-        ),
+        meta=QueryMeta(compared.result.total, compared.partial if timed else UNSET),
         comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
         if comparison
         else UNSET,

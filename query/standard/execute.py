@@ -96,9 +96,7 @@ def prepare(
 ) -> PreparedQuery:
     """The query with its statement and scopes; Malformed when the request is wrong."""
     query_type = find_query_type(query.name, query.subject.kind)
-    options = query_type.options and convert(query.options, query_type.options, query.path).resolve(
-        query.subject.saved, query.path
-    )
+    options = query_type.options and convert(query.options, query_type.options, query.path)
     scopes = scopes_of(query, query_type, versions)
     sort_order.check_order(query_type, query.page.order)
     statement = query_type.statement(options)

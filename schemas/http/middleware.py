@@ -6,7 +6,7 @@ the public limit of the client network.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -75,6 +75,8 @@ class HttpMiddleware:
         """Called with each error before its response; the collector logs them for /debug."""
         self.reread_registry: RereadRegistry = never_reread
         """Called when a request is refused: its website or key may be newer than the snapshot."""
+        self.usage: Mapping[str, str] = {}
+        """How to call a route, by path: for the response to another method."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -112,7 +114,7 @@ class HttpMiddleware:
         except Exception as error:
             if started:
                 raise
-            api_error = self._to_api_error(error)
+            api_error = self._with_usage(scope, self._to_api_error(error))
             self.on_error(scope, api_error)
             await self._send_error(send_with_headers, scope, api_error)
 
@@ -170,6 +172,12 @@ class HttpMiddleware:
             return MethodNotAllowed((error.headers or {}).get("Allow", "another method"))
         log.error("request failed", exc_info=error)
         return InternalError("Internal error; the server log has the details")
+
+    def _with_usage(self, scope: Scope, error: ApiError) -> ApiError:
+        usage = self.usage.get(scope["path"])
+        if usage and isinstance(error, MethodNotAllowed):
+            error.message = f"{error.message} {usage}"
+        return error
 
     async def _send_error(self, send: Send, scope: Scope, error: ApiError) -> None:
         if error.status in CHARGED_STATUSES and RATE_LIMIT_KEY not in scope:

@@ -30,6 +30,7 @@ class Parameter(Struct, frozen=True):
     required: bool = False
     location: str = "query"
     example: object = UNSET
+    """Forms of documentation send that of a required member, and only show that of others."""
 
 
 class Response(Struct, frozen=True):
@@ -170,16 +171,15 @@ def _operation(
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    described = {
-        "name": parameter.name,
-        "in": parameter.location,
-        "required": parameter.required,
-        "description": parameter.description,
-        "schema": dict(parameter.schema) or {"type": "string"},
-    }
-    if parameter.example is not UNSET:
+    schema = dict(parameter.schema) or {"type": "string"}
+    description = parameter.description
+    described = {"name": parameter.name, "in": parameter.location, "required": parameter.required}
+    if parameter.example is not UNSET and parameter.required:
         described["example"] = parameter.example
-    return described
+    elif parameter.example is not UNSET:
+        schema["examples"] = [parameter.example]
+        description += f"; for example `{parameter.example}`"
+    return {**described, "description": description, "schema": schema}
 
 
 def _response(response: Response, type_schemas: Mapping[Any, Schema]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from openapi_spec_validator import validate
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -12,6 +13,7 @@ from ingest.endpoints.mixed_routes import MIXED_ROUTES
 from schemas.http.asgi import send_json
 from schemas.http.openapi import Operation, Response, openapi_document
 from schemas.kinds import KINDS
+from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import NOW, in_memory_collector
 
 
@@ -100,3 +102,27 @@ def test_an_endpoint_whose_path_has_a_variable_serves_every_path_below(tmp_path:
     assert collector.get("/time/UTC").json == {"time": NOW, "path": "/time/UTC"}
     assert collector.get("/time").status == 404
     assert collector.get("/l/none").status == 404
+
+
+def test_the_root_takes_get_and_post(tmp_path: Path) -> None:
+    collector = in_memory_collector(tmp_path)
+
+    assert collector.get("/").json["service"] == "Tidemark collector"
+    rejected = request_once(collector.app, "PUT", "/")
+    assert (rejected.status, rejected.headers["allow"]) == (405, "GET, HEAD, POST")
+
+
+@pytest.mark.parametrize("path", ["/track", "/vitals", "/errors", "/batch", "/import"])
+def test_a_get_of_a_post_route_is_told_how_to_call_it(tmp_path: Path, path: str) -> None:
+    reply = in_memory_collector(tmp_path).get(path)
+
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+    for part in ("use POST", "content-type: application/json", "x-api-key", "/docs"):
+        assert part in reply.json["message"]
+
+
+def test_the_collector_has_an_api_page(tmp_path: Path) -> None:
+    page = in_memory_collector(tmp_path).get("/docs")
+
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert b"Tidemark Collection API" in page.body

@@ -61,7 +61,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 def requests() -> Iterator[Request]:
     """A request to each documented route about every possible subject."""
-    for name in ("/health/live", "/v1/query/types", "/v1/query/tables", "/v1/query/metrics"):
+    for name in ("/", "/health/live", "/v1/query/types", "/v1/query/tables", "/v1/query/metrics"):
         yield Request(route=("GET", name), path=name)
     for name in ("/health", "/health/ready"):  # nothing runs beside the application in this test
         yield Request(route=("GET", name), path=name, good=503)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
@@ -21,8 +21,7 @@ from query.standard.declaration.fields import FieldSpec, Percent, rounded_second
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
-from query.standard.sql.steps import Step, resolve_segments, step_condition
-from schemas.registry import SavedRecords
+from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 
 MAX_STEPS = 10
@@ -42,13 +41,6 @@ class Funnel(QueryOptions, frozen=True):
     def example(cls) -> "Funnel":
         """Two page views in order."""
         return cls([Step(path="/0"), Step(path="/next/0")])
-
-    def resolve(self, saved: SavedRecords, path: str) -> "Funnel":
-        """The options with the filters of segments in place of their names."""
-        steps = [
-            resolve_segments(step, saved, f"{path}.steps[{i}]") for i, step in enumerate(self.steps)
-        ]
-        return structs.replace(self, steps=steps)
 
 
 class FunnelStep(Struct, frozen=True):

@@ -4,80 +4,29 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
+from msgspec import Meta, Struct
 
 from query.engine.engine import Row
-from query.request.filters import Filter
 from query.request.subject import SubjectKind
-from query.request.suggestions import unknown_name_message
 from query.sql.fragment import merge_values
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.steps import Step, StepText, resolve_segments, step_condition
-from schemas.errors import Malformed
-from schemas.registry import Goal, SavedRecords
+from query.standard.sql.steps import Step, step_condition
 from schemas.tables import EVENTS
 
 MAX_GOALS = 20
 
 
-class GoalStep(Step, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An event, a page view, or a saved goal by its id or name."""
-
-    goal: StepText | None = None
-
-
 class Goals(QueryOptions, frozen=True):
     """Options of the request."""
 
-    goals: Annotated[list[GoalStep], Meta(min_length=1, max_length=MAX_GOALS)] | UnsetType = UNSET
-    """All saved goals of the website by default."""
+    goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)]
 
     @classmethod
     def example(cls) -> "Goals":
         """An event and two pages."""
-        return cls([GoalStep(event="n0"), GoalStep(path="/0", label="start"), GoalStep(path="/1")])
-
-    def resolve(self, saved: SavedRecords, path: str) -> "Goals":
-        """The options with saved goals and segments in place of their names."""
-        if self.goals is UNSET:
-            return Goals(_all_goals(saved, path))
-        return Goals(
-            [_resolve_goal(goal, saved, f"{path}.goals[{i}]") for i, goal in enumerate(self.goals)]
-        )
-
-
-def _resolve_goal(step: GoalStep, saved: SavedRecords, path: str) -> GoalStep:
-    if step.goal is None:
-        return resolve_segments(step, saved, path)
-    if step.event is not None or step.path is not None:
-        raise Malformed(f"'{path}' must have one of 'event', 'path' and 'goal'")
-    goal = saved.find(Goal, step.goal)
-    if goal is None:
-        names = [known.name for known in saved.of(Goal)]
-        raise Malformed(unknown_name_message("goal", step.goal, names, f" in '{path}'"))
-    own = resolve_segments(step, saved, path)
-    found = _saved_step(goal)
-    filters = [*found.filters, *own.filters]
-    return structs.replace(found, filters=filters, label=step.label or goal.name)
-
-
-def _saved_step(goal: Goal) -> GoalStep:
-    filters = convert(goal.filters, list[Filter])
-    return GoalStep(event=goal.event, path=goal.path, filters=filters, label=goal.name)
-
-
-def _all_goals(saved: SavedRecords, path: str) -> list[GoalStep]:
-    goals = saved.of(Goal)
-    if not goals:
-        raise Malformed(f"'{path}.goals' is missing, and the website has no saved goals")
-    if len(goals) > MAX_GOALS:
-        raise Malformed(
-            f"'{path}.goals' is missing, and the website has {len(goals)} saved goals; "
-            f"name at most {MAX_GOALS} of them"
-        )
-    return [_saved_step(goal) for goal in goals]
+        return cls([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")])
 
 
 class GoalConversions(Struct, frozen=True):
@@ -91,8 +40,7 @@ class GoalConversions(Struct, frozen=True):
 def goals_statement(options: Goals) -> Statement:
     """The number of all visitors, then three counts for each goal."""
     conditions = [
-        step_condition(goal, f"goals[{i}]", f"goal{i}")
-        for i, goal in enumerate(options.goals or ())
+        step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(options.goals)
     ]
     counts = ",\n".join(
         f"COUNT(*) FILTER (WHERE {c.text}),\n"
@@ -108,7 +56,7 @@ def goals_statement(options: Goals) -> Statement:
              ORDER BY everyone
         """,  # noqa: S608
         values=merge_values(*(c.values for c in conditions)),
-        finish=partial(goal_rows, options.goals or ()),
+        finish=partial(goal_rows, options.goals),
     )
 
 

@@ -14,7 +14,7 @@ PREFLIGHTS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "clients" / "preflights.json").read_text()
 )["requests"]
 
-POSTED = ("/", "/batch", "/track", "/vitals", "/errors", "/events", "/identify", "/engagement")
+POSTED = ("/batch", "/track", "/vitals", "/errors", "/events", "/identify", "/engagement")
 
 
 @pytest.fixture
@@ -57,6 +57,7 @@ def test_a_credentialed_beacon_may_read_its_response(
     ("path", "methods"),
     [
         *((path, "POST, OPTIONS") for path in POSTED),
+        ("/", "GET, HEAD, POST, OPTIONS"),
         ("/px.jpg", "GET, OPTIONS"),
         ("/l/spring", "GET, HEAD, OPTIONS"),
         ("/health", "GET, OPTIONS"),
@@ -74,13 +75,16 @@ def test_a_preflight_names_the_methods_of_the_route(
     assert in_order(reply.headers["access-control-allow-methods"]) == in_order(methods)
 
 
-@pytest.mark.parametrize("path", POSTED)
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [*((path, "POST, OPTIONS") for path in POSTED), ("/", "GET, HEAD, POST, OPTIONS")],
+)
 def test_options_are_answered_without_an_origin_too(
-    collector: InMemoryCollector, path: str
+    collector: InMemoryCollector, path: str, methods: str
 ) -> None:
     reply = request_once(collector.app, "OPTIONS", path)
 
-    assert (reply.status, reply.headers["allow"], reply.body) == (204, "POST, OPTIONS", b"")
+    assert (reply.status, reply.headers["allow"], reply.body) == (204, methods, b"")
     assert "access-control-allow-methods" not in reply.headers
 
 

@@ -36,7 +36,7 @@ def test_every_route_is_described_and_nothing_else() -> None:
     }
 
     routes = {(e.operation.method, e.operation.path) for e in ENDPOINTS}
-    assert described == routes | {("GET", path) for path in HEALTH}
+    assert described == routes | {("GET", path) for path in (*HEALTH, "/")}
 
 
 def test_a_document_that_is_known_is_not_sent_again(service: InProcessService) -> None:
@@ -102,4 +102,25 @@ def test_the_page_loads_nothing_from_elsewhere(service: InProcessService, path: 
     assert not re.search(rb"https?:|//[a-z]|innerHTML|eval\(", page.body)
     links = re.findall(rb'(?:src|href)="([^"]*)"', page.body)
     assert all(link.startswith(b"/") for link in links)
-    assert all(service.ask("GET", link.decode(), key=None).status == 200 for link in links)
+    unready = {"/health": 503}  # nothing is stored, and no process of the service runs
+    assert all(
+        service.ask("GET", link, key=None).status == unready.get(link, 200)
+        for link in map(bytes.decode, links)
+    )
+
+
+@pytest.mark.parametrize("path", ["/v1/query", "/v1/query/custom", "/v1/query/compile"])
+def test_a_get_of_a_post_route_is_told_how_to_call_it(service: InProcessService, path: str) -> None:
+    reply = service.ask("GET", path, key=None)
+
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+    for part in ("use POST", "content-type: application/json", "x-api-key", "/docs"):
+        assert part in reply.json["error"]
+
+
+def test_the_root_says_what_the_service_is(service: InProcessService) -> None:
+    reply = service.ask("GET", "/", key=None)
+
+    assert reply.json["service"] == "Tidemark query service"
+    for path in reply.json["links"].values():
+        assert service.ask("GET", path, key=None).status == (503 if path == "/health" else 200)

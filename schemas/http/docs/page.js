@@ -22,9 +22,26 @@ function nameField(field) {
   if (name && !field.ariaLabel) field.ariaLabel = name;
 }
 
+// Nor can wide examples be scrolled by keyboard.
+function mendAccessibility() {
+  page.querySelectorAll(FIELDS).forEach(nameField);
+  for (const text of page.querySelectorAll("pre:not([tabindex])")) text.tabIndex = 0;
+}
+
 const page = document.getElementById("api");
-new MutationObserver(() => page.querySelectorAll(FIELDS).forEach(nameField))
-  .observe(page, { childList: true, subtree: true });
+new MutationObserver(mendAccessibility).observe(page, { childList: true, subtree: true });
+
+// A search field hides the entries of its list that do not contain its text.
+for (const search of document.querySelectorAll("input[data-finds]")) {
+  const list = search.closest("details");
+  const entries = [...list.querySelectorAll(`.${search.dataset.finds}`)];
+  search.addEventListener("input", () => {
+    const text = search.value.trim().toLowerCase();
+    for (const entry of entries) entry.hidden = !entry.textContent.toLowerCase().includes(text);
+    const found = entries.filter((entry) => !entry.hidden).length;
+    list.querySelector("[role=status]").textContent = text && `${found} found`;
+  });
+}
 
 SwaggerUIBundle({
   url: "/openapi.json",
