@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from ingest.endpoints.scripts import read_manifest
-from query.custom.aggregates import AGGREGATES, NUMBER_TYPES, ORDERED_TYPES
+from query.custom.aggregates import AGGREGATES, AVERAGED_TYPES, NUMBER_TYPES, ORDERED_TYPES
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.metrics.metrics import METRICS
 from query.request.operators import OPERATORS
-from query.scope.visits import FACTS, ROW_PREFIX, SOURCE_FACTS
+from query.scope.visits import FACTS, ROW_PREFIX, SOURCE_FACTS, VISIT_PREFIX
 from query.standard.declaration.fields import describe_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES
@@ -131,7 +131,11 @@ def visit_facts_table() -> str:
 
 
 def aggregates_table() -> str:
-    fits = {NUMBER_TYPES: "numbers", ORDERED_TYPES: "numbers, instants"}
+    fits = {
+        NUMBER_TYPES: "numbers",
+        AVERAGED_TYPES: "numbers, true and false",
+        ORDERED_TYPES: "numbers, instants",
+    }
     rows = ((f"`{a.name}`", a.description, fits.get(a.types, "any column")) for a in AGGREGATES)
     return markdown_table(("aggregate", "is", "of"), rows)
 
@@ -151,10 +155,15 @@ def custom_tables_section() -> str:
         f"#### {t.name}\n\n{t.description[0].upper()}{t.description[1:]}.\n\n"
         + markdown_table(
             ("column", "type", "meaning"),
-            ((f"`{c.name}`", c.type, c.description) for c in t.columns),
+            (
+                (f"`{c.name}`", c.type, c.description)
+                for c in t.columns
+                if c.alias_of is None and not c.name.startswith(VISIT_PREFIX)
+            ),
         )
         for t in CUSTOM_TABLES.values()
     )
+
 
 
 def channels_table() -> str:

@@ -8,6 +8,7 @@ from schemas.tables import ColumnType
 
 NUMBER_TYPES = frozenset({ColumnType.LONG, ColumnType.INTEGER, ColumnType.DECIMAL})
 ORDERED_TYPES = NUMBER_TYPES | {ColumnType.TIMESTAMP}
+AVERAGED_TYPES = NUMBER_TYPES | {ColumnType.BOOLEAN}
 ALL_TYPES = frozenset(ColumnType)
 
 
@@ -28,6 +29,11 @@ class Aggregate(Struct, frozen=True):
     types: frozenset[ColumnType] = NUMBER_TYPES
     result: ResultType = ResultType.NUMBER
 
+    @property
+    def is_arithmetic(self) -> bool:
+        """Whether it computes with the values, so that one may be too large."""
+        return self.types <= AVERAGED_TYPES
+
 
 def _quantile(name: str, share: str, meaning: str) -> Aggregate:
     # Exact and interpolated; other engines only estimate, see DECISIONS.md.
@@ -42,7 +48,12 @@ AGGREGATES = (
         "uniq", "COUNT(DISTINCT {column})", "exact number of distinct values", types=ALL_TYPES
     ),
     Aggregate("sum", "SUM({column})", "sum"),
-    Aggregate("avg", "AVG({column})", "mean"),
+    Aggregate(
+        "avg",
+        "AVG({column})",
+        "mean; of true and false the share of true, from 0 to 1",
+        types=AVERAGED_TYPES,
+    ),
     Aggregate("min", "MIN({column})", "minimum", types=ORDERED_TYPES, result=ResultType.SAME),
     Aggregate("max", "MAX({column})", "maximum", types=ORDERED_TYPES, result=ResultType.SAME),
     _quantile("median", "0.5", "median"),

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from query.custom.aggregates import NUMBER_TYPES, ResultType
-from query.custom.session_table import PREFIX, event_columns, session_ctes
+from query.custom.aggregates import ResultType
+from query.custom.session_table import PREFIX, event_columns, session_cte
 from query.custom.tables import CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.engine.engine import Engine, Sql
+from query.request.date_parts import date_part_sql
 from query.request.property_path import is_property
 from query.scope.scope import Scope, scoped_rows
+from query.scope.visits import BY_COLUMN
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.result_forms import Count, Page
-from query.sql.select import ResultForm, Select, render
+from query.sql.select import Cte, ResultForm, Select, render
 from schemas.tables import ColumnType
 
 HASH_COLUMNS = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
@@ -59,7 +61,8 @@ async def _compile(
         used = output_names | names_in(plan.where.text)
         names = {name.removeprefix(PREFIX) for name in used}
         scoped = await scoped_rows(engine, scope, event_columns(names))
-        ctes, source, where = session_ctes(names), "sessions", plan.where
+        ctes: tuple[Cte, ...] = (session_cte(names),)
+        source, where = "sessions", plan.where
     else:
         scoped = await scoped_rows(engine, scope, _stored_columns(plan, output_names))
         ctes, source, where = (), "scoped", Fragment()
@@ -84,8 +87,11 @@ def _where(condition: Fragment) -> str:
 
 
 def _group(plan: ValidatedQuery, group: CustomColumn, scope: Scope) -> Fragment:
+    ms = f"UNIX_MS({plan.table.time})"
     if group.granularity is not None:
-        return scope.time_range.bucket_sql(f"UNIX_MS({plan.table.time})", group.granularity)
+        return scope.time_range.bucket_sql(ms, group.granularity)
+    if group.date_part is not None:
+        return date_part_sql(ms, scope.time_range, group.date_part).with_prefix(f"{group.name}_")
     return Fragment(_output_sql(group, group.sql), group.values)
 
 
@@ -96,8 +102,10 @@ def _value(table: CustomTable, select: SelectedValue) -> Fragment:
     sql = column.sql
     if aggregate.name == "uniq" and table.table.column(HASH_COLUMNS.get(sql, "")):
         sql = HASH_COLUMNS[sql]
+    if column.type is ColumnType.BOOLEAN and aggregate.is_arithmetic:
+        sql = f"CAST({sql} AS INTEGER)"
     value = aggregate.sql.format(column=sql)
-    if is_property(column.name) and aggregate.types is NUMBER_TYPES:
+    if is_property(column.name) and aggregate.is_arithmetic:
         value += f" FILTER (WHERE {sql} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED})"
     output = _output_sql(column, value) if aggregate.result is ResultType.SAME else value
     return Fragment(output, column.values)
@@ -108,7 +116,8 @@ def _output_sql(column: CustomColumn, sql: str) -> str:
 
 
 def _stored_columns(plan: ValidatedQuery, used: frozenset[str]) -> Sequence[str]:
-    return [column.name for column in plan.table.table.columns if column.name in used]
+    known = (*(column.name for column in plan.table.table.columns), *BY_COLUMN)
+    return [name for name in known if name in used]
 
 
 def _grouping(plan: ValidatedQuery) -> str:

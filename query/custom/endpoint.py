@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from query.custom.aggregates import ResultType
 from query.custom.execute import (
-    CustomQuery,
     CustomResult,
+    PreparedCustomQuery,
     execute_custom_query,
     parse_custom_query,
     result_rows,
@@ -46,20 +46,20 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     format_ = negotiate_format(request, FORMATS, JSON)
     started = time.perf_counter()
     body = await read_json(request, CustomRequest)
-    query = parse_custom_query(
+    prepared = parse_custom_query(
         dependencies, body, subject, key, request.query_params.get("timezone")
     )
 
     async def work(budget: ResponseBudget) -> Response:
-        result = await execute_custom_query(dependencies, query, budget)
+        result = await execute_custom_query(dependencies, prepared, budget)
         budget.add_rows(len(result.rows))
         if format_ is not JSON:
             return await run_in_worker(
-                len(result.rows), partial(_table, format_, query, result, budget)
+                len(result.rows), partial(_table, format_, prepared, result, budget)
             )
-        rows = await run_in_worker(len(result.rows), partial(_rows, query, result, budget))
+        rows = await run_in_worker(len(result.rows), partial(_rows, prepared, result, budget))
         milliseconds = round((time.perf_counter() - started) * 1000)
-        meta = await _meta(dependencies, body, query, result, milliseconds)
+        meta = await _meta(dependencies, body, prepared, result, milliseconds)
         # `rows` are encoded already; the type is that of the decoded body.
         response = CustomResponse(success=True, data=cast(Any, rows), meta=meta)
         return LargeResponse(json_pieces(response), budget, media_type="application/json")
@@ -67,40 +67,42 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     return await dependencies.run_within_budget(request, subject.organization_id, work)
 
 
-def _rows(query: CustomQuery, result: CustomResult, budget: ResponseBudget) -> EncodedJson:
-    return encode_within(result_rows(query, result.rows), budget)
+def _rows(
+    prepared: PreparedCustomQuery, result: CustomResult, budget: ResponseBudget
+) -> EncodedJson:
+    return encode_within(result_rows(prepared, result.rows), budget)
 
 
 def _table(
-    format_: Format, query: CustomQuery, result: CustomResult, budget: ResponseBudget
+    format_: Format, prepared: PreparedCustomQuery, result: CustomResult, budget: ResponseBudget
 ) -> Response:
-    columns = _columns(query.plan)
-    rows = row_values(columns, result_rows(query, result.rows))
-    return table_response(format_, query.plan.table.name, columns, rows, budget)
+    columns = _columns(prepared.plan)
+    rows = row_values(columns, result_rows(prepared, result.rows))
+    return table_response(format_, prepared.plan.table.name, columns, rows, budget)
 
 
 async def _meta(
     dependencies: QueryDependencies,
     body: CustomRequest,
-    query: CustomQuery,
+    prepared: PreparedCustomQuery,
     result: CustomResult,
     milliseconds: int,
 ) -> CustomMeta:
-    freshness = await dependencies.freshness.freshness_of([result.pinned])
-    version, granularity = result.pinned.version, query.plan.granularity
+    freshness = await dependencies.freshness.freshness_of(result.versions.values())
+    time_range, granularity = prepared.query.time_range, prepared.plan.granularity
     return CustomMeta(
         row_count=len(result.rows),
         execution_time=milliseconds,
         total_rows=result.total,
         page=body.page,
         limit=body.limit,
-        timezone=query.time_range.zone,
+        timezone=time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
-        versions={version.table.name: version.number},
+        versions={name: pinned.version.number for name, pinned in result.versions.items()},
         partial_bucket=UNSET
         if granularity is None
-        else query.time_range.current_bucket_label(dependencies.clock(), granularity),
+        else time_range.current_bucket_label(dependencies.clock(), granularity),
     )
 
 

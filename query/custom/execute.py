@@ -1,4 +1,4 @@
-"""Executes a custom query on one table version."""
+"""Executes a custom query on one version of each table that it reads."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -7,70 +7,54 @@ from msgspec import Struct
 
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
-from query.custom.request import MAX_DAYS, CustomRequest
+from query.custom.request import DEFAULT_LIMIT, MAX_DAYS, CustomRequest
 from query.custom.row_access import RowAccess, row_access
+from query.custom.scope import custom_scope
 from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
-from query.engine.engine import Row, Sql
-from query.engine.snapshots import AsOf, PinnedVersion, PinnedVersions
+from query.engine.engine import Engine, Row, Sql
+from query.engine.snapshots import PinnedVersion, PinnedVersions
+from query.request.query import PageOptions, Query
 from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
-from query.request.time_range import TimeRange, check_time_zone
+from query.request.time_range import check_time_zone
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
-from query.sql.fragment import Fragment, all_of
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
 from schemas.tables import ColumnType
+
+Versions = Mapping[str, PinnedVersion]
+"""The version of each table, by its name."""
 
 DECIMALS = 6
 """Decimals of a mean, a quantile or a sum of fractions."""
 
 
-class CustomQuery(Struct, frozen=True):
-    """A validated custom query with subject, time range and page."""
+class PreparedCustomQuery(Struct, frozen=True):
+    """A query with its plan and the rows that its caller may see."""
 
-    organization_id: str
-    """The organization of the API key."""
+    query: Query
     plan: ValidatedQuery
     row_access: RowAccess
-    time_range: TimeRange
-    limit: int
-    offset: int
-    as_of: AsOf
-    include_bots: bool
 
-    def scope(self, pinned: PinnedVersion) -> Scope:
-        """The rows of that version that it may see."""
-        table = self.plan.table
-        filters = Fragment() if table.is_computed else self.plan.where
-        return Scope(
-            pinned=pinned,
-            subject_column=self.row_access.column,
-            subject=self.row_access.value,
-            time_range=self.time_range,
-            where=all_of(Fragment(table.where), filters),
-            include_bots=self.include_bots,
-        )
+    def scope(self, versions: Versions) -> Scope:
+        """The rows of these versions that it may see."""
+        plan = self.plan
+        return custom_scope(self.query, plan.table, self.row_access, plan.where, versions)
 
-    async def sql(self, dependencies: QueryDependencies, pinned: PinnedVersion) -> Sql:
-        """The SQL over that version."""
-        scope = self.scope(pinned)
-        return await compile_page(
-            dependencies.custom_limiter.for_tenant(self.organization_id),
-            self.plan,
-            scope,
-            self.limit,
-            self.offset,
-        )
+    async def sql(self, engine: Engine, versions: Versions) -> Sql:
+        """The SQL of its page over these versions."""
+        limit, offset = self.query.page.limit_offset(DEFAULT_LIMIT)
+        return await compile_page(engine, self.plan, self.scope(versions), limit, offset)
 
 
 class CustomResult(Struct, frozen=True):
-    """The rows of one page, from one version."""
+    """The rows of one page, and the version of each table that was read."""
 
     rows: Sequence[Row]
     total: int
-    pinned: PinnedVersion
+    versions: Versions
 
 
 def parse_custom_query(
@@ -79,59 +63,64 @@ def parse_custom_query(
     subject: QuerySubject,
     key: Key,
     zone: str | None,
-) -> CustomQuery:
+) -> PreparedCustomQuery:
     """The query of a body; `zone` of the query string overrides the body's time zone."""
     plan = validate(body.query)
     access = row_access(plan.table, subject, key)
+    now_ms = dependencies.clock()
     name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)
     time_range = parse_time_range(
-        body.start_date, body.end_date, body.preset, name, dependencies.clock(), MAX_DAYS
+        body.start_date, body.end_date, body.preset, name, now_ms, MAX_DAYS
     )
     if plan.granularity is not None:
         time_range.points(plan.granularity)  # Malformed for too many
-    offset = (body.page - 1) * body.limit
-    return CustomQuery(
-        subject.organization_id,
-        plan,
-        access,
-        time_range,
-        body.limit,
-        offset,
-        body.as_of,
-        body.include_bots,
+    query = Query(
+        subject=subject,
+        time_range=time_range,
+        now_ms=now_ms,
+        filters=body.query.filters,
+        include_bots=body.include_bots,
+        as_of=body.as_of,
+        page=PageOptions(body.page, body.limit),
+        name=plan.table.name,
     )
+    return PreparedCustomQuery(query, plan, access)
+
+
+def custom_engine(dependencies: QueryDependencies, query: Query) -> Engine:
+    """The engine as the organization of the query may use it."""
+    return dependencies.custom_limiter.for_tenant(query.subject.organization_id)
 
 
 async def execute_custom_query(
-    dependencies: QueryDependencies, query: CustomQuery, budget: ResponseBudget
+    dependencies: QueryDependencies, prepared: PreparedCustomQuery, budget: ResponseBudget
 ) -> CustomResult:
-    """The rows of one page, from one version."""
-    table = query.plan.table.table
+    """The rows of one page, from one version of each table."""
+    tables, query = prepared.plan.tables, prepared.query
 
     async def run(pinned: PinnedVersions) -> CustomResult:
-        return await _page(dependencies, query, pinned.of(table), budget)
+        engine = custom_engine(dependencies, query)
+        return await _page(engine, prepared, pinned.of_all(tables), budget)
 
-    return await dependencies.snapshots.with_pinned([table], query.as_of, run)
+    return await dependencies.snapshots.with_pinned(tables, query.as_of, run)
 
 
 async def _page(
-    dependencies: QueryDependencies,
-    query: CustomQuery,
-    pinned: PinnedVersion,
-    budget: ResponseBudget,
+    engine: Engine, prepared: PreparedCustomQuery, versions: Versions, budget: ResponseBudget
 ) -> CustomResult:
-    engine = dependencies.custom_limiter.for_tenant(query.organization_id)
-    rows = await engine.rows(await query.sql(dependencies, pinned), budget.seconds)
+    rows = await engine.rows(await prepared.sql(engine, versions), budget.seconds)
     total = rows[0][-1] if rows else 0
-    if not rows and query.offset:
-        count = await compile_count(engine, query.plan, query.scope(pinned))
+    if not rows and prepared.query.page.number > 1:
+        count = await compile_count(engine, prepared.plan, prepared.scope(versions))
         [(total,)] = await engine.rows(count, budget.seconds)
-    return CustomResult([row[:-1] for row in rows], total, pinned)
+    return CustomResult([row[:-1] for row in rows], total, versions)
 
 
-def result_rows(query: CustomQuery, rows: Sequence[Row]) -> Sequence[Mapping[str, object]]:
+def result_rows(
+    prepared: PreparedCustomQuery, rows: Sequence[Row]
+) -> Sequence[Mapping[str, object]]:
     """Result rows as objects of JSON values."""
-    plan = query.plan
+    plan = prepared.plan
     instants = [group.type is ColumnType.TIMESTAMP for group in plan.groups]
     for select in plan.selects:
         keeps_type = select.aggregate.result is ResultType.SAME
@@ -143,17 +132,17 @@ def result_rows(query: CustomQuery, rows: Sequence[Row]) -> Sequence[Mapping[str
             name: _json(value, instant)
             for name, value, instant in zip(plan.outputs, row, instants, strict=True)
         }
-        for row in _with_bucket_labels(query, rows)
+        for row in _with_bucket_labels(prepared, rows)
     ]
 
 
-def _with_bucket_labels(query: CustomQuery, rows: Sequence[Row]) -> Sequence[Row]:
+def _with_bucket_labels(prepared: PreparedCustomQuery, rows: Sequence[Row]) -> Sequence[Row]:
     """The rows with the label of their time bucket."""
-    granularity = query.plan.granularity
+    granularity = prepared.plan.granularity
     if granularity is None:
         return rows
-    labels = {point.bucket: point.label for point in query.time_range.points(granularity)}
-    at = next(i for i, group in enumerate(query.plan.groups) if group.granularity)
+    labels = {point.bucket: point.label for point in prepared.query.time_range.points(granularity)}
+    at = next(i for i, group in enumerate(prepared.plan.groups) if group.granularity)
     return [(*row[:at], labels[row[at]], *row[at + 1 :]) for row in rows]
 
 

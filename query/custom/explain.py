@@ -12,10 +12,10 @@ from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.execute import CustomQuery, parse_custom_query
+from query.custom.execute import PreparedCustomQuery, custom_engine, parse_custom_query
 from query.custom.request import CustomRequest
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
-from query.engine.engine import Sql
+from query.engine.engine import Engine, Sql
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.body import read_json
 from query.request.query_string import check_query_string
@@ -25,7 +25,8 @@ from query.response.bodies import ExplainResponse, TableScan
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
-from query.scope.scope import scoped_rows
+from query.scope.scope import Scope, scoped_rows
+from query.scope.visits import VISIT_VIEWS
 from query.sql.fragment import Fragment
 from query.sql.select import Select, render
 from schemas.errors import NotAcceptable
@@ -34,8 +35,8 @@ from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 from schemas.runtime.clock import format_instant, parse_instant_ms
 
-FILES_PARAMETER = "parts"
-"""The bound value with the paths of the data files."""
+FILES_PARAMETERS = ("parts", f"{VISIT_VIEWS}_parts")
+"""The bound values with the paths of data files."""
 
 
 async def explain_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
@@ -44,45 +45,42 @@ async def explain_custom_query(dependencies: QueryDependencies, request: Request
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     body = await read_json(request, CustomRequest)
-    query = parse_custom_query(
+    prepared = parse_custom_query(
         dependencies, body, subject, key, request.query_params.get("timezone")
     )
     return await dependencies.run_within_budget(
-        request, subject.organization_id, partial(_explained, dependencies, query)
+        request, subject.organization_id, partial(_explained, dependencies, prepared)
     )
 
 
 async def _explained(
-    dependencies: QueryDependencies, query: CustomQuery, budget: ResponseBudget
+    dependencies: QueryDependencies, prepared: PreparedCustomQuery, budget: ResponseBudget
 ) -> Response:
-    """SQL, bound values and row count, from one version."""
-    table = query.plan.table.table
+    """SQL, bound values and row counts, from one version of each table."""
+    tables = prepared.plan.tables
+    engine = custom_engine(dependencies, prepared.query)
 
-    async def run(versions: PinnedVersions) -> ExplainResponse:
-        pinned = versions.of(table)
-        sql = await query.sql(dependencies, pinned)
-        rows = await _rows(dependencies, query, pinned, budget)
-        values = {name: _shown(v) for name, v in sql.values.items() if name != FILES_PARAMETER}
-        scan = TableScan(table.name, pinned.version.number, rows)
-        return ExplainResponse(success=True, sql=sql.text, values=values, tables=[scan])
+    async def run(pinned: PinnedVersions) -> ExplainResponse:
+        versions = pinned.of_all(tables)
+        sql = await prepared.sql(engine, versions)
+        scope = prepared.scope(versions)
+        scans = [
+            TableScan(name, version.version.number, await _rows(engine, scope, version, budget))
+            for name, version in versions.items()
+        ]
+        values = {name: _shown(v) for name, v in sql.values.items() if name not in FILES_PARAMETERS}
+        return ExplainResponse(success=True, sql=sql.text, values=values, tables=scans)
 
-    body = await dependencies.snapshots.with_pinned([table], query.as_of, run)
+    body = await dependencies.snapshots.with_pinned(tables, prepared.query.as_of, run)
     return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
-async def _rows(
-    dependencies: QueryDependencies,
-    query: CustomQuery,
-    pinned: PinnedVersion,
-    budget: ResponseBudget,
-) -> int:
-    """Rows of the subject in the time range, before any filter."""
-    engine = dependencies.custom_limiter.for_tenant(query.organization_id)
-    scope = structs.replace(query.scope(pinned), where=Fragment(), include_bots=True)
-    scoped = await scoped_rows(engine, scope, [])
+async def _rows(engine: Engine, scope: Scope, pinned: PinnedVersion, budget: ResponseBudget) -> int:
+    """Rows of the subject in the time range in that version, before any filter."""
+    everything = structs.replace(scope, pinned=pinned, where=Fragment(), include_bots=True)
+    scoped = await scoped_rows(engine, everything, [])
     count = Select(relations=scoped.relations, body="SELECT COUNT(*) FROM scoped")
-    sql = Sql(render(count, engine.dialect), scoped.values)
-    [(rows,)] = await engine.rows(sql, budget.seconds)
+    [(rows,)] = await engine.rows(Sql(render(count, engine.dialect), scoped.values), budget.seconds)
     return int(rows)
 
 

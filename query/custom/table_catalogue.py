@@ -7,9 +7,8 @@ from starlette.responses import Response
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
-from query.custom.validation import TIME_PREFIX
+from query.custom.validation import TIME_GROUPS
 from query.dependencies import QueryDependencies, QueryEndpoint
-from query.request.buckets import Granularity
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX, PROPERTIES_COLUMN
 from query.request.query_string import check_query_string
@@ -30,7 +29,7 @@ async def list_tables(dependencies: QueryDependencies, request: Request) -> Resp
         tables=[_table(table) for table in CUSTOM_TABLES.values()],
         aggregates=[{"name": a.name, "meaning": a.description} for a in AGGREGATES],
         operators=[{"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS],
-        time_buckets=[f"{TIME_PREFIX}{granularity}" for granularity in Granularity],
+        time_buckets=list(TIME_GROUPS),
     )
     return json_response(response)
 
@@ -53,6 +52,8 @@ def _column(column: CustomColumn) -> dict[str, Any]:
         "name": column.name,
         "type": column.type,
         "meaning": column.description,
+        "scope": column.scope,
+        "aliasOf": column.alias_of,
         "groupBy": True,
         "operators": [
             o.name for o in OPERATORS if column.type is ColumnType.STRING or not o.text_only

@@ -1,14 +1,36 @@
 """CUSTOM_TABLES: tables and columns that custom queries may name."""
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from query.custom.session_table import PREFIX, SESSION_COLUMNS
+from query.custom.session_table import FACT_COLUMNS, PREFIX, SESSION_COLUMNS
 from query.request.buckets import Granularity
+from query.request.date_parts import DatePart
 from query.request.filters import FilterField
+from query.scope.visits import (
+    FACTS,
+    ROW_PREFIX,
+    SOURCE_FACTS,
+    VISIT_PREFIX,
+    VisitFact,
+    facts_named,
+    has_visits,
+)
+from query.sql.fragment import Fragment
+from query.sql.portable import names_in
 from schemas.kinds import KINDS
 from schemas.tables import EVENTS, ColumnType, Table
+
+SOURCES = {fact.name: fact for fact in SOURCE_FACTS}
+
+
+class ColumnScope(StrEnum):
+    """What a column is a fact of."""
+
+    VISIT = "visit"
+    ROW = "row"
 
 
 class CustomColumn(Struct, frozen=True):
@@ -18,11 +40,18 @@ class CustomColumn(Struct, frozen=True):
     type: ColumnType
     description: str
     sql: str
-    """SQL expression over the stored rows, or over the sessions computed from them."""
+    """SQL expression over the rows of `scoped`, or over the sessions computed from them."""
     values: Mapping[str, object] = {}
     """Bound values of the expression."""
     granularity: Granularity | None = None
     """Of a time bucket; its expression depends on the time range."""
+    date_part: DatePart | None = None
+    """Of such a group; its expression depends on the time range."""
+    scope: ColumnScope = ColumnScope.ROW
+    alias_of: str | None = None
+    """The column of the same table that is the same under another name."""
+    condition_sql: str = ""
+    """Its expression in filters, over stored rows, if it is another."""
 
 
 class CustomTable(Struct, frozen=True):
@@ -45,18 +74,66 @@ class CustomTable(Struct, frozen=True):
     @property
     def fields(self) -> Mapping[str, FilterField]:
         """Its columns for filters."""
-        return {column.name: FilterField(column.type, column.sql) for column in self.columns}
+        return {
+            column.name: FilterField(column.type, column.condition_sql or column.sql)
+            for column in self.columns
+        }
 
     def column(self, name: str) -> CustomColumn | None:
         """The column of that name."""
         return next((column for column in self.columns if column.name == name), None)
 
 
-def _from_table(table: Table) -> tuple[CustomColumn, ...]:
+def stored_columns(table: Table) -> tuple[CustomColumn, ...]:
     """The public columns of a stored table, under their own names."""
     return tuple(
         CustomColumn(c.name, c.type, c.description, c.name) for c in table.columns if c.public
     )
+
+
+def visit_columns(table: Table) -> tuple[CustomColumn, ...]:
+    """The facts of the visits that rows of a stored table belong to."""
+    return tuple(_visit_column(table, fact) for fact in FACTS) if has_visits(table) else ()
+
+
+def _visit_column(table: Table, fact: VisitFact) -> CustomColumn:
+    return CustomColumn(
+        fact.field,
+        ColumnType.STRING,
+        fact.description,
+        fact.sql_column,
+        scope=ColumnScope.VISIT,
+        condition_sql=fact.sql_in(table),
+    )
+
+
+def _from_table(table: Table) -> tuple[CustomColumn, ...]:
+    """The columns of rows and of their visits; the plain name of a source means the visit's."""
+    stored = stored_columns(table)
+    if not has_visits(table):
+        return stored
+    visit = visit_columns(table)
+    aliases = [
+        structs.replace(column, name=name, alias_of=column.name)
+        for column in visit
+        if (name := column.name.removeprefix(VISIT_PREFIX)) in SOURCES
+    ]
+    renamed = [
+        structs.replace(column, name=ROW_PREFIX + column.name) if column.name in SOURCES else column
+        for column in stored
+    ]
+    return (*renamed, *visit, *aliases)
+
+
+def tables_read(
+    table: CustomTable, columns: Sequence[CustomColumn], where: Fragment
+) -> Sequence[Table]:
+    """The stored tables behind a table; events too when a fact of the visit is named."""
+    own = table.table
+    of_visit = any(column.scope is ColumnScope.VISIT for column in columns)
+    if own is EVENTS or not (of_visit or facts_named(names_in(where.text))):
+        return (own,)
+    return (own, EVENTS)
 
 
 COLUMN_ALIASES = {"link_text": "text", "outbound_domain": "domain"}
@@ -65,10 +142,27 @@ COLUMN_ALIASES = {"link_text": "text", "outbound_domain": "domain"}
 def _outbound() -> Sequence[CustomColumn]:
     excluded = {"properties", "time_on_page", "scroll_depth"}
     return [
-        CustomColumn(COLUMN_ALIASES.get(c.name, c.name), c.type, c.description, c.sql)
+        structs.replace(c, name=COLUMN_ALIASES.get(c.name, c.name))
         for c in _from_table(EVENTS)
         if c.name not in excluded
     ]
+
+
+def _sessions() -> Sequence[CustomColumn]:
+    own = [
+        CustomColumn(c.name, c.type, c.description, f"{PREFIX}{c.name}") for c in SESSION_COLUMNS
+    ]
+    facts = [
+        structs.replace(column, scope=ColumnScope.VISIT)
+        for column in own
+        if column.name in FACT_COLUMNS
+    ]
+    other = [column for column in own if column.name not in FACT_COLUMNS]
+    same = [
+        structs.replace(column, name=FACT_COLUMNS[column.name].field, alias_of=column.name)
+        for column in facts
+    ]
+    return [*other, *facts, *same]
 
 
 CUSTOM_TABLES = {
@@ -82,10 +176,7 @@ CUSTOM_TABLES = {
             "sessions",
             "sessions with at least one page view, from their events in the time range",
             EVENTS,
-            tuple(
-                CustomColumn(c.name, c.type, c.description, f"{PREFIX}{c.name}")
-                for c in SESSION_COLUMNS
-            ),
+            tuple(_sessions()),
             is_computed=True,
         ),
         CustomTable(

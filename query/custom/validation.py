@@ -8,17 +8,23 @@ from msgspec import Struct
 from query.custom import aggregates
 from query.custom.aggregates import ALL_TYPES, Aggregate, ResultType
 from query.custom.request import ALIAS, CustomQueryBody, SelectTerm
-from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
+from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable, tables_read
 from query.request.buckets import GRANULARITIES, Granularity
+from query.request.date_parts import DatePart
 from query.request.filters import FilterField, compile_conditions
 from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
 from query.request.suggestions import unknown_column_message, unknown_name_message
 from query.sql.fragment import Fragment
 from schemas.errors import Malformed
-from schemas.tables import ColumnType
+from schemas.tables import ColumnType, Table
 
 TIME_PREFIX = "time:"
-"""Prefix of a time bucket in `groupBy`, before a granularity; the result column is `date`."""
+"""Prefix of a time group in `groupBy`.
+
+Before a granularity, whose result column is `date`, or before a date part, whose result column has
+the name of the part.
+"""
+TIME_GROUPS = tuple(f"{TIME_PREFIX}{name}" for name in (*Granularity, *DatePart))
 
 
 class SelectedValue(Struct, frozen=True):
@@ -53,6 +59,12 @@ class ValidatedQuery(Struct, frozen=True):
         return next((group.granularity for group in self.groups if group.granularity), None)
 
     @property
+    def tables(self) -> Sequence[Table]:
+        """The stored tables that it reads, its own first."""
+        columns = [*self.groups, *(s.column for s in self.selects if s.column is not None)]
+        return tables_read(self.table, columns, self.where)
+
+    @property
     def outputs(self) -> Sequence[str]:
         """Keys of the result rows, in the order of the SQL's columns."""
         return [*(group.name for group in self.groups), *(select.alias for select in self.selects)]
@@ -85,12 +97,17 @@ def validate(query: CustomQueryBody) -> ValidatedQuery:
 
 def _group(name: str, table: CustomTable, at: str, bound: str) -> CustomColumn:
     if name.startswith(TIME_PREFIX):
-        granularity = GRANULARITIES.get(name.removeprefix(TIME_PREFIX))
-        if granularity is None:
-            known = [f"{TIME_PREFIX}{granularity}" for granularity in Granularity]
-            raise Malformed(unknown_name_message("time bucket", name, known, f" in '{at}'"))
-        return CustomColumn("date", ColumnType.STRING, "", "", granularity=granularity)
+        return _time_group(name, at)
     return _column(name, table, at, bound)
+
+
+def _time_group(name: str, at: str) -> CustomColumn:
+    kind = name.removeprefix(TIME_PREFIX)
+    if kind in GRANULARITIES:
+        return CustomColumn("date", ColumnType.STRING, "", "", granularity=GRANULARITIES[kind])
+    if kind in list(DatePart):
+        return CustomColumn(kind, ColumnType.INTEGER, "", "", date_part=DatePart(kind))
+    raise Malformed(unknown_name_message("time bucket", name, TIME_GROUPS, f" in '{at}'"))
 
 
 def _column(

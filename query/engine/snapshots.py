@@ -75,6 +75,10 @@ class PinnedVersions(Struct, frozen=True):
             raise self.damaged[table.name]
         return self.versions[table.name]
 
+    def of_all(self, tables: Iterable[Table]) -> Mapping[str, PinnedVersion]:
+        """The version of each table; raises DataDamaged when the log of one is damaged."""
+        return {table.name: self.of(table) for table in tables}
+
 
 class SnapshotCache:
     """Hands out pinned versions; safe for concurrent requests."""

@@ -6,10 +6,9 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.row_access import row_access
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Row
-from query.export.request import EXPORT_TABLES, parse_export_query
+from query.export.request import EXPORT_TABLES, parse_export
 from query.export.slices import export_batches
 from query.formats.columns import COLUMN_KINDS, ResultColumn
 from query.formats.negotiation import FILE_MEDIA_TYPES, format_parameters, negotiate_format
@@ -30,17 +29,14 @@ async def export_rows(dependencies: QueryDependencies, request: Request) -> Resp
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FILE_FORMATS, NDJSON)
-    export_query = parse_export_query(
-        request.path_params["table"], request.query_params, dependencies.clock(), subject.time_zone
+    export = parse_export(
+        request.path_params["table"], request.query_params, dependencies.clock(), subject, key
     )
-    access = row_access(export_query.table, subject, key)
-    columns = [
-        ResultColumn(column.name, COLUMN_KINDS[column.type]) for column in export_query.columns
-    ]
+    columns = [ResultColumn(column.name, COLUMN_KINDS[column.type]) for column in export.columns]
 
     async def batches() -> AsyncGenerator[Sequence[Row], None]:
         with dependencies.export_limiter.slot(key.organization_id):
-            async with aclosing(export_batches(dependencies, export_query, access)) as all_batches:
+            async with aclosing(export_batches(dependencies, export)) as all_batches:
                 async for batch in all_batches:
                     yield batch
 
@@ -53,7 +49,7 @@ async def export_rows(dependencies: QueryDependencies, request: Request) -> Resp
             return False
         return True
 
-    return StreamedResponse(format_, export_query.table.name, columns, batches(), allowed)
+    return StreamedResponse(format_, export.table.name, columns, batches(), allowed)
 
 
 ENDPOINTS = (
@@ -64,7 +60,7 @@ ENDPOINTS = (
             path="/v1/export/{table}",
             operation_id="exportRows",
             tag="Queries",
-            summary="Export the stored rows of a table",
+            summary="Export the rows of a table",
             description="Rows are ordered by time. "
             "If the connection closes early, the export is incomplete.",
             parameters=(
@@ -81,7 +77,12 @@ ENDPOINTS = (
                 openapi.Parameter("endDate", "last day, inclusive", example="2026-11-30"),
                 openapi.Parameter("preset", f"instead of dates: {', '.join(PRESETS)}"),
                 openapi.Parameter("timezone", "IANA time zone of the dates, such as Europe/Berlin"),
-                openapi.Parameter("columns", "comma-separated; all when absent", example="ts,name"),
+                openapi.Parameter(
+                    "columns",
+                    "comma-separated; all stored ones when absent; facts of the visit, such as "
+                    "visit.channel, too",
+                    example="ts,name",
+                ),
                 openapi.Parameter(
                     "filters",
                     "a JSON array of filters, as in queries",
@@ -90,8 +91,8 @@ ENDPOINTS = (
                 openapi.Parameter("include_bots", "include bot traffic", {"type": "boolean"}),
                 openapi.Parameter(
                     "asOf",
-                    "table version, from 'meta.versions' of an earlier response",
-                    {"type": "integer", "minimum": -1},
+                    "table version, from 'meta.versions' of an earlier response; or that object, "
+                    "as JSON",
                 ),
                 *format_parameters(FILE_FORMATS, NDJSON),
             ),

@@ -1,4 +1,4 @@
-"""Query parameters of an export."""
+"""Query parameters of an export, parsed into a query."""
 
 from collections.abc import Sequence
 
@@ -6,59 +6,68 @@ import msgspec
 from msgspec import Struct
 from starlette.datastructures import QueryParams
 
-from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
-from query.engine.snapshots import VersionNumber
+from query.custom.row_access import RowAccess, row_access
+from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable, tables_read
+from query.engine.snapshots import AsOf
+from query.export.columns import parse_columns
 from query.request.body import decode_json
 from query.request.filters import Filter, compile_conditions
-from query.request.suggestions import unknown_column_message, unknown_name_message
+from query.request.query import Query
+from query.request.subject import QuerySubject
+from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
-from query.request.time_range import TimeRange
 from query.request.time_zones import check_time_zone
-from query.sql.fragment import Fragment, all_of
+from query.sql.fragment import Fragment
 from schemas.errors import Malformed
+from schemas.registry import Key
+from schemas.tables import Table
 
 MAX_DAYS = 3_660
 
-EXPORT_TABLES = {name: table for name, table in CUSTOM_TABLES.items() if not table.is_computed}
-"""Stored tables; sessions are computed, so they are available in custom queries only."""
+EXPORT_TABLES = CUSTOM_TABLES
+"""The tables of custom queries; the rows of a computed one are computed for each export."""
 
 FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
-class ExportQuery(Struct, frozen=True):
-    """A validated export."""
+class PreparedExport(Struct, frozen=True):
+    """A query with what it exports and the rows that its caller may see."""
 
+    query: Query
     table: CustomTable
-    columns: tuple[CustomColumn, ...]
-    time_range: TimeRange
+    columns: Sequence[CustomColumn]
     where: Fragment
-    include_bots: bool
-    as_of: int | None = None
-    """The table version; the newest if None."""
+    row_access: RowAccess
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """The stored tables that it reads, its own first."""
+        return tables_read(self.table, self.columns, self.where)
 
 
-def parse_export_query(
-    name: str, params: QueryParams, now_ms: int, default_zone: str
-) -> ExportQuery:
+def parse_export(
+    name: str, params: QueryParams, now_ms: int, subject: QuerySubject, key: Key
+) -> PreparedExport:
     """The validated export; Malformed names the parameter and the rule."""
     table = EXPORT_TABLES.get(name)
     if table is None:
         raise Malformed(unknown_name_message("table", name, EXPORT_TABLES))
-    zone = check_time_zone("timezone", params.get("timezone") or default_zone)
+    zone = check_time_zone("timezone", params.get("timezone") or subject.time_zone)
     time_range = parse_time_range(
         params.get("startDate"), params.get("endDate"), params.get("preset"), zone, now_ms, MAX_DAYS
     )
-    where = compile_conditions(
-        _filters(params.get("filters")), table.fields, f"table '{table.name}'"
-    )
-    return ExportQuery(
-        table=table,
-        columns=_columns(params.get("columns"), table),
+    query = Query(
+        subject=subject,
         time_range=time_range,
-        where=all_of(Fragment(table.where), where),
+        now_ms=now_ms,
+        filters=_filters(params.get("filters")),
         include_bots=_flag("include_bots", params.get("include_bots", "false")),
-        as_of=_version(params.get("asOf")),
+        as_of=_versions(params.get("asOf"), table),
+        name=table.name,
     )
+    where = compile_conditions(query.filters, table.fields, f"table '{table.name}'")
+    columns = parse_columns(params.get("columns"), table)
+    return PreparedExport(query, table, columns, where, row_access(table, subject, key))
 
 
 def _filters(text: str | None) -> Sequence[Filter]:
@@ -67,28 +76,18 @@ def _filters(text: str | None) -> Sequence[Filter]:
     return decode_json(text.encode("utf-8", "surrogatepass"), list[Filter], "filters")
 
 
-def _columns(text: str | None, table: CustomTable) -> tuple[CustomColumn, ...]:
-    """The requested columns in their order; all columns of the table by default."""
-    if not text:
-        return table.columns
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if table.column(name) is None:
-            raise Malformed(unknown_column_message(name, table.fields, f" in table '{table.name}'"))
-        if names.count(name) > 1:
-            raise Malformed(f"'columns' names '{name}' twice")
-    return tuple(column for name in names if (column := table.column(name)))
-
-
-def _version(text: str | None) -> int | None:
+def _versions(text: str | None, table: CustomTable) -> AsOf:
+    """A version of the table, or of several tables as a JSON object."""
     if text is None:
         return None
     try:
-        return msgspec.convert(text, VersionNumber, strict=False)
-    except msgspec.ValidationError:
+        as_of = msgspec.json.decode(text, type=AsOf)
+    except (msgspec.MsgspecError, UnicodeError):
         raise Malformed(
-            f"'asOf' is '{text[:40]}'; it must be a version number from 'meta.versions'"
+            f"'asOf' is '{text[:40]}'; it must be a version number from 'meta.versions', or all of "
+            "that object"
         ) from None
+    return {table.table.name: as_of} if isinstance(as_of, int) else as_of
 
 
 def _flag(name: str, text: str) -> bool:

@@ -14,7 +14,8 @@ from tests.oracle.filters import all_hold
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import Session, sessions
 from tests.oracle.stored_rows import Row, RowsByTable, unix_ms
-from tests.oracle.wall_clock import bucket, iso
+from tests.oracle.visit_facts import Facts, facts_by_session, with_facts
+from tests.oracle.wall_clock import bucket, iso, wall
 
 DIGITS = 6
 TIME = "time:"
@@ -40,7 +41,7 @@ class CustomQuery(Struct, frozen=True, kw_only=True):
     @property
     def groups(self) -> Sequence[str]:
         """What the groups are called in the answer."""
-        return ["date" if name.startswith(TIME) else name for name in self.group_by]
+        return [output_name(name) for name in self.group_by]
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -57,6 +58,20 @@ class CustomQuery(Struct, frozen=True, kw_only=True):
         limit = {"page": self.page} | ({} if self.limit is None else {"limit": self.limit})
         bots = {"include_bots": self.include_bots, "timezone": self.zone}
         return {"query": query, **days, **bots, **limit}
+
+
+def output_name(group: str) -> str:
+    """What a group is called in the answer."""
+    if group in DATE_PARTS:
+        return group.removeprefix(TIME)
+    return "date" if group.startswith(TIME) else group
+
+
+DATE_PARTS: Mapping[str, Callable[[datetime], int]] = {
+    "time:hour_of_day": lambda there: there.hour,
+    "time:day_of_week": lambda there: there.isoweekday(),
+}
+"""What a clock and a calendar on the wall show."""
 
 
 def expected_result(held: RowsByTable, query: CustomQuery) -> list[ResultRow]:
@@ -90,6 +105,8 @@ def group_value(query: CustomQuery, row: Row, name: str) -> Any:
     if not name.startswith(TIME):
         return row.get(name)
     at = unix_ms(row["started_at"]) if query.table == "sessions" else row["ms"]
+    if name in DATE_PARTS:
+        return DATE_PARTS[name](wall(at, query.zone))
     granularity = name.removeprefix(TIME)
     text, distance = bucket(at, query.zone, granularity)
     return text, -distance  # the hour that comes twice: first the one in summer time
@@ -111,7 +128,7 @@ def order(query: CustomQuery) -> list[tuple[str, bool]]:
 
 def alias(select: Mapping[str, str]) -> str:
     """What a value is called."""
-    field = "all" if select["field"] == "*" else select["field"]
+    field = "all" if select["field"] == "*" else select["field"].replace(".", "_")
     return select.get("alias") or f"{select['aggregate']}_{field}"
 
 
@@ -170,41 +187,28 @@ def table(held: RowsByTable, query: CustomQuery) -> list[Row]:
             include_bots=query.include_bots,
         ),
     )
+    if query.table == "clicks":
+        return seen.rows("clicks")
+
+    def may_see(row: Row) -> bool:
+        not_a_bot = query.include_bots or row["is_bot"] is not True
+        return row["website_id"] == query.subject and not_a_bot
+
+    facts = facts_by_session(held["events"], seen.start_ms, seen.end_ms, may_see)
     if query.table == "sessions":
-        return [session_row(session) for session in sessions(seen.events)]
+        return [
+            session_row(session, facts[session.events[0]["session_id"]])
+            for session in sessions(row for row in seen.events if row["session_id"] is not None)
+        ]
+    stored = "events" if query.table == "outbound" else query.table
+    rows = [with_facts(row, facts, is_event=stored == "events") for row in seen.rows(stored)]
     if query.table == "outbound":
-        away = [row for row in seen.events if row.get("outbound_domain") is not None]
+        away = [row for row in rows if row.get("outbound_domain") is not None]
         return [{**row, "text": row["link_text"], "domain": row["outbound_domain"]} for row in away]
-    return seen.rows(query.table)
+    return rows
 
 
-FIRST = (
-    "host",
-    "referrer",
-    "referrer_name",
-    "referrer_type",
-    "channel",
-    "utm_source",
-    "utm_medium",
-    "utm_campaign",
-    "utm_term",
-    "utm_content",
-    "click_id",
-    "browser_name",
-    "browser_version",
-    "os_name",
-    "os_version",
-    "device_type",
-    "country",
-    "region",
-    "city",
-    "language",
-    "timezone",
-)
-"""Facts about a session that are those of its first page view."""
-
-
-def session_row(session: Session) -> Row:
+def session_row(session: Session, facts: Facts) -> Row:
     """A session as the `sessions` table has it."""
     events = session.events
     return {
@@ -217,9 +221,11 @@ def session_row(session: Session) -> Row:
         "page_views": len(session.views),
         "events": len(events),
         "is_bounce": session.bounced,
-        "entry_path": session.views[0]["path"],
-        "exit_path": session.views[-1]["path"],
-        **{name: session.views[0].get(name) for name in FIRST},
+        **facts,
+        "entry_path": facts["entry_page"],
+        "exit_path": facts["exit_page"],
+        "host": facts["landing_host"],
+        **{f"visit.{name}": value for name, value in facts.items()},
     }
 
 

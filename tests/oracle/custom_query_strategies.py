@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomTable
-from tests.oracle.custom import TIME, CustomQuery, alias
+from tests.oracle.custom import DATE_PARTS, TIME, CustomQuery, alias, output_name
 from tests.oracle.filters import FilterJson
 from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
 from tests.oracle.random_traffic import Stage
@@ -36,7 +36,8 @@ def custom_queries(draw: st.DrawFn, stage: Stage) -> CustomQuery:
     groups = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     if draw(st.booleans()):
         groups.insert(draw(st.integers(0, len(groups))), draw(st.sampled_from(BUCKETS)))
-    outputs = ["date" if name in BUCKETS else name for name in groups]
+    groups += draw(st.lists(st.sampled_from(sorted(DATE_PARTS)), max_size=1))
+    outputs = [output_name(name) for name in groups]
     return CustomQuery(
         table=table.name,
         selects=selects,

@@ -260,6 +260,8 @@ def test_every_table_is_listed_with_what_its_columns_take(service: InProcessServ
         "name": "lineno",
         "type": "integer",
         "meaning": "line in it",
+        "scope": "row",
+        "aliasOf": None,
         "groupBy": True,
         "operators": [
             "eq",

@@ -1,0 +1,41 @@
+"""The columns of exports: stored names and values, so that the rows can be imported again."""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from query.custom.tables import ColumnScope, CustomColumn, CustomTable
+from query.request.suggestions import unknown_column_message
+from query.scope.visits import ROW_PREFIX, VISIT_PREFIX
+from schemas.errors import Malformed
+
+
+def default_columns(table: CustomTable) -> tuple[CustomColumn, ...]:
+    """The stored columns of a table under their plain names; of sessions all columns."""
+    if table.is_computed:
+        return tuple(column for column in table.columns if column.alias_of is None)
+    return tuple(
+        structs.replace(column, name=column.name.removeprefix(ROW_PREFIX))
+        for column in table.columns
+        if column.scope is ColumnScope.ROW
+    )
+
+
+def columns_by_name(table: CustomTable) -> dict[str, CustomColumn]:
+    """The columns that an export may name: also the facts of the visit."""
+    of_visit = [column for column in table.columns if column.name.startswith(VISIT_PREFIX)]
+    return {column.name: column for column in (*default_columns(table), *of_visit)}
+
+
+def parse_columns(text: str | None, table: CustomTable) -> Sequence[CustomColumn]:
+    """The columns of a comma-separated list, in its order; by default the stored ones."""
+    if not text:
+        return default_columns(table)
+    known = columns_by_name(table)
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise Malformed(unknown_column_message(name, known, f" in table '{table.name}'"))
+        if names.count(name) > 1:
+            raise Malformed(f"'columns' names '{name}' twice")
+    return tuple(known[name] for name in names)
