@@ -239,7 +239,8 @@ def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:
     """The text that a query of shop becomes."""
     plan = validate(msgspec.convert(query, CustomQueryBody))
     pinned = PinnedVersion(TableVersion(plan.table.table, 0, ()), 0)
-    scope = Scope(pinned, plan.table.table.subject_column, "shop", TimeRange(0, 86_400_000, "UTC"))
+    column, day = plan.table.table.subject_column, TimeRange(0, 86_400_000, "UTC")
+    scope = Scope(pinned, column, "shop", day, events=pinned)
     return asyncio.run(compile_page(engine, plan, scope, 10)).text
 
 
