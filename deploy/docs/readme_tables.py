@@ -165,7 +165,6 @@ def custom_tables_section() -> str:
     )
 
 
-
 def channels_table() -> str:
     columns = ("paid", "medium", "source", "campaign", "kind")
     rows = (

@@ -14,7 +14,7 @@ from tests.oracle.filters import all_hold
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import Session, sessions
 from tests.oracle.stored_rows import Row, RowsByTable, unix_ms
-from tests.oracle.visit_facts import Facts, facts_by_session, with_facts
+from tests.oracle.visits import SOURCES, VISIT_NAMES
 from tests.oracle.wall_clock import bucket, iso, wall
 
 DIGITS = 6
@@ -190,25 +190,20 @@ def table(held: RowsByTable, query: CustomQuery) -> list[Row]:
     if query.table == "clicks":
         return seen.rows("clicks")
 
-    def may_see(row: Row) -> bool:
-        not_a_bot = query.include_bots or row["is_bot"] is not True
-        return row["website_id"] == query.subject and not_a_bot
-
-    facts = facts_by_session(held["events"], seen.start_ms, seen.end_ms, may_see)
     if query.table == "sessions":
-        return [
-            session_row(session, facts[session.events[0]["session_id"]])
-            for session in sessions(row for row in seen.events if row["session_id"] is not None)
-        ]
+        in_sessions = [row for row in seen.events if row["session_id"] is not None]
+        return [session_row(session) for session in sessions(in_sessions)]
     stored = "events" if query.table == "outbound" else query.table
-    rows = [with_facts(row, facts, is_event=stored == "events") for row in seen.rows(stored)]
+    rows = [
+        {**row, **{name: row[f"visit.{name}"] for name in SOURCES}} for row in seen.rows(stored)
+    ]
     if query.table == "outbound":
         away = [row for row in rows if row.get("outbound_domain") is not None]
         return [{**row, "text": row["link_text"], "domain": row["outbound_domain"]} for row in away]
     return rows
 
 
-def session_row(session: Session, facts: Facts) -> Row:
+def session_row(session: Session) -> Row:
     """A session as the `sessions` table has it."""
     events = session.events
     return {
@@ -221,11 +216,11 @@ def session_row(session: Session, facts: Facts) -> Row:
         "page_views": len(session.views),
         "events": len(events),
         "is_bounce": session.bounced,
-        **facts,
-        "entry_path": facts["entry_page"],
-        "exit_path": facts["exit_page"],
-        "host": facts["landing_host"],
-        **{f"visit.{name}": value for name, value in facts.items()},
+        **{name.removeprefix("visit."): events[0][name] for name in VISIT_NAMES},
+        "entry_path": events[0]["visit.entry_page"],
+        "exit_path": events[0]["visit.exit_page"],
+        "host": events[0]["visit.landing_host"],
+        **{name: events[0][name] for name in VISIT_NAMES},
     }
 
 
