@@ -194,7 +194,7 @@ def table(held: RowsByTable, query: CustomQuery) -> list[Row]:
         in_sessions = [row for row in seen.events if row["session_id"] is not None]
         return [session_row(session) for session in sessions(in_sessions)]
     stored = "events" if query.table == "outbound" else query.table
-    rows = [
+    rows: list[Row] = [
         {**row, **{name: row[f"visit.{name}"] for name in SOURCES}} for row in seen.rows(stored)
     ]
     if query.table == "outbound":
