@@ -98,7 +98,15 @@ def run(settings: Settings, name: str) -> None:
 
     port = settings.collect_port
     serve(
-        app, settings, name, port, is_ready, collect_error, CollectorProtocol, recent_requests.close
+        app,
+        settings,
+        name,
+        port,
+        is_ready,
+        collect_error,
+        CollectorProtocol,
+        recent_requests.close,
+        lambda: app.untrusted_proxies.problem,
     )
 
 

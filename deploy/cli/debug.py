@@ -55,7 +55,10 @@ def debug(
 
 def recent_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
     """The recent items, oldest first."""
-    yield from reversed(json.load(response)["items"])
+    body = json.load(response)
+    if "warning" in body:
+        click.echo(f"warning: {escape_line(body['warning'])}", err=True)
+    yield from reversed(body["items"])
 
 
 def follow_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
@@ -81,9 +84,19 @@ def _format_line(line: Mapping[str, Any]) -> str:
     item = line["item"]
     what = next((str(item[name]) for name in LABEL_FIELDS if item.get(name) is not None), "")
     where = item.get("path")
-    return f"{clock}  accepted  {line['type']}: {what}" + (
-        f"  {where}" if where and where != what else ""
-    )
+    shown = f"  {where}" if where and where != what else ""
+    return f"{clock}  accepted  {line['type']}: {what}{shown}{_remarks(line)}"
+
+
+def _remarks(line: Mapping[str, Any]) -> str:
+    """What is stored otherwise than it was sent."""
+    remarks = [
+        f"stored at {line['storedTime']}" if "storedTime" in line else "",
+        "eventId was received before" if line.get("repeated") else "",
+        line.get("hint", ""),
+    ]
+    shown = "; ".join(filter(None, remarks))
+    return f"  ({shown})" if shown else ""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from deploy.local.accepted_findings import accepted_findings
 from deploy.local.disk_space import floor_mb, free_mb
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
-from deploy.local.processes.readiness import is_fresh
+from deploy.local.processes.readiness import is_fresh, warnings
 from deploy.local.registry_startup import registry_problem
 from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
@@ -90,6 +90,7 @@ def system_status(settings: Settings) -> SystemStatus:
         *_supervisor_problems(status, at_ms),
         *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
         *_problems_of("what was acknowledged", lambda: _reconciliation_problems(settings, at_ms)),
+        *(f"{name}: {warning}" for name, warning in warnings(heartbeats, at_ms)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
         *_problems_of("the registry", lambda: [registry_problem(settings)]),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),

@@ -26,7 +26,7 @@ from schemas.http.error_bodies import ErrorShape
 from schemas.http.rate_limit import RateLimiter
 from schemas.http.rate_limit_headers import Headers
 from schemas.http.unknown_records import RereadRegistry, never_reread
-from schemas.http.untrusted_proxies import UntrustedProxies, is_private
+from schemas.http.untrusted_proxies import UntrustedProxies
 from schemas.runtime.clock import Clock
 from schemas.runtime.networks import Networks, in_networks
 
@@ -86,7 +86,7 @@ class HttpMiddleware:
         peer = _peer(scope)
         if self._trusted and in_networks(peer, self._trusted):
             scope[COUNTRY_KEY] = self._country(scope)
-        elif is_private(peer):
+        else:
             self.untrusted_proxies.notice(scope, peer)
         started = False
 

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -55,11 +55,12 @@ def serve(
     shape: ErrorShape,
     protocol: type[HttpProtocol] = HttpProtocol,
     on_stop: Callable[[], None] = lambda: None,
+    warning: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Block until SIGINT or SIGTERM; active requests are finished within 20 s.
 
     `shape` is the shape of error bodies. `on_stop` is called at the signal, to end endless
-    responses.
+    responses. `warning` is part of the heartbeat, for `tidemark status`.
     """
     log_setup.set_up_logging(settings.log_level)
     connections = OpenConnections(
@@ -87,7 +88,11 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(server, listening, settings.data / "run", name, ready, on_stop))
+        heartbeats = partial(_write_heartbeats, settings.data / "run", name, ready, warning)
+        try:
+            runner.run(_serve(server, listening, heartbeats, on_stop))
+        finally:
+            remove_heartbeat(settings.data / "run", name)
 
 
 def connection_limits(settings: Settings) -> ConnectionLimits:
@@ -112,13 +117,11 @@ def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
 async def _serve(
     server: uvicorn.Server,
     listening: socket.socket,
-    run: Path,
-    name: str,
-    ready: Callable[[], bool],
+    write_heartbeats: Callable[[], Coroutine[Any, Any, None]],
     on_stop: Callable[[], None],
 ) -> None:
     tasks = [
-        asyncio.create_task(_write_heartbeats(run, name, ready)),
+        asyncio.create_task(write_heartbeats()),
         asyncio.create_task(_notify_shutdown(server, on_stop)),
     ]
     try:
@@ -127,7 +130,6 @@ async def _serve(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        remove_heartbeat(run, name)
 
 
 async def _notify_shutdown(server: uvicorn.Server, on_stop: Callable[[], None]) -> None:
@@ -136,10 +138,12 @@ async def _notify_shutdown(server: uvicorn.Server, on_stop: Callable[[], None]) 
     on_stop()
 
 
-async def _write_heartbeats(run: Path, name: str, ready: Callable[[], bool]) -> None:
+async def _write_heartbeats(
+    run: Path, name: str, ready: Callable[[], bool], warning: Callable[[], str | None]
+) -> None:
     while True:
         state = "ready" if ready() else "starting"
-        heartbeat = Heartbeat(process=name, pid=os.getpid(), at_ms=now_ms(), state=state)
+        heartbeat = Heartbeat(name, os.getpid(), now_ms(), state, warning=warning() or "")
         try:
             await asyncio.to_thread(write_heartbeat, run, heartbeat)
         except OSError as error:  # the disk may have space again in a moment

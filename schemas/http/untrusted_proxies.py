@@ -42,10 +42,10 @@ class UntrustedProxies:
         return self._message if self._clock() - self._seen_ms < REPORT_MS else None
 
     def notice(self, scope: Scope, peer: str) -> None:
-        """Note a request from an untrusted private peer, if it is a proxy's."""
+        """Note a request of an untrusted peer, if its headers and address are a proxy's."""
         headers = headers_by_name(scope)
         name = next((name for name in FORWARDING_HEADERS if name in headers), None)
-        if name is None:
+        if name is None or not is_private(peer):
             return
         network, now = truncate_ip(peer), self._clock()
         self._message, self._seen_ms = CONSEQUENCE.format(peer, name.decode()), now

@@ -47,6 +47,8 @@ class Heartbeat(Struct, frozen=True):
     """Watermark by topic: messages of this worker's partitions before it are stored."""
     reason: str = ""
     """Why it refuses to start, or what it does not store, and the remedy."""
+    warning: str = ""
+    """What is wrong although it works, such as a proxy that is not trusted."""
 
 
 def write_heartbeat(run: Path, heartbeat: Heartbeat) -> None:

@@ -7,7 +7,12 @@ of this folder, and add its `Check` to `CHECKS`.
 from deploy.local.doctor.check import Check, CheckContext, CheckResult, CheckSkipped, run_checks
 from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPICS_CHECK
 from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
-from deploy.local.doctor.processes import LEFTOVERS_CHECK, PORTS_CHECK, PROCESSES_CHECK
+from deploy.local.doctor.processes import (
+    LEFTOVERS_CHECK,
+    PORTS_CHECK,
+    PROCESSES_CHECK,
+    PROXIES_CHECK,
+)
 from deploy.local.doctor.registry import REGISTRY_CHECK
 from deploy.local.doctor.settings import SETTINGS_CHECK
 from deploy.local.doctor.tables import (
@@ -25,6 +30,7 @@ CHECKS: tuple[Check, ...] = (
     REGISTRY_CHECK,
     PROCESSES_CHECK,
     PORTS_CHECK,
+    PROXIES_CHECK,
     LEFTOVERS_CHECK,
     LOGS_CHECK,
     DATA_FILES_CHECK,

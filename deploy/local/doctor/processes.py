@@ -8,7 +8,8 @@ from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.preflight import CannotStart, check_ports, listen_addresses
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, read_processes_file
-from deploy.local.processes.readiness import answers_ready, is_fresh
+from deploy.local.processes.readiness import answers_ready, is_fresh, warnings
+from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
@@ -82,6 +83,19 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
             )
 
 
+def find_untrusted_proxies(scope: CheckContext) -> Iterator[Finding]:
+    """Proxies that send forwarding headers and are not trusted."""
+    _require_running(scope.settings)
+    for name, problem in warnings(read_heartbeats(scope.settings.data / "run"), now_ms()):
+        yield Finding(
+            subject=name,
+            problem=problem,
+            meaning="Visitors behind it who have the same browser count as one visitor.",
+            remedy="set TIDEMARK_TRUSTED_PROXIES to the address of the proxy and restart; "
+            "ingest/REFERENCE.md has settings for Caddy and nginx",
+        )
+
+
 def find_leftover_files(scope: CheckContext) -> Iterator[Finding]:
     """Temporary files of processes that have ended."""
     data = scope.settings.data
@@ -130,6 +144,11 @@ PORTS_CHECK = Check(
     "services respond on their ports, and no other program uses them",
     find_port_problems,
     of_full_disk=lambda _finding: True,
+)
+PROXIES_CHECK = Check(
+    "proxies",
+    "every proxy that forwards requests is trusted",
+    find_untrusted_proxies,
 )
 LEFTOVERS_CHECK = Check(
     "leftovers",

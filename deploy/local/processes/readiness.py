@@ -1,7 +1,7 @@
 """Readiness checks: heartbeat, /health/ready, Kafka response; service addresses."""
 
 import http.client
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from deploy.local.kafka.broker import broker_answers
@@ -37,6 +37,15 @@ def broker_ready(port: int) -> ReadyCheck:
 def is_fresh(heartbeat: Heartbeat, at_ms: int | None = None) -> bool:
     """Whether a heartbeat was recent at the given time (default: now)."""
     return (now_ms() if at_ms is None else at_ms) - heartbeat.at_ms < STALE_AFTER_MS
+
+
+def warnings(heartbeats: Iterable[Heartbeat], at_ms: int) -> Sequence[tuple[str, str]]:
+    """Process and warning of each fresh heartbeat that has one."""
+    return [
+        (heartbeat.process, heartbeat.warning)
+        for heartbeat in heartbeats
+        if heartbeat.warning and is_fresh(heartbeat, at_ms)
+    ]
 
 
 def answers_ready(host: str, port: int) -> bool:

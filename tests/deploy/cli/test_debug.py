@@ -23,6 +23,18 @@ REFUSED = {**AT, "accepted": False, "path": "/track"}
             "12:00:00.125  accepted  custom_event: \ufffd]0;mine\ufffd\ufffd2J\ufffdrefused",
         ),
         (
+            {
+                **SENT,
+                "item": {"name": "a"},
+                "ignored": ["props2"],
+                "hint": "'props2' is ignored; did you mean 'props'?",
+                "storedTime": "2026-11-14T12:00:00Z",
+                "repeated": True,
+            },
+            "12:00:00.125  accepted  custom_event: a  (stored at 2026-11-14T12:00:00Z; "
+            "eventId was received before; 'props2' is ignored; did you mean 'props'?)",
+        ),
+        (
             {**REFUSED, "index": 3, "message": "'name' is required", "code": "VALIDATION_ERROR"},
             "12:00:00.125  refused   /track item 3: 'name' is required (VALIDATION_ERROR)",
         ),

@@ -126,6 +126,17 @@ def test_all_is_well_when_all_are_ready(tmp_path: Path) -> None:
     assert (found.state, found.problems) == ("ok", ())
 
 
+def test_a_warning_of_a_process_is_a_problem_while_its_heartbeat_is_fresh(tmp_path: Path) -> None:
+    running(tmp_path, now_ms())
+    for name, age_ms in (("collector-1", 0), ("query-9", 2 * STALE_AFTER_MS)):
+        heartbeat = Heartbeat(name, os.getpid(), now_ms() - age_ms, warning="a proxy")
+        write_heartbeat(tmp_path / "run", heartbeat)
+
+    found = system_status(Settings(data_dir=str(tmp_path)))
+
+    assert (found.state, found.problems) == ("degraded", ("collector-1: a proxy",))
+
+
 def test_no_collector_is_down_and_no_worker_is_degraded(tmp_path: Path) -> None:
     down = running(tmp_path, now_ms(), collector=ProcessState.RESTARTING)
     degraded = running(tmp_path, now_ms(), worker=ProcessState.STARTING)

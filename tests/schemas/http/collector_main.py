@@ -55,6 +55,7 @@ def main(settings: Settings) -> None:
         lambda: True,
         collect_error,
         CollectorProtocol,
+        warning=lambda: app.untrusted_proxies.problem,
     )
 
 

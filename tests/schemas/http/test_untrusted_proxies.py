@@ -5,9 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from deploy.local.doctor.check import CheckContext
+from deploy.local.doctor.processes import PROXIES_CHECK
+from deploy.local.processes.process import ProcessState
+from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
 from schemas.http.untrusted_proxies import REPORT_MS, UntrustedProxies
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
 from tests.asgi_client import http_scope, request_once
+from tests.http_client import call
 from tests.ingest.in_memory_collector import in_memory_collector
+from tests.installation import eventually
+from tests.schemas.http.services import collector
 
 LOOPBACK = "127.0.0.1"
 
@@ -57,3 +66,20 @@ def test_a_network_is_logged_once_an_hour(caplog: pytest.LogCaptureFixture) -> N
     now += REPORT_MS
     assert proxies.problem is None
     assert notice("10.0.0.1") == 3
+
+
+def test_doctor_names_the_proxy_of_a_running_collector(tmp_path: Path) -> None:
+    entry = ProcessStatus("collector-1", ProcessState.READY, 1, 0, "", "x.log")
+    write_processes_file(tmp_path, ProcessesStatus(1, True, (entry,), now_ms()))
+    scope = CheckContext(Settings(data_dir=str(tmp_path)))
+
+    with collector(tmp_path, log_level="error") as service:  # the warning is logged as well
+        before = list(PROXIES_CHECK.run(scope))
+        headers = {"x-forwarded-for": "198.51.100.9"}
+        call("GET", f"http://127.0.0.1:{service.port}/health/live", headers=headers)
+        eventually(lambda: bool(list(PROXIES_CHECK.run(scope))))
+        [finding] = PROXIES_CHECK.run(scope)
+
+    assert before == []
+    assert finding.subject == "collector-1"
+    assert "requests from 127.0.0.1 have x-forwarded-for" in finding.problem
