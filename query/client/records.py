@@ -1,9 +1,10 @@
-"""Links, imports and receipts of the client."""
+"""Links, imports, saved records and receipts of the client."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from query.client.connection import HttpClient
+from query.client.filters import to_filters
 
 _PAGE_ROWS = 1_000
 
@@ -11,7 +12,7 @@ Record = dict[str, Any]
 
 
 class RecordClient(HttpClient):
-    """Manages short links and imports; fields have their names in the API, such as `ogTitle`."""
+    """Manages links, imports and saved records; fields have their names in the API (`ogTitle`)."""
 
     def links(self, **where: Any) -> Iterator[Record]:
         """All links, oldest first; `externalId` restricts them."""
@@ -49,13 +50,32 @@ class RecordClient(HttpClient):
         """Undo an import: its rows are removed."""
         return self._record("DELETE", f"/v1/imports/{import_id}")
 
+    def saved(self, kind: str, website_id: str) -> Iterator[Record]:
+        """All saved records of a website: goals, segments, annotations or money_properties."""
+        return self._listed(f"/v1/{kind}", {"website_id": website_id})
+
+    def create_saved(self, kind: str, website_id: str, **fields: Any) -> Record:
+        """Save a goal, segment, annotation or money property: create_saved("goals", …)."""
+        where = {"website_id": website_id}
+        return self._record("POST", f"/v1/{kind}", _saved_fields(fields), where)
+
+    def update_saved(self, kind: str, record_id: str, **fields: Any) -> Record:
+        """Update fields of a saved record; None clears one."""
+        return self._record("PATCH", f"/v1/{kind}/{record_id}", _saved_fields(fields))
+
+    def delete_saved(self, kind: str, record_id: str) -> None:
+        """Delete a saved record."""
+        self._json("DELETE", f"/v1/{kind}/{record_id}")
+
     def receipt(self, receipt: str) -> Record:
         """The status of the items of one request to the collector."""
         return self._record("GET", f"/v1/receipts/{receipt}")
 
-    def _record(self, method: str, path: str, body: Record | None = None) -> Record:
+    def _record(
+        self, method: str, path: str, body: Record | None = None, where: Record | None = None
+    ) -> Record:
         # A record that is created twice is two records: a broken connection is not retried.
-        record: Record = self._json(method, path, body, repeat=method != "POST")["data"]
+        record: Record = self._json(method, path, body, where, repeat=method != "POST")["data"]
         return record
 
     def _listed(self, path: str, where: Record) -> Iterator[Record]:
@@ -65,3 +85,7 @@ class RecordClient(HttpClient):
             found = self._json("GET", path, where={**where, "limit": _PAGE_ROWS, "page": page})
             yield from found["data"]
             seen, total = seen + _PAGE_ROWS, found["meta"]["total"]
+
+
+def _saved_fields(fields: Record) -> Record:
+    return {n: to_filters(v) if n == "filters" else v for n, v in fields.items()}

@@ -147,6 +147,12 @@ def test_the_client_manages_links_and_imports(tenant_with_views: tuple[Tenant, C
     created = client.create_import(tenant.website.id, "history")
     sent = client.identify("u1", {"plan": "pro"}, tenant.website.id, anonymousId="a")
 
+    goal = client.create_saved("goals", tenant.website.id, name="Signup", event="signup")
+
+    assert [each["id"] for each in client.saved("goals", tenant.website.id)] == [goal["id"]]
+    assert client.update_saved("goals", goal["id"], name="Joined")["name"] == "Joined"
+    client.delete_saved("goals", goal["id"])
+    assert list(client.saved("goals", tenant.website.id)) == []
     assert (changed["name"], changed["ogTitle"]) == ("Autumn", None)
     assert link["id"] in [each["id"] for each in client.links()]
     client.delete_link(link["id"])

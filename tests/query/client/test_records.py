@@ -74,3 +74,21 @@ def test_a_visitor_is_identified(playing: Playing) -> None:
         "traits": {"plan": "pro"},
         "anonymousId": "a",
     }
+
+
+def test_saved_records_are_created_listed_changed_and_deleted(playing: Playing) -> None:
+    page = answering({"id": 1}, meta={"total": 1})
+    client, script = playing(record(), page, record(), answering())
+
+    client.create_saved("segments", "w", name="Germans", filters="country = DE")
+    assert list(client.saved("segments", "w")) == [{"id": 1}]
+    client.update_saved("segments", "r1", description=None)
+    client.delete_saved("segments", "r1")
+
+    condition = {"field": "country", "operator": "eq", "value": "DE"}
+    assert [(target, body) for target, _, body in script.requests] == [
+        ("/v1/segments?website_id=w", {"name": "Germans", "filters": [condition]}),
+        ("/v1/segments?website_id=w&limit=1000&page=1", None),
+        ("/v1/segments/r1", {"description": None}),
+        ("/v1/segments/r1", None),
+    ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import query.client
 from query.docs.client_file import FOLDER, MODULES, client_file
+from tests.query.query_service import start_service
 
 
 def test_it_has_every_module() -> None:
@@ -58,3 +59,13 @@ def test_it_runs_alone_with_the_names_of_the_package(tmp_path: Path) -> None:
     )
 
     assert (done.stdout, done.stderr) == ("True 1\n", "")
+
+
+def test_a_running_service_has_it(tmp_path: Path) -> None:
+    service = start_service(tmp_path)
+
+    reply = service.ask("GET", "/docs/tidemark_client.py", key=None)
+
+    assert (reply.status, reply.body.decode()) == (200, client_file())
+    assert reply.headers["content-type"].startswith("text/x-python")
+    service.close()
