@@ -12,10 +12,18 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
+from query.metrics.fields import EARLIER
 from query.metrics.metrics import Metric, Part, Source
 from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
+from query.request.time_range import TimeRange
 from query.response.worker_threads import run_in_worker
-from query.scope.scope import SCOPED, Scope, WantedRelation, scoped_relations
+from query.scope.scope import (
+    SCOPED,
+    Scope,
+    ScopedRelations,
+    WantedRelation,
+    scoped_relations,
+)
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.select import Cte, Relation, ResultForm, Select, render
@@ -53,14 +61,24 @@ async def compile_query(
         name: WantedRelation(one, columns_used(one.table, compiled.names))
         for name, one in scopes.items()
     }
+    earlier = ScopedRelations((), {})
+    if EARLIER in compiled.names | names_in(scope.where.text):
+        before = WantedRelation(_before(scope), ["visitor_hash"])
+        earlier = await scoped_relations(engine, {EARLIER: before})
     scoped = await scoped_relations(engine, wanted)
-    relations: list[Relation | Cte] = list(scoped.relations)
+    relations: list[Relation | Cte] = [*earlier.relations, *scoped.relations]
     if VISIT_ROWS in compiled.names and VISIT_ROWS not in scopes:
         relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
     select = Select(relations=tuple(relations), ctes=compiled.ctes, body=compiled.body, form=form)
-    bound = merge_values(scoped.values, compiled.values, values.values)
+    bound = merge_values(earlier.values, scoped.values, compiled.values, values.values)
     size = sum(len(cte.sql) for cte in compiled.ctes) // TEXT_PER_ROW
     return Sql(await run_in_worker(size, partial(render, select, engine.dialect)), bound)
+
+
+def _before(scope: Scope) -> Scope:
+    """All rows of the subject before the time range."""
+    time_range = TimeRange(0, scope.time_range.start_ms, scope.time_range.zone)
+    return structs.replace(scope, time_range=time_range, where=Fragment(), visit_where=Fragment())
 
 
 def compile_body(

@@ -17,9 +17,19 @@ ROW_PREFIX = "event."
 PLACE = "a metrics query"
 """Where a field is unknown, in error texts."""
 
+EARLIER = "earlier_rows"
+"""The relation with all rows before the time range, whatever the filters."""
+IS_NEW = f"""
+    CASE WHEN visitor_hash IS NOT NULL
+         THEN visitor_hash NOT IN (
+                  SELECT visitor_hash FROM {EARLIER} WHERE visitor_hash IS NOT NULL
+              )
+    END
+"""  # noqa: S608
+
 
 class Field(Struct, frozen=True):
-    """One field: its type, its column in `scoped`, and what it means."""
+    """One field: its type, its expression over `scoped`, and what it means."""
 
     name: str
     type: ColumnType
@@ -43,6 +53,13 @@ def _fields() -> Iterator[Field]:
         if c.public:
             name = ROW_PREFIX + c.name if c.name in sources else c.name
             yield Field(name, c.type, c.name, c.description, c.name)
+    yield Field(
+        "visitor.is_new",
+        ColumnType.BOOLEAN,
+        IS_NEW,
+        "whether the visitor has no row before the time range",
+        IS_NEW,
+    )
     for fact in FACTS:
         names = {fact.field: fact.description}
         if fact.name in sources:

@@ -172,7 +172,15 @@ def told_rows(held: RowsByTable, query: MetricsQuery) -> list[Row]:
     scoped = ScopedRows(held, plain)
     around = scoped.between(scoped.start_ms - DAY_MS, scoped.end_ms + DAY_MS)
     views = grouped(filter(is_view, around.events), lambda row: row["session_id"])
-    return [{**row, **_facts(row, views)} for row in scoped.events]
+    known = {row["anonymous_id"] for row in scoped.between(0, scoped.start_ms).events}
+    return [
+        {**row, **_facts(row, views), "visitor.is_new": _is_new(row, known)}
+        for row in scoped.events
+    ]
+
+
+def _is_new(row: Row, known: set[str | None]) -> bool | None:
+    return None if row["anonymous_id"] is None else row["anonymous_id"] not in known
 
 
 def _facts(row: Row, views: Mapping[str, list[Row]]) -> Mapping[str, Any]:

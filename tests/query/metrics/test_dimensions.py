@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.query.lake import a_view
-from tests.query.metrics_queries import error, rows, three_visits
+from tests.query.metrics_queries import error, rows, three_visits, where
 from tests.query.query_service import InProcessService, start_service
 
 
@@ -71,6 +71,28 @@ def test_an_hour_that_occurs_twice_is_two_rows(service: InProcessService) -> Non
 
     assert len(found) == 25
     assert found[2:4] == [{"time:hour": "2026-10-25 02:00:00", "page_views": 1}] * 2
+
+
+def test_a_visitor_is_new_without_a_row_before_the_time_range(service: InProcessService) -> None:
+    service.holds(
+        a_view("/old", at="2025-01-01T00:00:00Z", visitor="u1", session="old"),
+        a_view("/old", at="2025-01-01T00:00:00Z", visitor="u2", session="o", website="blog"),
+    )
+
+    found = rows(service, "visitors", "page_views", "visits", dimensions=["visitor.is_new"])
+    returning = rows(
+        service,
+        "visits",
+        "views_per_visit",
+        dimensions=["visit.channel"],
+        filters=[where("visitor.is_new", False)],
+    )
+
+    assert found == [
+        {"visitor.is_new": True, "visitors": 2, "page_views": 2, "visits": 2},
+        {"visitor.is_new": False, "visitors": 1, "page_views": 2, "visits": 1},
+    ]
+    assert returning == [{"visit.channel": "Organic Search", "visits": 1, "views_per_visit": 2.0}]
 
 
 def test_an_instant_is_shown_as_one(service: InProcessService) -> None:
