@@ -1,9 +1,10 @@
 """Envelopes and chunks: the format of a Kafka message.
 
-A request becomes one envelope for each website that it names; all of them are in one chunk, so a
-request is in Kafka either completely or not at all. Items keep the bytes of the JSON array that the
-tracker sent. An item is identified by (topic, partition, offset, position); positions are counted
-through all envelopes of a chunk.
+A request becomes one envelope for each kind of item and website in it. All envelopes of one kind
+are in one chunk, so the items of a kind are in Kafka either completely or not at all. Items keep
+the bytes that the tracker sent, unless field aliases or a tracker format were converted. An item
+is identified by (topic, partition, offset, position); positions are counted through all envelopes
+of a chunk.
 """
 
 from collections.abc import Iterable
@@ -27,20 +28,20 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     count: int
     """Number of items in `items`."""
     items: bytes
-    """The JSON array, as the tracker sent it."""
+    """The items as a JSON array."""
     address: str = ""
-    """Client address, truncated to /24 or /48; empty when unknown."""
+    """Client network: the client address, truncated to /24 or /48; empty when unknown."""
     user_agent: str = ""
     trusted: bool = False
     """Whether the request had an API key, as servers have; browsers have none."""
     headers: dict[str, str] = {}
     """Request headers that enrichment reads, by lower-case name; see ENRICHMENT_HEADERS."""
     request_id: str = ""
-    """`Idempotency-Key` of the request."""
+    """`Idempotency-Key` of the request; empty without one."""
     import_id: str = ""
     """Import that the items belong to; empty for live items."""
     visitor: str = ""
-    """Anonymous id for items without one: a keyed hash for one day and website; may be empty."""
+    """Derived anonymous id of items without one: keyed hash for one day and website, or empty."""
 
 
 CLIENT_HINTS = (

@@ -1,4 +1,4 @@
-"""KINDS: each kind of item, declared in a file of `tables/` with its item and table.
+"""KINDS: the list of item kinds; each is declared in a file of `tables/` with its item and table.
 
 Routes, OpenAPI, topics, workers, tables and custom queries follow from this list.
 """
@@ -23,6 +23,7 @@ KINDS: tuple[Kind, ...] = (
 """Live items."""
 
 ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)
+"""Live and imported items; both kinds of events have one table and a topic each."""
 
 TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), QUARANTINE, LEDGER)
 """What the stream stores and the query service reads."""

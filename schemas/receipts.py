@@ -18,10 +18,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 RECEIPT_FORMAT = 2
-SIGNATURE = 8
-"""Bytes; guessing one at 6,000 attempts a minute takes some three billion years."""
+SIGNATURE_BYTES = 8
+"""Guessing one at 6,000 attempts a minute takes some three billion years."""
 UNSIGNED, CHECKSUM_BYTES = 1, 4
-"""Format 1 had a CRC-32 instead of a signature; such receipts are rejected."""
+"""UNSIGNED is format 1: a CRC-32 instead of a signature. Such receipts are rejected."""
 MAX_LENGTH = 16_384
 """Characters; 500 items of several websites need 2,100, and 9,000 with six vitals each."""
 MAX_ITEMS = 4_096
@@ -76,7 +76,7 @@ class ReceiptKey:
 
     def __init__(self, secret: str) -> None:
         key = bytes.fromhex(secret) or os.urandom(32)
-        self._keyed = hashlib.blake2s(digest_size=SIGNATURE, key=key, person=b"receipt")
+        self._keyed = hashlib.blake2s(digest_size=SIGNATURE_BYTES, key=key, person=b"receipt")
 
     def sign(self, receipt: Receipt) -> str:
         """The signed receipt as URL-safe text."""
@@ -86,7 +86,7 @@ class ReceiptKey:
     def verify(self, text: str) -> Receipt:
         """Decode a receipt that was signed with this key; InvalidReceipt for any other text."""
         signed = _decode_base64(text)
-        payload, signature = signed[:-SIGNATURE], signed[-SIGNATURE:]
+        payload, signature = signed[:-SIGNATURE_BYTES], signed[-SIGNATURE_BYTES:]
         if not hmac.compare_digest(self._signature(payload), signature):
             raise InvalidReceipt(
                 InvalidReceipt.OLD if _is_unsigned(signed) else InvalidReceipt.UNKNOWN
@@ -111,7 +111,7 @@ _decoder = msgspec.msgpack.Decoder(Receipt)
 
 def unverified(text: str) -> Receipt:
     """Decode a receipt without verification: this process has just signed it."""
-    return _decode_payload(_decode_base64(text)[:-SIGNATURE])
+    return _decode_payload(_decode_base64(text)[:-SIGNATURE_BYTES])
 
 
 def _encode_base64(signed: bytes) -> str:

@@ -65,7 +65,7 @@ class Worker:
         self.settings = settings
         self.progress = WorkerProgress()
         self._writers = writers
-        """By topic."""
+        """By name of the topic in Kafka, like every topic here."""
         self._end = end
         self._topic_ids = TopicIdentityClient(settings.brokers)
         self._locks = {topic: asyncio.Lock() for topic in writers}
@@ -81,8 +81,8 @@ class Worker:
         return self._writers.keys()
 
     def _add_agent(self, kind: Kind) -> None:
-        name = self.settings.topic(kind.topic)
-        topic = self.app.topic(name, value_serializer="raw", key_serializer="raw")
+        topic = self.settings.topic(kind.topic)
+        channel = self.app.topic(topic, value_serializer="raw", key_serializer="raw")
 
         limits = BatchLimits(
             MAX_BATCH_MESSAGES,
@@ -91,10 +91,10 @@ class Worker:
             self.settings.batch_seconds,
         )
 
-        @self.app.agent(topic, name=f"store_{kind.name}")
+        @self.app.agent(channel, name=f"store_{kind.name}")
         async def store(stream: faust.StreamT[Any]) -> None:
             async for batch in batches(stream, limits):
-                await self._store(name, batch)
+                await self._store(topic, batch)
 
     async def _store(self, topic: str, batch: Sequence[KafkaMessage]) -> None:
         await self.check_topics([topic])

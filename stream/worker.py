@@ -1,4 +1,4 @@
-"""One worker process, from start to exit code."""
+"""One worker process, from start to exit code; what it runs is `Worker` in `app.py`."""
 
 import asyncio
 import faulthandler

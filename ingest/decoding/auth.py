@@ -34,6 +34,7 @@ class Sender(Struct, frozen=True, gc=False):
 
     @property
     def trusted(self) -> bool:
+        """Whether it sent an API key."""
         return self.key is not None
 
     @property

@@ -1,8 +1,9 @@
 """Decodes and validates a JSON body into accepted and rejected items.
 
 A valid body is decoded in one pass and its bytes are published unchanged. Only a body that is
-invalid or unusually deep or large is decoded item by item. Unknown members are found because
-decoding fails on the first one; only then the body is decoded again, and its members are compared.
+invalid or unusually deep or large is decoded item by item; then field aliases are replaced by wire
+names. Unknown members are found because decoding fails on the first one; only then the body is
+decoded again, and its members are compared.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,14 +49,14 @@ class AcceptedItems(Struct, frozen=True):
 
     items: Sequence[Item]
     array: bytes
-    """The same items as a JSON array, with their original bytes."""
+    """The same items as a JSON array, with their original bytes unless fields were renamed."""
     indexes: Sequence[int]
     """Index of each item in the request."""
     rejected: Sequence[RejectedItem] = ()
     ignored: Sequence[IgnoredMembers] = ()
 
     def raw_items(self) -> list[Raw]:
-        """The original bytes of each item."""
+        """The bytes of each item in `array`."""
         return _raws.decode(self.array)
 
 

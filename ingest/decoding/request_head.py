@@ -14,7 +14,8 @@ from schemas.http.auth import read_api_key
 from schemas.http.middleware import COUNTRY_KEY
 
 MAX_USER_AGENT_LENGTH = 512
-MAX_REQUEST_ID_LENGTH = 256
+MAX_IDEMPOTENCY_KEY = 256
+"""Characters."""
 MAX_HEADER_LENGTH = 512
 """Longer values are truncated, so that 500 envelopes fit into one Kafka message."""
 
@@ -29,12 +30,15 @@ class RequestHead(Struct, frozen=True, gc=False):
     """The headers and query parameters that the collector uses."""
 
     key: str | None
+    """The API key as sent, not verified yet."""
     website_id: str | None
     encoding: str
+    """`Content-Encoding`; empty without one."""
     user_agent: str
     headers: dict[str, str]
     """KEPT_HEADERS that are present, truncated; and COUNTRY_HEADER if a proxy sent a country."""
-    request_id: str
+    idempotency_key: str
+    """Empty without one."""
 
 
 def read_request_head(scope: Scope) -> RequestHead:
@@ -53,7 +57,7 @@ def read_request_head(scope: Scope) -> RequestHead:
         str(headers.get(b"content-encoding", b""), "latin-1").strip().lower(),
         str(headers.get(b"user-agent", b"")[:MAX_USER_AGENT_LENGTH], "latin-1"),
         kept_headers,
-        _request_id(headers),
+        _idempotency_key(headers),
     )
 
 
@@ -91,10 +95,10 @@ def _client_id(headers: Mapping[bytes, bytes]) -> str | None:
     return None
 
 
-def _request_id(headers: dict[bytes, bytes]) -> str:
+def _idempotency_key(headers: dict[bytes, bytes]) -> str:
     if b"idempotency-key" not in headers:
         return ""
     text = headers[b"idempotency-key"]
-    if len(text) > MAX_REQUEST_ID_LENGTH:
-        raise Malformed(f"'Idempotency-Key' may have at most {MAX_REQUEST_ID_LENGTH} characters")
+    if len(text) > MAX_IDEMPOTENCY_KEY:
+        raise Malformed(f"'Idempotency-Key' may have at most {MAX_IDEMPOTENCY_KEY} characters")
     return str(text, "latin-1")

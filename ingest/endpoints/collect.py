@@ -1,4 +1,4 @@
-"""POST /track, /vitals, /errors, …: authenticate, rate-limit, decode, encode, publish, respond."""
+"""POST /track, /vitals, …: authenticate, admit, decode, encode, count, publish, respond."""
 
 from functools import partial
 from typing import Annotated

@@ -61,19 +61,19 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
                 self.head.user_agent,
                 self.sender.trusted,
                 self.head.headers,
-                self.head.request_id,
+                self.head.idempotency_key,
                 visitor=self._anonymous_id(subject_id, items),
             )
         )
 
     def partition_key(self, subject_id: str, items: Sequence[Item]) -> int:
         """The same key for a request and its retries, so that one worker sees both."""
-        if self.sender.trusted and (self.head.request_id or has_event_ids(items)):
+        if self.sender.trusted and (self.head.idempotency_key or has_event_ids(items)):
             # A server may retry in other batches, with another visitor first.
             return partition_hash(self.sender.root_id)
         if visitor := items[0].anonymous_id:
             return partition_hash(subject_id, visitor)
-        if self.head.request_id:
+        if self.head.idempotency_key:
             return partition_hash(subject_id)
         return partition_hash(subject_id, self.client_network, self.head.user_agent)
 

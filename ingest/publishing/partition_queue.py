@@ -54,7 +54,8 @@ class PendingDelivery(Struct, frozen=True):
 
 
 SendMessage = Callable[[str, int, bytes], Awaitable[DeliveryReport]]
-"""Sends one message to (topic, partition) and waits for the acknowledgement, however long."""
+"""Sends one message to a topic, by its name in Kafka, and a partition of it; waits for the
+acknowledgement, however long."""
 
 
 class InFlightBytes:

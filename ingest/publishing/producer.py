@@ -62,10 +62,11 @@ class KafkaProducer:
     def __init__(self, settings: Settings, topics: Iterable[str]) -> None:
         self._brokers = settings.brokers
         self._names = {topic: settings.topic(topic) for topic in topics}
+        """Names in Kafka, which have the topic prefix, by topic of a kind."""
         self._chunk_bytes = settings.chunk_bytes
         self._timeout_seconds = settings.produce_seconds
         self._topic_ids: dict[str, str] = {}
-        """Kafka's topic ids by topic name."""
+        """Kafka's topic ids by name in Kafka."""
         self._topic_ids_read_at = 0.0
         self._in_flight_bytes = InFlightBytes(settings.in_flight_bytes)
         self._queues: dict[str, list[PartitionQueue]] = {topic: [] for topic in self._names}
@@ -200,12 +201,12 @@ class KafkaProducer:
         limits = (self._in_flight_bytes, self._chunk_bytes, self._timeout_seconds)
         return PartitionQueue(name, partition, self._send, *limits)
 
-    async def _send(self, topic: str, partition: int, message: bytes) -> DeliveryReport:
+    async def _send(self, name: str, partition: int, message: bytes) -> DeliveryReport:
         producer = self._producer
         if producer is None:
             return DeliveryReport(DeliveryStatus.NOT_SENT)
         try:
-            acknowledgement = await producer.send(topic, message, partition=partition)
+            acknowledgement = await producer.send(name, message, partition=partition)
         except KafkaError as error:
             return self._fail(DeliveryStatus.NOT_SENT, error)
         self._in_flight.add(acknowledgement)
@@ -218,7 +219,7 @@ class KafkaProducer:
         self.counts.acknowledged += 1
         # After a retry Kafka may not know the offset of a batch that it has; then it is -1.
         return DeliveryReport(
-            DeliveryStatus.ACKNOWLEDGED, partition, record.offset, self._topic_ids.get(topic, "")
+            DeliveryStatus.ACKNOWLEDGED, partition, record.offset, self._topic_ids.get(name, "")
         )
 
     def _fail(self, status: DeliveryStatus, error: KafkaError) -> DeliveryReport:

@@ -103,7 +103,7 @@ class DamagedFiles:
         return damaged
 
     def _live(self, paths: Sequence[str]) -> dict[str, tuple[Table, DataFile]]:
-        """The files in the newest versions; all others were compacted away."""
+        """The files in the newest versions; all others were replaced."""
         names = {Path(path).parent.parent.name for path in paths}
         live: dict[str, tuple[Table, DataFile]] = {}
         for table in TABLES:

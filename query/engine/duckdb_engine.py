@@ -73,7 +73,7 @@ class DuckDBEngine:
         # Connect in a thread of the pool: DuckDB's own threads inherit its restrictions.
         self._generation = 0
         self._connect = partial(_connect_numbered, lake, spill, limits)
-        self._renewing = asyncio.Lock()
+        self._reopening = asyncio.Lock()
         self._connection = self._threads.submit(self._connect, self._generation).result()
         self._busy = 0
         self._columns_by_file: dict[str, frozenset[str]] = {}
@@ -153,7 +153,7 @@ class DuckDBEngine:
             raise
 
     async def _reopen(self, broken: duckdb.DuckDBPyConnection) -> None:
-        async with self._renewing:
+        async with self._reopening:
             if self._connection is broken:
                 self._generation += 1
                 task = self._threads.submit(self._connect, self._generation)

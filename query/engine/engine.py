@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 
 class DataFileMissing(Exception):
-    """A data file of the pinned version is gone: it was compacted away; pin a newer version."""
+    """A data file of the pinned version was replaced and vacuumed; pin a newer version."""
 
 
 class Sql(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Engine(Protocol):
         """The dialect in which statements are rendered for it."""
 
     async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        """The FROM clause for these columns of these data files."""
+        """What stands after FROM to read these columns of these data files."""
 
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         """A SELECT of these columns and `property_key`, `property_value` (text) for each property

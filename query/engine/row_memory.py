@@ -4,15 +4,14 @@ The size of rows in Python is estimated: fixed bytes per row and per value, plus
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from query.engine.deadline import Deadline, timeout_error
+from query.engine.engine import Row
 from schemas.errors import ResultTooLarge
 
 if TYPE_CHECKING:
     import duckdb
-
-Row = tuple[Any, ...]
 
 FETCH_ROWS = 500
 """Rows of one fetch, between checks of the memory limit."""

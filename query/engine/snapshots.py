@@ -39,7 +39,7 @@ AsOf = dict[str, VersionNumber] | VersionNumber | None
 """Table versions to read, as in `meta.versions` of a response; one number goes for every table."""
 
 UNREADABLE = "The stored data cannot be read right now; retry"
-"""Message for a query when its data files were compacted away twice."""
+"""Message for a query when vacuum deleted its data files twice."""
 
 T = TypeVar("T")
 
@@ -148,7 +148,7 @@ class SnapshotCache:
         run: Callable[[PinnedVersions], Awaitable[T]],
         reset: Callable[[], None] = lambda: None,
     ) -> T:
-        """Run on one version per table; once more when a data file was compacted away meanwhile.
+        """Run on one version per table; once more when vacuum deleted a data file meanwhile.
 
         `reset` undoes what the first run left behind. When a file is missing twice: VersionGone if
         the request named the version, else Unavailable.

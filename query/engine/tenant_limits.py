@@ -48,10 +48,10 @@ class TenantLimiter:
         queue.count += 1
         try:
             loop = asyncio.get_running_loop()
-            ends = loop.time() + seconds
-            await _wait_for_slot(queue, ends)
+            deadline = loop.time() + seconds
+            await _wait_for_slot(queue, deadline)
             try:
-                yield max(0.0, ends - loop.time())
+                yield max(0.0, deadline - loop.time())
             finally:
                 queue.slots.release()
         finally:
@@ -91,9 +91,9 @@ class TenantEngine:
         return self._engine.batches(sql, seconds, max_rows)
 
 
-async def _wait_for_slot(queue: TenantQueue, ends: float) -> None:
+async def _wait_for_slot(queue: TenantQueue, deadline: float) -> None:
     try:
-        async with asyncio.timeout_at(ends):
+        async with asyncio.timeout_at(deadline):
             await queue.slots.acquire()
     except TimeoutError:
         raise timeout_error() from None

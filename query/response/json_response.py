@@ -12,7 +12,7 @@ from starlette.responses import Response
 from query.response.response_budget import ResponseBudget
 from schemas.http.error_bodies import encode_json
 
-CHUNK_ELEMENTS = 500
+ELEMENTS_PER_PIECE = 500
 """Elements of a list that are encoded together."""
 
 
@@ -64,10 +64,10 @@ def json_pieces(value: Any) -> Iterator[bytes]:
             yield b"," if i else b""
             yield from json_pieces(element)
         yield b"]"
-    elif isinstance(value, list | tuple) and len(value) > CHUNK_ELEMENTS:
-        for start in range(0, len(value), CHUNK_ELEMENTS):
+    elif isinstance(value, list | tuple) and len(value) > ELEMENTS_PER_PIECE:
+        for start in range(0, len(value), ELEMENTS_PER_PIECE):
             separator = b"," if start else b"["
-            yield separator + encode_json(value[start : start + CHUNK_ELEMENTS])[1:-1]
+            yield separator + encode_json(value[start : start + ELEMENTS_PER_PIECE])[1:-1]
         yield b"]"
     else:
         yield encode_json(value)

@@ -8,11 +8,11 @@ IS_CUSTOM = f"NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}' AND outbound_domain IS N
 ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
 NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))
-ROW_POSITION = (
+ROW_ORDER_NUMBER = (
     "(((CAST(ms * 256 + epoch % 256 AS INT128) * 65536 + kafka_partition) * 1099511627776"
     " + kafka_offset) * 1048576 + seq)"
 )
-"""The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of the row's identity."""
+"""The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of epoch and row key."""
 
 
 def first_value(value: str) -> str:
@@ -21,9 +21,9 @@ def first_value(value: str) -> str:
     One pass that keeps a value per group: a quarter of the time of a window function, which does
     not fit into memory at millions of rows.
     """
-    return f"FIRST_BY({value}, {ROW_POSITION})"
+    return f"FIRST_BY({value}, {ROW_ORDER_NUMBER})"
 
 
 def last_value(value: str) -> str:
     """The value, NULL or not, of the last row of a group."""
-    return f"LAST_BY({value}, {ROW_POSITION})"
+    return f"LAST_BY({value}, {ROW_ORDER_NUMBER})"

@@ -1,7 +1,9 @@
 """Committed offsets: next offsets of topic partitions, read from the newest Delta log entries.
 
-Requests that wait for storage poll this many times a second, so a poll is only one attempt to open
-the next log entry. For lakes on a local disk only.
+A collector polls 20 times a second while a request waits for storage, so a poll that finds nothing
+is only one attempt to open the next log entry. For lakes on a local disk only.
+
+A table keeps each number under a Delta application id, as the version of its last transaction.
 """
 
 import time

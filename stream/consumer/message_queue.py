@@ -37,7 +37,7 @@ class MessageQueue:
         self.batch_ready = asyncio.Event()
         """Set while the queue holds a full batch."""
         self.messages = 0
-        self._size = limits
+        self._limits = limits
         self._bytes = self._items = 0
         self._generation: int | None = -1
         self._partitions: dict[int, deque[KafkaMessage]] = {}
@@ -56,7 +56,7 @@ class MessageQueue:
         taken: list[KafkaMessage] = []
         size = items = 0
         heap = [(0.0, order, partition) for order, partition in enumerate(self._partitions)]
-        while heap and not self._size.are_reached(len(taken), size, items):
+        while heap and not self._limits.are_reached(len(taken), size, items):
             share, order, partition = heappop(heap)
             waiting = self._partitions[partition]
             message = waiting.popleft()
@@ -64,7 +64,7 @@ class MessageQueue:
             size += message.size
             items += message.items
             if waiting:
-                heappush(heap, (share + self._size.share(message), order, partition))
+                heappush(heap, (share + self._limits.share(message), order, partition))
         self._put_behind({message.partition for message in taken})
         self._count(-len(taken), -size, -items)
         return taken if generation == self._generation else []
@@ -79,7 +79,7 @@ class MessageQueue:
         self.messages += messages
         self._bytes += size
         self._items += items
-        if self._size.are_reached(self.messages, self._bytes, self._items):
+        if self._limits.are_reached(self.messages, self._bytes, self._items):
             self.batch_ready.set()
         else:
             self.batch_ready.clear()

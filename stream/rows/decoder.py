@@ -96,14 +96,14 @@ class _Decoder:
         return len(raws)
 
     def _add(
-        self, message: KafkaMessage, envelope: Envelope, items: list[Item], seq: int, position: int
+        self, message: KafkaMessage, envelope: Envelope, items: list[Item], seq: int, start: int
     ) -> None:
-        """Add decoded items; the first one has this position in the chunk and in its envelope."""
+        """Add decoded items; the first has this position in the chunk and index in its envelope."""
         count = len(items)
         rows = self.rows
         if envelope.request_id:
-            rows.request_positions |= zip(
-                range(len(rows), len(rows) + count), range(position, position + count), strict=True
+            rows.envelope_indexes |= zip(
+                range(len(rows), len(rows) + count), range(start, start + count), strict=True
             )
         rows.items += items
         rows.envelopes += [envelope] * count

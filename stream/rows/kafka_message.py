@@ -27,7 +27,7 @@ class KafkaMessage(Struct, frozen=True):
     items: int
     """The number of items that its envelopes declare; 1 when it is no chunk."""
     acknowledge: Callable[[], Any] = lambda: None
-    """Acknowledges it to Kafka, for dashboards only: the table's offsets decide."""
+    """Faust's ack: commits its offset to Kafka, for dashboards only. The table's offsets decide."""
 
 
 def open_message(

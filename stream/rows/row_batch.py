@@ -42,8 +42,8 @@ class RowBatch:
         self.item_fields = frozenset(kind.item.__struct_fields__)
         self.facts = Facts()
         """Values that one step leaves for later steps."""
-        self.request_positions: dict[int, int] = {}
-        """Position in its envelope of each row with an `Idempotency-Key`, by row index."""
+        self.envelope_indexes: dict[int, int] = {}
+        """Index in its envelope of each item with an `Idempotency-Key`, by row index."""
         self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
         self._lengths: list[int] = []
@@ -97,14 +97,14 @@ class RowBatch:
             [self.envelopes[i] for i in indexes],
             {name: [self.columns[name][i] for i in indexes] for name in KEY_COLUMNS},
         )
-        if self.request_positions:
-            selected.request_positions = {
-                index: self.request_positions[i]
+        if self.envelope_indexes:
+            selected.envelope_indexes = {
+                index: self.envelope_indexes[i]
                 for index, i in enumerate(indexes)
-                if i in self.request_positions
+                if i in self.envelope_indexes
             }
         return selected
 
 
 KEY_COLUMNS = ("kafka_partition", "kafka_offset", "seq")
-"""The columns that the decoder fills: a row's key within a topic epoch."""
+"""The columns that the decoder fills: the row key within a topic epoch; `seq` is the position."""

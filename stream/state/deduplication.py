@@ -34,16 +34,16 @@ class PartitionIds(Struct, frozen=True):
     """The ids of a batch that belong to one topic partition, in batch order."""
 
     rows: Numbers
-    """Positions among the rows with an id."""
+    """Indexes among the rows with an id."""
     ids: Ids
     buckets: Numbers
 
 
 class IdColumn(Struct, frozen=True):
-    """The ids of a batch, with the topic partition and time bucket of each."""
+    """The ids of a batch, with the topic partition and id bucket of each."""
 
     rows: Numbers | None
-    """Positions in the batch of the rows with an id; None when all rows have one."""
+    """Indexes in the batch of the rows with an id; None when all rows have one."""
     partitions: Numbers
     ids: Ids
     buckets: Numbers
@@ -61,7 +61,7 @@ class IdColumn(Struct, frozen=True):
         }
 
     def row_indexes(self, selected: Mask) -> Numbers:
-        """Positions in the batch of the selected rows."""
+        """Indexes in the batch of the selected rows."""
         return np.flatnonzero(selected) if self.rows is None else self.rows[selected]
 
 

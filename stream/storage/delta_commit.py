@@ -27,14 +27,17 @@ from stream.storage.table_schema import DAY_COLUMN, delta_schema
 from stream.storage.table_setup import open_or_create, open_table_checked
 
 MAX_UNSYNCED_VERSIONS = 20
-
+"""Log entries up to the version at opening that the first commit makes durable as well."""
 
 REWRITE_COUNTER = "rewrites"
 """The name under which a table counts its rewrites, so that one of two concurrent ones fails."""
 
 
 class OffsetUpdate(Struct, frozen=True):
-    """Compare-and-swap of one next offset: refused unless it is `expected`, then set to `next`."""
+    """Compare-and-swap of one number of a table, such as a next offset: `expected` becomes `next`.
+
+    The commit is fenced when the number is not `expected`.
+    """
 
     expected: int
     next: int
@@ -42,7 +45,7 @@ class OffsetUpdate(Struct, frozen=True):
 
 Actions = list[AddAction | RemoveAction]
 OffsetUpdates = Mapping[str, OffsetUpdate]
-"""By the name under which the table keeps the offset (`schemas.lake.committed_offsets.app_id`)."""
+"""By application id, the name under which the table keeps the number (`app_id` and others)."""
 
 
 class LakeTable:
@@ -70,7 +73,11 @@ class LakeTable:
             self._handle = open_table_checked(self.url)
 
     def next_offset(self, name: str) -> int:
-        """First offset that the table does not hold, at the version of the last refresh."""
+        """The number under this application id at the version of the last refresh; 0 without one.
+
+        Of a topic partition: the first offset that the table does not hold. Epochs, watermarks of
+        imports and the count of rewrites are kept in the same way.
+        """
         return self._handle.transaction_version(name) or 0
 
     def commit(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:

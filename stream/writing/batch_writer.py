@@ -102,7 +102,7 @@ class BatchWriter:
         self._settings = settings
         self._lookups = lookups
         self._on_step = on_step
-        """Called with the name of each completed step; tests crash the writer there."""
+        """Called after enrichment, the data files and each commit; tests crash the writer there."""
         self._main = LakeTable(settings, kind.table)
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)

@@ -30,7 +30,7 @@ class BatchOffsets(Struct, frozen=True):
     """By partition, as the main table has them."""
 
     def by_key(self) -> dict[str, OffsetUpdate]:
-        """The updates by the name under which a table keeps them."""
+        """The updates by application id."""
         return {app_id(self.epoch, self.topic, p): update for p, update in self.updates.items()}
 
     def next_offsets(self, table: LakeTable) -> dict[int, int]:

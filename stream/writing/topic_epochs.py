@@ -1,4 +1,4 @@
-"""Topic epochs: counts recreations of a topic, so that offsets of two never mix.
+"""Topic epochs: count the recreations of a topic, so that offsets of two never mix.
 
 A table records the epoch of each topic id that it has read, by the same compare-and-swap as its
 next offsets, and before the first commit of that epoch:
@@ -30,6 +30,7 @@ MAX_EPOCHS_BACK = 64
 """How many earlier epochs are searched for the one that was read before the current one."""
 
 CLUSTER_KNOWN = 1
+"""What the table keeps under the application id of a Kafka cluster that it was written from."""
 
 
 class TopicEpoch(Struct, frozen=True):

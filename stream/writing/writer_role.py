@@ -28,7 +28,7 @@ class CommittedOffsets(Struct, frozen=True):
     ledger: LakeTable
 
     def key(self, partition: int) -> str:
-        """The name under which a table keeps the next offset of a partition."""
+        """The application id under which a table keeps the next offset of a partition."""
         return app_id(self.epoch, self.topic, partition)
 
     def next_offset(self, partition: int) -> int:

@@ -2,7 +2,7 @@
 
 Where the tracker names no visitor, the collector does: a keyed hash for one day. The deduplication
 hash of an item comes from its `eventId`, else from the request's `Idempotency-Key` and the item's
-position in the request. Item kind, subject and whether an API key was sent go into it too: an id
+index in its envelope. Item kind, subject and whether an API key was sent go into it too: an id
 that anybody can send from a page must not make a server's item a duplicate.
 """
 
@@ -93,7 +93,7 @@ def _scatter(indexes: list[int], hashes: list[int], count: int) -> Column:
 
 def _request_hashes(rows: RowBatch, ids: Column) -> Iterator[tuple[int, bytes]]:
     """Index and digest of rows with an `Idempotency-Key` and without an `eventId`."""
-    for index, position in rows.request_positions.items():
+    for index, position in rows.envelope_indexes.items():
         if not ids[index]:
             yield index, _request_digest(rows.envelopes[index], position)
 
