@@ -134,7 +134,7 @@ def names_visit_facts(fields: set[str], table: Table) -> bool:
     return not visit_fields(table).keys().isdisjoint(fields)
 
 
-VISIT_JOIN = Join(VISIT_FACTS, f"{VISIT_FACTS}.of_session = stored.session_hash")
+VISIT_JOIN = Join(VISIT_FACTS, f"{VISIT_FACTS}.visit_session = stored.session_hash")
 
 
 def facts_named(names: frozenset[str]) -> Sequence[VisitFact]:
@@ -149,7 +149,7 @@ def visit_facts_cte(facts: Sequence[VisitFact]) -> Cte:
         for fact in facts
     )
     sql = f"""
-        SELECT session_hash AS of_session,
+        SELECT session_hash AS visit_session,
                {columns}
           FROM {VISIT_VIEWS}
          WHERE {PAGE_VIEW}

@@ -1,7 +1,7 @@
 """Statement: the SQL of a standard query over `scoped`, its CTEs and its values.
 
 SQL may name more relations: `visit_rows` (all rows of the visits that have a row in `scoped`),
-`visit_facts` (a row for each visit: `of_session` and the facts that are named), `entries` (a row
+`visit_facts` (a row for each visit: `visit_session` and the facts that are named), `entries` (a row
 for each property of an event), `scoped_<table>` (the same subject, time range and filters in
 another table) and `unfiltered_<table>` (without the filters). SQL that does not name `visit_facts`
 has the facts as columns of `scoped` and `visit_rows`: `visit_channel`, `visit_entry_page`, ...

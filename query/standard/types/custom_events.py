@@ -65,8 +65,8 @@ CUSTOM_EVENTS = (
         f"""
             SELECT path                         AS label,
                    COUNT(*)                     AS total_events,
-                   COUNT(DISTINCT name)         AS kinds,
-                   COUNT(DISTINCT visitor_hash) AS users
+                   COUNT(DISTINCT name)         AS unique_event_types,
+                   COUNT(DISTINCT visitor_hash) AS unique_users
               FROM scoped
              WHERE {IS_CUSTOM}
                AND path IS NOT NULL
@@ -82,10 +82,10 @@ CUSTOM_EVENTS = (
         f"""
             SELECT bucket,
                    COUNT(*)                     AS total_events,
-                   COUNT(DISTINCT name)         AS kinds,
-                   COUNT(DISTINCT visitor_hash) AS users,
-                   COUNT(DISTINCT session_hash) AS visits,
-                   COUNT(DISTINCT path)         AS pages
+                   COUNT(DISTINCT name)         AS unique_event_types,
+                   COUNT(DISTINCT visitor_hash) AS unique_users,
+                   COUNT(DISTINCT session_hash) AS unique_sessions,
+                   COUNT(DISTINCT path)         AS unique_pages
               FROM scoped
              WHERE {IS_CUSTOM}
              GROUP BY bucket

@@ -67,7 +67,7 @@ class ErrorGroup(Struct, frozen=True):
 
 BY_BUCKET = """
             SELECT bucket,
-                   COUNT(*)                     AS happened,
+                   COUNT(*)                     AS errors,
                    COUNT(DISTINCT visitor_hash) AS users
               FROM scoped
              GROUP BY bucket
@@ -75,11 +75,11 @@ BY_BUCKET = """
 """
 
 
-NUMBERED = Cte(
-    "numbered",
+RANKED_ERRORS = Cte(
+    "ranked_errors",
     f"""
     SELECT message, error_type, filename, lineno, path, visitor_hash, session_hash, ms,
-           SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS traced,
+           SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS cut_stack,
            ROW_NUMBER() OVER (
                PARTITION BY message, error_type, filename, lineno ORDER BY {NEWEST_FIRST}
            ) AS row_rank
@@ -90,24 +90,24 @@ NUMBERED = Cte(
 TOTALS = Cte(
     "totals",
     """
-    SELECT COUNT(*)                     AS happened,
-           COUNT(DISTINCT message)      AS kinds,
-           COUNT(DISTINCT visitor_hash) AS users,
-           COUNT(DISTINCT session_hash) AS visits
+    SELECT COUNT(*)                     AS total_errors,
+           COUNT(DISTINCT message)      AS unique_messages,
+           COUNT(DISTINCT visitor_hash) AS affected_users,
+           COUNT(DISTINCT session_hash) AS affected_sessions
       FROM scoped
     """,
 )
 
 # A session with an error counts as a session even when its page views never arrived.
-VISITED = Cte(
-    "visited",
+SESSION_TOTALS = Cte(
+    "session_totals",
     f"""
-    SELECT COUNT(*) AS session_total
+    SELECT COUNT(*) AS all_sessions
       FROM (
            SELECT session_hash FROM scoped_events WHERE {PAGE_VIEW}
             UNION
            SELECT session_hash FROM scoped
-           ) AS either
+           ) AS session_hashes
      WHERE session_hash IS NOT NULL
     """,  # noqa: S608
 )
@@ -135,7 +135,7 @@ ERROR_GROUPS = (
         RecentError,
         f"""
             SELECT message,
-                   SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS traced,
+                   SUBSTR(stack, 1, {MAX_STACK_LENGTH}) AS cut_stack,
                    path,
                    anonymous_id,
                    session_id,
@@ -166,7 +166,7 @@ ERROR_GROUPS = (
         ErrorCount,
         """
             SELECT bucket,
-                   COUNT(*) AS happened
+                   COUNT(*) AS errors
               FROM scoped
              GROUP BY bucket
              ORDER BY bucket
@@ -177,17 +177,17 @@ ERROR_GROUPS = (
         "totals of errors; the error rate is the share of sessions with an error",
         ErrorSummary,
         """
-            SELECT happened,
-                   kinds,
-                   users,
-                   visits,
-                   visits        AS errorRate_part,
-                   session_total AS errorRate_whole
+            SELECT total_errors,
+                   unique_messages,
+                   affected_users,
+                   affected_sessions,
+                   affected_sessions AS errorRate_part,
+                   all_sessions      AS errorRate_whole
               FROM totals
-             CROSS JOIN visited
-             ORDER BY happened
+             CROSS JOIN session_totals
+             ORDER BY total_errors
         """,
-        ctes=(TOTALS, VISITED),
+        ctes=(TOTALS, SESSION_TOTALS),
     ),
     error_query_type(
         "error_chart_data",
@@ -201,21 +201,21 @@ ERROR_GROUPS = (
         ErrorGroup,
         """
             SELECT message,
-                   COUNT(*)                                 AS happened,
-                   COUNT(DISTINCT visitor_hash)             AS users,
-                   COUNT(DISTINCT session_hash)             AS visits,
-                   MAX(CASE WHEN row_rank = 1 THEN path END)   AS place_seen,
+                   COUNT(*)                                       AS errors,
+                   COUNT(DISTINCT visitor_hash)                   AS users,
+                   COUNT(DISTINCT session_hash)                   AS sessions,
+                   MAX(CASE WHEN row_rank = 1 THEN path END)      AS newest_path,
                    error_type,
                    filename,
                    lineno,
-                   MAX(CASE WHEN row_rank = 1 THEN traced END) AS sample,
-                   MIN(ms)                                  AS first_seen,
-                   MAX(ms)                                  AS last_seen
-              FROM numbered
+                   MAX(CASE WHEN row_rank = 1 THEN cut_stack END) AS newest_stack,
+                   MIN(ms)                                        AS first_seen,
+                   MAX(ms)                                        AS last_seen
+              FROM ranked_errors
              GROUP BY message, error_type, filename, lineno
-             ORDER BY happened DESC, message, error_type, filename, lineno
+             ORDER BY errors DESC, message, error_type, filename, lineno
         """,
-        ctes=(NUMBERED,),
+        ctes=(RANKED_ERRORS,),
         default_limit=20,
     ),
 )

@@ -44,12 +44,12 @@ ERRORS = (
         default_limit=50,
         sql="""
             SELECT message                      AS label,
-                   COUNT(*)                     AS happened,
+                   COUNT(*)                     AS errors,
                    COUNT(DISTINCT visitor_hash) AS users,
                    MAX(ms)                      AS last_seen
               FROM scoped
              GROUP BY message
-             ORDER BY happened DESC, label
+             ORDER BY errors DESC, label
         """,
     ),
     QueryType(
@@ -77,12 +77,12 @@ ERRORS = (
         default_limit=20,
         sql="""
             SELECT error_type                    AS label,
-                   COUNT(*)                      AS happened,
+                   COUNT(*)                      AS errors,
                    COUNT(DISTINCT visitor_hash)  AS users,
                    COUNT(DISTINCT session_hash)  AS sessions
               FROM scoped
              GROUP BY error_type
-             ORDER BY happened DESC, label NULLS LAST
+             ORDER BY errors DESC, label NULLS LAST
         """,
     ),
     QueryType(

@@ -69,10 +69,10 @@ class Discovery(Struct, frozen=True):
 
 
 # Page views, exits and clicks away carry facts of ours; only the sender's own events are counted.
-OWN = Cte(
-    "own",
+VALUE_COUNTS = Cte(
+    "value_counts",
     f"""
-    SELECT name, property_key, {VALUE} AS held_value, COUNT(*) AS times
+    SELECT name, property_key, {VALUE} AS value_text, COUNT(*) AS occurrences
       FROM entries
      WHERE {IS_CUSTOM}
      GROUP BY name, property_key, {VALUE}
@@ -80,37 +80,37 @@ OWN = Cte(
 )
 """A row for each value of each property, with its count."""
 
-VALUES = Cte(
-    "tallied",
+RANKED_VALUES = Cte(
+    "ranked_values",
     """
-    SELECT name, property_key, held_value, times,
-           SUM(times) OVER (PARTITION BY name, property_key) AS together,
-           COUNT(*) OVER (PARTITION BY name, property_key)   AS different,
+    SELECT name, property_key, value_text, occurrences,
+           SUM(occurrences) OVER (PARTITION BY name, property_key) AS total_occurrences,
+           COUNT(*) OVER (PARTITION BY name, property_key)         AS distinct_values,
            ROW_NUMBER() OVER (
-               PARTITION BY name, property_key ORDER BY times DESC, held_value
-           )                                                 AS row_rank
-      FROM own
+               PARTITION BY name, property_key ORDER BY occurrences DESC, value_text
+           )                                                       AS row_rank
+      FROM value_counts
     """,
 )
 
-KEYS = Cte(
-    "keyed",
+PROPERTY_KEYS = Cte(
+    "property_keys",
     """
-    SELECT name AS event, property_key AS key_name,
-           COUNT(*)   AS different,
-           SUM(times) AS occurred
-      FROM own
+    SELECT name AS event_name, property_key AS key_name,
+           COUNT(*)         AS distinct_values,
+           SUM(occurrences) AS total_occurrences
+      FROM value_counts
      GROUP BY name, property_key
     """,
 )
 
-HAPPENED = Cte(
-    "happened",
+EVENT_COUNTS = Cte(
+    "event_counts",
     f"""
-    SELECT name                         AS event_kind,
+    SELECT name                         AS counted_event,
            COUNT(*)                     AS total_events,
-           COUNT(DISTINCT visitor_hash) AS users,
-           COUNT(DISTINCT session_hash) AS visits
+           COUNT(DISTINCT visitor_hash) AS unique_users,
+           COUNT(DISTINCT session_hash) AS unique_sessions
       FROM scoped
      WHERE {IS_CUSTOM}
      GROUP BY name
@@ -126,10 +126,10 @@ def top_values(field: str) -> NestedList:
         key=("event_name", "property_key"),
         filter_column="name",
         table=STORED,
-        ctes=(OWN, VALUES),
+        ctes=(VALUE_COUNTS, RANKED_VALUES),
         sql=f"""
-            SELECT name, property_key, held_value
-              FROM tallied
+            SELECT name, property_key, value_text
+              FROM ranked_values
              WHERE row_rank <= {SAMPLE_VALUES}
              ORDER BY name, property_key, row_rank
         """,  # noqa: S608
@@ -146,7 +146,7 @@ def property_type(
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
-        ctes=(OWN, *ctes),
+        ctes=(VALUE_COUNTS, *ctes),
         sql=sql,
         default_limit=limit,
     )
@@ -157,11 +157,11 @@ PROPERTIES = (
         "custom_event_properties",
         "counts of each value of each property of each custom event",
         PropertyValue,
-        (VALUES,),
+        (RANKED_VALUES,),
         """
-            SELECT name, property_key, held_value, times
-              FROM tallied
-             ORDER BY times DESC, name, property_key, held_value
+            SELECT name, property_key, value_text, occurrences
+              FROM ranked_values
+             ORDER BY occurrences DESC, name, property_key, value_text
         """,
         10_000,
     ),
@@ -169,11 +169,11 @@ PROPERTIES = (
         "custom_events_property_cardinality",
         "number of distinct values of each property",
         Cardinality,
-        (KEYS,),
+        (PROPERTY_KEYS,),
         """
-            SELECT event, key_name, different, occurred
-              FROM keyed
-             ORDER BY occurred DESC, event, key_name
+            SELECT event_name, key_name, distinct_values, total_occurrences
+              FROM property_keys
+             ORDER BY total_occurrences DESC, event_name, key_name
         """,
         100,
     ),
@@ -181,13 +181,13 @@ PROPERTIES = (
         "custom_events_property_top_values",
         f"the {TOP_VALUES} most frequent values of each property",
         TopValue,
-        (VALUES,),
+        (RANKED_VALUES,),
         f"""
-            SELECT name, property_key, held_value, times, together,
-                   times    AS percentage_part,
-                   together AS percentage_whole,
+            SELECT name, property_key, value_text, occurrences, total_occurrences,
+                   occurrences       AS percentage_part,
+                   total_occurrences AS percentage_whole,
                    row_rank
-              FROM tallied
+              FROM ranked_values
              WHERE row_rank <= {TOP_VALUES}
              ORDER BY name, property_key, row_rank
         """,  # noqa: S608
@@ -197,15 +197,15 @@ PROPERTIES = (
         "custom_events_property_distribution",
         f"the values of properties that have at most {MAX_FEW_VALUES} different ones",
         Distribution,
-        (VALUES,),
+        (RANKED_VALUES,),
         f"""
-            SELECT name, property_key, held_value, times, together,
-                   times    AS percentage_part,
-                   together AS percentage_whole,
-                   different
-              FROM tallied
-             WHERE different <= {MAX_FEW_VALUES}
-             ORDER BY name, property_key, times DESC, held_value
+            SELECT name, property_key, value_text, occurrences, total_occurrences,
+                   occurrences       AS percentage_part,
+                   total_occurrences AS percentage_whole,
+                   distinct_values
+              FROM ranked_values
+             WHERE distinct_values <= {MAX_FEW_VALUES}
+             ORDER BY name, property_key, occurrences DESC, value_text
         """,  # noqa: S608
         100,
     ),
@@ -218,15 +218,15 @@ PROPERTIES = (
         row=Discovery,
         default_limit=200,
         max_limit=1_000,
-        ctes=(OWN, KEYS, HAPPENED),
+        ctes=(VALUE_COUNTS, PROPERTY_KEYS, EVENT_COUNTS),
         listing=Listing(nested_lists=(top_values("top_values"),)),
         sql="""
-            SELECT event_kind, total_events, users, visits,
-                   COALESCE(key_name, '')  AS key_shown,
-                   COALESCE(different, 0)  AS different_values
-              FROM happened
-              LEFT JOIN keyed ON event = event_kind
-             ORDER BY total_events DESC, different_values DESC, event_kind, key_shown
+            SELECT counted_event, total_events, unique_users, unique_sessions,
+                   COALESCE(key_name, '')        AS key_label,
+                   COALESCE(distinct_values, 0)  AS unique_values
+              FROM event_counts
+              LEFT JOIN property_keys ON event_name = counted_event
+             ORDER BY total_events DESC, unique_values DESC, counted_event, key_label
         """,
     ),
 )

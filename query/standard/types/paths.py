@@ -33,11 +33,11 @@ class Path(Struct, frozen=True):
     percentage: Percent
 
 
-SEEN = Cte(
-    "seen",
+ORDERED_VIEWS = Cte(
+    "ordered_views",
     f"""
     SELECT visit, walker, number,
-           LAG(number) OVER {SESSION_WINDOW} AS came_from,
+           LAG(number) OVER {SESSION_WINDOW} AS previous_page,
            CAST(ROW_NUMBER() OVER {SESSION_WINDOW} AS INTEGER) AS row_rank
       FROM viewed
     """,  # noqa: S608
@@ -49,13 +49,13 @@ def paths_statement(options: Paths) -> Statement:
     count = options.max_steps
     label = "".join(f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count))
     named = "\n".join(
-        f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = way_{n}" for n in range(count)
+        f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = step_{n}" for n in range(count)
     )
     return Statement(
         inlined=True,
         ctes=(
             *PAGE_SEQUENCE_CTES,
-            SEEN,
+            ORDERED_VIEWS,
             _path_steps(count),
             *_ends(options),
             _selected_steps(options),
@@ -68,7 +68,7 @@ def paths_statement(options: Paths) -> Statement:
                    visitors,
                    sessions              AS percentage_part,
                    SUM(sessions) OVER () AS percentage_whole
-              FROM ways
+              FROM path_counts
               {named}
              ORDER BY sessions DESC, label, steps, visitors
         """,  # noqa: S608
@@ -77,7 +77,7 @@ def paths_statement(options: Paths) -> Statement:
 
 
 def _values(options: Paths) -> dict[str, object]:
-    bounds = {"way_from": options.start, "way_to": options.end}
+    bounds = {"first_page": options.start, "last_page": options.end}
     return {name: value for name, value in bounds.items() if value is not None}
 
 
@@ -88,14 +88,14 @@ def _path_steps(count: int) -> Cte:
         f",\n               LEAD(number, {n}) OVER {in_order} AS page_{n}" for n in range(1, count)
     )
     return Cte(
-        "turns",
+        "page_changes",
         f"""
         SELECT visit, walker,
                number AS page_0,
-               CAST(ROW_NUMBER() OVER {in_order} AS INTEGER) AS turn{ahead}
-          FROM seen
-         WHERE came_from IS NULL
-            OR came_from <> number
+               CAST(ROW_NUMBER() OVER {in_order} AS INTEGER) AS step_number{ahead}
+          FROM ordered_views
+         WHERE previous_page IS NULL
+            OR previous_page <> number
         """,  # noqa: S608
     )
 
@@ -110,13 +110,13 @@ def _ends(options: Paths) -> Sequence[Cte]:
 def _path_starts() -> Cte:
     """The first step at which a path can begin."""
     return Cte(
-        "begun",
+        "path_starts",
         """
-        SELECT visit AS beginner, MIN(turn) AS first_turn
-          FROM turns
+        SELECT visit AS start_session, MIN(step_number) AS first_step
+          FROM page_changes
           JOIN pages
             ON number = page_0
-         WHERE page = $way_from
+         WHERE page = $first_page
          GROUP BY visit
         """,
     )
@@ -127,31 +127,31 @@ def _path_ends(options: Paths) -> Cte:
     most = options.max_steps
     if options.start is None:
         return Cte(
-            "ended",
+            "path_ends",
             f"""
-            SELECT visit AS ender,
-                   GREATEST(MIN(turn) - {most - 1}, 1) AS from_turn,
-                   MIN(turn)                           AS last_turn
-              FROM turns
+            SELECT visit AS end_session,
+                   GREATEST(MIN(step_number) - {most - 1}, 1) AS from_step,
+                   MIN(step_number)                           AS last_step
+              FROM page_changes
               JOIN pages
                 ON number = page_0
-             WHERE page = $way_to
+             WHERE page = $last_page
              GROUP BY visit
             """,  # noqa: S608
         )
     return Cte(
-        "ended",
+        "path_ends",
         f"""
-        SELECT visit AS ender, first_turn AS from_turn, MIN(turn) AS last_turn
-          FROM turns
+        SELECT visit AS end_session, first_step AS from_step, MIN(step_number) AS last_step
+          FROM page_changes
           JOIN pages
             ON number = page_0
-          JOIN begun
-            ON beginner = visit
-         WHERE page = $way_to
-           AND turn >= first_turn
-         GROUP BY visit, first_turn
-        HAVING MIN(turn) - first_turn < {most}
+          JOIN path_starts
+            ON start_session = visit
+         WHERE page = $last_page
+           AND step_number >= first_step
+         GROUP BY visit, first_step
+        HAVING MIN(step_number) - first_step < {most}
         """,  # noqa: S608
     )
 
@@ -160,20 +160,20 @@ def _selected_steps(options: Paths) -> Cte:
     """The pages of each session's path; NULL beyond its end."""
     numbers = range(options.max_steps)
     if options.end is not None:
-        columns = [f"CASE WHEN from_turn + {n} <= last_turn THEN page_{n} END" for n in numbers]
-        where = "JOIN ended ON ender = visit AND from_turn = turn"
+        columns = [f"CASE WHEN from_step + {n} <= last_step THEN page_{n} END" for n in numbers]
+        where = "JOIN path_ends ON end_session = visit AND from_step = step_number"
     else:
         columns = [f"page_{n}" for n in numbers]
-        where = "WHERE turn = 1"
+        where = "WHERE step_number = 1"
         if options.start is not None:
-            where = "JOIN begun ON beginner = visit AND first_turn = turn"
-    pages = ",\n               ".join(f"{column} AS way_{n}" for n, column in enumerate(columns))
+            where = "JOIN path_starts ON start_session = visit AND first_step = step_number"
+    pages = ",\n               ".join(f"{column} AS step_{n}" for n, column in enumerate(columns))
     return Cte(
-        "walked",
+        "path_steps",
         f"""
         SELECT walker,
                {pages}
-          FROM turns
+          FROM page_changes
          {where}
         """,  # noqa: S608
     )
@@ -181,28 +181,28 @@ def _selected_steps(options: Paths) -> Cte:
 
 def _path_counts(count: int) -> tuple[Cte, Cte]:
     """The distinct paths, with their sessions and visitors."""
-    pages = ", ".join(f"way_{n}" for n in range(count))
-    steps = " + ".join(f"CASE WHEN way_{n} IS NULL THEN 0 ELSE 1 END" for n in range(count))
-    taken = Cte(
-        "taken",
+    pages = ", ".join(f"step_{n}" for n in range(count))
+    steps = " + ".join(f"CASE WHEN step_{n} IS NULL THEN 0 ELSE 1 END" for n in range(count))
+    visitor_paths = Cte(
+        "visitor_paths",
         f"""
-        SELECT {pages}, walker, COUNT(*) AS times
-          FROM walked
+        SELECT {pages}, walker, COUNT(*) AS visitor_sessions
+          FROM path_steps
          GROUP BY {pages}, walker
         """,  # noqa: S608
     )
-    ways = Cte(
-        "ways",
+    path_counts = Cte(
+        "path_counts",
         f"""
         SELECT {pages},
-               {steps}       AS steps,
-               SUM(times)    AS sessions,
-               COUNT(walker) AS visitors
-          FROM taken
+               {steps}               AS steps,
+               SUM(visitor_sessions) AS sessions,
+               COUNT(walker)         AS visitors
+          FROM visitor_paths
          GROUP BY {pages}
         """,  # noqa: S608
     )
-    return taken, ways
+    return visitor_paths, path_counts
 
 
 PATHS = (

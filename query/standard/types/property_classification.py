@@ -10,7 +10,12 @@ from query.sql.select import Cte
 from query.standard.declaration.fields import Average, FieldSpec, ListField, rounded
 from query.standard.declaration.listing import Listing
 from query.standard.declaration.query_type import QueryType
-from query.standard.types.event_properties import HAPPENED, MAX_FEW_VALUES, OWN, top_values
+from query.standard.types.event_properties import (
+    EVENT_COUNTS,
+    MAX_FEW_VALUES,
+    VALUE_COUNTS,
+    top_values,
+)
 from schemas.tables import EVENTS as STORED
 
 MAX_DISTINCT = 1_000
@@ -23,12 +28,12 @@ def ratio(part: int | None, whole: int | None) -> float:
 
 
 KINDS = {
-    "boolean": ("booleans = 1", "distribution"),
-    "numeric": ("numbers = 1", "aggregate"),
-    "datetime": ("dates = 1", "aggregate"),
-    "url": ("urls = 1", "top_values"),
-    "categorical": (f"different <= {MAX_FEW_VALUES}", "distribution"),
-    "text": (f"different <= {MAX_DISTINCT}", "top_values"),
+    "boolean": ("is_boolean = 1", "distribution"),
+    "numeric": ("is_numeric = 1", "aggregate"),
+    "datetime": ("is_date_like = 1", "aggregate"),
+    "url": ("is_url_like = 1", "top_values"),
+    "categorical": (f"distinct_values <= {MAX_FEW_VALUES}", "distribution"),
+    "text": (f"distinct_values <= {MAX_DISTINCT}", "top_values"),
     "high_cardinality": ("TRUE", "count"),
 }
 """Each kind: when all values are of it, and how they are best shown; the first that fits holds."""
@@ -60,19 +65,19 @@ def all_values(condition: str) -> str:
 
 
 CLASSIFIED = Cte(
-    "judged",
+    "classified",
     f"""
-    SELECT name AS event, property_key AS key_name,
-           COUNT(*)                         AS different,
-           SUM(times)                       AS occurred,
-           MAX(LENGTH(held_value))          AS longest,
-           SUM(LENGTH(held_value) * times)  AS avg_length_sum,
-           SUM(times)                       AS avg_length_count,
-           {all_values("TRY_CAST(held_value AS DECIMAL(38, 10)) IS NOT NULL")} AS numbers,
-           {all_values("LOWER(held_value) IN ('true', 'false')")}              AS booleans,
-           {all_values("held_value LIKE '____-__-__%'")}                       AS dates,
-           {all_values("held_value LIKE 'http://%' OR held_value LIKE 'https://%'")} AS urls
-      FROM own
+    SELECT name AS event_name, property_key AS key_name,
+           COUNT(*)                              AS distinct_values,
+           SUM(occurrences)                      AS total_occurrences,
+           MAX(LENGTH(value_text))               AS longest_value,
+           SUM(LENGTH(value_text) * occurrences) AS avg_length_sum,
+           SUM(occurrences)                      AS avg_length_count,
+           {all_values("TRY_CAST(value_text AS DECIMAL(38, 10)) IS NOT NULL")} AS is_numeric,
+           {all_values("LOWER(value_text) IN ('true', 'false')")}              AS is_boolean,
+           {all_values("value_text LIKE '____-__-__%'")}                       AS is_date_like,
+           {all_values("value_text LIKE 'http://%' OR value_text LIKE 'https://%'")} AS is_url_like
+      FROM value_counts
      GROUP BY name, property_key
     """,  # noqa: S608
 )
@@ -87,27 +92,27 @@ CLASSIFICATION = (
         row=PropertyClassification,
         default_limit=500,
         max_limit=1_000,
-        ctes=(OWN, HAPPENED, CLASSIFIED),
+        ctes=(VALUE_COUNTS, EVENT_COUNTS, CLASSIFIED),
         listing=Listing(nested_lists=(top_values("sample_values"),)),
         sql=f"""
-            SELECT event,
+            SELECT event_name,
                    key_name,
-                   different,
-                   occurred     AS total_count,
-                   occurred     AS coverage_ratio_part,
-                   total_events AS coverage_ratio_whole,
+                   distinct_values,
+                   total_occurrences AS total_count,
+                   total_occurrences AS coverage_ratio_part,
+                   total_events      AS coverage_ratio_whole,
                    avg_length_sum,
                    avg_length_count,
-                   longest,
-                   numbers,
-                   booleans,
-                   dates,
-                   urls,
-                   CASE {KIND} END AS kind,
-                   CASE {STRATEGY} END AS strategy
-              FROM judged
-              JOIN happened ON event_kind = event
-             ORDER BY total_count DESC, event, key_name
+                   longest_value,
+                   is_numeric,
+                   is_boolean,
+                   is_date_like,
+                   is_url_like,
+                   CASE {KIND} END AS inferred_type,
+                   CASE {STRATEGY} END AS render_strategy
+              FROM classified
+              JOIN event_counts ON counted_event = event_name
+             ORDER BY total_count DESC, event_name, key_name
         """,  # noqa: S608
     ),
 )

@@ -29,31 +29,31 @@ STEPS = Cte(
     "steps",
     f"""
     SELECT visit,
-           number AS leaving,
-           LEAD(number) OVER {SESSION_WINDOW} AS reaching
+           number AS from_page,
+           LEAD(number) OVER {SESSION_WINDOW} AS to_page
       FROM viewed
     """,  # noqa: S608
 )
 
-TRANSITION_COUNTS = Cte(
-    "taken",
+SESSION_TRANSITIONS = Cte(
+    "session_transitions",
     """
-    SELECT leaving, reaching, COUNT(*) AS times
+    SELECT from_page, to_page, COUNT(*) AS occurrences
       FROM steps
-     WHERE leaving <> reaching
-     GROUP BY visit, leaving, reaching
+     WHERE from_page <> to_page
+     GROUP BY visit, from_page, to_page
     """,
 )
 """A row for each session and transition."""
 
-FLOWS = Cte(
-    "flows",
+TRANSITION_COUNTS = Cte(
+    "transition_counts",
     """
-    SELECT leaving, reaching,
-           SUM(times) AS transitions,
-           COUNT(*)   AS sessions
-      FROM taken
-     GROUP BY leaving, reaching
+    SELECT from_page, to_page,
+           SUM(occurrences) AS transitions,
+           COUNT(*)         AS sessions
+      FROM session_transitions
+     GROUP BY from_page, to_page
     """,
 )
 
@@ -66,16 +66,16 @@ SESSION_FLOW = (
         row=PageTransition,
         sql=Statement(
             inlined=True,
-            ctes=(*PAGE_SEQUENCE_CTES, STEPS, TRANSITION_COUNTS, FLOWS),
+            ctes=(*PAGE_SEQUENCE_CTES, STEPS, SESSION_TRANSITIONS, TRANSITION_COUNTS),
             sql="""
                 SELECT sources.page AS source_path,
                        targets.page AS target_path,
                        sources.page || ' → ' || targets.page AS label,
                        transitions,
                        sessions
-                  FROM flows
-                  JOIN pages AS sources ON sources.number = leaving
-                  JOIN pages AS targets ON targets.number = reaching
+                  FROM transition_counts
+                  JOIN pages AS sources ON sources.number = from_page
+                  JOIN pages AS targets ON targets.number = to_page
                  ORDER BY transitions DESC, source_path, target_path
             """,
         ),

@@ -75,7 +75,7 @@ def session_ctes(
         SELECT journeys_alone.*{fact_columns}
           FROM journeys_alone
           JOIN visit_facts
-            ON of_session = visit
+            ON visit_session = visit
         """,  # noqa: S608
     )
     return rows, with_facts

@@ -120,7 +120,7 @@ def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) ->
                    SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
               FROM edges
               JOIN visit_facts
-                ON of_session = visit
+                ON visit_session = visit
              WHERE {fact} IS NOT NULL
              GROUP BY {fact}
              ORDER BY visitors DESC, pageviews DESC, label

@@ -116,36 +116,36 @@ def last(column: str) -> str:
     return f"{last_value(column)} FILTER (WHERE {PAGE_VIEW})"
 
 
-PERSONS = Cte(
-    "persons",
+VISITORS = Cte(
+    "visitors",
     f"""
-    SELECT visitor_hash      AS person,
-           MIN(anonymous_id) AS who,
-           COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id)) AS told,
-           MIN(ms)           AS began,
-           MAX(ms)           AS ended,
-           COUNT(*)                                                   AS happened,
-           COUNT(*) FILTER (WHERE {PAGE_VIEW})                        AS viewed,
-           COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END)        AS pages,
-           COUNT(*) FILTER (WHERE {IS_CUSTOM})                           AS customs,
-           COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END)           AS kinds,
-           {last("country")}      AS land,
-           {last("region")}       AS area,
-           {last("device_type")}  AS device,
-           {last("browser_name")} AS browser,
-           {last("os_name")}      AS system,
-           {viewed_value("COALESCE(referrer_name, referrer)")} AS origin
+    SELECT visitor_hash      AS visitor,
+           MIN(anonymous_id) AS visitor_id,
+           COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id)) AS event_profile_id,
+           MIN(ms)           AS first_ms,
+           MAX(ms)           AS last_ms,
+           COUNT(*)                                            AS total_events,
+           COUNT(*) FILTER (WHERE {PAGE_VIEW})                 AS page_views,
+           COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END) AS unique_pages,
+           COUNT(*) FILTER (WHERE {IS_CUSTOM})                 AS custom_events,
+           COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END) AS unique_event_names,
+           {last("country")}      AS last_country,
+           {last("region")}       AS last_region,
+           {last("device_type")}  AS last_device,
+           {last("browser_name")} AS last_browser,
+           {last("os_name")}      AS last_os,
+           {viewed_value("COALESCE(referrer_name, referrer)")} AS first_referrer
       FROM scoped
      WHERE visitor_hash IS NOT NULL
      GROUP BY visitor_hash
     """,  # noqa: S608
 )
 
-VISITS = Cte(
-    "visits_of",
+SESSION_COUNTS = Cte(
+    "session_counts",
     f"""
     SELECT visitor_hash                 AS visitor,
-           COUNT(DISTINCT session_hash) AS visits
+           COUNT(DISTINCT session_hash) AS sessions
       FROM visit_rows
      WHERE {PAGE_VIEW}
        AND visitor_hash IS NOT NULL
@@ -157,33 +157,33 @@ VISITS = Cte(
 # servers are trusted. Rows older than the column `trusted` have it in `sender`.
 SENT_WITH_KEY = """COALESCE(trusted, sender LIKE '%"trusted":true%', FALSE)"""
 
-VISITOR_SESSIONS = Cte(
-    "known",
+VISITOR_IDENTITIES = Cte(
+    "visitor_identities",
     f"""
-    SELECT visitor_hash                                              AS bearer,
-           {last_value("profile_id")}                                    AS called,
-           {last_value("traits")} FILTER (WHERE traits IS NOT NULL)      AS described
+    SELECT visitor_hash                                             AS visitor,
+           {last_value("profile_id")}                               AS identity_profile_id,
+           {last_value("traits")} FILTER (WHERE traits IS NOT NULL) AS identity_traits
       FROM (
            SELECT visitor_hash, profile_id, traits, trusted, sender, {ROW_ORDER},
-                  MAX({SENT_WITH_KEY}) OVER (PARTITION BY visitor_hash) AS vouched
+                  MAX({SENT_WITH_KEY}) OVER (PARTITION BY visitor_hash) AS any_sent_with_key
              FROM scoped_identities
             WHERE visitor_hash IS NOT NULL
            )
-     WHERE {SENT_WITH_KEY} = vouched
+     WHERE {SENT_WITH_KEY} = any_sent_with_key
      GROUP BY visitor_hash
     """,  # noqa: S608
 )
 
-TOGETHER = Cte(
-    "together",
+TOTAL_DURATION = Cte(
+    "total_duration",
     """
-    SELECT SUM(lasted) AS whole
+    SELECT SUM(lasted) AS total_ms
       FROM journeys
     """,
 )
 
 PROFILE_SESSIONS = session_ctes(
-    {"known": "session_id"}, facts={**SESSION_FACTS, "area": "visit_region"}
+    {"session": "session_id"}, facts={**SESSION_FACTS, "session_region": "visit_region"}
 )
 
 VITALS_OF_SESSION = NestedList(
@@ -194,7 +194,7 @@ VITALS_OF_SESSION = NestedList(
     of_whole_visits=True,
     table=VITALS,
     sql=f"""
-        SELECT session_id, ms, metric_name, CAST(metric_value AS DOUBLE) AS measured, path
+        SELECT session_id, ms, metric_name, CAST(metric_value AS DOUBLE) AS measurement, path
           FROM scoped
          ORDER BY session_id, {ROW_ORDER}
     """,  # noqa: S608
@@ -223,16 +223,16 @@ PROFILES = (
         row=Profile,
         default_limit=25,
         listing=Listing(page_keys=SEEN),
-        ctes=(PERSONS, VISITS),
+        ctes=(VISITORS, SESSION_COUNTS),
         sql="""
-            SELECT who, told, began, ended,
-                   COALESCE(visits, 0) AS session_count,
-                   happened, viewed, pages,
-                   land, area, device, browser, system, origin,
-                   customs AS custom_event_count, kinds
-              FROM persons
-              LEFT JOIN visits_of ON visitor = person
-             ORDER BY ended DESC, who
+            SELECT visitor_id, event_profile_id, first_ms, last_ms,
+                   COALESCE(sessions, 0) AS session_count,
+                   total_events, page_views, unique_pages,
+                   last_country, last_region, last_device, last_browser, last_os, first_referrer,
+                   custom_events AS custom_event_count, unique_event_names
+              FROM visitors
+              LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
+             ORDER BY last_ms DESC, visitor_id
         """,
     ),
     QueryType(
@@ -243,19 +243,19 @@ PROFILES = (
         table=EVENTS,
         row=ProfileDetail,
         required_filters=("anonymous_id",),
-        ctes=(PERSONS, VISITS, *session_ctes(), TOGETHER, VISITOR_SESSIONS),
+        ctes=(VISITORS, SESSION_COUNTS, *session_ctes(), TOTAL_DURATION, VISITOR_IDENTITIES),
         sql="""
-            SELECT who, began, ended, COALESCE(visits, 0), viewed,
-                   whole AS together_ms,
-                   whole AS spoken_ms,
-                   device, browser, system, land, area,
-                   COALESCE(called, told),
-                   described
-              FROM persons
-             CROSS JOIN together
-              LEFT JOIN visits_of ON visits_of.visitor = person
-              LEFT JOIN known ON bearer = person
-             ORDER BY ended DESC, who
+            SELECT visitor_id, first_ms, last_ms, COALESCE(sessions, 0), page_views,
+                   total_ms AS duration_ms,
+                   total_ms AS formatted_duration_ms,
+                   last_device, last_browser, last_os, last_country, last_region,
+                   COALESCE(identity_profile_id, event_profile_id),
+                   identity_traits
+              FROM visitors
+             CROSS JOIN total_duration
+              LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
+              LEFT JOIN visitor_identities ON visitor_identities.visitor = visitors.visitor
+             ORDER BY last_ms DESC, visitor_id
         """,
     ),
     QueryType(
@@ -269,19 +269,19 @@ PROFILES = (
         ctes=(*PROFILE_SESSIONS, PAGES),
         listing=Listing(nested_lists=(EVENTS_OF_SESSION, VITALS_OF_SESSION)),
         sql="""
-            SELECT known,
-                   'Session ' || CAST(ROW_NUMBER() OVER (ORDER BY began, known) AS VARCHAR)
-                       AS called,
+            SELECT session,
+                   'Session ' || CAST(ROW_NUMBER() OVER (ORDER BY began, session) AS VARCHAR)
+                       AS session_name,
                    began,
                    ended,
-                   lasted AS lasted_ms,
-                   lasted AS spoken_ms,
+                   lasted AS duration_ms,
+                   lasted AS formatted_duration_ms,
                    views,
                    different,
-                   device, browser, system, land, area, came_from
+                   device, browser, system, land, session_region, came_from
               FROM journeys
               JOIN pages ON viewer = visit
-             ORDER BY began DESC, known
+             ORDER BY began DESC, session
         """,
     ),
 )

@@ -21,17 +21,17 @@ class TimelineEntry(Struct, frozen=True):
 
 
 TIMELINE_ENTRIES = Cte(
-    "moments",
+    "timeline_entries",
     f"""
     SELECT ms,
            CASE WHEN {PAGE_VIEW} THEN 'page_view'
                 WHEN name = '{PAGE_EXIT}' THEN 'page_exit'
                 WHEN {IS_OUTBOUND} THEN 'outbound'
                 ELSE 'event' END AS kind,
-           COALESCE(href, name) AS called,
+           COALESCE(href, name) AS entry_name,
            path, session_id, properties,
-           COALESCE(referrer_name, referrer) AS came_from,
-           0 AS part, epoch, kafka_partition, kafka_offset, seq
+           COALESCE(referrer_name, referrer) AS referrer_label,
+           0 AS table_order, epoch, kafka_partition, kafka_offset, seq
       FROM scoped
      UNION ALL
     SELECT ms, 'error', message, path, session_id, NULL, NULL,
@@ -40,12 +40,12 @@ TIMELINE_ENTRIES = Cte(
     """,  # noqa: S608
 )
 
-NUMBERED = Cte(
-    "numbered",
+RANKED_ENTRIES = Cte(
+    "ranked_entries",
     f"""
-    SELECT ms, kind, called, path, session_id, properties, came_from,
-           ROW_NUMBER() OVER (ORDER BY {ROW_ORDER.replace("ms,", "ms, part,")}) AS turn
-      FROM moments
+    SELECT ms, kind, entry_name, path, session_id, properties, referrer_label,
+           ROW_NUMBER() OVER (ORDER BY {ROW_ORDER.replace("ms,", "ms, table_order,")}) AS row_rank
+      FROM timeline_entries
     """,  # noqa: S608
 )
 
@@ -59,11 +59,11 @@ TIMELINE = (
         row=TimelineEntry,
         default_limit=500,
         required_filters=("anonymous_id",),
-        ctes=(TIMELINE_ENTRIES, NUMBERED),
+        ctes=(TIMELINE_ENTRIES, RANKED_ENTRIES),
         sql="""
-            SELECT ms, kind, called, path, session_id, properties, came_from, turn
-              FROM numbered
-             ORDER BY turn
+            SELECT ms, kind, entry_name, path, session_id, properties, referrer_label, row_rank
+              FROM ranked_entries
+             ORDER BY row_rank
         """,
     ),
 )

@@ -45,7 +45,7 @@ ENTRIES = """
 """
 LABELS = ("date", "minute", "name", "step", "period", "complete")
 """Fields that are there also where nothing happened."""
-ONLY_FOR_THE_ORDER = {"epoch", "kafka_partition", "kafka_offset", "seq", "turn"}
+ONLY_FOR_THE_ORDER = {"epoch", "kafka_partition", "kafka_offset", "seq", "row_rank"}
 EVERY = [query_type for family in FAMILIES for query_type in family]
 
 FULL = {
@@ -165,7 +165,7 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
         bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
     bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
     facts = ", ".join(f"{name} VARCHAR" for name in BY_COLUMN)
-    bare.execute(f"CREATE TABLE visit_facts (of_session BIGINT, {facts})")
+    bare.execute(f"CREATE TABLE visit_facts (visit_session BIGINT, {facts})")
     select = Select(relations=(), ctes=statement.ctes, body=statement.sql)
 
     described = bare.execute(render(select, DuckDBDialect), dict(statement.values)).description
