@@ -70,14 +70,16 @@ SESSION_COLUMNS = (
 def event_columns(columns: Collection[str]) -> Sequence[str]:
     """The columns of `scoped` that these columns of sessions need."""
     used = _names(columns) | {"session_hash", "name"}
-    known = [*(column.name for column in EVENTS.columns), MS, *BY_COLUMN]
-    return [name for name in known if name in used]
+    available = [*(column.name for column in EVENTS.columns), MS, *BY_COLUMN]
+    return [name for name in available if name in used]
 
 
 def session_cte(columns: Collection[str]) -> Cte:
     """The CTE that computes `sessions` with these columns from `scoped`."""
     wanted = [column for column in SESSION_COLUMNS if column.name in columns]
-    expressions = ", ".join([f"{c.sql} AS {PREFIX}{c.name}" for c in wanted] or ["1 AS nothing"])
+    expressions = ", ".join(
+        [f"{c.sql} AS {PREFIX}{c.name}" for c in wanted] or ["1 AS placeholder"]
+    )
     sessions = f"""
         SELECT {expressions}
           FROM scoped

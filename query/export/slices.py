@@ -2,7 +2,7 @@
 
 Rows are ordered by time, then by row key. A slice is a part of the time range with about SLICE_ROWS
 rows, so the engine never sorts more at once; sessions are computed from all rows, in one slice. All
-slices are read from the versions pinned at the start; when one was compacted away meanwhile, the
+slices are read from the versions pinned at the start; when one was vacuumed meanwhile, the
 next slices come from the newest, and no slice is read twice. A version that the request named is
 never replaced.
 """

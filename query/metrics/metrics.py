@@ -99,8 +99,8 @@ PAGE_VIEWS = Part("page_views", Source.ROWS, f"COUNT(*) FILTER (WHERE {PAGE_VIEW
 EVENTS = Part("events", Source.ROWS, "COUNT(*)")
 VISITS = Part("visits", Source.VISITS, "COUNT(*)")
 BOUNCES = Part("bounces", Source.VISITS, f"SUM({IS_BOUNCE})")
-VIEWS_OF_VISITS = Part("views_of_visits", Source.VISITS, "SUM(views)")
-DURATION = Part("duration_ms", Source.VISITS, "SUM(lasted)")
+VIEWS_OF_VISITS = Part("views_of_visits", Source.VISITS, "SUM(page_views)")
+DURATION = Part("total_duration_ms", Source.VISITS, "SUM(duration_ms)")
 LOW_DURATION = Part("low_ms", Source.RANKED_VISITS, MEDIAN_LOW)
 HIGH_DURATION = Part("high_ms", Source.RANKED_VISITS, MEDIAN_HIGH)
 ENTRIES = Part("entries", Source.ENTRIES, "COUNT(*)")
@@ -119,7 +119,7 @@ METRICS = (
         "visit_duration",
         Unit.SECONDS,
         "mean duration of visits",
-        ratio("duration_ms", "visits * 1000"),
+        ratio("total_duration_ms", "visits * 1000"),
         (DURATION, VISITS),
     ),
     Metric(

@@ -22,7 +22,7 @@ VISIT_SOURCES: Mapping[Source, str] = {
 }
 """The relation that each source groups by `d0`, `d1`, ..."""
 
-MEASURES = "views, others, lasted"
+MEASURES = "page_views, other_events, duration_ms"
 
 
 def visit_ctes(
@@ -47,7 +47,7 @@ def visit_ctes(
         ctes.append(_ranked_visit_groups(len(dimensions)))
     for source, (name, _) in ends.items():
         if source in sources:
-            keys = _keys(time_range, dimensions, f"{name}_{{}}") or ["1 AS nothing"]
+            keys = _keys(time_range, dimensions, f"{name}_{{}}") or ["1 AS placeholder"]
             ctes.append(Cte(VISIT_SOURCES[source], f"SELECT {', '.join(keys)} FROM visits"))  # noqa: S608
     if Source.VISIT_VIEWS in sources:
         ctes.append(_visit_view_groups(time_range, dimensions))
@@ -56,11 +56,11 @@ def visit_ctes(
 
 def _visits(end_columns: str) -> str:
     return f"""
-        SELECT session_hash AS visit,
-               {VIEW_COUNT} AS views,
-               {OTHER_COUNT} AS others,
-               {DURATION_MS} AS lasted,
-               MIN(CASE WHEN {PAGE_VIEW} THEN ms END) AS began{end_columns}
+        SELECT session_hash AS session_key,
+               {VIEW_COUNT} AS page_views,
+               {OTHER_COUNT} AS other_events,
+               {DURATION_MS} AS duration_ms,
+               MIN(CASE WHEN {PAGE_VIEW} THEN ms END) AS started_ms{end_columns}
           FROM visit_rows
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
@@ -76,11 +76,11 @@ def _visit_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -> lis
     if not facts:
         return [Cte("visit_groups", f"SELECT {columns} FROM visits")]  # noqa: S608
     values = f"""
-        SELECT DISTINCT session_hash AS keyed_visit, {", ".join(facts)}
+        SELECT DISTINCT session_hash AS keyed_session, {", ".join(facts)}
           FROM scoped
          WHERE session_hash IS NOT NULL
     """  # noqa: S608
-    groups = f"SELECT {columns} FROM visit_keys JOIN visits ON visit = keyed_visit"  # noqa: S608
+    groups = f"SELECT {columns} FROM visit_keys JOIN visits ON session_key = keyed_session"  # noqa: S608
     return [Cte("visit_keys", values), Cte("visit_groups", groups)]
 
 
@@ -91,8 +91,8 @@ def _ranked_visit_groups(keys: int) -> Cte:
     return Cte(
         "ranked_visit_groups",
         f"""
-        SELECT {listed}lasted,
-               ROW_NUMBER() OVER ({partition} ORDER BY lasted) AS row_rank,
+        SELECT {listed}duration_ms,
+               ROW_NUMBER() OVER ({partition} ORDER BY duration_ms) AS row_rank,
                COUNT(*) OVER ({partition})                     AS row_count
           FROM visit_groups
         """,  # noqa: S608
@@ -102,11 +102,11 @@ def _ranked_visit_groups(keys: int) -> Cte:
 def _visit_view_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -> Cte:
     """A row for each page view of a visit."""
     keys = [
-        f"{d.at('began', time_range, i).text if d.time else d.sql} AS d{i}"
+        f"{d.at('started_ms', time_range, i).text if d.time else d.sql} AS d{i}"
         for i, d in enumerate(dimensions)
     ]
-    join = " JOIN visits ON visit = session_hash" if any(d.time for d in dimensions) else ""
-    columns = ", ".join(keys or ["1 AS nothing"])
+    join = " JOIN visits ON session_key = session_hash" if any(d.time for d in dimensions) else ""
+    columns = ", ".join(keys or ["1 AS placeholder"])
     return Cte(
         "visit_view_groups",
         f"""
@@ -121,6 +121,6 @@ def _visit_view_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -
 def _keys(time_range: TimeRange, dimensions: Sequence[Dimension], fact: str) -> list[str]:
     """The dimensions over `visits`, facts from columns named by position."""
     return [
-        f"{d.at('began', time_range, i).text if d.time else fact.format(i)} AS d{i}"
+        f"{d.at('started_ms', time_range, i).text if d.time else fact.format(i)} AS d{i}"
         for i, d in enumerate(dimensions)
     ]

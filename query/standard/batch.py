@@ -35,7 +35,7 @@ class ComparedResult(Struct, frozen=True):
 
 Versions = Mapping[str, PinnedVersion]
 Outcome = TypeVar("Outcome")
-Shape = Callable[[Query, ComparedResult], Outcome]
+Encode = Callable[[Query, ComparedResult], Outcome]
 """Encodes a result within the budget; runs in a thread when there are many rows."""
 
 
@@ -43,14 +43,14 @@ async def run_all(
     queries: Sequence[Query],
     dependencies: QueryDependencies,
     budget: ResponseBudget,
-    shape: Shape[Outcome],
+    encode: Encode[Outcome],
 ) -> tuple[Versions, Sequence[Outcome | ApiError]]:
     """The outcome of each query of one request, and the versions that were read."""
     tables = {table.name: table for query in queries for table in tables_read(query)}
     return await dependencies.snapshots.with_pinned(
         list(tables.values()),
         queries[0].as_of,
-        partial(_run_pinned, queries, dependencies, budget, shape),
+        partial(_run_pinned, queries, dependencies, budget, encode),
         reset=partial(budget.roll_back, budget.savepoint()),
     )
 
@@ -59,7 +59,7 @@ async def _run_pinned(
     queries: Sequence[Query],
     dependencies: QueryDependencies,
     budget: ResponseBudget,
-    shape: Shape[Outcome],
+    encode: Encode[Outcome],
     pinned: PinnedVersions,
 ) -> tuple[Versions, Sequence[Outcome | ApiError]]:
     semaphore = asyncio.Semaphore(CONCURRENCY)
@@ -69,7 +69,7 @@ async def _run_pinned(
             if table.name in pinned.damaged:
                 return pinned.damaged[table.name]
         async with semaphore:
-            return await _run_one(query, pinned.versions, dependencies, budget, shape)
+            return await _run_one(query, pinned.versions, dependencies, budget, encode)
 
     tasks = [asyncio.create_task(outcome_of(query)) for query in queries]
     try:
@@ -88,7 +88,7 @@ async def _run_one(
     versions: Versions,
     dependencies: QueryDependencies,
     budget: ResponseBudget,
-    shape: Shape[Outcome],
+    encode: Encode[Outcome],
 ) -> Outcome | ApiError:
     try:
         budget.check()
@@ -99,7 +99,7 @@ async def _run_one(
             compared = await _execute_and_compare(prepared, versions)
             compared_rows = compared.comparison.rows if compared.comparison else ()
             budget.add_rows(len(compared.result.rows) + len(compared_rows))
-            return await run_in_worker(len(compared.result.rows), partial(shape, query, compared))
+            return await run_in_worker(len(compared.result.rows), partial(encode, query, compared))
     except ApiError as error:
         return error
     except TimeoutError:

@@ -100,8 +100,10 @@ async def _previous_rows(
         return _match_by_point(rows, prepared.points, result.rows, points, keys)
     if not keys:
         return _rows_at(await _all_rows(prepared), range(len(result.rows)))
-    finish = prepared.statement.finish
-    rows = await (_all_rows(prepared) if finish else _rows_of_keys(prepared, result, keys[0]))
+    rows_in_python = prepared.statement.rows_in_python
+    rows = await (
+        _all_rows(prepared) if rows_in_python else _rows_of_keys(prepared, result, keys[0])
+    )
     by_key = {tuple(getattr(row, key) for key in keys): row for row in reversed(rows)}
     return [by_key.get(tuple(getattr(row, key) for key in keys)) for row in result.rows]
 

@@ -145,13 +145,13 @@ async def _file_response(
 ) -> Response:
     """The rows of the one query as a file."""
 
-    def shape(query: Query, compared: ComparedResult) -> Response:
+    def encode(query: Query, compared: ComparedResult) -> Response:
         columns, rows = compared_table(
             QUERY_TYPES[query.name], compared.result.rows, compared.comparison
         )
         return table_response(format_, query.name, columns, rows, budget)
 
-    _, [outcome] = await run_all([query], dependencies, budget, shape)
+    _, [outcome] = await run_all([query], dependencies, budget, encode)
     if isinstance(outcome, ApiError):
         raise outcome
     return outcome
@@ -162,10 +162,10 @@ async def _response_body(
 ) -> StandardResponse:
     """The response to one request: an entry for each query, and what they have in common."""
 
-    def shape(query: Query, compared: ComparedResult) -> EncodedJson:
+    def encode(query: Query, compared: ComparedResult) -> EncodedJson:
         return encode_within(_success_entry(query, compared), budget)
 
-    versions, outcomes = await run_all(request.queries, dependencies, budget, shape)
+    versions, outcomes = await run_all(request.queries, dependencies, budget, encode)
     entries = [
         _error_entry(query, outcome) if isinstance(outcome, ApiError) else outcome
         for query, outcome in zip(request.queries, outcomes, strict=True)

@@ -110,7 +110,7 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
     if page_keys is not None:
         scopes = {**prepared.scopes, query_type.table.name: page_keys.scope}
         prepared = structs.replace(prepared, scopes=scopes)
-    by_engine = not query_type.series and prepared.statement.finish is None
+    by_engine = not query_type.series and prepared.statement.rows_in_python is None
     result = await (_execute_paged(prepared) if by_engine else _execute_whole(prepared))
     rows = await with_nested_lists(prepared, result.rows)
     return structs.replace(result, rows=rows, total=page_keys.total if page_keys else result.total)
@@ -168,8 +168,8 @@ def _build_result(
     query, query_type = prepared.query, prepared.query_type
     if query_type.series:
         rows = fill_series(rows, points, field_specs(query_type.row))
-    if (finish := prepared.statement.finish) is not None:
-        rows = finish(rows, prepared.scope.time_range, query.now_ms)
+    if (rows_in_python := prepared.statement.rows_in_python) is not None:
+        rows = rows_in_python(rows, prepared.scope.time_range, query.now_ms)
     ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
     default_limit = MAX_ROWS if query_type.series else query_type.default_limit
     limit, offset = query.page.limit_offset(default_limit, query_type.max_limit)

@@ -25,19 +25,19 @@ MAX_KEYS = 1_000
 
 # Keys of equal rank are all kept: the type's own order decides between their rows.
 CUTOFF = Cte(
-    "cut",
+    "page_cutoff",
     """
     SELECT MIN(sort_rank) AS lowest_rank, MAX(total_keys) AS total
       FROM (SELECT sort_rank, COUNT(*) OVER () AS total_keys
-              FROM ordered
+              FROM ordered_keys
              ORDER BY sort_rank DESC
-             LIMIT $last) AS foremost
+             LIMIT $last) AS top_ranks
     """,
 )
 PAGE_SQL = """
     SELECT page_key, first_ms, last_ms, total
-      FROM ordered
-      JOIN cut
+      FROM ordered_keys
+      JOIN page_cutoff
         ON sort_rank >= lowest_rank
 """
 
@@ -61,7 +61,7 @@ async def find_page_keys(
     if last > MAX_KEYS:
         return None
     statement = Statement(
-        ctes=(*key_query.ctes, Cte("ordered", key_query.sql), CUTOFF),
+        ctes=(*key_query.ctes, Cte("ordered_keys", key_query.sql), CUTOFF),
         sql=PAGE_SQL,
         values={"last": last},
         inlined=key_query.inlined,

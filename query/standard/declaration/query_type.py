@@ -97,7 +97,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def finished_in_python(self) -> bool:
         """Whether Python makes the rows from those of SQL."""
-        return _example_statement(self).finish is not None
+        return _example_statement(self).rows_in_python is not None
 
     @property
     def time_range_override(self) -> TimeRangeOverride:

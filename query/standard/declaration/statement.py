@@ -25,7 +25,7 @@ ENTRY_COLUMNS = ("name", "outbound_domain")
 
 TimeRangeOverride = Callable[[TimeRange, int], TimeRange]
 """The time range that is read, from the requested one and the current time."""
-Finish = Callable[[Sequence[Row], TimeRange, int], Sequence[Row]]
+RowsInPython = Callable[[Sequence[Row], TimeRange, int], Sequence[Row]]
 """Makes the result's rows from all SQL rows, the time range and the current time."""
 
 
@@ -48,7 +48,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     """Whether `scoped` is read anew at each use: materialized, its rows would fill memory."""
     time_range_override: TimeRangeOverride = requested_range
     """Gives the time range of a type that does not read the requested one."""
-    finish: Finish | None = None
+    rows_in_python: RowsInPython | None = None
     """Makes the rows in Python when SQL cannot; they are sorted and paged afterwards."""
 
     @property

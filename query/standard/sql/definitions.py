@@ -16,23 +16,25 @@ VIEW_COUNT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
 OTHER_COUNT = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}')"
 DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
 
-IS_BOUNCE = f"CASE WHEN views = 1 AND others = 0 AND lasted < {BOUNCE_MS} THEN 1 ELSE 0 END"
+IS_BOUNCE = (
+    f"CASE WHEN page_views = 1 AND other_events = 0 AND duration_ms < {BOUNCE_MS} THEN 1 ELSE 0 END"
+)
 """Over the columns of one session."""
 
 LOW_RANK = "INT_DIV(row_count + 1, 2)"
 HIGH_RANK = "INT_DIV(row_count + 2, 2)"
 """Ranks of the two middle rows; the same one when their number is odd."""
-MEDIAN_LOW = f"MAX(CASE WHEN row_rank = {LOW_RANK} THEN lasted END)"
-MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN lasted END)"
+MEDIAN_LOW = f"MAX(CASE WHEN row_rank = {LOW_RANK} THEN duration_ms END)"
+MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN duration_ms END)"
 """The two middle durations of ranked sessions."""
 
 
 SESSIONS = Cte(
-    "visits",
+    "session_measures",
     f"""
-    SELECT {VIEW_COUNT}  AS views,
-           {OTHER_COUNT} AS others,
-           {DURATION_MS} AS lasted
+    SELECT {VIEW_COUNT}  AS page_views,
+           {OTHER_COUNT} AS other_events,
+           {DURATION_MS} AS duration_ms
       FROM visit_rows
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
@@ -41,13 +43,13 @@ SESSIONS = Cte(
 )
 
 RANKED_SESSIONS = Cte(
-    "ranked",
+    "ranked_sessions",
     f"""
-    SELECT lasted,
-           {IS_BOUNCE} AS bounced,
-           ROW_NUMBER() OVER (ORDER BY lasted) AS row_rank,
-           COUNT(*) OVER ()                    AS row_count
-      FROM visits
+    SELECT duration_ms,
+           {IS_BOUNCE}                              AS is_bounce,
+           ROW_NUMBER() OVER (ORDER BY duration_ms) AS row_rank,
+           COUNT(*) OVER ()                         AS row_count
+      FROM session_measures
     """,  # noqa: S608
 )
 """Sessions ranked by duration, for an exact median on every engine."""

@@ -21,10 +21,10 @@ NUMBERED_PAGES = Cte(
 )
 
 SESSION_VIEWS = Cte(
-    "viewed",
+    "session_page_views",
     f"""
-    SELECT session_hash AS visit,
-           visitor_hash AS walker,
+    SELECT session_hash AS session_key,
+           visitor_hash AS visitor_key,
            number, {ROW_ORDER}
       FROM visit_rows
       JOIN pages
@@ -34,4 +34,4 @@ SESSION_VIEWS = Cte(
 )
 
 PAGE_SEQUENCE_CTES = (NUMBERED_PAGES, SESSION_VIEWS)
-SESSION_WINDOW = f"(PARTITION BY visit ORDER BY {ROW_ORDER})"
+SESSION_WINDOW = f"(PARTITION BY session_key ORDER BY {ROW_ORDER})"

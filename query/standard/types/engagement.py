@@ -47,11 +47,11 @@ DEPTHS = """CASE WHEN scroll_depth < 25 THEN '0-25%'
                         ELSE '75-100%' END"""
 
 INTERACTED_SESSIONS = Cte(
-    "touched",
+    "session_interactions",
     f"""
-    SELECT session_hash           AS visit,
-           SUM(interaction_count) AS touches,
-           COUNT(interaction_count) AS reports
+    SELECT session_hash             AS session_key,
+           SUM(interaction_count)   AS interactions,
+           COUNT(interaction_count) AS report_count
       FROM visit_rows
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
@@ -120,13 +120,13 @@ ENGAGEMENT = (
         row=Interactions,
         ctes=(INTERACTED_SESSIONS,),
         sql="""
-            SELECT SUM(touches)                              AS avg_interactions_sum,
-                   COALESCE(SUM(reports), 0)                 AS avg_interactions_count,
-                   COUNT(CASE WHEN touches > 0 THEN 1 END)   AS interactive_sessions,
-                   COUNT(CASE WHEN touches > 0 THEN 1 END)   AS interaction_rate_part,
-                   COUNT(*)                                  AS interaction_rate_whole,
-                   COUNT(*)                                  AS total_sessions
-              FROM touched
+            SELECT SUM(interactions)                            AS avg_interactions_sum,
+                   COALESCE(SUM(report_count), 0)               AS avg_interactions_count,
+                   COUNT(CASE WHEN interactions > 0 THEN 1 END) AS interactive_sessions,
+                   COUNT(CASE WHEN interactions > 0 THEN 1 END) AS interaction_rate_part,
+                   COUNT(*)                                     AS interaction_rate_whole,
+                   COUNT(*)                                     AS total_sessions
+              FROM session_interactions
              ORDER BY total_sessions
         """,
     ),

@@ -61,28 +61,28 @@ def funnel_statement(options: Funnel) -> Statement:
     numbers = range(1, len(options.steps) + 1)
     return Statement(
         ctes=(
-            _marked(key, [condition.text for condition in conditions]),
-            *(_level(number, len(options.steps)) for number in numbers[1:]),
+            _first_step_rows(key, [condition.text for condition in conditions]),
+            *(_step_rows(number, len(options.steps)) for number in numbers[1:]),
             _completed(len(options.steps)),
             RANKED,
         ),
         sql=SQL,
-        finish=partial(funnel_rows, options.steps),
+        rows_in_python=partial(funnel_rows, options.steps),
         values=merge_values(*(c.values for c in conditions), {"window_ms": options.window * 1000}),
     )
 
 
-def _marked(key: str, conditions: Sequence[str]) -> Cte:
-    marks = "".join(
+def _first_step_rows(key: str, conditions: Sequence[str]) -> Cte:
+    matches = "".join(
         f",\n               CASE WHEN {text} THEN 1 ELSE 0 END AS is_{number}"
         for number, text in enumerate(conditions, 1)
     )
     return Cte(
-        "level_1",
+        "step_rows_1",
         f"""
-        SELECT {key} AS who,
-               {ROW_ORDER}{marks},
-               CASE WHEN {conditions[0]} THEN ms END AS begun_1
+        SELECT {key} AS actor_key,
+               {ROW_ORDER}{matches},
+               CASE WHEN {conditions[0]} THEN ms END AS first_step_ms_1
           FROM scoped
          WHERE {key} IS NOT NULL
            AND ({" OR ".join(conditions)})
@@ -90,24 +90,25 @@ def _marked(key: str, conditions: Sequence[str]) -> Cte:
     )
 
 
-def _level(number: int, steps: int) -> Cte:
-    before = "OVER (PARTITION BY who ORDER BY " + ROW_ORDER
-    before += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+def _step_rows(number: int, steps: int) -> Cte:
+    earlier_rows = "OVER (PARTITION BY actor_key ORDER BY " + ROW_ORDER
+    earlier_rows += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     last = number - 1
-    marks = ", ".join(f"is_{n}" for n in range(1, steps + 1))
+    matches = ", ".join(f"is_{n}" for n in range(1, steps + 1))
     earlier_columns = ", ".join(
-        [f"begun_{n}" for n in range(1, number)] + [f"before_{n}" for n in range(2, number)]
+        [f"first_step_ms_{n}" for n in range(1, number)]
+        + [f"previous_step_ms_{n}" for n in range(2, number)]
     )
-    latest = f"MAX(begun_{last}) {before}"
-    completed = f"MAX(CASE WHEN begun_{last} IS NOT NULL THEN ms END) {before}"
+    latest = f"MAX(first_step_ms_{last}) {earlier_rows}"
+    completed = f"MAX(CASE WHEN first_step_ms_{last} IS NOT NULL THEN ms END) {earlier_rows}"
     return Cte(
-        f"level_{number}",
+        f"step_rows_{number}",
         f"""
-        SELECT who, {ROW_ORDER}, {marks}, {earlier_columns},
-               {completed} AS before_{number},
+        SELECT actor_key, {ROW_ORDER}, {matches}, {earlier_columns},
+               {completed} AS previous_step_ms_{number},
                CASE WHEN is_{number} = 1 AND ms - {latest} <= $window_ms
-                    THEN {latest} END AS begun_{number}
-          FROM level_{last}
+                    THEN {latest} END AS first_step_ms_{number}
+          FROM step_rows_{last}
         """,  # noqa: S608
     )
 
@@ -115,36 +116,36 @@ def _level(number: int, steps: int) -> Cte:
 def _completed(steps: int) -> Cte:
     completions = "\n        UNION ALL\n".join(
         f"""
-        SELECT {n} AS stage, who,
-               {"NULL" if n == 1 else f"ms - before_{n}"} AS waited,
-               ROW_NUMBER() OVER (PARTITION BY who ORDER BY {ROW_ORDER}) AS turn
-          FROM level_{steps}
-         WHERE begun_{n} IS NOT NULL"""  # noqa: S608
+        SELECT {n} AS step_number, actor_key,
+               {"NULL" if n == 1 else f"ms - previous_step_ms_{n}"} AS elapsed_ms,
+               ROW_NUMBER() OVER (PARTITION BY actor_key ORDER BY {ROW_ORDER}) AS completion_rank
+          FROM step_rows_{steps}
+         WHERE first_step_ms_{n} IS NOT NULL"""  # noqa: S608
         for n in range(1, steps + 1)
     )
     return Cte("completed", completions)
 
 
 RANKED = Cte(
-    "ranked",
+    "ranked_completions",
     """
-    SELECT stage, waited,
-           ROW_NUMBER() OVER (PARTITION BY stage ORDER BY waited) AS row_rank,
-           COUNT(*) OVER (PARTITION BY stage)                     AS row_count
+    SELECT step_number, elapsed_ms,
+           ROW_NUMBER() OVER (PARTITION BY step_number ORDER BY elapsed_ms) AS row_rank,
+           COUNT(*) OVER (PARTITION BY step_number)                         AS row_count
       FROM completed
-     WHERE turn = 1
+     WHERE completion_rank = 1
     """,
 )
 """The first completion of each step by each visitor, ranked by the time since the step before."""
 
 SQL = f"""
-    SELECT stage,
-           COUNT(*)                                                AS reached,
-           MAX(CASE WHEN row_rank = {LOW_RANK} THEN waited END)    AS low,
-           MAX(CASE WHEN row_rank = {HIGH_RANK} THEN waited END)   AS high
-      FROM ranked
-     GROUP BY stage
-     ORDER BY stage
+    SELECT step_number,
+           COUNT(*)                                                  AS reached,
+           MAX(CASE WHEN row_rank = {LOW_RANK} THEN elapsed_ms END)  AS median_low_ms,
+           MAX(CASE WHEN row_rank = {HIGH_RANK} THEN elapsed_ms END) AS median_high_ms
+      FROM ranked_completions
+     GROUP BY step_number
+     ORDER BY step_number
 """  # noqa: S608
 
 

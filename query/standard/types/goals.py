@@ -50,22 +50,22 @@ def goals_statement(options: Goals) -> Statement:
     )
     return Statement(
         sql=f"""
-            SELECT COUNT(DISTINCT visitor_hash) AS everyone,
+            SELECT COUNT(DISTINCT visitor_hash) AS all_visitors,
                    {counts}
               FROM scoped
-             ORDER BY everyone
+             ORDER BY all_visitors
         """,  # noqa: S608
         values=merge_values(*(c.values for c in conditions)),
-        finish=partial(goal_rows, options.goals),
+        rows_in_python=partial(goal_rows, options.goals),
     )
 
 
 def goal_rows(goals: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each goal, in the order of the request."""
-    everyone, *counts = rows[0]
+    all_visitors, *counts = rows[0]
     threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
     return [
-        (goal.display_name, times, visitors, sessions, visitors, everyone)
+        (goal.display_name, times, visitors, sessions, visitors, all_visitors)
         for goal, (times, visitors, sessions) in zip(goals, threes, strict=True)
     ]
 

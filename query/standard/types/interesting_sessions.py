@@ -60,22 +60,23 @@ def distinct(field: str, column: str, only: str) -> NestedList:
     )
 
 
-EVENT_CONDITIONS = {"engaged": IS_OUTBOUND, "customs": IS_CUSTOM}
+EVENT_CONDITIONS = {"outbound_clicks": IS_OUTBOUND, "custom_events": IS_CUSTOM}
 
 SESSION_ERRORS = Cte(
-    "failed",
+    "error_counts",
     """
-    SELECT session_hash AS failer,
-           COUNT(*)     AS failures
+    SELECT session_hash AS error_session,
+           COUNT(*)     AS session_errors
       FROM unfiltered_errors
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
     """,
 )
 
-SCORE = """LEAST(views, 10) * 2 + LEAST(different, 8) * 3 + LEAST(engaged + customs, 20)
-                   + LEAST(COALESCE(failures, 0), 10) * 2
-                   + CASE WHEN lasted >= 120000 THEN 5 ELSE 0 END"""
+SCORE = """LEAST(page_views, 10) * 2 + LEAST(distinct_pages, 8) * 3
+                   + LEAST(outbound_clicks + custom_events, 20)
+                   + LEAST(COALESCE(session_errors, 0), 10) * 2
+                   + CASE WHEN duration_ms >= 120000 THEN 5 ELSE 0 END"""
 
 # The score and the end as one number: the end takes less than 13 digits.
 SCORED_SESSIONS = PageKeyQuery(
@@ -83,11 +84,11 @@ SCORED_SESSIONS = PageKeyQuery(
     inlined=True,
     ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
     sql=f"""
-        SELECT visit AS page_key, began AS first_ms, ended AS last_ms,
-               CAST({SCORE} AS BIGINT) * 10000000000000 + ended AS sort_rank
-          FROM journeys
-          JOIN pages ON viewer = visit
-          LEFT JOIN failed ON failer = visit
+        SELECT session_key AS page_key, started_ms AS first_ms, ended_ms AS last_ms,
+               CAST({SCORE} AS BIGINT) * 10000000000000 + ended_ms AS sort_rank
+          FROM session_summaries
+          JOIN page_counts ON counted_session = session_key
+          LEFT JOIN error_counts ON error_session = session_key
     """,  # noqa: S608
 )
 
@@ -113,26 +114,26 @@ INTERESTING = (
             ),
         ),
         sql=f"""
-            SELECT known,
-                   who,
-                   began,
-                   ended,
-                   INT_DIV(lasted, 1000)       AS duration_seconds,
-                   views,
-                   different,
-                   engaged,
-                   customs,
-                   COALESCE(failures, 0)       AS failures,
-                   land,
-                   came_from,
-                   device,
-                   browser,
-                   system,
+            SELECT first_session_id,
+                   first_anonymous_id,
+                   started_ms,
+                   ended_ms,
+                   INT_DIV(duration_ms, 1000)  AS duration_seconds,
+                   page_views,
+                   distinct_pages,
+                   outbound_clicks,
+                   custom_events,
+                   COALESCE(session_errors, 0) AS errors,
+                   session_country,
+                   session_referrer,
+                   session_device,
+                   session_browser,
+                   session_os,
                    {SCORE}                     AS score
-              FROM journeys
-              JOIN pages ON viewer = visit
-              LEFT JOIN failed ON failer = visit
-             ORDER BY score DESC, ended DESC, known
+              FROM session_summaries
+              JOIN page_counts ON counted_session = session_key
+              LEFT JOIN error_counts ON error_session = session_key
+             ORDER BY score DESC, ended_ms DESC, first_session_id
         """,  # noqa: S608
     ),
 )

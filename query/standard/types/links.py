@@ -57,7 +57,7 @@ def _top(name: str, column: str, description: str, limit: int = 10) -> QueryType
     )
 
 
-def _place(name: str, column: str, description: str) -> QueryType:
+def _top_locations(name: str, column: str, description: str) -> QueryType:
     return QueryType(
         name=name,
         description=description,
@@ -76,7 +76,7 @@ def _place(name: str, column: str, description: str) -> QueryType:
     )
 
 
-def _different(name: str, value: str, description: str) -> QueryType:
+def _distinct_values(name: str, value: str, description: str) -> QueryType:
     return QueryType(
         name=name,
         description=description,
@@ -85,7 +85,7 @@ def _different(name: str, value: str, description: str) -> QueryType:
         row=ValuesOfBucket,
         sql=f"""
             SELECT bucket,
-                   COUNT(DISTINCT {value}) AS different
+                   COUNT(DISTINCT {value}) AS distinct_values
               FROM scoped
              GROUP BY bucket
              ORDER BY bucket
@@ -157,10 +157,10 @@ LINKS = (
              ORDER BY clicks DESC, label
         """,
     ),
-    _different(
+    _distinct_values(
         "link_referrers_by_day", REFERRER, "distinct referrers of each bucket, without `Direct`"
     ),
-    _different("link_countries_by_day", "country", "distinct countries of each bucket"),
-    _place("link_top_regions", "region", "clicks by region and country"),
-    _place("link_top_cities", "city", "clicks by city and country"),
+    _distinct_values("link_countries_by_day", "country", "distinct countries of each bucket"),
+    _top_locations("link_top_regions", "region", "clicks by region and country"),
+    _top_locations("link_top_cities", "city", "clicks by city and country"),
 )

@@ -48,8 +48,8 @@ def most_often(name: str, column: str, only: str) -> Cte:
     return Cte(
         name,
         f"""
-        SELECT path      AS page,
-               {column}  AS target,
+        SELECT path     AS target_path,
+               {column} AS target,
                ROW_NUMBER() OVER (
                    PARTITION BY path ORDER BY COUNT(*) DESC, {column}
                )         AS row_rank
@@ -67,8 +67,8 @@ def share(name: str, only: str) -> str:
     return f"COUNT(CASE WHEN {only} THEN 1 END) AS {name}_part,\nCOUNT(*) AS {name}_whole"
 
 
-STARTED = "(form_field_count > 0 OR form_submit_count > 0)"
-TOLD = "active_time IS NOT NULL AND time_on_page IS NOT NULL"
+FORM_STARTED = "(form_field_count > 0 OR form_submit_count > 0)"
+HAS_TIMES = "active_time IS NOT NULL AND time_on_page IS NOT NULL"
 FIRST = "time_to_first_interaction"
 
 RANKED = Cte(
@@ -92,8 +92,8 @@ PAGE_QUALITY = (
         table=STORED,
         row=PageFrustration,
         ctes=(
-            most_often("raged", "rage_click_target", "rage_click_count > 0"),
-            most_often("vain", "dead_click_target", "dead_click_count > 0"),
+            most_often("rage_targets", "rage_click_target", "rage_click_count > 0"),
+            most_often("dead_targets", "dead_click_target", "dead_click_count > 0"),
         ),
         sql=f"""
             SELECT path                         AS label,
@@ -102,11 +102,13 @@ PAGE_QUALITY = (
                    {share("rage_click_rate", "rage_click_count > 0")},
                    {share("dead_click_rate", "dead_click_count > 0")},
                    {share("error_rate", "error_count > 0")},
-                   MAX(vain.target)             AS top_dead_click_target,
-                   MAX(raged.target)            AS top_rage_click_target
+                   MAX(dead_targets.target) AS top_dead_click_target,
+                   MAX(rage_targets.target) AS top_rage_click_target
               FROM scoped
-              LEFT JOIN raged ON raged.page = path AND raged.row_rank = 1
-              LEFT JOIN vain ON vain.page = path AND vain.row_rank = 1
+              LEFT JOIN rage_targets
+                ON rage_targets.target_path = path AND rage_targets.row_rank = 1
+              LEFT JOIN dead_targets
+                ON dead_targets.target_path = path AND dead_targets.row_rank = 1
              WHERE path IS NOT NULL
              GROUP BY path
             HAVING COUNT(*) >= {MIN_VIEWS}
@@ -122,17 +124,18 @@ PAGE_QUALITY = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=PageForm,
-        ctes=(most_often("left_at", "last_form_field", f"form_abandoned AND {STARTED}"),),
+        ctes=(most_often("last_fields", "last_form_field", f"form_abandoned AND {FORM_STARTED}"),),
         sql=f"""
-            SELECT path                                                 AS label,
-                   COUNT(*)                                             AS form_starts,
-                   COUNT(CASE WHEN form_submit_count > 0 THEN 1 END)    AS form_submits,
-                   COUNT(CASE WHEN form_abandoned THEN 1 END)           AS abandonment_rate_part,
-                   COUNT(*)                                             AS abandonment_rate_whole,
-                   MAX(left_at.target)                                  AS top_abandoned_field
+            SELECT path                                              AS label,
+                   COUNT(*)                                          AS form_starts,
+                   COUNT(CASE WHEN form_submit_count > 0 THEN 1 END) AS form_submits,
+                   COUNT(CASE WHEN form_abandoned THEN 1 END)        AS abandonment_rate_part,
+                   COUNT(*)                                          AS abandonment_rate_whole,
+                   MAX(last_fields.target)                           AS top_abandoned_field
               FROM scoped
-              LEFT JOIN left_at ON left_at.page = path AND left_at.row_rank = 1
-             WHERE {STARTED}
+              LEFT JOIN last_fields
+                ON last_fields.target_path = path AND last_fields.row_rank = 1
+             WHERE {FORM_STARTED}
                AND path IS NOT NULL
              GROUP BY path
              ORDER BY form_starts DESC, label
@@ -151,9 +154,9 @@ PAGE_QUALITY = (
                    COUNT(*) AS page_views,
                    {mean_columns("avg_time_on_page", "time_on_page")},
                    {mean_columns("avg_active_time", "active_time")},
-                   CAST(SUM(CASE WHEN {TOLD} THEN active_time * 10000 END) AS BIGINT)
+                   CAST(SUM(CASE WHEN {HAS_TIMES} THEN active_time * 10000 END) AS BIGINT)
                             AS attention_ratio_part,
-                   CAST(SUM(CASE WHEN {TOLD} THEN time_on_page * 10000 END) AS BIGINT)
+                   CAST(SUM(CASE WHEN {HAS_TIMES} THEN time_on_page * 10000 END) AS BIGINT)
                             AS attention_ratio_whole,
                    {mean_columns("avg_scroll_depth", "max_scroll_depth")},
                    {mean_columns("avg_interactions", "interaction_count")},

@@ -36,10 +36,10 @@ class Path(Struct, frozen=True):
 ORDERED_VIEWS = Cte(
     "ordered_views",
     f"""
-    SELECT visit, walker, number,
+    SELECT session_key, visitor_key, number,
            LAG(number) OVER {SESSION_WINDOW} AS previous_page,
            CAST(ROW_NUMBER() OVER {SESSION_WINDOW} AS INTEGER) AS row_rank
-      FROM viewed
+      FROM session_page_views
     """,  # noqa: S608
 )
 
@@ -83,14 +83,14 @@ def _values(options: Paths) -> dict[str, object]:
 
 def _path_steps(count: int) -> Cte:
     """Each page change of a session, with the pages after it."""
-    in_order = "(PARTITION BY visit ORDER BY row_rank)"
+    in_order = "(PARTITION BY session_key ORDER BY row_rank)"
     ahead = "".join(
         f",\n               LEAD(number, {n}) OVER {in_order} AS page_{n}" for n in range(1, count)
     )
     return Cte(
         "page_changes",
         f"""
-        SELECT visit, walker,
+        SELECT session_key, visitor_key,
                number AS page_0,
                CAST(ROW_NUMBER() OVER {in_order} AS INTEGER) AS step_number{ahead}
           FROM ordered_views
@@ -112,12 +112,12 @@ def _path_starts() -> Cte:
     return Cte(
         "path_starts",
         """
-        SELECT visit AS start_session, MIN(step_number) AS first_step
+        SELECT session_key AS start_session, MIN(step_number) AS first_step
           FROM page_changes
           JOIN pages
             ON number = page_0
          WHERE page = $first_page
-         GROUP BY visit
+         GROUP BY session_key
         """,
     )
 
@@ -129,28 +129,28 @@ def _path_ends(options: Paths) -> Cte:
         return Cte(
             "path_ends",
             f"""
-            SELECT visit AS end_session,
+            SELECT session_key                                AS end_session,
                    GREATEST(MIN(step_number) - {most - 1}, 1) AS from_step,
                    MIN(step_number)                           AS last_step
               FROM page_changes
               JOIN pages
                 ON number = page_0
              WHERE page = $last_page
-             GROUP BY visit
+             GROUP BY session_key
             """,  # noqa: S608
         )
     return Cte(
         "path_ends",
         f"""
-        SELECT visit AS end_session, first_step AS from_step, MIN(step_number) AS last_step
+        SELECT session_key AS end_session, first_step AS from_step, MIN(step_number) AS last_step
           FROM page_changes
           JOIN pages
             ON number = page_0
           JOIN path_starts
-            ON start_session = visit
+            ON start_session = session_key
          WHERE page = $last_page
            AND step_number >= first_step
-         GROUP BY visit, first_step
+         GROUP BY session_key, first_step
         HAVING MIN(step_number) - first_step < {most}
         """,  # noqa: S608
     )
@@ -161,17 +161,17 @@ def _selected_steps(options: Paths) -> Cte:
     numbers = range(options.max_steps)
     if options.end is not None:
         columns = [f"CASE WHEN from_step + {n} <= last_step THEN page_{n} END" for n in numbers]
-        where = "JOIN path_ends ON end_session = visit AND from_step = step_number"
+        where = "JOIN path_ends ON end_session = session_key AND from_step = step_number"
     else:
         columns = [f"page_{n}" for n in numbers]
         where = "WHERE step_number = 1"
         if options.start is not None:
-            where = "JOIN path_starts ON start_session = visit AND first_step = step_number"
+            where = "JOIN path_starts ON start_session = session_key AND first_step = step_number"
     pages = ",\n               ".join(f"{column} AS step_{n}" for n, column in enumerate(columns))
     return Cte(
         "path_steps",
         f"""
-        SELECT walker,
+        SELECT visitor_key,
                {pages}
           FROM page_changes
          {where}
@@ -186,9 +186,9 @@ def _path_counts(count: int) -> tuple[Cte, Cte]:
     visitor_paths = Cte(
         "visitor_paths",
         f"""
-        SELECT {pages}, walker, COUNT(*) AS visitor_sessions
+        SELECT {pages}, visitor_key, COUNT(*) AS visitor_sessions
           FROM path_steps
-         GROUP BY {pages}, walker
+         GROUP BY {pages}, visitor_key
         """,  # noqa: S608
     )
     path_counts = Cte(
@@ -197,7 +197,7 @@ def _path_counts(count: int) -> tuple[Cte, Cte]:
         SELECT {pages},
                {steps}               AS steps,
                SUM(visitor_sessions) AS sessions,
-               COUNT(walker)         AS visitors
+               COUNT(visitor_key)    AS visitors
           FROM visitor_paths
          GROUP BY {pages}
         """,  # noqa: S608

@@ -113,19 +113,19 @@ def active_visitors_type(
 ) -> QueryType:
     """Active visitors by a column."""
     first, _, second = group.partition(", ")
-    beside = f",\n                   COALESCE({second}, '') AS beside" if second else ""
+    second_label = f",\n                   COALESCE({second}, '') AS second_label" if second else ""
     return realtime_type(
         name,
         description,
         row,
         f"""
-            SELECT {first} AS label{beside},
+            SELECT {first} AS label{second_label},
                    COUNT(DISTINCT visitor_hash) AS visitors
               FROM scoped
              WHERE {PAGE_VIEW}
                AND {first} IS NOT NULL
              GROUP BY {group}
-             ORDER BY visitors DESC, label{", beside" if second else ""}
+             ORDER BY visitors DESC, label{", second_label" if second else ""}
         """,  # noqa: S608
         **options,  # type: ignore[arg-type]  # only `limit`
     )
@@ -197,16 +197,16 @@ REALTIME = (
         "sessions with a page view, the latest first,",
         SessionNow,
         f"""
-            SELECT MIN(session_id)                                                   AS known,
-                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN path END)            AS page,
-                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN country END)         AS land,
-                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN device_type END)     AS device,
-                   COUNT(*) FILTER (WHERE {PAGE_VIEW})                               AS viewed,
-                   MAX(ms)                                                           AS last_seen
+            SELECT MIN(session_id) AS first_session_id,
+                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN path END) AS current_page,
+                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN country END) AS last_country,
+                   MAX(CASE WHEN {PAGE_VIEW} AND row_rank = 1 THEN device_type END) AS last_device,
+                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS page_views,
+                   MAX(ms) AS last_seen
               FROM latest
              GROUP BY session_hash
             HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
-             ORDER BY last_seen DESC, known
+             ORDER BY last_seen DESC, first_session_id
         """,  # noqa: S608
         limit=20,
         ctes=(LATEST,),
@@ -219,11 +219,11 @@ REALTIME = (
         row=Velocity,
         sql=Statement(
             time_range_override=last_minutes(MINUTES),
-            finish=minute_rows,
+            rows_in_python=minute_rows,
             sql=f"""
                 SELECT ms - ms % {MINUTE_MS}               AS at_minute,
                        COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
-                       COUNT(*)                            AS happened,
+                       COUNT(*)                            AS events,
                        COUNT(DISTINCT visitor_hash)        AS visitors
                   FROM scoped
                  GROUP BY ms - ms % {MINUTE_MS}

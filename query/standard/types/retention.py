@@ -47,7 +47,7 @@ class RetentionCell(Struct, frozen=True):
 FIRST = Cte(
     "first_seen",
     """
-    SELECT visitor_hash AS person, MIN(bucket) AS cohort
+    SELECT visitor_hash AS cohort_visitor, MIN(bucket) AS cohort
       FROM scoped
      WHERE visitor_hash IS NOT NULL
      GROUP BY visitor_hash
@@ -59,14 +59,14 @@ def retention_statement(options: Retention) -> Statement:
     """Visitors by cohort and by each bucket in which they have events."""
     return Statement(
         granularity=WIDTHS[options.period],
-        finish=partial(retention_rows, options.period),
+        rows_in_python=partial(retention_rows, options.period),
         ctes=(FIRST,),
         sql="""
             SELECT cohort, bucket,
-                   COUNT(DISTINCT visitor_hash) AS came
+                   COUNT(DISTINCT visitor_hash) AS visitors
               FROM scoped
               JOIN first_seen
-                ON person = visitor_hash
+                ON cohort_visitor = visitor_hash
              GROUP BY cohort, bucket
              ORDER BY cohort, bucket
         """,
@@ -86,14 +86,14 @@ def retention_rows(
         )
     ends = _ends(time_range, width, points)
     known_until_ms = min(time_range.end_ms, now_ms)
-    came = {(row[0], row[1]): row[2] for row in rows}
+    visitors = {(row[0], row[1]): row[2] for row in rows}
     cells: list[Row] = []
     for first, cohort in enumerate(points):
-        size = came.get((cohort.bucket, cohort.bucket), 0)
+        size = visitors.get((cohort.bucket, cohort.bucket), 0)
         for later, point in enumerate(points[first:]):
-            back = came.get((cohort.bucket, point.bucket), 0)
+            returned = visitors.get((cohort.bucket, point.bucket), 0)
             complete = ends[first + later] <= known_until_ms
-            cells.append((cohort.label, later, size, back, back, size, complete))
+            cells.append((cohort.label, later, size, returned, returned, size, complete))
     return cells
 
 

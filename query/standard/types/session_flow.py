@@ -28,10 +28,10 @@ class SessionPage(Struct, frozen=True):
 STEPS = Cte(
     "steps",
     f"""
-    SELECT visit,
+    SELECT session_key,
            number AS from_page,
            LEAD(number) OVER {SESSION_WINDOW} AS to_page
-      FROM viewed
+      FROM session_page_views
     """,  # noqa: S608
 )
 
@@ -41,7 +41,7 @@ SESSION_TRANSITIONS = Cte(
     SELECT from_page, to_page, COUNT(*) AS occurrences
       FROM steps
      WHERE from_page <> to_page
-     GROUP BY visit, from_page, to_page
+     GROUP BY session_key, from_page, to_page
     """,
 )
 """A row for each session and transition."""

@@ -42,7 +42,7 @@ def session_ctes(
     counts: Mapping[str, str] = NOTHING,
     facts: Mapping[str, str] = NOTHING,
 ) -> tuple[Cte, ...]:
-    """The CTE `journeys`: a row for each session, with the CTEs before it.
+    """The CTE `session_summaries`: a row for each session, with the CTEs before it.
 
     `firsts` are columns of its first page view, `counts` how many of its rows meet conditions,
     `facts` expressions of facts of the visit.
@@ -51,15 +51,15 @@ def session_ctes(
     columns |= {name: viewed_value(sql) for name, sql in firsts.items()}
     extra_columns = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
     rows = Cte(
-        "journeys_alone" if facts else "journeys",
+        "session_aggregates" if facts else "session_summaries",
         f"""
-        SELECT session_hash             AS visit,
+        SELECT session_hash                   AS session_key,
                {viewed_value("visitor_hash")} AS visitor,
-               MIN(ms)  AS began,
-               MAX(ms)  AS ended,
-               {VIEW_COUNT}  AS views,
-               {OTHER_COUNT} AS others,
-               {DURATION_MS} AS lasted{extra_columns}
+               MIN(ms)                        AS started_ms,
+               MAX(ms)                        AS ended_ms,
+               {VIEW_COUNT}                   AS page_views,
+               {OTHER_COUNT}                  AS other_events,
+               {DURATION_MS} AS duration_ms{extra_columns}
           FROM visit_rows
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
@@ -70,12 +70,12 @@ def session_ctes(
         return (rows,)
     fact_columns = "".join(f",\n               {sql} AS {name}" for name, sql in facts.items())
     with_facts = Cte(
-        "journeys",
+        "session_summaries",
         f"""
-        SELECT journeys_alone.*{fact_columns}
-          FROM journeys_alone
+        SELECT session_aggregates.*{fact_columns}
+          FROM session_aggregates
           JOIN visit_facts
-            ON visit_session = visit
+            ON visit_session = session_key
         """,  # noqa: S608
     )
     return rows, with_facts
@@ -86,16 +86,16 @@ def viewed_value(value: str) -> str:
     return f"{first_value(value)} FILTER (WHERE {PAGE_VIEW})"
 
 
-RANGES = """CASE WHEN lasted < 30000 THEN '0-30s'
-                        WHEN lasted < 60000 THEN '30s-1m'
-                        WHEN lasted < 300000 THEN '1m-5m'
-                        WHEN lasted < 900000 THEN '5m-15m'
-                        WHEN lasted < 3600000 THEN '15m-1h'
+RANGES = """CASE WHEN duration_ms < 30000 THEN '0-30s'
+                        WHEN duration_ms < 60000 THEN '30s-1m'
+                        WHEN duration_ms < 300000 THEN '1m-5m'
+                        WHEN duration_ms < 900000 THEN '5m-15m'
+                        WHEN duration_ms < 3600000 THEN '15m-1h'
                         ELSE '1h+' END"""
 
 SESSION_COUNTS = """COUNT(*)                AS sessions,
                    COUNT(DISTINCT visitor) AS visitors,
-                   SUM(lasted)             AS avg_session_duration_ms,
+                   SUM(duration_ms)        AS avg_session_duration_ms,
                    COUNT(*)                AS avg_session_duration_count"""
 
 
@@ -111,7 +111,7 @@ def grouped(name: str, column: str, description: str) -> QueryType:
         sql=f"""
             SELECT label,
                    {SESSION_COUNTS}
-              FROM journeys
+              FROM session_summaries
              GROUP BY label
              ORDER BY sessions DESC, label
         """,  # noqa: S608
@@ -130,7 +130,7 @@ SESSIONS_BY = (
             SELECT {RANGES}                AS label,
                    COUNT(*)                AS sessions,
                    COUNT(DISTINCT visitor) AS visitors
-              FROM journeys
+              FROM session_summaries
              GROUP BY {RANGES}
              ORDER BY sessions DESC, label
         """,  # noqa: S608
@@ -143,13 +143,13 @@ SESSIONS_BY = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionBucket,
-        ctes=session_ctes({"point": "bucket"}),
+        ctes=session_ctes({"time_bucket": "bucket"}),
         sql=f"""
-            SELECT point,
+            SELECT time_bucket,
                    {SESSION_COUNTS}
-              FROM journeys
-             GROUP BY point
-             ORDER BY point
+              FROM session_summaries
+             GROUP BY time_bucket
+             ORDER BY time_bucket
         """,  # noqa: S608
     ),
 )

@@ -60,19 +60,19 @@ class SessionEvent(Struct, frozen=True):
     country: OptionalText
 
 
-SESSION_FIRSTS = {"known": "session_id", "who": "anonymous_id"}
+SESSION_FIRSTS = {"first_session_id": "session_id", "first_anonymous_id": "anonymous_id"}
 """Columns of a list that are read from the first page view in the time range."""
 SESSION_FACTS = {
-    "land": "visit_country",
-    "came_from": "COALESCE(visit_referrer_name, visit_referrer)",
-    "device": "visit_device_type",
-    "browser": "visit_browser_name",
-    "system": "visit_os_name",
+    "session_country": "visit_country",
+    "session_referrer": "COALESCE(visit_referrer_name, visit_referrer)",
+    "session_device": "visit_device_type",
+    "session_browser": "visit_browser_name",
+    "session_os": "visit_os_name",
 }
 """Columns of a list that are facts of the visit."""
 
 NUMBERED = Cte(
-    "numbered",
+    "numbered_events",
     f"""
     SELECT session_id, {EVENT_ID} AS event_key, ms, name, path, properties,
            ROW_NUMBER() OVER (PARTITION BY session_hash ORDER BY {ROW_ORDER}) AS row_rank
@@ -91,7 +91,7 @@ EVENTS_OF_SESSION = NestedList(
     ctes=(NUMBERED,),
     sql=f"""
         SELECT session_id, event_key, ms, name, path, properties
-          FROM numbered
+          FROM numbered_events
          WHERE row_rank <= {MAX_EVENTS}
          ORDER BY session_id, row_rank
     """,  # noqa: S608
@@ -99,10 +99,10 @@ EVENTS_OF_SESSION = NestedList(
 
 
 PAGES = Cte(
-    "pages",
+    "page_counts",
     f"""
-    SELECT session_hash         AS viewer,
-           COUNT(DISTINCT path) AS different
+    SELECT session_hash         AS counted_session,
+           COUNT(DISTINCT path) AS distinct_pages
       FROM visit_rows
      WHERE {PAGE_VIEW}
        AND session_hash IS NOT NULL
@@ -136,9 +136,10 @@ SESSION_LISTS = (
         ctes=session_ctes(SESSION_FIRSTS, facts=SESSION_FACTS),
         listing=Listing(page_keys=NEWEST_SESSIONS, nested_lists=(EVENTS_OF_SESSION,)),
         sql="""
-            SELECT known, began, ended, views, who, land, came_from, device, browser, system
-              FROM journeys
-             ORDER BY began DESC, known
+            SELECT first_session_id, started_ms, ended_ms, page_views, first_anonymous_id,
+                   session_country, session_referrer, session_device, session_browser, session_os
+              FROM session_summaries
+             ORDER BY started_ms DESC, first_session_id
         """,
     ),
     QueryType(

@@ -30,12 +30,12 @@ class PageTime(Struct, frozen=True):
 IS_TIMED_VIEW = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND path IS NOT NULL"
 
 TIME_ON_PAGE = Cte(
-    "timed",
+    "timed_views",
     f"""
-    SELECT path         AS label,
-           visitor_hash AS visitor,
-           session_hash AS visit,
-           time_on_page AS seconds,
+    SELECT path                                                        AS label,
+           visitor_hash                                                AS visitor,
+           session_hash                                                AS session_key,
+           time_on_page                                                AS seconds,
            ROW_NUMBER() OVER (PARTITION BY path ORDER BY time_on_page) AS row_rank,
            COUNT(*) OVER (PARTITION BY path)                           AS row_count
       FROM scoped
@@ -73,12 +73,12 @@ PAGES = (
         ctes=(TIME_ON_PAGE,),
         sql=f"""
             SELECT label,
-                   COUNT(DISTINCT visit)                AS sessions_with_time,
-                   COUNT(DISTINCT visitor)              AS visitors,
+                   COUNT(DISTINCT session_key) AS sessions_with_time,
+                   COUNT(DISTINCT visitor)     AS visitors,
                    {quantile_columns("median_time_on_page", "seconds", 50)},
                    COUNT(DISTINCT visitor)              AS percentage_part,
                    SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
-              FROM timed
+              FROM timed_views
              GROUP BY label
              ORDER BY visitors DESC, sessions_with_time DESC, label
         """,  # noqa: S608

@@ -24,10 +24,10 @@ class Active(Struct, frozen=True):
     active_sessions: int
 
 
-VISIT_COUNT = Cte(
-    "visit_count",
+SESSION_TOTALS = Cte(
+    "session_totals",
     f"""
-    SELECT COUNT(DISTINCT session_hash) AS visit_total
+    SELECT COUNT(DISTINCT session_hash) AS session_count
       FROM visit_rows
      WHERE {PAGE_VIEW}
     """,  # noqa: S608
@@ -42,11 +42,11 @@ TODAY = (
         row=Today,
         sql=Statement(
             time_range_override=today,
-            ctes=(TOTALS, VISIT_COUNT),
+            ctes=(TOTALS, SESSION_TOTALS),
             sql="""
-                SELECT pageviews, visitors, visit_total AS sessions
+                SELECT pageviews, visitors, session_count AS sessions
                   FROM totals
-                 CROSS JOIN visit_count
+                 CROSS JOIN session_totals
                  ORDER BY pageviews
             """,
         ),
@@ -56,13 +56,13 @@ TODAY = (
         "visitors and sessions with a page view",
         Active,
         f"""
-            SELECT COUNT(DISTINCT visitor_hash) AS users,
-                   MAX(visit_total)             AS visits
-              FROM visit_count
+            SELECT COUNT(DISTINCT visitor_hash) AS active_users,
+                   MAX(session_count)           AS active_sessions
+              FROM session_totals
               LEFT JOIN scoped
                 ON {PAGE_VIEW}
-             ORDER BY users
+             ORDER BY active_users
         """,  # noqa: S608
-        ctes=(VISIT_COUNT,),
+        ctes=(SESSION_TOTALS,),
     ),
 )

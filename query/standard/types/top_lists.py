@@ -77,7 +77,7 @@ def two_column_type(
         row=row,
         sql=f"""
             SELECT {first}                                   AS label,
-                   COALESCE({second}, '')                    AS beside,
+                   COALESCE({second}, '')                    AS second_label,
                    COUNT(*)                                  AS pageviews,
                    COUNT(DISTINCT visitor_hash)              AS visitors,
                    COUNT(DISTINCT visitor_hash)              AS percentage_part,
@@ -86,7 +86,7 @@ def two_column_type(
              WHERE {PAGE_VIEW}
                AND {first} IS NOT NULL
              GROUP BY {first}, COALESCE({second}, '')
-             ORDER BY visitors DESC, pageviews DESC, label, beside
+             ORDER BY visitors DESC, pageviews DESC, label, second_label
         """,  # noqa: S608
     )
 
@@ -94,10 +94,10 @@ def two_column_type(
 def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) -> QueryType:
     """Sessions by entry or exit page, and the visitors of their first or last page views."""
     fact = f"visit_{name.removesuffix('s')}"
-    edges = Cte(
-        "edges",
+    session_visitors = Cte(
+        "session_visitors",
         f"""
-        SELECT session_hash         AS visit,
+        SELECT session_hash         AS session_key,
                {of("visitor_hash")} AS visitor
           FROM visit_rows
          WHERE {PAGE_VIEW}
@@ -111,16 +111,16 @@ def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) ->
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TopEntry,
-        ctes=(edges,),
+        ctes=(session_visitors,),
         sql=f"""
             SELECT {fact}                               AS label,
                    COUNT(*)                             AS pageviews,
                    COUNT(DISTINCT visitor)              AS visitors,
                    COUNT(DISTINCT visitor)              AS percentage_part,
                    SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
-              FROM edges
+              FROM session_visitors
               JOIN visit_facts
-                ON visit_session = visit
+                ON visit_session = session_key
              WHERE {fact} IS NOT NULL
              GROUP BY {fact}
              ORDER BY visitors DESC, pageviews DESC, label

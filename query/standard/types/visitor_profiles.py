@@ -177,8 +177,8 @@ VISITOR_IDENTITIES = Cte(
 TOTAL_DURATION = Cte(
     "total_duration",
     """
-    SELECT SUM(lasted) AS total_ms
-      FROM journeys
+    SELECT SUM(duration_ms) AS total_ms
+      FROM session_summaries
     """,
 )
 
@@ -270,18 +270,19 @@ PROFILES = (
         listing=Listing(nested_lists=(EVENTS_OF_SESSION, VITALS_OF_SESSION)),
         sql="""
             SELECT session,
-                   'Session ' || CAST(ROW_NUMBER() OVER (ORDER BY began, session) AS VARCHAR)
+                   'Session ' || CAST(ROW_NUMBER() OVER (ORDER BY started_ms, session) AS VARCHAR)
                        AS session_name,
-                   began,
-                   ended,
-                   lasted AS duration_ms,
-                   lasted AS formatted_duration_ms,
-                   views,
-                   different,
-                   device, browser, system, land, session_region, came_from
-              FROM journeys
-              JOIN pages ON viewer = visit
-             ORDER BY began DESC, session
+                   started_ms,
+                   ended_ms,
+                   duration_ms,
+                   duration_ms AS formatted_duration_ms,
+                   page_views,
+                   distinct_pages,
+                   session_device, session_browser, session_os,
+                   session_country, session_region, session_referrer
+              FROM session_summaries
+              JOIN page_counts ON counted_session = session_key
+             ORDER BY started_ms DESC, session
         """,
     ),
 )

@@ -51,29 +51,29 @@ TOTALS = Cte(
     f"""
     SELECT COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
            COUNT(DISTINCT visitor_hash)        AS visitors,
-           COUNT(*)                            AS happened
+           COUNT(*)                            AS event_count
       FROM scoped
     """,  # noqa: S608
 )
 
-OF_SESSIONS = Cte(
-    "of_sessions",
+SESSION_TOTALS = Cte(
+    "session_totals",
     f"""
-    SELECT COUNT(*)      AS session_total,
-           SUM(bounced)  AS bounces,
-           SUM(lasted)   AS together,
-           {MEDIAN_LOW}  AS low,
-           {MEDIAN_HIGH} AS high
-      FROM ranked
+    SELECT COUNT(*)         AS session_count,
+           SUM(is_bounce)   AS bounces,
+           SUM(duration_ms) AS total_duration_ms,
+           {MEDIAN_LOW}     AS median_low_ms,
+           {MEDIAN_HIGH}    AS median_high_ms
+      FROM ranked_sessions
     """,  # noqa: S608
 )
 
-BY_BUCKET = Cte(
-    "by_bucket",
+BUCKET_ROWS = Cte(
+    "bucket_rows",
     f"""
-    SELECT bucket                              AS point,
-           COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS viewed,
-           COUNT(DISTINCT visitor_hash)        AS came
+    SELECT bucket                              AS time_bucket,
+           COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS page_view_count,
+           COUNT(DISTINCT visitor_hash)        AS visitor_count
       FROM scoped
      GROUP BY bucket
     """,  # noqa: S608
@@ -82,12 +82,12 @@ BY_BUCKET = Cte(
 # A session belongs to the bucket of its first page view; with a filter on rows that bucket may have
 # no row.
 SESSION_STARTS = Cte(
-    "begun",
+    "session_starts",
     f"""
-    SELECT MIN(CASE WHEN {PAGE_VIEW} THEN bucket END) AS point,
-           {VIEW_COUNT}                                    AS views,
-           {OTHER_COUNT}                                   AS others,
-           {DURATION_MS}                                   AS lasted
+    SELECT MIN(CASE WHEN {PAGE_VIEW} THEN bucket END) AS time_bucket,
+           {VIEW_COUNT}                               AS page_views,
+           {OTHER_COUNT}                              AS other_events,
+           {DURATION_MS}                              AS duration_ms
       FROM visit_rows
      WHERE session_hash IS NOT NULL
      GROUP BY session_hash
@@ -95,30 +95,30 @@ SESSION_STARTS = Cte(
     """,  # noqa: S608
 )
 
-SESSIONS_BY_POINT = Cte(
-    "placed",
+RANKED_SESSION_STARTS = Cte(
+    "ranked_session_starts",
     f"""
-    SELECT point,
-           views,
-           lasted,
-           {IS_BOUNCE}                                           AS bounced,
-           ROW_NUMBER() OVER (PARTITION BY point ORDER BY lasted) AS row_rank,
-           COUNT(*) OVER (PARTITION BY point)                     AS row_count
-      FROM begun
+    SELECT time_bucket,
+           page_views,
+           duration_ms,
+           {IS_BOUNCE}                                                       AS is_bounce,
+           ROW_NUMBER() OVER (PARTITION BY time_bucket ORDER BY duration_ms) AS row_rank,
+           COUNT(*) OVER (PARTITION BY time_bucket)                          AS row_count
+      FROM session_starts
     """,  # noqa: S608
 )
 
-SESSIONS_BY_START = Cte(
-    "by_begin",
+BUCKET_SESSIONS = Cte(
+    "bucket_sessions",
     f"""
-    SELECT point,
-           COUNT(*)      AS session_total,
-           SUM(bounced)  AS bounces,
-           SUM(views)    AS in_sessions,
-           {MEDIAN_LOW}  AS low,
-           {MEDIAN_HIGH} AS high
-      FROM placed
-     GROUP BY point
+    SELECT time_bucket,
+           COUNT(*)        AS session_count,
+           SUM(is_bounce)  AS bounces,
+           SUM(page_views) AS session_page_views,
+           {MEDIAN_LOW}    AS median_low_ms,
+           {MEDIAN_HIGH}   AS median_high_ms
+      FROM ranked_session_starts
+     GROUP BY time_bucket
     """,  # noqa: S608
 )
 
@@ -130,18 +130,18 @@ WEBSITE = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Summary,
-        ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, OF_SESSIONS),
+        ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, SESSION_TOTALS),
         sql="""
             SELECT pageviews,
-                   visitors      AS unique_visitors,
-                   session_total AS sessions,
-                   bounces       AS bounce_rate_part,
-                   session_total AS bounce_rate_whole,
-                   low           AS median_session_duration_low,
-                   high          AS median_session_duration_high,
-                   happened      AS total_events
+                   visitors       AS unique_visitors,
+                   session_count  AS sessions,
+                   bounces        AS bounce_rate_part,
+                   session_count  AS bounce_rate_whole,
+                   median_low_ms  AS median_session_duration_low,
+                   median_high_ms AS median_session_duration_high,
+                   event_count    AS total_events
               FROM totals
-             CROSS JOIN of_sessions
+             CROSS JOIN session_totals
              ORDER BY total_events
         """,
     ),
@@ -151,21 +151,21 @@ WEBSITE = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TrafficByBucket,
-        ctes=(BY_BUCKET, SESSION_STARTS, SESSIONS_BY_POINT, SESSIONS_BY_START),
+        ctes=(BUCKET_ROWS, SESSION_STARTS, RANKED_SESSION_STARTS, BUCKET_SESSIONS),
         sql="""
-            SELECT COALESCE(by_bucket.point, by_begin.point) AS at_point,
-                   COALESCE(viewed, 0)        AS pageviews,
-                   COALESCE(came, 0)          AS visitors,
-                   COALESCE(session_total, 0) AS sessions,
-                   bounces                    AS bounce_rate_part,
-                   session_total              AS bounce_rate_whole,
-                   low                        AS median_session_duration_low,
-                   high                       AS median_session_duration_high,
-                   in_sessions                AS pages_per_session_total,
-                   session_total              AS pages_per_session_count
-              FROM by_bucket
-              FULL JOIN by_begin ON by_begin.point = by_bucket.point
-             ORDER BY at_point
+            SELECT COALESCE(bucket_rows.time_bucket, bucket_sessions.time_bucket) AS result_bucket,
+                   COALESCE(page_view_count, 0) AS pageviews,
+                   COALESCE(visitor_count, 0) AS visitors,
+                   COALESCE(session_count, 0) AS sessions,
+                   bounces AS bounce_rate_part,
+                   session_count AS bounce_rate_whole,
+                   median_low_ms AS median_session_duration_low,
+                   median_high_ms AS median_session_duration_high,
+                   session_page_views AS pages_per_session_total,
+                   session_count AS pages_per_session_count
+              FROM bucket_rows
+              FULL JOIN bucket_sessions ON bucket_sessions.time_bucket = bucket_rows.time_bucket
+             ORDER BY result_bucket
         """,
     ),
     QueryType(
@@ -174,16 +174,16 @@ WEBSITE = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionMetrics,
-        ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, OF_SESSIONS),
+        ctes=(SESSIONS, RANKED_SESSIONS, TOTALS, SESSION_TOTALS),
         sql="""
-            SELECT session_total AS total_sessions,
-                   together      AS avg_session_duration_ms,
-                   session_total AS avg_session_duration_count,
-                   bounces       AS bounce_rate_part,
-                   session_total AS bounce_rate_whole,
-                   happened      AS total_events
+            SELECT session_count     AS total_sessions,
+                   total_duration_ms AS avg_session_duration_ms,
+                   session_count     AS avg_session_duration_count,
+                   bounces           AS bounce_rate_part,
+                   session_count     AS bounce_rate_whole,
+                   event_count       AS total_events
               FROM totals
-             CROSS JOIN of_sessions
+             CROSS JOIN session_totals
              ORDER BY total_events
         """,
     ),
