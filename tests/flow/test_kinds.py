@@ -67,11 +67,11 @@ def test_page_views_become_a_summary(tenant: Tenant) -> None:
     assert tenant.grouped_counts(
         "events", "name", "referrer_name", "browser_name", "device_type"
     ) == [
-        ("outgoing_link", "Direct", "Chrome", "desktop", 1),
-        ("screen_view", "Direct", "Chrome", "desktop", 3),
+        ("outgoing_link", "Google", "Chrome", "desktop", 1),
+        ("screen_view", "Direct", "Chrome", "desktop", 2),
         ("screen_view", "Direct", "Safari", "mobile", 1),
-        ("screen_view", "Google", "Chrome", "desktop", 1),
-        ("signup", "Direct", "Chrome", "desktop", 1),
+        ("screen_view", "Google", "Chrome", "desktop", 2),
+        ("signup", "Google", "Chrome", "desktop", 1),
     ]
     assert tenant.grouped_counts(
         "sessions", "session_id", "duration", "page_views", "is_bounce"
@@ -89,8 +89,8 @@ def test_traffic_is_told_by_its_source(tenant: Tenant) -> None:
 
     assert sources == {"Direct": 3, "Google": 2}
     assert tenant.grouped_counts("events", "utm_source", filters=[eq("name", "screen_view")]) == [
-        ("x", 1),
-        (None, 4),
+        ("x", 2),
+        (None, 3),
     ]
 
 
