@@ -45,7 +45,9 @@ class Worker:
             {"txn": {"appId": name, "version": next_offset, "lastUpdated": 1}},
         ]
         text = "\n".join(map(json.dumps, actions))
-        (self._log / f"{number:020}.json").write_text(text)
+        whole = self._log.parent / f"{number}.tmp"  # a reader never sees half an entry
+        whole.write_text(text)
+        whole.rename(self._log / f"{number:020}.json")
 
 
 def posted(collector: InMemoryCollector, url: str, then: list[tuple[Worker, str, int]]) -> Reply:
