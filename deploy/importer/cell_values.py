@@ -10,8 +10,8 @@ from schemas.runtime.clock import parse_instant_ms
 
 EMPTY_WORDS = frozenset(("", "null", "none", "(none)", "(not set)", "undefined", "\\n"))
 DIRECT_WORDS = frozenset(("direct", "(direct)", "$direct", "direct / none"))
-PAGE_VIEW_NAMES = {"page_view": "pageview", "$pageview": "pageview"}
-"""Names that other products use for a page view."""
+PAGE_NAMES = {"page_view": "pageview", "$pageview": "pageview", "$pageleave": "page_exit"}
+"""Names that other products use for a page view and for its end."""
 DEVICE_WORDS = {
     "desktop": "desktop",
     "laptop": "desktop",
@@ -36,7 +36,7 @@ def parse_text(cell: Any) -> str | None:
 
 def parse_event_name(cell: Any) -> str | None:
     text = parse_text(cell)
-    return PAGE_VIEW_NAMES.get(text, text) if text else None
+    return PAGE_NAMES.get(text, text) if text else None
 
 
 def parse_instant(cell: Any) -> int | float | str | None:

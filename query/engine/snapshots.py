@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 
 from query.engine.engine import DataFileMissing
 from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
+from schemas.kinds import TABLES
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import (
     DamagedLog,
@@ -231,8 +232,15 @@ class SnapshotCache:
 
 
 def requested_version(as_of: AsOf, table: Table) -> int | None:
-    """The version of a table that the request names."""
-    return as_of.get(table.name) if isinstance(as_of, dict) else as_of
+    """The version of a table that the request names; Malformed for a table that does not exist."""
+    if not isinstance(as_of, dict):
+        return as_of
+    known = [known.name for known in TABLES]
+    if unknown := as_of.keys() - set(known):
+        raise Malformed(
+            f"'asOf' names the unknown table '{min(unknown)[:60]}'; tables are {', '.join(known)}"
+        )
+    return as_of.get(table.name)
 
 
 def unreadable(table: Table, error: Exception) -> Unavailable:

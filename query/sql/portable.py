@@ -11,7 +11,10 @@ from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
-MAX_CACHED_TEXTS = 4096
+MAX_CACHED_TEXTS = 512
+MAX_CACHED_LENGTH = 4_000
+"""Characters of a text that is cached: all texts of the query types are shorter. A tree takes some
+40 bytes a character, so that texts of requests, which differ endlessly, never fill the memory."""
 
 ONE = {"this": True}
 TWO = {"this": True, "expression": True}
@@ -108,15 +111,25 @@ class Portable(DuckDB):
     Parser = PortableParser
 
 
-@lru_cache(MAX_CACHED_TEXTS)
 def parse(text: str) -> exp.Expr:
     """The syntax tree of a statement, an expression or a condition; copy it before changing it."""
+    return _cached_tree(text) if len(text) <= MAX_CACHED_LENGTH else _tree(text)
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The columns and relations that a text names."""
+    return _cached_names(text) if len(text) <= MAX_CACHED_LENGTH else _names(text)
+
+
+def _tree(text: str) -> exp.Expr:
     return parse_one(text, dialect=Portable)
 
 
-@lru_cache(MAX_CACHED_TEXTS)
-def names_in(text: str) -> frozenset[str]:
-    """The columns and relations that a text names."""
+def _names(text: str) -> frozenset[str]:
     if not text:
         return frozenset()
     return frozenset(node.name for node in parse(text).find_all(exp.Column, exp.Table))
+
+
+_cached_tree = lru_cache(MAX_CACHED_TEXTS)(_tree)
+_cached_names = lru_cache(MAX_CACHED_TEXTS)(_names)

@@ -12,7 +12,9 @@ from sqlglot import Dialect, exp, parse_one
 
 from query.sql.portable import Portable, parse
 
-MAX_CACHED_SELECTS = 2048
+MAX_CACHED_SELECTS = 512
+MAX_CACHED_LENGTH = 20_000
+"""Characters of a statement that is cached: longer ones are rare, and few of them fill memory."""
 
 
 class Cte(Struct, frozen=True):
@@ -70,10 +72,18 @@ class Select(Struct, frozen=True, kw_only=True):
     """Whether relations are computed where they are read: materialized, they would fill memory."""
 
 
-@lru_cache(MAX_CACHED_SELECTS)
 def render(select: Select, dialect: type[Dialect]) -> str:
     """The statement as text of an engine."""
-    return select_tree(select, dialect).sql(dialect=dialect, pretty=True)
+    length = len(select.body) + sum(len(cte.sql) for cte in select.ctes)
+    make = _cached_text if length <= MAX_CACHED_LENGTH else _text
+    return make(select, dialect)
+
+
+def _text(select: Select, dialect: type[Dialect]) -> str:
+    return select_tree(select, dialect).sql(dialect=dialect, pretty=True, copy=False)
+
+
+_cached_text = lru_cache(MAX_CACHED_SELECTS)(_text)
 
 
 def select_tree(select: Select, dialect: type[Dialect]) -> exp.Select:

@@ -58,6 +58,15 @@ def test_posthog() -> None:
     }
 
 
+def test_a_page_left_in_posthog_is_a_page_exit_and_no_event_of_its_own() -> None:
+    line = {"event": "$pageleave", "distinct_id": "a", "timestamp": "2026-11-01T10:00:03Z"}
+    columns = {"uuid": "e2", "properties": {"$current_url": "https://shop.example/a"}}
+
+    imported = event_or_reason(ColumnMapper({}), {**line, **columns})
+
+    assert imported["name"] == "page_exit"
+
+
 def test_posthog_with_a_column_per_property() -> None:
     assert events("posthog.csv") == [
         {

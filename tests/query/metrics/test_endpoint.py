@@ -147,3 +147,19 @@ def test_a_link_has_no_metrics(service: InProcessService) -> None:
         "Unknown parameter 'link_id' in the query string; known are website_id, timezone, format, "
         "formulas"
     )
+
+
+def test_a_metric_with_the_name_of_a_dimension_is_refused(service: InProcessService) -> None:
+    term = {"metric": "sum", "property": "properties.total", "as": "path"}
+
+    reply = ask(service, term, "events", dimensions=["path"])
+
+    assert reply.status == 400
+    assert "'path' names a dimension and a metric" in reply.json["error"]
+
+
+def test_a_version_of_a_table_that_does_not_exist_is_refused(service: InProcessService) -> None:
+    reply = ask(service, "visits", asOf={"event": 1})
+
+    assert reply.status == 400
+    assert "unknown table 'event'; tables are events" in reply.json["error"]

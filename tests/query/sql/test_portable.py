@@ -31,3 +31,10 @@ def test_each_function_is_known_by_its_name(function: type[exp.Func]) -> None:
 def test_a_text_that_is_no_sql_is_an_error_of_ours() -> None:
     with pytest.raises(ParseError):
         parse("SELECT FROM WHERE (")
+
+
+def test_long_texts_are_parsed_and_not_kept() -> None:
+    text = " AND ".join(f"path <> 'page {i}'" for i in range(400))
+
+    assert names_in(text) == {"path"}
+    assert parse(text) is not parse(text)
