@@ -57,7 +57,7 @@ NEIGHBORS: Mapping[str, tuple[str, str]] = {
 
 ELSEWHERE: Mapping[str, str] = {
     **URL_PARAMETERS,
-    "compare": "custom queries have no comparison; run one query for each time range",
+    "compare": "this route has no comparison; send one query for each time range",
     "siteid": "name the website in the query string of the URL, as in /v1/query?website_id=…",
     "dimensions": f"query types have fixed groups; use {METRICS} for metrics by dimensions",
     "groupby": f"query types have fixed groups; use 'groupBy' {CUSTOM}",

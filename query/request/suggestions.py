@@ -70,6 +70,8 @@ def unknown_name_message(
     close = get_close_matches(name[:100].lower(), names, n=1, cutoff=likeness)
     if close:
         return f"{sentence}; did you mean '{close[0]}'?"
+    if not names:
+        return f"{sentence}; there are none, leave it out"
     if len(names) <= MAX_LISTED:
         return f"{sentence}; known are {', '.join(names)}"
     return f"{sentence}; {advice}" if advice else sentence

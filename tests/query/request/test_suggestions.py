@@ -68,3 +68,9 @@ def test_few_names_are_listed_and_long_ones_are_cut() -> None:
     said = unknown_name_message("word", "x" * 100, ("one", "two"))
 
     assert said == f"Unknown word '{'x' * 60}…'; known are one, two"
+
+
+def test_a_name_where_none_is_known_is_to_be_left_out() -> None:
+    assert unknown_name_message("parameter", "zz", []) == (
+        "Unknown parameter 'zz'; there are none, leave it out"
+    )
