@@ -111,7 +111,8 @@ def parse_request(
         if dimension.time and dimension.time.granularity:
             time_range.points(dimension.time.granularity)  # Malformed for too many
     metrics = select_metrics(body.metrics, body.goals)
-    for name_of_both in {one.name for one in metrics} & {one.name for one in dimensions}:
+    own_names = {term.name for term in body.metrics if not isinstance(term, str)}
+    for name_of_both in own_names & {one.name for one in dimensions}:
         raise Malformed(
             f"'{name_of_both}' names a dimension and a metric; "
             "give the metric another name by {'metric': …, 'as': …}"
