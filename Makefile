@@ -13,6 +13,7 @@ BARE := $(VENV)/.made
 RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
+S3   := $(VENV)/.fetched-s3
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
@@ -25,12 +26,12 @@ NPM  := tests/npm/node_modules/.package-lock.json
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
+setup: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
 run: $(RUN) $(PAGE) $(DOCS) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
+test: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(S3) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
 format: $(DEV) ## format the code
@@ -47,7 +48,7 @@ check: lint types test ## run lint, types and test
 docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 	@$(BIN)/python -m deploy.docs.readme_tables && $(BIN)/python -m deploy.docs.env_example
 
-chaos: $(DEV) $(PAGE) $(JARS) ## run the fault-injection tests
+chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
 
 bench: $(DEV) $(PAGE) $(JARS) ## run the benchmarks and record them in tests/bench/RESULTS.md
@@ -68,6 +69,7 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
+	@$(BIN)/python -m tests.s3.jars --lock
 
 mcp: $(RUN) ## install the packages of `tidemark mcp`
 	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/mcp.txt
@@ -101,6 +103,12 @@ $(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
 	@echo "setup: Kafka"
 	@rm -rf $(VENV)/share/tidemark/kafka
 	@$(BIN)/python -m deploy.local.kafka.setup
+	@touch $@
+
+$(S3): $(DEV) $(LOCKS)/s3proxy-jars.sha256
+	@echo "setup: S3 server for tests"
+	@rm -rf $(VENV)/share/tidemark/s3proxy
+	@$(BIN)/python -m tests.s3.jars
 	@touch $@
 
 $(NODE): $(BARE) $(LOCKS)/web.txt

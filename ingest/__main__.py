@@ -12,10 +12,13 @@ from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import DailySalts
 from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.producer import KafkaProducer
+from ingest.publishing.producer_gauges import add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
+from schemas.http.drain import until_ready
 from schemas.http.error_bodies import collect_error
 from schemas.http.server import serve
+from schemas.http.telemetry_server import start_telemetry
 from schemas.kinds import ALL_KINDS
 from schemas.registry import (
     Backups,
@@ -58,6 +61,9 @@ def run(settings: Settings, name: str) -> None:
     acknowledged_counter = AcknowledgedCounter(settings.data, name)
     clicks, salts = ClickQueue(producer), DailySalts(settings.data / SALTS_FOLDER)
 
+    def is_ready() -> bool:
+        return producer.unavailable_reason is None
+
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
         tune_garbage_collector()
@@ -68,6 +74,7 @@ def run(settings: Settings, name: str) -> None:
             asyncio.create_task(acknowledged_counter.run()),
             asyncio.create_task(salts.run(now_ms)),
         ]
+        await until_ready(is_ready)
         yield
         for task in background_tasks:
             task.cancel()
@@ -93,9 +100,8 @@ def run(settings: Settings, name: str) -> None:
         acknowledged_counter,
     )
 
-    def is_ready() -> bool:
-        return producer.unavailable_reason is None
-
+    start_telemetry(settings, name, app.requests)
+    add_producer_gauges(producer)
     port = settings.collect_port
     serve(
         app,
@@ -107,6 +113,7 @@ def run(settings: Settings, name: str) -> None:
         CollectorProtocol,
         recent_requests.close,
         lambda: app.untrusted_proxies.problem,
+        app.drain,
     )
 
 

@@ -30,6 +30,8 @@ from schemas.http.docs.pages import api_pages
 from schemas.http.docs.root_page import ROOT_OPERATION, OtherService, ServiceOverview, root_page
 from schemas.http.error_bodies import collect_error
 from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
+from schemas.http.http_requests import HttpRequests
+from schemas.http.http_requests import routes as metric_routes
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
@@ -126,6 +128,7 @@ def create_app(
     }
     # The last snapshot is enough to accept items: these checks report, and make nothing unready.
     noncritical_checks = {
+        "partitions": lambda: producer.partition_problem,
         "registry": lambda: registry.error,
         "proxies": lambda: middleware.untrusted_proxies.problem,
         "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
@@ -141,7 +144,10 @@ def create_app(
     routes.update({endpoint.path: endpoint.app(dependencies) for endpoint in endpoints})
     routes.update(
         dict.fromkeys(
-            HEALTH_PATHS, health_endpoint("collector", checks, counts, noncritical_checks)
+            HEALTH_PATHS,
+            health_endpoint(
+                "collector", checks, counts, noncritical_checks, middleware.drain.problem
+            ),
         )
     )
     routes[OPENAPI_PATH] = openapi_endpoint(partial(collector_api, endpoints))
@@ -151,6 +157,7 @@ def create_app(
         OVERVIEW, settings.collect_port, OtherService("Query service", settings.query_port)
     )
     routes["/"] = get_or_post(overview, routes["/"]) if "/" in routes else overview
+    middleware.requests = HttpRequests(metric_routes([*routes, "/"], prefixes))
     middleware.usage = usage_by_path(collector_api(endpoints).operations)
     routes[FALLBACK_PATH] = Router(redirect_slashes=False, lifespan=lifespan)
     return middleware

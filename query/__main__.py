@@ -6,9 +6,11 @@ import sys
 from query.app import create_app
 from schemas.http.error_bodies import query_error
 from schemas.http.server import serve
+from schemas.http.telemetry_server import start_telemetry
 from schemas.registry import DatabaseError, RegistryStore, registry_unavailable
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.gc_freeze import frozen_startup_objects
 
 
 def main() -> None:
@@ -25,7 +27,17 @@ def main() -> None:
         sys.exit(f"query: {error}")
     except (DatabaseError, ImportError) as error:
         sys.exit(f"query: {registry_unavailable(error)}")
-    serve(service.app, settings, name, settings.query_port, service.ready, query_error)
+    start_telemetry(settings, name, service.app.requests)
+    with frozen_startup_objects():
+        serve(
+            service.app,
+            settings,
+            name,
+            settings.query_port,
+            service.ready,
+            query_error,
+            drain=service.app.drain,
+        )
     service.close()
     store.close()
 

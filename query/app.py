@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from math import inf
+from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
@@ -20,6 +21,7 @@ from query.dependencies import QueryDependencies, QueryEndpoint
 from query.docs.openapi import describe_api
 from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
+from query.engine.data_file_source import DataFileSource, data_file_source
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.freshness import FreshnessTracker
 from query.engine.quarantine import LostMessages
@@ -33,9 +35,11 @@ from query.response.response_budget import ResponseMemory
 from query.standard import type_catalogue
 from schemas.errors import MethodNotAllowed
 from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
+from schemas.http.drain import Drain, until_ready
 from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import health_endpoint
+from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter
@@ -109,9 +113,11 @@ def create_app(
     endpoints: Sequence[QueryEndpoint] = ENDPOINTS,
 ) -> QueryService:
     """The query service over the lake and the registry of the settings."""
-    damaged = DamagedFiles(settings.lake_url, settings.data)
-    standard_pool = _pool(settings, name, "standard", _standard_limits(settings), damaged)
-    custom_pool = _pool(settings, name, "custom", _custom_limits(settings), damaged)
+    source = data_file_source(settings)
+    damaged = DamagedFiles(settings.lake_url, settings.data, source)
+    spill = settings.data / "spill" / name
+    standard_pool = _pool("standard", source, spill, _standard_limits(settings), damaged)
+    custom_pool = _pool("custom", source, spill, _custom_limits(settings), damaged)
     dependencies = QueryDependencies(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
@@ -133,9 +139,10 @@ def create_app(
     )
     probe = ReadinessProbe(dependencies, settings.data / "run")
     other = OtherService("Collector", settings.collect_port)
+    drain = Drain()
     router = Router(
         [
-            *_routes(endpoints, dependencies, probe),
+            *_routes(endpoints, dependencies, probe, drain),
             Route("/", AsgiEndpoint(root_page(OVERVIEW, settings.query_port, other))),
         ],
         redirect_slashes=False,
@@ -144,6 +151,8 @@ def create_app(
     app = HttpMiddleware(
         router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
     )
+    app.drain = drain
+    app.requests = HttpRequests(routes(paths_of(router)))
     app.reread_registry = reread_for_unknown(dependencies.follower)
     app.usage = usage_by_path(endpoint.operation for endpoint in endpoints)
 
@@ -152,6 +161,11 @@ def create_app(
         custom_pool.close()
 
     return QueryService(app, probe.is_ready, close, dependencies.follower)
+
+
+def paths_of(router: Router) -> Sequence[str]:
+    """The paths of its routes, with placeholders."""
+    return [route.path for route in router.routes if isinstance(route, Route)]
 
 
 def _standard_limits(settings: Settings) -> PoolLimits:
@@ -169,15 +183,17 @@ def _custom_limits(settings: Settings) -> PoolLimits:
 
 
 def _pool(
-    settings: Settings, process: str, pool: str, limits: PoolLimits, damaged: DamagedFiles
+    pool: str, source: DataFileSource, spill: Path, limits: PoolLimits, damaged: DamagedFiles
 ) -> DuckDBEngine:
-    spill = settings.data / "spill" / process / pool
-    rmtree(spill, ignore_errors=True)  # left by a killed process of that name
-    return DuckDBEngine(pool, settings.lake_url, spill, limits, damaged)
+    rmtree(spill / pool, ignore_errors=True)  # left by a killed process of that name
+    return DuckDBEngine(pool, source, spill / pool, limits, damaged)
 
 
 def _routes(
-    endpoints: Sequence[QueryEndpoint], dependencies: QueryDependencies, probe: ReadinessProbe
+    endpoints: Sequence[QueryEndpoint],
+    dependencies: QueryDependencies,
+    probe: ReadinessProbe,
+    drain: Drain,
 ) -> list[Route]:
     routes = [
         Route(
@@ -192,7 +208,10 @@ def _routes(
         "dataFiles": dependencies.damaged_files.summary,
         "storing": probe.storage_problem,
     }
-    checked = AsgiEndpoint(health_endpoint("query", {"lake": probe.lake_problem}, spared=degraded))
+    health = health_endpoint(
+        "query", {"lake": probe.lake_problem}, spared=degraded, stopping=drain.problem
+    )
+    checked = AsgiEndpoint(health)
     document = Route(OPENAPI_PATH, AsgiEndpoint(openapi_endpoint(partial(describe_api, endpoints))))
     pages = (Route(path, AsgiEndpoint(page)) for path, page in PAGES.items())
     fixed = [document, *pages, *(Route(path, checked) for path in HEALTH)]
@@ -235,6 +254,7 @@ def _lifespan(dependencies: QueryDependencies, probe: ReadinessProbe) -> Any:
     async def lifespan(_app: object) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(dependencies.follower.run()), asyncio.create_task(probe.run())]
         try:
+            await until_ready(probe.is_ready)
             yield
         finally:
             for task in tasks:

@@ -29,19 +29,21 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Number of items in `items`."""
     items: bytes
     """The items as a JSON array."""
-    address: str = ""
-    """Client network: the client address, truncated to /24 or /48; empty when unknown."""
+    client_network: str = ""
+    """The client address, truncated to /24 or /48; empty when unknown."""
     user_agent: str = ""
     trusted: bool = False
     """Whether the request had an API key, as servers have; browsers have none."""
     headers: dict[str, str] = {}
     """Request headers that enrichment reads, by lower-case name; see ENRICHMENT_HEADERS."""
-    request_id: str = ""
-    """`Idempotency-Key` of the request; empty without one."""
+    idempotency_key: str = ""
+    """`Idempotency-Key` header of the request; empty without one."""
     import_id: str = ""
     """Import that the items belong to; empty for live items."""
-    visitor: str = ""
+    anonymous_id: str = ""
     """Derived anonymous id of items without one: keyed hash for one day and website, or empty."""
+    awaited: bool = False
+    """Whether the request waits until its items are stored."""
 
 
 CLIENT_HINTS = (

@@ -5,11 +5,13 @@ Routes, OpenAPI, topics, workers, tables and custom queries follow from this lis
 
 from schemas.tables import LEDGER, QUARANTINE, Table
 from schemas.tables.clicks import CLICK
+from schemas.tables.derived_table import DerivedTable
 from schemas.tables.engagement import PAGE_ENGAGEMENT
 from schemas.tables.errors import ERROR_REPORT
 from schemas.tables.events import CUSTOM_EVENT, IMPORTED_EVENT
 from schemas.tables.identities import VISITOR_IDENTITY
 from schemas.tables.item_kind import Kind
+from schemas.tables.visits import VISITS
 from schemas.tables.vitals import WEB_VITAL
 
 KINDS: tuple[Kind, ...] = (
@@ -28,10 +30,20 @@ ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)
 TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), QUARANTINE, LEDGER)
 """What the stream stores and the query service reads."""
 
+DERIVED_TABLES: tuple[DerivedTable, ...] = (VISITS,)
+"""What the keeper computes from data files of these; may be deleted and is computed again."""
+
+
+def lake_tables() -> tuple[Table, ...]:
+    """All tables of the lake, derived ones last."""
+    return (*TABLES, *(derived.table for derived in DERIVED_TABLES))
+
+
 __all__ = [
     "ALL_KINDS",
     "CLICK",
     "CUSTOM_EVENT",
+    "DERIVED_TABLES",
     "ERROR_REPORT",
     "IMPORTED_EVENT",
     "KINDS",
@@ -40,4 +52,5 @@ __all__ = [
     "VISITOR_IDENTITY",
     "WEB_VITAL",
     "Kind",
+    "lake_tables",
 ]

@@ -17,7 +17,9 @@ class Group(StrEnum):
     QUERY = "query"
     CUSTOM = "custom"
     LINKS = "links"
-    """Writes of links and imports."""
+    """Reads and writes of links and imports."""
+    RECORDS = "records"
+    """Reads and writes of goals, segments, annotations and money properties."""
     REDIRECTS = "redirects"
     """Visitors who follow links; apart, so that no other traffic can block them."""
     PUBLIC = "public"
@@ -65,11 +67,11 @@ PLANS: Mapping[str, Mapping[Group, Limit]] = {
         )
     )
     for plan, (collect, mib, *others) in {
-        #               collect  and MiB   query  custom   links   redirects  public
-        "free":       (    6_000,     64,    120,     30,     60,     60_000, 6_000),
-        "pro":        (   60_000,    512,    600,    120,    300,    600_000, 6_000),
-        "scale":      (  600_000,  4_096,  3_000,    600,  1_200,  6_000_000, 6_000),
-        "enterprise": (6_000_000, 32_768, 30_000,  6_000, 12_000, 60_000_000, 6_000),
+        #               collect  and MiB   query  custom   links  records   redirects  public
+        "free":       (    6_000,     64,    120,     30,     60,     120,     60_000, 6_000),
+        "pro":        (   60_000,    512,    600,    120,    300,     600,    600_000, 6_000),
+        "scale":      (  600_000,  4_096,  3_000,    600,  1_200,   3_000,  6_000_000, 6_000),
+        "enterprise": (6_000_000, 32_768, 30_000,  6_000, 12_000,  30_000, 60_000_000, 6_000),
     }.items()
 }  # fmt: skip
 

@@ -3,10 +3,12 @@
 import argparse
 import sys
 
+from schemas.http.telemetry_server import start_telemetry
 from schemas.runtime import log_setup
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
 
+DEFAULT_NAMES = {"worker": "worker-1", "backfill": "backfill", "keeper": "keeper"}
 QUIET = ("faust", "aiokafka", "mode", "kafka")
 
 
@@ -24,18 +26,20 @@ def main() -> int:
         sys.exit(f"{args.role}: {error}")
     set_umask(settings)
     log_setup.set_up_logging(settings.log_level, QUIET)
+    name = args.name or DEFAULT_NAMES[args.role]
+    start_telemetry(settings, name)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if args.role == "backfill":
         from stream import backfill_standby
 
-        return backfill_standby.run(settings, args.name or "backfill", args.level)
+        return backfill_standby.run(settings, name, args.level)
     if args.role == "keeper":
         from stream.maintenance import scheduler
 
-        return scheduler.run(settings, args.name or "keeper")
+        return scheduler.run(settings, name)
     from stream import worker
 
-    return worker.run(settings, args.name or "worker-1")
+    return worker.run(settings, name)
 
 
 if __name__ == "__main__":

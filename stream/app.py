@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 import faust
 from aiokafka.errors import KafkaError
 
-from schemas.kinds import Kind
+from schemas.kinds import IMPORTED_EVENT, Kind
 from schemas.lake.delta_table import DamagedLog
 from schemas.lake.topic_identity import TopicIdentityClient
 from schemas.runtime.settings import Settings
+from schemas.telemetry.instruments import BATCH_SECONDS, STORED_ROWS
+from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
+from stream.consumer.group_members import client_id
 from stream.consumer.message_queue import BatchLimits
 from stream.consumer.progress import TopicPartition, WorkerProgress
 from stream.consumer.start_offsets import (
@@ -33,7 +36,7 @@ from stream.runtime.errors import (
     TopicReplaced,
     Unexpected,
 )
-from stream.writing.batch_writer import BatchWriter
+from stream.writing.batch_writer import BatchWriter, WriteResult
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ class Worker:
         writers: Mapping[str, BatchWriter],
         end: EndProcess,
         group: str = "",
+        lake: str = "",
     ) -> None:
         self.settings = settings
         self.progress = WorkerProgress()
@@ -71,6 +75,7 @@ class Worker:
         self._locks = {topic: asyncio.Lock() for topic in writers}
         self._budget = FetchBudget()
         self.app = create_app(settings, name, set(writers), self.start_offsets, self._budget, group)
+        self.app.conf.broker_client_id = client_id(lake, name)
         self.app.on_partitions_revoked.connect(self.finish_batches)
         for writer in writers.values():
             self._add_agent(writer.kind)
@@ -91,9 +96,12 @@ class Worker:
             self.settings.batch_seconds,
         )
 
+        # Imports come in bulk, and their commands wait for the last row.
+        pace = CommitPace(0.0 if kind is IMPORTED_EVENT else self.settings.batch_quiet_seconds)
+
         @self.app.agent(channel, name=f"store_{kind.name}")
         async def store(stream: faust.StreamT[Any]) -> None:
-            async for batch in batches(stream, limits):
+            async for batch in batches(stream, limits, pace):
                 await self._store(topic, batch)
 
     async def _store(self, topic: str, batch: Sequence[KafkaMessage]) -> None:
@@ -102,7 +110,9 @@ class Worker:
             async with self._locks[topic]:
                 if self.app.rebalancing:
                     return  # the rest is read again by the next owner of its partitions
-                result = await self._run_in_thread(self._writers[topic].write, part)
+                with BATCH_SECONDS.labels(topic).time():
+                    result = await self._run_in_thread(self._writers[topic].write, part)
+            _count_rows(topic, result)
             self._budget.stored({(topic, m.partition): m.offset + 1 for m in part})
             self.progress.batch_written(topic, result.next_offsets, last_timestamps(part))
             for message in part:
@@ -183,6 +193,12 @@ class Worker:
         self.progress.note_end_offsets(end_offsets)
         self.progress.note_scan(sum(writer.files_scanned for writer in self._writers.values()))
         self.progress.raise_if_stuck()
+
+
+def _count_rows(topic: str, result: WriteResult) -> None:
+    STORED_ROWS.labels(topic, "stored").inc(result.rows)
+    STORED_ROWS.labels(topic, "duplicate").inc(result.duplicates)
+    STORED_ROWS.labels(topic, "quarantined").inc(result.quarantined)
 
 
 def last_timestamps(batch: Sequence[KafkaMessage]) -> dict[int, int]:

@@ -19,6 +19,7 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.events import EventT
 
+from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
@@ -44,7 +45,7 @@ FULL_PAUSE_SECONDS = 0.1
 
 
 async def batches(
-    stream_: faust.StreamT[Any], limits: BatchLimits
+    stream_: faust.StreamT[Any], limits: BatchLimits, pace: CommitPace
 ) -> AsyncIterator[Sequence[KafkaMessage]]:
     """Batches of the current assignment's messages, not acknowledged here.
 
@@ -60,6 +61,9 @@ async def batches(
             with suppress(TimeoutError):
                 async with asyncio.timeout(limits.seconds):
                     await queue.batch_ready.wait()
+            full = queue.batch_ready.is_set()
+            if not queue.messages or not (full or pace.allows(queue.items, queue.awaited > 0)):
+                continue
             if batch := queue.take(stream.app.consumer_generation_id):
                 yield batch
         filling.result()

@@ -27,7 +27,10 @@ from schemas.runtime.heartbeat import (
     write_heartbeat,
 )
 from schemas.runtime.settings import Settings
+from schemas.telemetry.instruments import REGISTRY
 from stream.app import EndProcess, Worker
+from stream.consumer.group_members import lake_id, refuse_foreign_group
+from stream.consumer.partition_lag import PartitionLag
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.user_agent_parser import user_agent_parser
@@ -44,6 +47,7 @@ from stream.runtime.errors import (
     TableRepaired,
 )
 from stream.state.memory_budget import MemoryBudget
+from stream.storage.conditional_put import check_conditional_put
 from stream.storage.log_repair import repair_logs
 from stream.writing.open_writers import (
     open_writers,
@@ -103,6 +107,10 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     topics = {settings.topic(kind.topic) for kind in role.kinds}
     if not await _completes_before(stop, topics_exist(settings.brokers, topics)):
         return EXIT_OK
+    try:
+        await asyncio.to_thread(check_conditional_put, settings.lake_url)
+    except FatalError as error:
+        fatal_handler(settings, name)(error)
     await asyncio.to_thread(repair_logs, settings)
     follower = await asyncio.to_thread(_registry_follower, settings)
     lookups = Lookups(geo_database, lambda website: _website_domain(follower, website))
@@ -118,7 +126,14 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         )
     await asyncio.to_thread(user_agent_parser)  # compiled here rather than in the first batch
     tune_allocator()
-    worker = Worker(settings, name, writers, fatal_handler(settings, name), role.group_suffix)
+    end_process = fatal_handler(settings, name)
+    lake = await asyncio.to_thread(lake_id, settings)
+    try:
+        await refuse_foreign_group(settings, settings.consumer_group + role.group_suffix, lake)
+    except FatalError as error:
+        end_process(error)
+    worker = Worker(settings, name, writers, end_process, role.group_suffix, lake)
+    REGISTRY.register(PartitionLag(worker.progress))
     follower_task = asyncio.create_task(follower.run())
     heartbeat_task = asyncio.create_task(
         _heartbeat_loop(worker, name, skipped_tables(damaged_tables))

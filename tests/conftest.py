@@ -34,6 +34,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return outcome
 
 
+METRICS_PORTS = 10_000
+"""Below the ports that `free_port` gives: each process has one, and they are counted up."""
+PROCESSES = 8
+
 # Brokers live for seconds here: only the quick compiler of the JVM, half of the CPU of a start.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
@@ -51,5 +55,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """One running Tidemark for all tests that leave it running."""
     folder = tmp_path_factory.mktemp("stack")
     format_storage(folder / "kafka")
-    with Installation(folder, batch_seconds=0.3, compact_seconds=2.0) as stack:
+    metrics_port = METRICS_PORTS + os.getpid() % 500 * PROCESSES
+    settings = {"batch_seconds": 0.3, "compact_seconds": 2.0, "metrics_port": metrics_port}
+    with Installation(folder, **settings) as stack:
         yield stack

@@ -15,6 +15,7 @@ GROUPS = (
     ),
     ("tests/stream/test_worker_with_kafka.py",),
     ("tests/schemas/http/",),
+    ("tests/schemas/registry/",),
     ("tests/oracle/test_standard.py",),
     ("tests/oracle/test_end_to_end.py",),
     ("tests/oracle/test_invariants.py",),

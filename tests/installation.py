@@ -97,7 +97,13 @@ class Installation:
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         ports = ("collect_port", "query_port", "broker_port", "broker_controller_port")
-        all_settings = {"demo": False, **{name: free_port() for name in ports}, **settings}
+        all_settings = {
+            "demo": False,
+            "batch_quiet_seconds": 0.0,
+            "metrics_port": 0,
+            **{name: free_port() for name in ports},
+            **settings,
+        }
         self.settings = Settings(data_dir=str(folder), **all_settings)
         self._process: subprocess.Popen[bytes] | None = None
 

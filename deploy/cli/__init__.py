@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from deploy.cli.context import CliContext
+from schemas.lake.object_store import StoreUnreachable
 from schemas.runtime.environment import InvalidSetting, load_settings, unknown_variables
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.log_setup import silence
@@ -29,6 +30,7 @@ COMMANDS = {
     "annotations": "saved_records.annotations",
     "money": "saved_records.money",
     "registry": "registry.registry",
+    "migrate": "migrate.migrate",
     "audit": "audit.audit",
     "ask": "ask.ask",
     "export": "export.export",
@@ -96,6 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         click.echo(f"tidemark: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
+    except StoreUnreachable as error:
+        click.echo(f"tidemark: {error}", err=True)
+        sys.exit(1)
     except click.Abort:
         sys.exit(130)
     finally:

@@ -23,6 +23,11 @@ type_options = combine_options(
     ),
     click.option("--goal", multiple=True, metavar="GOAL", help="Goal of `goals`, as --step."),
     click.option(
+        "--breakdown",
+        metavar="FIELD",
+        help="Split funnel, goals, paths or retention by a field: visit.channel, properties.plan.",
+    ),
+    click.option(
         "--option",
         "own",
         multiple=True,
@@ -89,7 +94,7 @@ def ask(
     tidemark ask top_pages --where 'country = DE' --where 'visit.channel = Direct' --limit 5
     tidemark ask events_by_date --from 2026-11-01 --granularity weekly --compare previous_period
     tidemark ask funnel --step / --step /pricing --step signup
-    tidemark ask goals --goal signup --goal /thanks
+    tidemark ask goals --goal signup --goal /thanks --breakdown visit.channel
     tidemark ask retention --option period=month --format csv
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
     tidemark ask --custom query.json --json
@@ -159,7 +164,8 @@ def _print_rows(rows: Rows, format_: str) -> None:
 
 def _type_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options of a query type, taken out of the command's options."""
-    own = {name: list(options.pop(option)) for option, name in LIST_OPTIONS.items()}
+    own: dict[str, Any] = {name: list(options.pop(option)) for option, name in LIST_OPTIONS.items()}
+    own["breakdown"] = options.pop("breakdown") or []
     for text in options.pop("own"):
         name, equals, value = text.partition("=")
         if not equals:

@@ -199,6 +199,8 @@ def _format_value(value: Any) -> str:
         return "–"
     if isinstance(value, dict):
         return escape_line(", ".join(f"{name}={item}" for name, item in value.items()) or "–")
+    if isinstance(value, list | tuple) and any(isinstance(item, dict | list) for item in value):
+        return escape_line(msgspec.json.encode(value).decode())
     return escape_line(
         ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     )

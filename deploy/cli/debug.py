@@ -1,7 +1,7 @@
-"""`tidemark debug`: follow what the collector receives for a website."""
+"""`tidemark debug`: follow what the collector receives for a website, and what becomes of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
@@ -10,11 +10,21 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from deploy.cli.context import CliContext, key_options
+from deploy.cli.item_outcomes import (
+    ACCEPTED,
+    OutcomeFollower,
+    outcome_reason,
+    outcome_word,
+    with_outcomes,
+)
 from deploy.demo.demo_file import read_demo
 from deploy.local.terminal import escape_line
+from query.client import Client, ServiceError, TransferError
 
 READ_TIMEOUT_SECONDS = 60.0
 """The collector sends at least an empty keepalive line more often than that."""
+
+DebugLine = Mapping[str, Any]
 
 LABEL_FIELDS = ("name", "metricName", "message", "exitType", "profileId", "path")
 """Fields that identify an item; the first one present is shown."""
@@ -28,12 +38,18 @@ LABEL_FIELDS = ("name", "metricName", "message", "exitType", "profileId", "path"
 )
 @key_options
 @click.option("--url", help="URL of the collector. Default: the one on this machine.")
+@click.option(
+    "--query-url",
+    help="URL of the query service, which knows what became of items. "
+    "Default: the one on this machine; none with --url.",
+)
 @click.pass_obj
 def debug(
     tidemark: CliContext, /, website: str | None, once: bool, as_json: bool, **more: Any
 ) -> None:
     """Show the items received for a website as they arrive, with rejects and reasons.
 
+    Items that turn out to be bots', duplicates or quarantined are shown again with the reason.
     Default: the demo website and its key.
 
     The key needs `read:data`. Behind a load balancer one collector answers, and shows what
@@ -48,16 +64,68 @@ def debug(
     settings = tidemark.settings
     url = more["url"] or f"http://{settings.host}:{settings.collect_port}"
     parameters = {"website_id": website} if once else {"website_id": website, "follow": "1"}
+    show = print_json_line if as_json else print_line
+    client = query_client(tidemark, key, more["url"], more["query_url"])
     with open_debug(url, parameters, key) as response:
-        for line in recent_lines(response) if once else follow_lines(response):
-            click.echo(json.dumps(line) if as_json else format_line(line))
+        if once:
+            show_recent(recent_lines(response), client, show)
+        else:
+            show_all(follow_lines(response), client, show)
+
+
+def query_client(
+    tidemark: CliContext, key: str, url: str | None, query_url: str | None
+) -> Client | None:
+    """The client that looks up receipts; None when the query service is not known."""
+    local = None if url else f"http://{tidemark.settings.host}:{tidemark.settings.query_port}"
+    address = query_url or local
+    return Client(address, key, tries=1) if address else None
+
+
+def show_recent(
+    lines: Iterator[dict[str, Any]], client: Client | None, show: Callable[[DebugLine], None]
+) -> None:
+    """Show the recent items with what became of them."""
+    recent: Sequence[DebugLine] = list(lines)
+    if client:
+        try:
+            recent = with_outcomes(client, recent)
+        except (ServiceError, TransferError) as error:
+            warn(f"what became of the items is not shown: {error}")
+    for line in recent:
+        show(line)
+
+
+def show_all(
+    lines: Iterator[dict[str, Any]], client: Client | None, show: Callable[[DebugLine], None]
+) -> None:
+    """Show items as they arrive, and again when they turn out to be more than stored."""
+    follower = OutcomeFollower(client, show, warn) if client else None
+    if follower:
+        follower.start()
+    for line in lines:
+        show(line)
+        if follower:
+            follower.add(line)
+
+
+def print_line(line: DebugLine) -> None:
+    click.echo(format_line(line))
+
+
+def print_json_line(line: DebugLine) -> None:
+    click.echo(json.dumps(line))
+
+
+def warn(message: str) -> None:
+    click.echo(f"warning: {escape_line(message)}", err=True)
 
 
 def recent_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
     """The recent items, oldest first."""
     body = json.load(response)
     if "warning" in body:
-        click.echo(f"warning: {escape_line(body['warning'])}", err=True)
+        warn(body["warning"])
     yield from reversed(body["items"])
 
 
@@ -85,12 +153,14 @@ def _format_line(line: Mapping[str, Any]) -> str:
     what = next((str(item[name]) for name in LABEL_FIELDS if item.get(name) is not None), "")
     where = item.get("path")
     shown = f"  {where}" if where and where != what else ""
-    return f"{clock}  accepted  {line['type']}: {what}{shown}{_remarks(line)}"
+    word = outcome_word(line["outcome"]) if "outcome" in line else ACCEPTED
+    return f"{clock}  {word:8}  {line['type']}: {what}{shown}{_remarks(line)}"
 
 
 def _remarks(line: Mapping[str, Any]) -> str:
-    """What is stored otherwise than it was sent."""
+    """What became of the item, and what is stored otherwise than it was sent."""
     remarks = [
+        outcome_reason(line.get("outcome", {})),
         f"stored at {line['storedTime']}" if "storedTime" in line else "",
         "eventId was received before" if line.get("repeated") else "",
         line.get("hint", ""),

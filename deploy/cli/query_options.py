@@ -1,6 +1,7 @@
 """Options of `ask`, `export` and `mcp`, and the client and request that they make."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from query.client import Client, InvalidRequest, ServiceError, TransferError, pa
 
 DEFAULT_PRESET = "last_7d"
 """The time range when none is given."""
+QUOTED_NAME = re.compile(r"(?P<before>Unknown [a-z ]+ |did you mean | or )?'(?P<name>[^']+)'")
 OPTION_BY_MEMBER = {
     "startDate": "--from",
     "endDate": "--to",
@@ -36,7 +38,9 @@ service_options = combine_options(
 )
 
 query_options = combine_options(
-    click.option("--website", metavar="ID", help="Website id. Default: the demo website."),
+    click.option(
+        "--website", metavar="ID", help="Website id, or several: a,b. Default: the demo website."
+    ),
     click.option("--link", metavar="ID", help="Short link id, instead of a website."),
     click.option(
         "--from",
@@ -55,7 +59,7 @@ query_options = combine_options(
         multiple=True,
         metavar="FILTER",
         help="Filter: 'country = DE', 'path starts_with /docs', 'plan in pro, team', "
-        "'referrer is null'. May be repeated; all must hold.",
+        "'referrer is null', 'has done signup ever'. May be repeated; all must hold.",
     ),
     click.option("--filters", metavar="JSON", help="JSON array of filters, as in the API."),
     click.option("--bots", is_flag=True, help="Include bot traffic."),
@@ -119,10 +123,16 @@ def read_json(text: str, option: str) -> Any:
 
 
 def with_option_names(sentence: str) -> str:
-    """An error message of the service with option names in place of request fields."""
-    for member, option in OPTION_BY_MEMBER.items():
-        sentence = sentence.replace(f"'{member}'", option)
-    return escape_line(sentence)
+    """An error message of the service with option names in place of request fields.
+
+    What the user wrote, and what is suggested instead, stays as it is.
+    """
+
+    def renamed(quoted: re.Match[str]) -> str:
+        option = OPTION_BY_MEMBER.get(quoted["name"])
+        return quoted[0] if quoted["before"] or option is None else option
+
+    return escape_line(QUOTED_NAME.sub(renamed, sentence))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from query.custom.aggregates import AGGREGATES, AVERAGED_TYPES, NUMBER_TYPES, OR
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.metrics.metrics import METRICS
+from query.metrics.vitals import VITAL_METRICS, VITALS
 from query.request.operators import OPERATORS
 from query.scope.visits import FACTS, ROW_PREFIX, SOURCE_FACTS, VISIT_PREFIX
 from query.standard.declaration.fields import describe_row
@@ -18,8 +19,9 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES
 from schemas import errors
 from schemas.errors import ApiError
-from schemas.kinds import ALL_KINDS, TABLES
+from schemas.kinds import ALL_KINDS, lake_tables
 from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit
+from stream.enrich.pipeline import PIPELINE
 from stream.enrich.rules.campaign_parameters import CLICK_IDS
 from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
 from stream.enrich.rules.referrer_list import REFERRERS
@@ -56,7 +58,7 @@ def tables_section() -> str:
             ("column", "type", "meaning"),
             ((f"`{c.name}`", c.type, c.description) for c in t.columns),
         )
-        for t in TABLES
+        for t in lake_tables()
     )
 
 
@@ -141,8 +143,14 @@ def aggregates_table() -> str:
 
 
 def metrics_table() -> str:
-    rows = ((f"`{m.name}`", m.subject, m.unit, m.description) for m in METRICS)
+    plain = [metric for metric in METRICS if metric not in VITAL_METRICS]
+    rows = ((f"`{m.name}`", m.subject, m.unit, m.description) for m in plain)
     return markdown_table(("metric", "of", "unit", "meaning"), rows)
+
+
+def vitals_table() -> str:
+    rows = ((f"`{v.name.lower()}`", v.unit, f"<= {v.good}", f"> {v.poor}") for v in VITALS)
+    return markdown_table(("vital", "unit", "good", "poor"), rows)
 
 
 def formats_table() -> str:
@@ -202,6 +210,12 @@ def scripts_table() -> str:
     return markdown_table(("KiB", "plain", "gzip", "brotli"), rows)
 
 
+def steps_table() -> str:
+    return markdown_table(
+        ("step", "fact"), ((f"`{step.name}`", step.description) for step in PIPELINE)
+    )
+
+
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "schemas/REFERENCE.md": {
         "kinds": kinds_table,
@@ -215,10 +229,12 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "operators": operators_table,
         "aggregates": aggregates_table,
         "metrics": metrics_table,
+        "vitals": vitals_table,
         "formats": formats_table,
         "custom": custom_tables_section,
     },
     "ingest/web/README.md": {"scripts": scripts_table},
+    "stream/README.md": {"steps": steps_table},
     "stream/REFERENCE.md": {
         "channels": channels_table,
         "paid": paid_patterns,

@@ -16,6 +16,15 @@ from deploy.importer.column_mapping import EXPORT_COLUMNS
 from query.formats.csv_ndjson import FORMULA_PREFIXES
 
 GZIP_MAGIC = b"\x1f\x8b"
+BINARY_FILES: Mapping[bytes, str] = {
+    b"PK\x03\x04": "a zip file; unpack it, and import the files in it that have one event per line "
+    "(Plausible's imported_*.csv have totals, and cannot be imported)",
+    b"PAR1": "a Parquet file; export JSON lines or CSV instead (PostHog: JSONLines; BigQuery: "
+    "JSON, newline-delimited)",
+    b"Obj\x01": "an Avro file; export JSON lines instead (BigQuery: JSON, newline-delimited)",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first (unzstd), or export with gzip",
+}
+"""What files are that begin with these bytes, and what to do instead."""
 FILE_FORMATS = ("csv", "ndjson")
 SAMPLE_BYTES = 2**20
 DELIMITERS = ",;\t|"
@@ -45,6 +54,7 @@ class SourceFile:
         self.path = path
         self.size = path.stat().st_size
         self.fingerprint = _fingerprint(path, self.size)
+        _refuse_binary(path)
         head = _read_sample(path)
         if format_ is None and head.lstrip()[:1] == "[":
             raise InvalidFile(
@@ -94,6 +104,14 @@ def _read_sample(path: Path) -> str:
             return plain.read(SAMPLE_BYTES).decode("utf-8-sig", errors="replace")
     except (OSError, EOFError) as error:
         raise InvalidFile(f"{path.name} cannot be read further: {error}") from None
+
+
+def _refuse_binary(path: Path) -> None:
+    """InvalidFile if the file is in a known format that cannot be read line by line."""
+    with path.open("rb") as raw:
+        start = raw.read(4)
+    if start in BINARY_FILES:
+        raise InvalidFile(f"{path.name} is {BINARY_FILES[start]}")
 
 
 def _fingerprint(path: Path, size: int) -> str:

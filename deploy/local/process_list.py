@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from deploy.local.kafka.broker import Broker, broker_answers
 from deploy.local.processes.process import ProcessSpec, ShutdownStage
 from deploy.local.processes.readiness import (
@@ -17,11 +19,27 @@ from deploy.local.processes.watchdog import (
     heartbeat_changed,
     http_answers,
 )
+from schemas.runtime.environment import PREFIX
 from schemas.runtime.settings import Settings
+
+METRICS_PORT = f"{PREFIX}METRICS_PORT"
 
 
 def service_specs(settings: Settings) -> list[ProcessSpec]:
-    """Collectors, workers, the backfill worker, the keeper and query processes."""
+    """Collectors, workers, the backfill worker, the keeper and query processes.
+
+    Each serves its metrics on a port of its own, counted up from the setting.
+    """
+    specs = _specs(settings)
+    if not settings.metrics_port:
+        return specs
+    return [
+        structs.replace(spec, variables={METRICS_PORT: str(settings.metrics_port + number)})
+        for number, spec in enumerate(specs)
+    ]
+
+
+def _specs(settings: Settings) -> list[ProcessSpec]:
     return [
         *_http_specs(settings, "ingest", "collector", settings.collectors, ShutdownStage.COLLECT),
         *_worker_specs(settings),
@@ -62,7 +80,8 @@ def _http_specs(
             is_ready=http_ready(settings.host, port, settings.data / "run", name),
             is_alive=_http_sign(settings, name, port, alone=processes == 1),
             address=f"http://{settings.host}:{port}",
-            stop_seconds=25,  # requests in progress get 20 s to finish
+            # requests in progress get 20 s to finish
+            stop_seconds=25 + settings.drain_seconds,
         )
 
 

@@ -29,8 +29,8 @@ def prepare_registry(settings: Settings, restores: bool = False, create_new: boo
     configured URL may simply be wrong. It is not restored to a revision older than the damaged
     registry still shows: revoked keys would work again. `create_new` creates a new one in any case.
     """
-    url, backups = settings.registry_url, Backups.for_settings(settings)
     try:
+        url, backups = settings.registry_url, Backups.for_settings(settings)
         fault = None if create_new else registry_loss(settings, backups)
         newest = backups.newest() if fault else None
         behind = newest and readable_revision(url) > newest.header.stamp.revision if fault else None

@@ -5,7 +5,7 @@ The supervisor's file is checked against pids and heartbeats, because on a full 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,9 @@ STATUS_MAX_AGE_MS = 30_000
 MAX_PROBLEM_LENGTH = 200
 DAY_MS = 24 * 3_600_000
 
+if TYPE_CHECKING:
+    from deploy.local.kafka.lag import TopicLag
+
 StatusLevel = Literal["ok", "degraded", "down"]
 
 
@@ -42,9 +45,9 @@ class TableStatus(Struct, frozen=True, rename="camel"):
     newest: str | None
     """Time of receipt of the newest row, ISO 8601."""
     lag_chunks: int | None
-    """Kafka messages that are not in the table yet; None when no worker reports it."""
+    """Kafka messages that are not in the table yet; None when neither Kafka nor a worker tells."""
     lag_seconds: float | None
-    """Age of the oldest row that may be missing; 0 when the workers have caught up."""
+    """Age of the oldest message that is not in the table yet; 0 without any."""
     problem: str | None = None
     """Why the table cannot be read."""
 
@@ -72,7 +75,7 @@ class SystemStatus(Struct, frozen=True, rename="camel"):
 
 
 def system_status(settings: Settings) -> SystemStatus:
-    """Check processes, heartbeats and tables; sends no requests to the services."""
+    """Check processes, heartbeats, tables and Kafka; sends no requests to the services."""
     at_ms = now_ms()
     status = read_processes_file(settings.data)
     heartbeats = read_heartbeats(settings.data / "run")
@@ -82,7 +85,8 @@ def system_status(settings: Settings) -> SystemStatus:
         else ()
     )
     relevant = relevant_heartbeats(heartbeats, {entry.pid for entry in entries if entry.pid}, at_ms)
-    tables = tuple(_table_status(settings, kind, relevant, at_ms) for kind in KINDS)
+    lags = _kafka_lags(settings, at_ms) if settings.kafka or status else {}
+    tables = tuple(_table_status(settings, kind, relevant, lags, at_ms) for kind in KINDS)
     quarantine = _read_table_version(settings, QUARANTINE)
     free = free_mb(settings.data)
     run = settings.data / "run"
@@ -104,7 +108,7 @@ def system_status(settings: Settings) -> SystemStatus:
         problems=problems,
         processes=entries,
         tables=tables,
-        imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), relevant, at_ms),
+        imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), relevant, lags, at_ms),
         quarantine_rows=_row_count(quarantine),
         disk_free_mb=free,
     )
@@ -165,18 +169,38 @@ def _reconciliation_problems(settings: Settings, at_ms: int) -> Iterator[str]:
         yield f"{items} acknowledged items were never received; run tidemark doctor"
 
 
-def _imports_status(topic: str, heartbeats: Sequence[Heartbeat], at_ms: int) -> ImportsStatus:
+def _kafka_lags(settings: Settings, at_ms: int) -> "Mapping[str, TopicLag]":
+    from deploy.local.kafka.lag import topic_lags  # with the client of Kafka
+
+    return topic_lags(settings, at_ms)
+
+
+def _lag(
+    topic: str, heartbeats: Sequence[Heartbeat], lags: "Mapping[str, TopicLag]", at_ms: int
+) -> tuple[int | None, float | None]:
+    """Messages and seconds: by Kafka and the table, or by heartbeats while Kafka is away."""
+    if topic in lags:
+        return lags[topic].messages, lags[topic].seconds
     chunks = lag_chunks(topic, heartbeats)
-    return ImportsStatus(chunks, lag_seconds(topic, heartbeats, chunks, at_ms))
+    return chunks, lag_seconds(topic, heartbeats, chunks, at_ms)
+
+
+def _imports_status(
+    topic: str, heartbeats: Sequence[Heartbeat], lags: "Mapping[str, TopicLag]", at_ms: int
+) -> ImportsStatus:
+    return ImportsStatus(*_lag(topic, heartbeats, lags, at_ms))
 
 
 def _table_status(
-    settings: Settings, kind: Kind, heartbeats: Sequence[Heartbeat], at_ms: int
+    settings: Settings,
+    kind: Kind,
+    heartbeats: Sequence[Heartbeat],
+    lags: "Mapping[str, TopicLag]",
+    at_ms: int,
 ) -> TableStatus:
     version = _read_table_version(settings, kind.table)
     topic = settings.topic(kind.topic)
-    chunks = lag_chunks(topic, heartbeats)
-    seconds = lag_seconds(topic, heartbeats, chunks, at_ms)
+    chunks, seconds = _lag(topic, heartbeats, lags, at_ms)
     if isinstance(version, str):
         return TableStatus(kind.table.name, None, None, chunks, seconds, version)
     rows, newest = (version.rows, version.newest_received_ms) if version else (0, None)

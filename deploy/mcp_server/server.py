@@ -2,14 +2,19 @@
 
 import asyncio
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
     CallToolRequestParams,
     CallToolResult,
+    ErrorData,
+    JSONRPCError,
     ListToolsResult,
     TextContent,
     Tool,
@@ -38,7 +43,49 @@ def serve(context: ToolContext) -> None:
 
 async def _serve(server: Server[Any]) -> None:
     async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+        answered: Any = ReadableLines(read, write)
+        await server.run(answered, write, server.create_initialization_options())
+
+
+class ReadableLines:
+    """The messages of standard input; a line that is none is answered with a JSON-RPC error."""
+
+    def __init__(self, read: Any, write: Any) -> None:
+        self._read, self._write = read, write
+
+    async def receive(self) -> SessionMessage:
+        while isinstance(item := await self._read.receive(), Exception):
+            await self._write.send(SessionMessage(unreadable_line(item)))
+        return cast(SessionMessage, item)
+
+    def __aiter__(self) -> "ReadableLines":
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        while isinstance(item := await anext(self._read), Exception):
+            await self._write.send(SessionMessage(unreadable_line(item)))
+        return cast(SessionMessage, item)
+
+    async def __aenter__(self) -> "ReadableLines":
+        await self._read.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._read.__aexit__(*error)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._read, name)
+
+
+def unreadable_line(error: Exception) -> JSONRPCError:
+    """The JSON-RPC error for a line that is not JSON, or no message."""
+    is_json = "json_invalid" not in str(error)
+    data = (
+        ErrorData(code=INVALID_REQUEST, message="Invalid request: the line is no JSON-RPC message")
+        if is_json
+        else ErrorData(code=PARSE_ERROR, message="Parse error: the line is not valid JSON")
+    )
+    return JSONRPCError(jsonrpc="2.0", id=None, error=data)
 
 
 def make_server(context: ToolContext) -> Server[Any]:

@@ -7,6 +7,11 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 from starlette.types import Scope
 
+from ingest.decoding.ignored_parameters import (
+    WEBSITE_PARAMETER_NAMES,
+    IgnoredParameters,
+    ignored_parameters,
+)
 from schemas.envelope import COUNTRY_HEADER, ENRICHMENT_HEADERS
 from schemas.errors import Malformed
 from schemas.http.asgi import headers_by_name
@@ -26,6 +31,17 @@ CACHED_QUERY_LENGTH = 256
 KEPT_HEADERS = tuple((name.encode(), name) for name in ENRICHMENT_HEADERS)
 
 
+AWAITED_KEY = "tidemark.awaited"
+"""Key of the ASGI scope: the response waits until the items are stored."""
+
+
+class QueryFields(Struct, frozen=True, gc=False):
+    """What the collector reads in a query string."""
+
+    website_id: str | None
+    ignored: IgnoredParameters | None
+
+
 class RequestHead(Struct, frozen=True, gc=False):
     """The headers and query parameters that the collector uses."""
 
@@ -39,6 +55,10 @@ class RequestHead(Struct, frozen=True, gc=False):
     """KEPT_HEADERS that are present, truncated; and COUNTRY_HEADER if a proxy sent a country."""
     idempotency_key: str
     """Empty without one."""
+    awaited: bool = False
+    """Whether the response waits until the items are stored."""
+    ignored_parameters: IgnoredParameters | None = None
+    """Unknown parameters of the query string; None if there are none."""
 
 
 def read_request_head(scope: Scope) -> RequestHead:
@@ -51,13 +71,16 @@ def read_request_head(scope: Scope) -> RequestHead:
     }
     if country := scope.get(COUNTRY_KEY):
         kept_headers[COUNTRY_HEADER] = country[:MAX_HEADER_LENGTH]
+    query = read_query(scope["query_string"])
     return RequestHead(
         _key(headers),
-        website_outside_body(scope["query_string"], headers),
+        query.website_id or _client_id(headers),
         str(headers.get(b"content-encoding", b""), "latin-1").strip().lower(),
         str(headers.get(b"user-agent", b"")[:MAX_USER_AGENT_LENGTH], "latin-1"),
         kept_headers,
         _idempotency_key(headers),
+        AWAITED_KEY in scope,
+        query.ignored,
     )
 
 
@@ -68,18 +91,21 @@ def website_outside_body(query: bytes, headers: Mapping[bytes, bytes]) -> str | 
 
 def website_id(query: bytes) -> str | None:
     """The website id in the query string."""
-    return _cached_website_id(query) if len(query) <= CACHED_QUERY_LENGTH else _website_id(query)
+    return read_query(query).website_id
 
 
-def _website_id(query: bytes) -> str | None:
+def read_query(query: bytes) -> QueryFields:
+    """The website id and the unknown parameters of a query string."""
+    return _cached_query(query) if len(query) <= CACHED_QUERY_LENGTH else _read_query(query)
+
+
+def _read_query(query: bytes) -> QueryFields:
     fields = parse_qs(query.decode("latin-1"))
-    for name in ("website_id", "client_id"):
-        if name in fields:
-            return fields[name][0]
-    return None
+    named = (fields[name][0] for name in WEBSITE_PARAMETER_NAMES if name in fields)
+    return QueryFields(next(named, None), ignored_parameters(fields))
 
 
-_cached_website_id = lru_cache(maxsize=8192)(_website_id)
+_cached_query = lru_cache(maxsize=8192)(_read_query)
 
 
 def _key(headers: dict[bytes, bytes]) -> str | None:

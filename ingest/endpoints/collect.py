@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ingest.decoding.auth import authenticate, authenticate_by_website
 from ingest.decoding.body import receive_body
 from ingest.decoding.decoder import Decoder
+from ingest.decoding.ignored_parameters import IgnoredParameters
 from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
@@ -81,12 +82,14 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         if encoded.rejected:
             record_rejects(dependencies, sender.subject_id, kind.path, encoded.rejected)
             charge_rejects(dependencies, sender, client_network, len(encoded.rejected))
-        await send_json(send, 200, success_body(kind, encoded, receipt))
+        await send_json(send, 200, success_body(kind, encoded, receipt, head.ignored_parameters))
 
     return endpoint
 
 
-def success_body(kind: Kind, encoded: EncodedRequest, receipt: str) -> bytes:
+def success_body(
+    kind: Kind, encoded: EncodedRequest, receipt: str, parameters: IgnoredParameters | None = None
+) -> bytes:
     """Status, type, count and receipt; what was rejected, ignored and adjusted where any was."""
     body: dict[str, object] = {
         "status": "success",
@@ -96,6 +99,6 @@ def success_body(kind: Kind, encoded: EncodedRequest, receipt: str) -> bytes:
     }
     if encoded.rejected:
         body["rejected"] = encoded.rejected
-    if encoded.ignored or encoded.adjusted:
-        body |= remarks(encoded.ignored, encoded.adjusted)
+    if encoded.ignored or encoded.adjusted or parameters:
+        body |= remarks(encoded.ignored, encoded.adjusted, parameters)
     return encode_json(body)

@@ -48,7 +48,8 @@ DEBUG_OPERATION = Operation(
     description="Requires a key with `read:data`. With `follow=1` the response is a stream of JSON "
     "lines: the last items, oldest first, then new ones as they are received, and an empty line "
     "every 15 seconds without any. Each collector process lists what it has received since its "
-    "start.",
+    "start. What became of an item (stored, duplicate, a bot's) is in the response to "
+    "`GET /v1/receipts/{receipt}?bots=true` of the query service, under its `index`.",
     parameters=(
         Parameter("website_id", "website id"),
         Parameter("follow", "1 for a stream", {"type": "string", "enum": ["0", "1"]}),

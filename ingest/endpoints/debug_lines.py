@@ -14,6 +14,7 @@ from schemas.envelope import Envelope, decode_envelope
 from schemas.event_times import event_time_ms, instant_ms
 from schemas.items import Item
 from schemas.kinds import ALL_KINDS, Kind
+from schemas.receipts import unverified
 from schemas.runtime.clock import format_instant
 
 REJECTS_OMITTED = "more items were rejected than are kept here"
@@ -66,13 +67,16 @@ class DebugLines:
             return
         envelope = decode_envelope(request.envelope)
         origin = {
-            "address": envelope.address,
+            "address": envelope.client_network,
             "userAgent": envelope.user_agent,
             "headers": envelope.headers,
             "byServer": envelope.trusted,
         }
-        for raw in _raws.decode(envelope.items):
-            yield {**shared, **origin, "item": raw, **self._remarks(kind, raw, envelope)}
+        indexes = unverified(request.receipt).indexes
+        for position, raw in enumerate(_raws.decode(envelope.items), request.first_item):
+            place = {"index": position if indexes is None else indexes[position]}
+            remarks = self._remarks(kind, raw, envelope)
+            yield {**shared, **place, **origin, "item": raw, **remarks}
 
     def _remarks(self, kind: Kind, raw: Raw, envelope: Envelope) -> DebugLine:
         """What is stored otherwise than it was sent."""

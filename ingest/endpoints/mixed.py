@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.auth import Sender, authenticate, authenticate_by_website
@@ -82,6 +83,8 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
             raise error
         record_rejects(dependencies, sender.subject_id, path, grouped.rejected.values())
         charge_rejects(dependencies, sender, client_network, len(grouped.rejected))
+        if head.ignored_parameters:
+            result = replace(result, ignored_parameters=head.ignored_parameters)
         await route.respond(send, result)
 
     return endpoint

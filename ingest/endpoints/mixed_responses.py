@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ingest.decoding.decoder import RejectedItem, none_accepted_error
+from ingest.decoding.ignored_parameters import IgnoredParameters
 from ingest.decoding.items_by_kind import ItemsByKind
 from ingest.endpoints.responses import remarks
 from schemas.errors import ApiError, NoneAccepted, OutcomeUnknown, PayloadTooLarge
@@ -26,6 +27,8 @@ class MixedResult(Struct, frozen=True):
     """By name of the kinds that it did not."""
     adjusted: int = 0
     """Number of items that Kafka acknowledged, and that are stored under another time."""
+    ignored_parameters: IgnoredParameters | None = None
+    """Unknown parameters of the query string."""
 
     @property
     def accepted_indexes(self) -> list[int]:
@@ -64,7 +67,7 @@ def batch_body(result: MixedResult) -> dict[str, Any]:
 def remarks_member(result: MixedResult) -> dict[str, object]:
     """What was ignored and adjusted in accepted items, where anything was."""
     ignored = [one for one in result.items.ignored if result.rejection(one.index) is None]
-    return remarks(ignored, result.adjusted)
+    return remarks(ignored, result.adjusted, result.ignored_parameters)
 
 
 def receipt_member(result: MixedResult) -> dict[str, str]:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ingest.decoding.decoder import RejectedItem
 from ingest.decoding.ignored_members import IgnoredMembers
+from ingest.decoding.ignored_parameters import IgnoredParameters
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -50,9 +52,24 @@ AdjustedCount = (
 )
 
 
-def remarks(ignored: Sequence[IgnoredMembers], adjusted: int) -> dict[str, object]:
+IgnoredParametersMember = (
+    Annotated[
+        IgnoredParameters,
+        Meta(description="unknown parameters of the query string"),
+    ]
+    | UnsetType
+)
+
+
+def remarks(
+    ignored: Sequence[IgnoredMembers],
+    adjusted: int,
+    parameters: IgnoredParameters | None = None,
+) -> dict[str, object]:
     """What a response says about accepted items; empty when all is stored as it was sent."""
     said: dict[str, object] = {"ignored": ignored} if ignored else {}
+    if parameters:
+        said["ignoredParameters"] = parameters
     return said | {"adjusted": adjusted} if adjusted else said
 
 
@@ -88,6 +105,9 @@ class CollectResponse(Struct):
     stored: StoredFlag = UNSET
     rejected: list[RejectedItem] = []
     ignored: IgnoredList = UNSET
+    ignored_parameters: IgnoredParametersMember = msgspec.field(
+        name="ignoredParameters", default=UNSET
+    )
     adjusted: AdjustedCount = UNSET
 
 
@@ -115,6 +135,9 @@ class CollectBatchResponse(Struct):
     results: Annotated[list[ItemResult], Meta(description="in the order of the request")]
     stored: StoredFlag = UNSET
     ignored: IgnoredList = UNSET
+    ignored_parameters: IgnoredParametersMember = msgspec.field(
+        name="ignoredParameters", default=UNSET
+    )
     adjusted: AdjustedCount = UNSET
 
 

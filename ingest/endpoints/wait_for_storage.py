@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
+from ingest.decoding.request_head import AWAITED_KEY
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.publishing.publish import RECEIPT_HEADER
 from ingest.publishing.storage_watch import StorageWatch
@@ -88,6 +89,7 @@ def wait_for_storage(app: ASGIApp, storage_watch: StorageWatch) -> ASGIApp:
             scope[WHOLE_BODY_KEY] = await read_body(
                 scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS
             )
+        scope[AWAITED_KEY] = True
         async with storage_watch.slot():
             held_response = _HeldResponse()
             await app(scope, receive, held_response.send)

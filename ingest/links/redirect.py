@@ -198,7 +198,7 @@ def _encode_click(
         received_ms=now,
         count=1,
         items=msgspec.json.encode([click]),
-        address=address,
+        client_network=address,
         user_agent=head.user_agent,
         headers=head.headers,
     )

@@ -62,7 +62,8 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
                 self.sender.trusted,
                 self.head.headers,
                 self.head.idempotency_key,
-                visitor=self._anonymous_id(subject_id, items),
+                anonymous_id=self._anonymous_id(subject_id, items),
+                awaited=self.head.awaited,
             )
         )
 

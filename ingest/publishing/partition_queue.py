@@ -115,17 +115,30 @@ class PartitionQueue:
         self._partition = partition
         self._deliver = deliver
         self._in_flight_bytes = in_flight_bytes
-        self._chunk_bytes = chunk_bytes
+        self.chunk_bytes = chunk_bytes
+        """Bytes after which a chunk takes no more requests."""
         self._timeout_seconds = timeout_seconds
         self._waiting: deque[PendingChunk] = deque()
         self._loop = asyncio.get_running_loop()
         self.sender_task: asyncio.Task[None] | None = None
         self.in_flight: PendingChunk | None = None
+        self.stalled = False
+        """Whether the chunk in flight has not been acknowledged for too long."""
+        self.failed = False
+        """Whether a delivery failed, until the producer is replaced."""
+
+    def __str__(self) -> str:
+        return f"{self._topic}/{self._partition}"
+
+    @property
+    def closed(self) -> bool:
+        """Whether its circuit breaker is open: requests are rejected before anything is sent."""
+        return self.stalled or self.failed
 
     def enqueue(self, envelopes: Sequence[bytes], size: int, items: int) -> PendingDelivery:
         """Add one whole request to a chunk; a request larger than a chunk is sent alone."""
         chunk = self._waiting[-1] if self._waiting else None
-        if chunk is None or chunk.report.done() or chunk.size + size > self._chunk_bytes:
+        if chunk is None or chunk.report.done() or chunk.size + size > self.chunk_bytes:
             chunk = self._open_chunk()
         delivery = PendingDelivery(chunk.report, chunk.items)
         chunk.envelopes.extend(envelopes)

@@ -1,8 +1,12 @@
-"""KafkaProducer: idempotent aiokafka producer with deadline, circuit breaker and bounded memory.
+"""KafkaProducer: partition queues on Kafka, with deadline, circuit breakers and bounded memory.
 
-The only module of the collector that imports aiokafka. There is one idempotent producer at a
-time. It is recreated after every failed delivery: a failure leaves a gap in its sequence numbers,
-after which its sender task ends and every later send fails.
+Each topic partition has a circuit breaker: it is open while its chunk in flight is not acknowledged
+for STALLED_AFTER_SECONDS, or after its delivery failed. Others go on. All are open while no broker
+responds.
+
+There is one idempotent producer at a time. It is replaced after every failed delivery: a failure
+leaves a gap in the sequence numbers of that partition, and its next send would end the producer.
+What other partitions have in flight then is finished by the old one.
 """
 
 import asyncio
@@ -11,11 +15,16 @@ import signal
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from ingest.publishing.disk_floor import DiskFloor
+from ingest.publishing.kafka_connection import (
+    CONNECT_TIMEOUT_SECONDS,
+    CONNECTION_ERRORS,
+    MAX_MESSAGE_BYTES,
+    DeliveryError,
+    KafkaConnection,
+)
 from ingest.publishing.partition_queue import (
     DeliveryReport,
     DeliveryStatus,
@@ -23,29 +32,30 @@ from ingest.publishing.partition_queue import (
     PartitionQueue,
     PendingDelivery,
 )
+from ingest.publishing.topic import Topic
 from schemas.errors import PayloadTooLarge, Unavailable
-from schemas.lake.topic_identity import fetch_topic_identities
 from schemas.runtime.settings import Settings
+from schemas.telemetry.instruments import ACKNOWLEDGEMENT_SECONDS, CHUNK_BYTES
 
 log = logging.getLogger(__name__)
 
-MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-MAX_REQUEST_BYTES = MAX_MESSAGE_BYTES - 64 * 1024
-"""Maximum size of one request; the rest of the message is for Kafka's own framing."""
-CONNECT_TIMEOUT_SECONDS = 5.0
-REQUEST_TIMEOUT_MS = 10_000
-METADATA_MAX_AGE_MS = 10_000
-TOPIC_IDS_INTERVAL_SECONDS = 5.0
+TOPICS_INTERVAL_SECONDS = 5.0
 RECONNECT_INTERVAL_SECONDS = 1.0
 POLL_INTERVAL_SECONDS = 0.25
+SUSPECTED_AFTER_SECONDS = 1.0
+"""Without an acknowledgement for so long, we ask whether any broker responds."""
 STALLED_AFTER_SECONDS = 2.0
-STOP_TIMEOUT_SECONDS = 2.0
 
 REQUEST_TOO_LARGE = (
-    "The request has items of too many websites for one Kafka message; send fewer at once"
+    "The request takes {size:,} bytes in Kafka, where topic '{topic}' accepts {limit:,}; "
+    "send fewer items, or items of fewer websites, at once"
 )
 QUEUE_FULL = "The Kafka queue is full; nothing was accepted. Retry later"
 KAFKA_UNAVAILABLE = "Kafka is unavailable; nothing was accepted. Retry later"
+PARTITION_UNAVAILABLE = (
+    "Kafka does not acknowledge in the topic partition of this request; nothing was accepted. "
+    "Retry later"
+)
 
 
 class DeliveryCounts(Struct):
@@ -60,29 +70,34 @@ class KafkaProducer:
     """Sends encoded requests to Kafka in chunks; reports each outcome in bounded time."""
 
     def __init__(self, settings: Settings, topics: Iterable[str]) -> None:
-        self._brokers = settings.brokers
-        self._names = {topic: settings.topic(topic) for topic in topics}
-        """Names in Kafka, which have the topic prefix, by topic of a kind."""
-        self._chunk_bytes = settings.chunk_bytes
-        self._timeout_seconds = settings.produce_seconds
-        self._topic_ids: dict[str, str] = {}
-        """Kafka's topic ids by name in Kafka."""
-        self._topic_ids_read_at = 0.0
-        self._in_flight_bytes = InFlightBytes(settings.in_flight_bytes)
-        self._queues: dict[str, list[PartitionQueue]] = {topic: [] for topic in self._names}
-        self._producer: AIOKafkaProducer | None = None
-        self._in_flight: set[asyncio.Future[object]] = set()
-        self._broken: asyncio.Event = asyncio.Event()
+        self._settings = settings
+        self._topics = {
+            topic: Topic(settings.topic(topic), settings.chunk_bytes) for topic in topics
+        }
+        """By topic of a kind."""
+        self._by_name = {topic.name: topic for topic in self._topics.values()}
+        self._topics_read_at = 0.0
+        self.in_flight = InFlightBytes(settings.in_flight_bytes)
+        self._connection: KafkaConnection | None = None
+        self._broken = asyncio.Event()
         self._run_task: asyncio.Task[None] | None = None
+        self._retiring: set[asyncio.Task[None]] = set()
         self.disk = DiskFloor(settings)
         self.counts = DeliveryCounts()
         self.unavailable_reason: str | None = "not connected yet"
-        """Why requests are rejected; None when connected."""
+        """Why all requests are rejected; None when connected."""
 
     def start(self) -> None:
         """Connect in the background, with retries; until then all requests are rejected."""
         self._run_task = asyncio.get_running_loop().create_task(self._run())
         self._run_task.add_done_callback(_exit_on_error)
+
+    @property
+    def partition_problem(self) -> str | None:
+        """How many topic partitions reject requests; None when none does."""
+        queues = list(self.queues())
+        closed = sum(queue.closed for queue in queues)
+        return f"{closed} of {len(queues)} topic partitions do not acknowledge" if closed else None
 
     def enqueue(
         self, topic: str, partition_key: int, envelopes: Sequence[bytes], items: int
@@ -96,19 +111,22 @@ class KafkaProducer:
         if self.unavailable_reason is not None:
             self.disk.reserve(0)  # a full disk is the more useful error, and may be the cause
             raise Unavailable(KAFKA_UNAVAILABLE)
-        if size > MAX_REQUEST_BYTES:
-            raise PayloadTooLarge(REQUEST_TOO_LARGE)
-        if not self._in_flight_bytes.fits(size):
+        target = self._topics[topic]
+        queue = target.queues[partition_key % len(target.queues)]
+        if queue.closed:
+            raise Unavailable(PARTITION_UNAVAILABLE)
+        if size > target.request_bytes:
+            raise PayloadTooLarge(
+                REQUEST_TOO_LARGE.format(size=size, topic=target.name, limit=target.request_bytes)
+            )
+        if not self.in_flight.fits(size):
             raise Unavailable(QUEUE_FULL, retry_after=1)
         self.disk.reserve(size)
-        queues = self._queues[topic]
-        return queues[partition_key % len(queues)].enqueue(envelopes, size, items)
+        return queue.enqueue(envelopes, size, items)
 
     async def close(self, seconds: float) -> None:
         """Send what is queued, for at most `seconds`; then disconnect."""
-        running = [
-            queue.sender_task for queue in self._all_queues() if queue.sender_task is not None
-        ]
+        running = [queue.sender_task for queue in self.queues() if queue.sender_task is not None]
         if running:
             _, unfinished = await asyncio.wait(running, timeout=seconds)
             if unfinished:
@@ -121,127 +139,154 @@ class KafkaProducer:
             self._run_task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._run_task
+        for task in self._retiring:
+            task.cancel()
+        await asyncio.gather(*self._retiring, return_exceptions=True)
 
     async def _run(self) -> None:
-        while True:
-            try:
-                producer = await self._connect()
-            except (KafkaError, OSError, TimeoutError) as error:
-                self._mark_unavailable(str(error) or "timeout")
-                await asyncio.sleep(RECONNECT_INTERVAL_SECONDS)
-                continue
-            try:
-                await self._watch(producer)
-            except (KafkaError, TimeoutError) as error:
-                self._mark_unavailable(repr(error))
-            finally:
-                self._producer = None
-                await self._discard_producer(producer)
-
-    async def _connect(self) -> AIOKafkaProducer:
-        producer = AIOKafkaProducer(
-            bootstrap_servers=self._brokers,
-            acks="all",
-            enable_idempotence=True,
-            max_batch_size=MAX_MESSAGE_BYTES,
-            max_request_size=MAX_MESSAGE_BYTES,
-            request_timeout_ms=REQUEST_TIMEOUT_MS,
-            metadata_max_age_ms=METADATA_MAX_AGE_MS,
-        )
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                await producer.start()
-            await self._refresh_partitions(producer)
-            await self._refresh_topic_ids(producer, CONNECT_TIMEOUT_SECONDS)
-        except BaseException:
-            await stop_producer(producer)
-            raise
-        return producer
+            while True:
+                try:
+                    connection = await self._connect()
+                except CONNECTION_ERRORS as error:
+                    self._mark_unavailable(str(error) or "timeout")
+                    await asyncio.sleep(RECONNECT_INTERVAL_SECONDS)
+                    continue
+                self._use(connection)
+                try:
+                    await self._watch(connection)
+                except CONNECTION_ERRORS as error:
+                    self._mark_unavailable(repr(error))
+        finally:
+            if self._connection is not None:
+                await self._connection.stop()
 
-    async def _watch(self, producer: AIOKafkaProducer) -> None:
-        """Serve with this producer until a delivery fails."""
+    async def _connect(self) -> KafkaConnection:
+        connection = await KafkaConnection.open(self._settings.brokers)
+        try:
+            await self._read_topics(connection, CONNECT_TIMEOUT_SECONDS)
+            await self._refresh_partitions(connection)
+        except BaseException:
+            await connection.stop()
+            raise
+        return connection
+
+    def _use(self, connection: KafkaConnection) -> None:
+        """Send with this connection; the one before finishes what it has in flight."""
+        previous, self._connection = self._connection, connection
         self._broken.clear()
-        self._producer = producer
-        log.info("connected to kafka", extra={"brokers": self._brokers})
+        for queue in self.queues():
+            queue.failed = False
+        if previous is not None:
+            self.counts.producers_replaced += 1
+            task = asyncio.get_running_loop().create_task(previous.retire())
+            self._retiring.add(task)
+            task.add_done_callback(self._retiring.discard)
+        log.info("connected to kafka", extra={"brokers": self._settings.brokers})
+
+    async def _watch(self, connection: KafkaConnection) -> None:
+        """Open and close the circuit breakers until a delivery fails."""
         while not self._broken.is_set():
-            oldest = max(
-                (queue.unacknowledged_seconds() for queue in self._all_queues()), default=0.0
-            )
-            if oldest > STALLED_AFTER_SECONDS:
-                self._mark_unavailable("no acknowledgement")
+            suspected = self._find_stalled() > SUSPECTED_AFTER_SECONDS
+            if suspected and not await connection.answers():
+                self._mark_unavailable("no broker responds")
             else:
-                self.unavailable_reason = None
-                await self._refresh_partitions(producer)
-                if (
-                    asyncio.get_running_loop().time() - self._topic_ids_read_at
-                    > TOPIC_IDS_INTERVAL_SECONDS
-                ):
-                    # One of several brokers may be down: keep the known ids, deliveries continue.
-                    with suppress(KafkaError, TimeoutError):
-                        await self._refresh_topic_ids(producer, RECONNECT_INTERVAL_SECONDS)
+                self._mark_available()
+                await self._refresh_partitions(connection)
+                overdue = self._now() - self._topics_read_at > TOPICS_INTERVAL_SECONDS
+                if overdue and not suspected:
+                    # One of several brokers may be down: keep what is known, deliveries continue.
+                    with suppress(*CONNECTION_ERRORS):
+                        await self._read_topics(connection, RECONNECT_INTERVAL_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._broken.wait(), POLL_INTERVAL_SECONDS)
 
-    async def _refresh_partitions(self, producer: AIOKafkaProducer) -> None:
+    def _find_stalled(self) -> float:
+        """Set the breaker of each partition; the longest wait for an acknowledgement."""
+        longest = 0.0
+        for queue in self.queues():
+            seconds = queue.unacknowledged_seconds()
+            longest = max(longest, seconds)
+            stalled = seconds > STALLED_AFTER_SECONDS
+            if stalled and not queue.stalled:
+                log.warning("topic partition does not acknowledge", extra={"partition": str(queue)})
+            queue.stalled = stalled
+        return longest
+
+    async def _refresh_partitions(self, connection: KafkaConnection) -> None:
         """Add a queue for each new partition; a topic may get more at any time."""
-        for topic, name in self._names.items():
-            queues = self._queues[topic]
-            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                count = len(await producer.partitions_for(name))
-            queues += [self._new_queue(name, partition) for partition in range(len(queues), count)]
+        for topic in self._topics.values():
+            count = await connection.partition_count(topic.name)
+            for number in range(len(topic.queues), count):
+                topic.queues.append(self._new_queue(topic, number))
 
-    async def _refresh_topic_ids(self, producer: AIOKafkaProducer, seconds: float) -> None:
-        """Read the topic ids, which are part of every receipt."""
-        self._topic_ids_read_at = asyncio.get_running_loop().time()
-        async with asyncio.timeout(seconds):
-            identities = await fetch_topic_identities(producer.client, self._names.values())
-        self._topic_ids = {name: identity.id for name, identity in identities.items()}
+    async def _read_topics(self, connection: KafkaConnection, seconds: float) -> None:
+        """Read the topic ids, which are part of every receipt, and what a message may have."""
+        self._topics_read_at = self._now()
+        for name, topic_id in (await connection.topic_ids(self._by_name, seconds)).items():
+            self._by_name[name].id = topic_id
+        for name, limit in (await connection.message_limits(self._by_name, seconds)).items():
+            self._by_name[name].limit_messages(min(limit, MAX_MESSAGE_BYTES))
 
-    def _new_queue(self, name: str, partition: int) -> PartitionQueue:
-        limits = (self._in_flight_bytes, self._chunk_bytes, self._timeout_seconds)
-        return PartitionQueue(name, partition, self._send, *limits)
-
-    async def _send(self, name: str, partition: int, message: bytes) -> DeliveryReport:
-        producer = self._producer
-        if producer is None:
-            return DeliveryReport(DeliveryStatus.NOT_SENT)
-        try:
-            acknowledgement = await producer.send(name, message, partition=partition)
-        except KafkaError as error:
-            return self._fail(DeliveryStatus.NOT_SENT, error)
-        self._in_flight.add(acknowledgement)
-        try:
-            record = await acknowledgement
-        except KafkaError as error:
-            return self._fail(DeliveryStatus.UNKNOWN, error)
-        finally:
-            self._in_flight.discard(acknowledgement)
-        self.counts.acknowledged += 1
-        # After a retry Kafka may not know the offset of a batch that it has; then it is -1.
-        return DeliveryReport(
-            DeliveryStatus.ACKNOWLEDGED, partition, record.offset, self._topic_ids.get(name, "")
+    def _new_queue(self, topic: Topic, partition: int) -> PartitionQueue:
+        return PartitionQueue(
+            topic.name,
+            partition,
+            self._send,
+            self.in_flight,
+            topic.chunk_bytes,
+            self._settings.produce_seconds,
         )
 
-    def _fail(self, status: DeliveryStatus, error: KafkaError) -> DeliveryReport:
-        self.counts.failed += 1
-        self._mark_unavailable(repr(error))
-        self._broken.set()
-        return DeliveryReport(status)
+    async def _send(self, name: str, partition: int, message: bytes) -> DeliveryReport:
+        topic, connection = self._by_name[name], self._connection
+        queue = topic.queues[partition]
+        if connection is None or queue.failed:
+            return DeliveryReport(DeliveryStatus.NOT_SENT)
+        began = self._now()
+        try:
+            acknowledgement = await connection.send(name, partition, message)
+        except DeliveryError as error:
+            return self._fail(connection, queue, DeliveryStatus.NOT_SENT, error)
+        try:
+            record = await acknowledgement
+        except DeliveryError as error:
+            return self._fail(connection, queue, DeliveryStatus.UNKNOWN, error)
+        self.counts.acknowledged += 1
+        ACKNOWLEDGEMENT_SECONDS.labels(name).observe(self._now() - began)
+        CHUNK_BYTES.labels(name).observe(len(message))
+        # After a retry Kafka may not know the offset of a batch that it has; then it is -1.
+        return DeliveryReport(DeliveryStatus.ACKNOWLEDGED, partition, record.offset, topic.id)
 
-    async def _discard_producer(self, producer: AIOKafkaProducer) -> None:
-        self.counts.producers_replaced += 1
-        for acknowledgement in self._in_flight:
-            if not acknowledgement.done():
-                acknowledgement.set_exception(KafkaError("the producer was replaced"))
-        await stop_producer(producer)
+    def _fail(
+        self,
+        connection: KafkaConnection,
+        queue: PartitionQueue,
+        status: DeliveryStatus,
+        error: DeliveryError,
+    ) -> DeliveryReport:
+        self.counts.failed += 1
+        log.warning("delivery failed", extra={"partition": str(queue), "reason": repr(error)})
+        if connection is self._connection:  # else it was replaced already
+            queue.failed = True
+            self._broken.set()
+        return DeliveryReport(status)
 
     def _mark_unavailable(self, reason: str) -> None:
         if self.unavailable_reason is None:
             log.warning("kafka unavailable", extra={"reason": reason})
         self.unavailable_reason = reason
 
-    def _all_queues(self) -> Iterable[PartitionQueue]:
-        return (queue for queues in self._queues.values() for queue in queues)
+    def _mark_available(self) -> None:
+        if self.unavailable_reason is not None:
+            log.warning("kafka available", extra={"before": self.unavailable_reason})
+        self.unavailable_reason = None
+
+    def queues(self) -> Iterable[PartitionQueue]:
+        return (queue for topic in self._topics.values() for queue in topic.queues)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
 
 
 def _exit_on_error(task: "asyncio.Task[None]") -> None:
@@ -249,15 +294,3 @@ def _exit_on_error(task: "asyncio.Task[None]") -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.critical("producer task failed", exc_info=error)
         signal.raise_signal(signal.SIGTERM)
-
-
-async def stop_producer(producer: AIOKafkaProducer) -> None:
-    """Stop a producer in bounded time; its own `stop` waits for Kafka without a limit."""
-    try:
-        await asyncio.wait_for(producer.stop(), STOP_TIMEOUT_SECONDS)
-    except (KafkaError, TimeoutError):
-        # aiokafka has no public way to end the sender task, which would retry for ever.
-        task = producer._sender.sender_task
-        if task is not None:
-            task.cancel()
-        await producer.client.close()

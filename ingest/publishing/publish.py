@@ -10,8 +10,9 @@ from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.envelopes import EncodedRequest
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.publishing.recent_requests import RecentRequests, record_published
-from schemas.errors import OutcomeUnknown, Unavailable
+from schemas.errors import ApiError, OutcomeUnknown, Unavailable
 from schemas.receipts import RECEIPT_FORMAT, Receipt, ReceiptKey
+from schemas.telemetry.instruments import item_counter
 
 NOT_SENT_MESSAGE = "Kafka did not respond in time; nothing was accepted. Retry later"
 OUTCOME_UNKNOWN_MESSAGE = (
@@ -28,7 +29,11 @@ class Producer(Protocol):
 
     @property
     def unavailable_reason(self) -> str | None:
-        """Why requests are rejected; None when connected."""
+        """Why all requests are rejected; None when connected."""
+
+    @property
+    def partition_problem(self) -> str | None:
+        """Which part of the requests is rejected; None when none is."""
 
     def enqueue(
         self, topic: str, partition_key: int, envelopes: Sequence[bytes], items: int
@@ -51,7 +56,12 @@ class Publisher(Struct, frozen=True):
         delivery = self.producer.enqueue(
             topic, request.partition_key, request.envelopes, request.count
         )
-        report = require_acknowledged(await delivery.report)
+        try:
+            report = require_acknowledged(await delivery.report)
+        except ApiError:
+            item_counter(topic, "failed").inc(request.count)
+            raise
+        item_counter(topic, "acknowledged").inc(request.count)
         self.acknowledged_counter.add_request(topic, request)
         receipt = receipt_key.sign(
             Receipt(

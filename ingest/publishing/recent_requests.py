@@ -53,6 +53,8 @@ class RecentRequest(Struct, frozen=True, gc=False):
     envelope: bytes = b""
     """The published envelope; empty if there is none, or if it is too large to keep."""
     receipt: str = ""
+    first_item: int = 0
+    """Position of its first item among those of the receipt, which may be of several websites."""
     rejected: Sequence[RejectedItem] = ()
     error: RequestError | None = None
     omitted_rejects: int = 0
@@ -177,13 +179,18 @@ def record_published(
         [envelope] = request.envelopes
         recent_requests.add(request.owner_id, _published_request(topic, request, envelope, receipt))
         return
+    first_item = 0
     for envelope in request.envelopes:
-        subject_id = decode_envelope(envelope).subject_id
-        recent_requests.add(subject_id, _published_request(topic, request, envelope, receipt))
+        decoded = decode_envelope(envelope)
+        published = _published_request(topic, request, envelope, receipt, first_item)
+        recent_requests.add(decoded.subject_id, published)
+        first_item += decoded.count
 
 
 def _published_request(
-    topic: str, request: EncodedRequest, envelope: bytes, receipt: str
+    topic: str, request: EncodedRequest, envelope: bytes, receipt: str, first_item: int = 0
 ) -> RecentRequest:
     kept_envelope = envelope if len(envelope) <= MAX_KEPT_BYTES else b""
-    return RecentRequest(request.received_ms, topic, request.count, kept_envelope, receipt)
+    return RecentRequest(
+        request.received_ms, topic, request.count, kept_envelope, receipt, first_item
+    )

@@ -18,15 +18,17 @@ from schemas.lake.committed_offsets import (
     LogFollower,
     app_id,
     identity_app_id,
-    log_folder,
+    log_source,
 )
 from schemas.lake.delta_table import transaction_version
+from schemas.lake.object_store import is_object_store
 from schemas.receipts import Receipt
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
-POLL_INTERVAL_SECONDS = 0.05
+POLL_INTERVAL_SECONDS, REMOTE_POLL_SECONDS = 0.05, 0.2
+"""Pauses between polls of a local log, and of one in an object store."""
 EPOCH_POLL_SECONDS = 0.2
 MAX_WAITING_REQUESTS = 1_000
 """Maximum per collector."""
@@ -54,8 +56,9 @@ class Waiter(Struct, frozen=True):
 class TableWatch:
     """Polls the log of one table while a request waits for it."""
 
-    def __init__(self, log: LogFollower) -> None:
+    def __init__(self, log: LogFollower, interval: float) -> None:
         self._log = log
+        self._interval = interval
         self._waiting: set[Waiter] = set()
         self._poll_task: asyncio.Task[None] | None = None
         self._poll_lock = asyncio.Lock()
@@ -91,7 +94,7 @@ class TableWatch:
                 for waiter in self._waiting:
                     if self._log.contains(waiter.name, waiter.offset) and not waiter.stored.done():
                         waiter.stored.set_result(None)
-                await asyncio.sleep(POLL_INTERVAL_SECONDS)
+                await asyncio.sleep(self._interval)
         except OSError as error:
             log.error(LOG_UNREADABLE, extra={"error": str(error)})
         finally:
@@ -113,8 +116,6 @@ class StorageWatch:
 
         Commits from now on are recognized.
         """
-        if not self._watches:
-            raise Unavailable(TABLES_NOT_LOCAL)
         if not self._free_slots:
             raise Unavailable(TOO_MANY_WAITING, retry_after=1)
         self._free_slots -= 1
@@ -174,9 +175,10 @@ class TopicEpochs:
 
 
 def table_watches(settings: Settings) -> Mapping[str, TableWatch]:
-    """A watch per topic, by name; empty if the tables are not on this machine."""
-    folders = {kind.topic: log_folder(settings.lake_url, kind.table) for kind in ALL_KINDS}
-    watches: dict[object, TableWatch] = {
-        folder: TableWatch(LogFollower(folder)) for folder in folders.values() if folder is not None
+    """A watch per topic, by name; topics whose items are in one table share it."""
+    interval = REMOTE_POLL_SECONDS if is_object_store(settings.lake_url) else POLL_INTERVAL_SECONDS
+    watches = {
+        table.name: TableWatch(LogFollower(log_source(settings.lake_url, table)), interval)
+        for table in TABLE_BY_TOPIC.values()
     }
-    return {topic: watches[folder] for topic, folder in folders.items() if folder in watches}
+    return {topic: watches[table.name] for topic, table in TABLE_BY_TOPIC.items()}

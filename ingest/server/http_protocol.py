@@ -57,7 +57,11 @@ class CollectorProtocol(HttpProtocol):
         scope["raw_path"] = path
         scope["query_string"] = query
         scope[WHOLE_BODY_KEY] = body
-        keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
+        keep_alive = (
+            self.parser.get_http_version() != "1.0"
+            and self.parser.should_keep_alive()
+            and not self.open_connections.drain.begun
+        )
         cycle: Any = FastPathCycle(self.transport, keep_alive, self.on_response_complete)
         self.cycle = self.active_cycle = cycle
         task = self.loop.create_task(cycle.run(self.app, scope))

@@ -1,8 +1,9 @@
-"""Filters in short text: `country = DE`, `path starts_with /docs`, `referrer is null`.
+"""Filters in short text: `country = DE`, `path starts_with /docs`, `has done signup ever`.
 
 Operators have the names of the API or a sign: = != > >= < <= and ~ (contains), !~ (not_contains).
 A value may be a number, true, false, or a text, in quotes where it looks like one of those or ends
 in spaces. Lists are separated by commas: `country in DE, AT`.
+`has done`, `has not done` are followed by an event or a path, then `ever` and `3 times` if wanted.
 """
 
 import re
@@ -28,7 +29,13 @@ _TEXTS = ("contains", "not_contains", "starts_with", "ends_with")
 _LISTS = ("in", "not_in")
 _ALONE = ("is_null", "is_not_null")
 _WORDS = ("eq", "ne", "gt", "gte", "lt", "lte", *_TEXTS, *_LISTS, *_ALONE)
-_GROUPS = ("and", "or", "not", "filters")
+_GROUPS = ("and", "or", "not", "filters", "has_done", "has_not_done")
+_BEHAVIOR = re.compile(
+    r"""\s*has(?:_|\s+)(?P<not>not(?:_|\s+))?done\s+
+    (?P<act>"[^"]*"|'[^']*'|.+?)
+    (?:\s+(?P<times>[0-9]{1,7})\s+times)?(?:\s+(?P<ever>ever))?\s*""",
+    re.DOTALL | re.VERBOSE | re.IGNORECASE,
+)
 _CONDITION = re.compile(
     r"""\s*(?:"(?P<quoted>[^"]+)"|(?P<field>[^\s=!<>~"]+))
     (?:\s*(?P<sign>[=!<>~]+)
@@ -46,6 +53,9 @@ _EXAMPLE = 'write it as in "country = DE", "path starts_with /docs" or "referrer
 
 def parse_filter(text: str) -> dict[str, Any]:
     """One condition of the API from its short text; InvalidRequest says what is wrong."""
+    behavior = _BEHAVIOR.fullmatch(text)
+    if behavior is not None:
+        return _behavior(behavior)
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise wrong_argument(f"filter '{text}' is no condition; {_EXAMPLE}", "filters")
@@ -67,6 +77,18 @@ def parse_filter(text: str) -> dict[str, Any]:
     if operator in _LISTS:
         return {**condition, "value": _values(value)}
     return {**condition, "value": _value(value, is_text=operator in _TEXTS)}
+
+
+def _behavior(match: re.Match[str]) -> dict[str, Any]:
+    """What visitors did: a page view where it begins with `/`, else an event."""
+    act = match["act"]
+    name = str(_value(act, is_text=True))
+    did: dict[str, Any] = {"path" if name.startswith("/") else "event": name}
+    if match["times"]:
+        did["times"] = int(match["times"])
+    if match["ever"]:
+        did["within"] = "ever"
+    return {"has_not_done" if match["not"] else "has_done": did}
 
 
 def to_filters(given: Any) -> list[Any]:

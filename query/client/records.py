@@ -67,9 +67,10 @@ class RecordClient(HttpClient):
         """Delete a saved record."""
         self._json("DELETE", f"/v1/{kind}/{record_id}")
 
-    def receipt(self, receipt: str) -> Record:
-        """The status of the items of one request to the collector."""
-        return self._record("GET", f"/v1/receipts/{receipt}")
+    def receipt(self, receipt: str, bots: bool = False) -> Record:
+        """The status of the items of one request to the collector, and which are bots'."""
+        where = {"bots": True} if bots else None
+        return self._record("GET", f"/v1/receipts/{receipt}", where=where)
 
     def _record(
         self, method: str, path: str, body: Record | None = None, where: Record | None = None

@@ -87,4 +87,5 @@ _FORMS: Mapping[str, Any] = {
     "orderBy": _order,
     "steps": _steps,
     "goals": _steps,
+    "of": lambda given: _members(given) if isinstance(given, Mapping) else given,
 }

@@ -48,7 +48,8 @@ def _compared(entry: Mapping[str, Any], name: str) -> Rows:
 
 def _changes(row: Mapping[str, Any], compared: Mapping[str, Any]) -> dict[str, Any]:
     previous = compared["previous"] or {}
-    columns = {"previous_date": previous.get("date")} if "date" in row else {}
+    times = [name for name in row if name == "date" or name.startswith("time:")]
+    columns = {f"previous_{name}": previous.get(name) for name in times}
     for name, change in compared["change"].items():
         columns[f"previous_{name}"] = previous.get(name)
         columns[f"change_{name}"] = change

@@ -19,7 +19,7 @@ from query.custom.execute import (
 from query.custom.request import CustomRequest
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
-from query.formats.columns import COLUMN_KINDS, ColumnKind, ResultColumn
+from query.formats.columns import COLUMN_KINDS, ColumnKind, ResultColumn, group_kind
 from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS, negotiate_format
 from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import row_values
@@ -33,9 +33,11 @@ from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
+from query.standard.annotations import annotations_within
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
+from schemas.telemetry.instruments import timed_query
 
 
 async def run_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
@@ -51,7 +53,8 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     )
 
     async def work(budget: ResponseBudget) -> Response:
-        result = await execute_custom_query(dependencies, prepared, budget)
+        with timed_query("custom"):
+            result = await execute_custom_query(dependencies, prepared, budget)
         budget.add_rows(len(result.rows))
         if format_ is not JSON:
             return await run_in_worker(
@@ -103,12 +106,19 @@ async def _meta(
         partial_bucket=UNSET
         if granularity is None
         else time_range.current_bucket_label(dependencies.clock(), granularity),
+        annotations=(
+            granularity is not None and annotations_within(prepared.query.subject.saved, time_range)
+        )
+        or UNSET,
     )
 
 
 def _columns(plan: ValidatedQuery) -> list[ResultColumn]:
     """The columns of the result for file formats."""
-    groups = [ResultColumn(group.name, COLUMN_KINDS[group.type]) for group in plan.groups]
+    groups = [
+        ResultColumn(group.name, group_kind(group.type, group.granularity is not None))
+        for group in plan.groups
+    ]
     return groups + [ResultColumn(select.alias, _kind(select)) for select in plan.selects]
 
 

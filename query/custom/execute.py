@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
@@ -15,6 +15,7 @@ from query.dependencies import QueryDependencies
 from query.engine.engine import Engine, Row, Sql
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.query import PageOptions, Query
+from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import check_time_zone
@@ -65,7 +66,8 @@ def parse_custom_query(
     zone: str | None,
 ) -> PreparedCustomQuery:
     """The query of a body; `zone` of the query string overrides the body's time zone."""
-    plan = validate(body.query)
+    filters = expand_segments(body.query.filters, subject.saved, "query.filters")
+    plan = validate(structs.replace(body.query, filters=filters))
     access = row_access(plan.table, subject, key)
     now_ms = dependencies.clock()
     name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)

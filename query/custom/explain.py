@@ -26,7 +26,6 @@ from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope, scoped_rows
-from query.scope.visits import VISIT_VIEWS
 from query.sql.fragment import Fragment
 from query.sql.select import Select, render
 from schemas.errors import NotAcceptable
@@ -35,8 +34,8 @@ from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
 from schemas.runtime.clock import format_instant, parse_instant_ms
 
-FILES_PARAMETERS = ("parts", f"{VISIT_VIEWS}_parts")
-"""The bound values with the paths of data files."""
+FILES_PARAMETER = "parts"
+"""The end of the names of bound values with the paths of data files."""
 
 
 async def explain_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
@@ -68,7 +67,11 @@ async def _explained(
             TableScan(name, version.version.number, await _rows(engine, scope, version, budget))
             for name, version in versions.items()
         ]
-        values = {name: _shown(v) for name, v in sql.values.items() if name not in FILES_PARAMETERS}
+        values = {
+            name: _shown(value)
+            for name, value in sql.values.items()
+            if name.split("_")[-1] != FILES_PARAMETER
+        }
         return ExplainResponse(success=True, sql=sql.text, values=values, tables=scans)
 
     body = await dependencies.snapshots.with_pinned(tables, prepared.query.as_of, run)
@@ -77,7 +80,9 @@ async def _explained(
 
 async def _rows(engine: Engine, scope: Scope, pinned: PinnedVersion, budget: ResponseBudget) -> int:
     """Rows of the subject in the time range in that version, before any filter."""
-    everything = structs.replace(scope, pinned=pinned, where=Fragment(), include_bots=True)
+    everything = structs.replace(
+        scope, pinned=pinned, where=Fragment(), later=Fragment(), include_bots=True
+    )
     scoped = await scoped_rows(engine, everything, [])
     count = Select(relations=scoped.relations, body="SELECT COUNT(*) FROM scoped")
     [(rows,)] = await engine.rows(Sql(render(count, engine.dialect), scoped.values), budget.seconds)

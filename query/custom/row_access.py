@@ -11,10 +11,10 @@ from schemas.tables import CLICKS
 
 
 class RowAccess(Struct, frozen=True):
-    """The column and value that select the rows of a caller."""
+    """The column and its values that select the rows of a caller."""
 
     column: str
-    value: str
+    values: tuple[str, ...]
 
 
 def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess:
@@ -25,5 +25,5 @@ def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess
     if subject.kind is SubjectKind.WEBSITE and stored is CLICKS:
         if key.website_id is not None:
             raise Forbidden(OUT_OF_REACH.format(what="links of the organization"))
-        return RowAccess("organization_id", key.organization_id)
-    return RowAccess(stored.subject_column, subject.id)
+        return RowAccess("organization_id", (key.organization_id,))
+    return RowAccess(stored.subject_column, subject.ids)

@@ -8,7 +8,7 @@ from query.engine.snapshots import PinnedVersion
 from query.request.query import Query
 from query.scope.scope import Scope
 from query.sql.fragment import Fragment, all_of
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, IDENTITIES
 
 
 def custom_scope(
@@ -22,9 +22,11 @@ def custom_scope(
     return Scope(
         pinned=versions[table.table.name],
         subject_column=access.column,
-        subject=access.value,
+        subjects=access.values,
         time_range=query.time_range,
         where=all_of(Fragment(table.where), Fragment() if table.is_computed else where),
+        later=where if table.is_computed else Fragment(),
         events=versions.get(EVENTS.name),
         include_bots=query.include_bots,
+        identities=versions.get(IDENTITIES.name),
     )

@@ -15,6 +15,7 @@ from query.sql.portable import names_in
 from query.sql.select import Cte
 from query.standard.sql.definitions import BOUNCE_MS, DURATION_MS, OTHER_COUNT, VIEW_COUNT
 from schemas.tables import EVENTS, ColumnType
+from schemas.tables.column import WEBSITE_COLUMN
 
 PREFIX = "s_"
 """Prefix of the columns of the relation, so that none equals a column of `scoped`."""
@@ -29,6 +30,16 @@ class SessionColumn(Struct, frozen=True):
     sql: str
 
 
+HIDDEN_COLUMNS = (
+    SessionColumn(
+        "visitor_hash",
+        ColumnType.LONG,
+        "its visitor: that of `anonymous_id`",
+        "FIRST_BY(visitor_hash, anonymous_id) FILTER (WHERE anonymous_id IS NOT NULL)",
+    ),
+)
+"""Columns that only conditions of ours name."""
+
 COLUMN_NAMES = {"entry_page": "entry_path", "exit_page": "exit_path", "landing_host": "host"}
 """Facts of the visit that are columns under another name."""
 
@@ -42,6 +53,9 @@ def _fact(name: str, fact: VisitFact) -> SessionColumn:
 
 
 SESSION_COLUMNS = (
+    SessionColumn(
+        WEBSITE_COLUMN.name, ColumnType.STRING, WEBSITE_COLUMN.description, "MIN(website_id)"
+    ),
     SessionColumn("session_id", ColumnType.STRING, "session", "MIN(session_id)"),
     SessionColumn("anonymous_id", ColumnType.STRING, "visitor", "MIN(anonymous_id)"),
     SessionColumn(
@@ -76,7 +90,7 @@ def event_columns(columns: Collection[str]) -> Sequence[str]:
 
 def session_cte(columns: Collection[str]) -> Cte:
     """The CTE that computes `sessions` with these columns from `scoped`."""
-    wanted = [column for column in SESSION_COLUMNS if column.name in columns]
+    wanted = [c for c in (*SESSION_COLUMNS, *HIDDEN_COLUMNS) if c.name in columns]
     expressions = ", ".join(
         [f"{c.sql} AS {PREFIX}{c.name}" for c in wanted] or ["1 AS placeholder"]
     )
@@ -92,5 +106,6 @@ def session_cte(columns: Collection[str]) -> Cte:
 
 def _names(columns: Collection[str]) -> frozenset[str]:
     """What the expressions of these columns name."""
-    used = (names_in(column.sql) for column in SESSION_COLUMNS if column.name in columns)
+    known = (*SESSION_COLUMNS, *HIDDEN_COLUMNS)
+    used = (names_in(column.sql) for column in known if column.name in columns)
     return frozenset[str]().union(*used)

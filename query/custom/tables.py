@@ -8,7 +8,9 @@ from msgspec import Struct, structs
 from query.custom.session_table import FACT_COLUMNS, PREFIX, SESSION_COLUMNS
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
-from query.request.filters import FilterField
+from query.request.filters import FilterField, VisitorTarget
+from query.scope.profiles import profile_fields, reads_profiles
+from query.scope.visitor_sets import VISITOR, visitor_target
 from query.scope.visits import (
     FACTS,
     ROW_PREFIX,
@@ -21,7 +23,8 @@ from query.scope.visits import (
 from query.sql.fragment import Fragment
 from query.sql.portable import names_in
 from schemas.kinds import KINDS
-from schemas.tables import EVENTS, ColumnType, Table
+from schemas.tables import EVENTS, IDENTITIES, ColumnType, Table
+from schemas.tables.column import WEBSITE_COLUMN
 
 SOURCES = {fact.name: fact for fact in SOURCE_FACTS}
 
@@ -74,10 +77,22 @@ class CustomTable(Struct, frozen=True):
     @property
     def fields(self) -> Mapping[str, FilterField]:
         """Its columns for filters."""
-        return {
+        columns = {
             column.name: FilterField(column.type, column.condition_sql or column.sql)
             for column in self.columns
         }
+        return {**columns, **profile_fields()} if self._has_profiles else columns
+
+    @property
+    def visitors(self) -> VisitorTarget | None:
+        """For filters on what visitors did; None when it has no visitors of a website."""
+        target = visitor_target(self.table, f"{PREFIX}{VISITOR}" if self.is_computed else VISITOR)
+        return target and structs.replace(target, has_profiles=self._has_profiles)
+
+    @property
+    def _has_profiles(self) -> bool:
+        """Whether filters on its rows may name profiles and traits."""
+        return not self.is_computed and visitor_target(self.table) is not None
 
     def column(self, name: str) -> CustomColumn | None:
         """The column of that name."""
@@ -85,9 +100,11 @@ class CustomTable(Struct, frozen=True):
 
 
 def stored_columns(table: Table) -> tuple[CustomColumn, ...]:
-    """The public columns of a stored table, under their own names."""
+    """The public columns of a stored table, under their own names; and the website of a row."""
     return tuple(
-        CustomColumn(c.name, c.type, c.description, c.name) for c in table.columns if c.public
+        CustomColumn(c.name, c.type, c.description, c.name)
+        for c in table.columns
+        if c.public or (c is WEBSITE_COLUMN and table.subject_column == c.name)
     )
 
 
@@ -128,12 +145,18 @@ def _from_table(table: Table) -> tuple[CustomColumn, ...]:
 def tables_read(
     table: CustomTable, columns: Sequence[CustomColumn], where: Fragment
 ) -> Sequence[Table]:
-    """The stored tables behind a table; events too when a fact of the visit is named."""
+    """The stored tables behind a table; events too for facts of the visit and what visitors did."""
     own = table.table
     of_visit = any(column.scope is ColumnScope.VISIT for column in columns)
-    if own is EVENTS or not (of_visit or facts_named(names_in(where.text))):
-        return (own,)
-    return (own, EVENTS)
+    of_visit = of_visit or bool(where.visitor_sets)
+    read = [own]
+    if of_visit or facts_named(names_in(where.text)):
+        read.append(EVENTS)
+    if reads_profiles(
+        names_in(where.text).union(*(names_in(s.where.text) for s in where.visitor_sets))
+    ):
+        read.append(IDENTITIES)
+    return tuple(dict.fromkeys(read))
 
 
 COLUMN_ALIASES = {"link_text": "text", "outbound_domain": "domain"}

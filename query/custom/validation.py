@@ -87,7 +87,11 @@ def validate(query: CustomQueryBody) -> ValidatedQuery:
         if outputs.count(name) > 1:
             raise Malformed(f"'{name}' names two columns of the result; give one an alias")
     where = compile_conditions(
-        query.filters, table.fields, f"table '{table.name}'", "query.filters"
+        query.filters,
+        table.fields,
+        f"table '{table.name}'",
+        "query.filters",
+        visitors=table.visitors,
     )
     having = compile_conditions(
         query.having, _result_fields(selects, len(groups)), "the result", "query.having", "h"

@@ -31,6 +31,14 @@ def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
         property_overrides={
             ("Filter", "operator"): {"examples": [operator.name for operator in OPERATORS]},
             ("Filter", "field"): {"description": "a column of the table, or properties.<key>"},
+            ("Filter", "has_done"): {"description": "keeps all rows of the visitors who did this"},
+            ("Filter", "has_not_done"): {
+                "description": "keeps all rows of the visitors who did not do this"
+            },
+            ("Behavior", "within"): {
+                "description": "the time range of the query, or all that is stored"
+            },
+            ("Behavior", "times"): {"description": "how often at least"},
             ("SelectTerm", "aggregate"): {"enum": [aggregate.name for aggregate in AGGREGATES]},
             ("CustomQueryBody", "table"): {"enum": list(CUSTOM_TABLES)},
             ("SelectTerm", "alias"): {"pattern": f"^{ALIAS.pattern}$"},

@@ -6,14 +6,17 @@ processes. A result never silently leaves out a damaged file.
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
 from deltalake.exceptions import DeltaError
 
-from schemas.errors import DataDamaged
-from schemas.kinds import TABLES
+from query.engine.data_file_cache import FetchFailed
+from query.engine.data_file_source import DataFileSource, LakeFolder
+from query.engine.engine import DataFileMissing
+from schemas.errors import DataDamaged, Unavailable
+from schemas.kinds import DERIVED_TABLES, lake_tables
 from schemas.lake.damage_reports import DamagedFile, DamageReports
 from schemas.lake.data_files import file_problem, frame_problem, named_checksum
 from schemas.lake.delta_table import (
@@ -27,6 +30,7 @@ from schemas.tables import Table
 
 DAMAGE_CONSEQUENCE = "queries that need it fail, all others succeed"
 EXAMINE_SECONDS = 10.0
+_DERIVED = frozenset(derived.table.name for derived in DERIVED_TABLES)
 FULL_CHECK_BYTES = 32 * 2**20
 """Of larger files the regular check reads header and footer only."""
 
@@ -34,8 +38,9 @@ FULL_CHECK_BYTES = 32 * 2**20
 class DamagedFiles:
     """Known damaged files, and the search for damage after a failed read."""
 
-    def __init__(self, lake: str, data: Path) -> None:
+    def __init__(self, lake: str, data: Path, source: DataFileSource | None = None) -> None:
         self._lake = lake
+        self._source = source or LakeFolder(lake)
         self._damage = DamageReports(data)
         self._checked: str | None = None
 
@@ -48,21 +53,36 @@ class DamagedFiles:
         if damaged := [report for name, report in reports.items() if name in names]:
             raise data_damaged_error(damaged)
 
-    async def find_cause(self, values: Mapping[str, object]) -> DataDamaged | None:
-        """The error of a failed statement, if one of its data files is damaged."""
-        paths = [
-            path
-            for value in values.values()
-            if isinstance(value, list)
-            for path in value
-            if isinstance(path, str) and path.endswith(".parquet")
-        ]
+    def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
+        """The data files that are not known to be damaged."""
+        reports = self._damage.files()
+        return [f for f in data_files if f.path.rpartition("/")[2] not in reports]
+
+    async def find_cause(self, paths: Sequence[str]) -> DataDamaged | None:
+        """The error of a statement that failed to read these files, if one of them is damaged.
+
+        DataFileMissing when only a local copy was, or a derived file: the query runs once more,
+        with a new copy, or with the source of the derived file.
+        """
         # In another thread: Landlock restricts those of the engine to their spill folder.
         damaged = await asyncio.to_thread(self._find_damage, paths)
-        return data_damaged_error(damaged) if damaged else None
+        return self._error(damaged) if damaged else None
+
+    async def note_failed(self, failed: FetchFailed) -> DataDamaged | None:
+        """The error of a file that cannot be fetched; None when it was replaced meanwhile."""
+        path = self._source.local_path(failed.data_file)
+        live = await asyncio.to_thread(self._live, [path])
+        if path not in live:
+            return None
+        return self._error([self._note(*live[path], failed.problem)])
+
+    def _error(self, damaged: Sequence[DamagedFile]) -> DataDamaged:
+        if any(report.table in _DERIVED for report in damaged):
+            raise DataFileMissing  # from now on their sources are read instead
+        return data_damaged_error(damaged)
 
     async def check_newest(self, version: TableVersion) -> None:
-        """Read the newest data file of a version, once."""
+        """Read the newest data file of a version, once; Unavailable when the lake is away."""
         newest = max(
             version.data_files,
             key=lambda data_file: (data_file.max_received_ms or 0, data_file.path),
@@ -70,11 +90,20 @@ class DamagedFiles:
         )
         if newest is None or newest.path == self._checked:
             return
-        is_small = newest.size <= FULL_CHECK_BYTES
-        check = file_problem if is_small else frame_problem
-        if problem := await asyncio.to_thread(check, Path(newest.path), newest.size):
+        if problem := await self._problem(newest):
             await asyncio.to_thread(self._note, version.table, newest, problem)
         self._checked = newest.path
+
+    async def _problem(self, data_file: DataFile) -> str | None:
+        try:
+            if data_file.size > FULL_CHECK_BYTES:
+                return await self._source.problem(data_file)
+            (path,) = await self._source.fetch([data_file])
+        except FetchFailed as failed:
+            return failed.problem
+        except OSError as error:
+            raise Unavailable(f"The data files cannot be read: {error}") from None
+        return await asyncio.to_thread(file_problem, Path(path), data_file.size)
 
     def summary(self) -> str | None:
         """The health detail about damaged files."""
@@ -90,6 +119,8 @@ class DamagedFiles:
     def _find_damage(self, paths: Sequence[str]) -> list[DamagedFile]:
         deadline = time.monotonic() + EXAMINE_SECONDS
         live = self._live(paths)
+        if self._source.discard_damaged([data_file for _, data_file in live.values()]):
+            raise DataFileMissing
         damaged = [
             self._note(*live[path], problem)
             for path in paths
@@ -103,17 +134,20 @@ class DamagedFiles:
         return damaged
 
     def _live(self, paths: Sequence[str]) -> dict[str, tuple[Table, DataFile]]:
-        """The files in the newest versions; all others were replaced."""
+        """Those that are in the newest versions; all others were replaced."""
+        wanted = set(paths)
         names = {Path(path).parent.parent.name for path in paths}
         live: dict[str, tuple[Table, DataFile]] = {}
-        for table in TABLES:
+        for table in lake_tables():
             if table.name in names:
                 try:
                     handle = open_table(self._lake, table)
                 except (DeltaError, OSError, UnreadableTable):
                     continue
                 data_files = read_version(handle, table).data_files if handle else ()
-                live |= {data_file.path: (table, data_file) for data_file in data_files}
+                for data_file in data_files:
+                    if (path := self._source.local_path(data_file)) in wanted:
+                        live[path] = (table, data_file)
         return live
 
 

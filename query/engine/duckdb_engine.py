@@ -16,6 +16,8 @@ import duckdb
 
 from query.engine import row_memory
 from query.engine.damaged_files import DamagedFiles
+from query.engine.data_file_cache import FetchFailed
+from query.engine.data_file_source import DataFileSource, LakeFolder
 from query.engine.deadline import Deadline, timeout_error
 from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.engine import DataFileMissing, Row, Sql
@@ -56,12 +58,13 @@ class DuckDBEngine:
     def __init__(
         self,
         name: str,
-        lake: str,
+        source: DataFileSource | str,
         spill: Path,
         limits: PoolLimits,
         damaged: DamagedFiles | None = None,
     ) -> None:
         spill.mkdir(parents=True, exist_ok=True)
+        self._source = LakeFolder(source) if isinstance(source, str) else source
         self._limits = limits
         self._damaged = damaged
         self._threads = ThreadPoolExecutor(
@@ -72,7 +75,7 @@ class DuckDBEngine:
         )
         # Connect in a thread of the pool: DuckDB's own threads inherit its restrictions.
         self._generation = 0
-        self._connect = partial(_connect_numbered, lake, spill, limits)
+        self._connect = partial(_connect_numbered, self._source.folder, spill, limits)
         self._reopening = asyncio.Lock()
         self._connection = self._threads.submit(self._connect, self._generation).result()
         self._busy = 0
@@ -85,7 +88,7 @@ class DuckDBEngine:
             return Sql(f"(SELECT {nulls} WHERE FALSE)")
         if self._damaged:
             self._damaged.raise_if_damaged(data_files)
-        paths = [data_file.path for data_file in data_files]
+        paths = await self._fetch(data_files)
         stored_columns = await self._columns(paths)
         names = ",\n".join(
             column.name if column.name in stored_columns else f"{_null(column)} AS {column.name}"
@@ -96,6 +99,17 @@ class DuckDBEngine:
             "hive_partitioning = false))",
             {"parts": paths},
         )
+
+    async def _fetch(self, data_files: Sequence[DataFile]) -> list[str]:
+        try:
+            return await self._source.fetch(data_files)
+        except FetchFailed as error:
+            if self._damaged and (damaged := await self._damaged.note_failed(error)):
+                raise damaged from None
+            raise DataFileMissing from error  # replaced and vacuumed meanwhile
+
+    def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
+        return self._damaged.intact(data_files) if self._damaged else data_files
 
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         # All keys and all values are read at once, in a fifth of the time of looking each key up;
@@ -114,6 +128,7 @@ class DuckDBEngine:
         return await self._rows(sql, seconds, self._limits.rows_bytes)
 
     async def _rows(self, sql: Sql, seconds: float, max_bytes: int) -> list[Row]:
+        self._source.keep(sql.data_files)
         async with self._with_damage_check(sql):
             cursor = self._connection.cursor()
             return await self._run(cursor, seconds, partial(_fetch_all, cursor, sql, max_bytes))
@@ -126,9 +141,11 @@ class DuckDBEngine:
         fetch_next = partial(_fetch, cursor, max_rows, in_use)
         try:
             async with self._with_damage_check(sql):
+                self._source.keep(sql.data_files)
                 await self._run(cursor, seconds, start)
                 while batch := await self._run(cursor, seconds, fetch_next):
                     yield batch
+                    self._source.keep(sql.data_files)
         finally:
             # The caller may be gone while a thread still fetches; a thread waits for it and closes.
             cursor.interrupt()
@@ -144,7 +161,7 @@ class DuckDBEngine:
             # A damaged file may invalidate the instance: "database has been invalidated".
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 await self._reopen(connection)
-            if self._damaged and (damaged := await self._damaged.find_cause(sql.values)):
+            if self._damaged and (damaged := await self._damaged.find_cause(sql.data_files)):
                 raise damaged from error
             if isinstance(error, duckdb.FatalException):
                 raise Unavailable(

@@ -27,6 +27,13 @@ class Sql(Struct, frozen=True):
     text: str
     values: Mapping[str, object] = {}
 
+    @property
+    def data_files(self) -> list[str]:
+        """Local paths of the data files that the statement reads."""
+        lists = [value for value in self.values.values() if isinstance(value, list)]
+        paths = [each for values in lists for each in values if isinstance(each, str)]
+        return [path for path in paths if path.endswith(".parquet")]
+
 
 class Engine(Protocol):
     """Runs SQL over data files of the lake."""
@@ -37,6 +44,9 @@ class Engine(Protocol):
 
     async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         """What stands after FROM to read these columns of these data files."""
+
+    def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
+        """The data files that are not known to be damaged."""
 
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         """A SELECT of these columns and `property_key`, `property_value` (text) for each property

@@ -12,12 +12,12 @@ from typing import Annotated, TypeVar
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from query.engine.engine import DataFileMissing
 from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
-from schemas.kinds import TABLES
-from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
+from schemas.kinds import DERIVED_TABLES, TABLES
+from schemas.lake.committed_offsets import NO_VERSION, SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import (
     DamagedLog,
     DataFile,
@@ -28,14 +28,12 @@ from schemas.lake.delta_table import (
     read_version,
 )
 from schemas.runtime.clock import Clock
-from schemas.tables import Table
+from schemas.tables import DerivedTable, Table
+from schemas.tables.derived_table import derived_key
 
 log = logging.getLogger(__name__)
 
-NEVER_STORED = -1
-"""Number of the version of a table that does not exist yet."""
-
-VersionNumber = Annotated[int, Meta(ge=NEVER_STORED, le=2**53)]
+VersionNumber = Annotated[int, Meta(ge=NO_VERSION, le=2**53)]
 AsOf = dict[str, VersionNumber] | VersionNumber | None
 """Table versions to read, as in `meta.versions` of a response; one number goes for every table."""
 
@@ -45,6 +43,8 @@ UNREADABLE = "The stored data cannot be read right now; retry"
 T = TypeVar("T")
 
 RETENTION_MINUTES = 15
+DERIVED_AGE = 10
+"""How much older the version of a derived table may be: a missing data file only costs time."""
 MAX_OLD_VERSIONS = 16
 """Historic versions that are cached, beside the newest of each table."""
 
@@ -57,10 +57,16 @@ class PinnedVersion(Struct, frozen=True):
     """Every commit made before this instant is in the version."""
     is_historic: bool = False
     """Whether the request named its number: later commits are not in it."""
+    derived: Mapping[str, Mapping[str, DataFile]] = {}
+    """Data files that are derived from those of the table: by derived table and key."""
 
-    def data_files(self, subject: str | None, start_ms: int, end_ms: int) -> Sequence[DataFile]:
-        """The data files that may hold rows of the subject with start <= ts < end."""
-        return [f for f in self.version.data_files if f.may_contain(subject, start_ms, end_ms)]
+    def data_files(
+        self, subjects: Sequence[str] | None, start_ms: int, end_ms: int
+    ) -> Sequence[DataFile]:
+        """The data files that may hold rows of the subjects with start <= ts < end."""
+        wanted = (None,) if subjects is None else subjects
+        files = self.version.data_files
+        return [f for f in files if any(f.may_contain(one, start_ms, end_ms) for one in wanted)]
 
 
 class PinnedVersions(Struct, frozen=True):
@@ -99,15 +105,21 @@ class SnapshotCache:
         self._old: dict[tuple[str, int], TableVersion] = {}
 
     async def pin(
-        self, table: Table, reopen: bool = False, min_version: int = NEVER_STORED
+        self,
+        table: Table,
+        reopen: bool = False,
+        min_version: int = NO_VERSION,
+        max_age: float | None = None,
     ) -> PinnedVersion:
         """The newest version; `reopen` discards the cached handle and opens the table again.
 
-        Never a version before `min_version`, which must exist.
+        Never a version before `min_version`, which must exist. `max_age` in seconds is for callers
+        that do not need the newest.
         """
+        fresh = self._fresh if max_age is None else max_age
         entry = self._entries.setdefault(table.name, _CacheEntry())
         async with entry.lock:
-            stale = time.monotonic() - entry.checked_at > self._fresh
+            stale = time.monotonic() - entry.checked_at > fresh
             cached = entry.pinned
             if reopen or stale or cached is None or cached.version.number < min_version:
                 if reopen:
@@ -123,6 +135,29 @@ class SnapshotCache:
 
         Malformed when the version does not exist yet, VersionGone when it has expired.
         """
+        pinned = await self._pin_requested(table, as_of, reopen)
+        derived = {
+            each.table.name: await self._derived_files(each, reopen)
+            for each in DERIVED_TABLES
+            if each.source is table
+        }
+        return structs.replace(pinned, derived=derived) if derived else pinned
+
+    async def _derived_files(self, derived: DerivedTable, reopen: bool) -> Mapping[str, DataFile]:
+        """The data files of a derived table by key; none when it cannot be read."""
+        try:
+            pinned = await self.pin(derived.table, reopen, max_age=self._fresh * DERIVED_AGE)
+        except Unavailable:
+            return {}
+        entry = self._entries[derived.table.name]
+        if entry.by_key is None or entry.by_key[0] != pinned.version.number:
+            definition = derived.definition
+            keyed = ((derived_key(f.path, definition), f) for f in pinned.version.data_files)
+            by_key = {key: data_file for key, data_file in keyed if key is not None}
+            entry.by_key = (pinned.version.number, by_key)
+        return entry.by_key[1]
+
+    async def _pin_requested(self, table: Table, as_of: AsOf, reopen: bool) -> PinnedVersion:
         newest = await self.pin(table, reopen)
         number = requested_version(as_of, table)
         if number is None or number == newest.version.number:
@@ -132,8 +167,8 @@ class SnapshotCache:
                 f"'asOf' is {number} for table '{table.name}', whose newest version is "
                 f"{newest.version.number}"
             )
-        if number == NEVER_STORED:
-            return PinnedVersion(TableVersion(table, NEVER_STORED, ()), 0, is_historic=True)
+        if number == NO_VERSION:
+            return PinnedVersion(TableVersion(table, NO_VERSION, ()), 0, is_historic=True)
         version = self._old.get((table.name, number))
         if version is None:
             version = await asyncio.to_thread(self._older, table, number)
@@ -225,7 +260,7 @@ class SnapshotCache:
             entry.handle = open_table(self._lake, table)
             entry.version = None
         if entry.handle is None:
-            return TableVersion(table, NEVER_STORED, ())
+            return TableVersion(table, NO_VERSION, ())
         if entry.version is None or entry.version.number != entry.handle.version():
             entry.version = read_version(entry.handle, table)
         return entry.version
@@ -260,3 +295,5 @@ class _CacheEntry:
         self.version: TableVersion | None = None
         self.pinned: PinnedVersion | None = None
         self.checked_at = 0.0
+        self.by_key: tuple[int, Mapping[str, DataFile]] | None = None
+        """Of a derived table: number of a version, and its data files by key."""

@@ -10,14 +10,13 @@ from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
 from query.engine.snapshots import unreadable
-from schemas.errors import Unavailable
 from schemas.lake.committed_offsets import (
     NO_VERSION,
     LogFollower,
     app_id,
     epoch_app_id,
     identity_app_id,
-    log_folder,
+    log_source,
 )
 from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.receipts import Receipt
@@ -89,14 +88,11 @@ class _LogReader:
     """
 
     def __init__(self, lake: str, table: Table) -> None:
-        folder = log_folder(lake, table)
-        if folder is None:
-            raise Unavailable("Receipts are only available when the lake is on a local disk")
         self.lock = asyncio.Lock()
         self.reading = asyncio.Lock()
         self._lake = lake
         self._table = table
-        self._log = LogFollower(folder)
+        self._log = LogFollower(log_source(lake, table))
         self._known: dict[str, int] = {}
         """Offsets read from the table since the last gap in the log."""
         self._absent: dict[str, None] = {}

@@ -79,6 +79,9 @@ class TenantEngine:
     async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
         return await self._engine.relation(data_files, columns)
 
+    def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
+        return self._engine.intact(data_files)
+
     def property_entries(self, relation: str, columns: Sequence[str]) -> str:
         return self._engine.property_entries(relation, columns)
 

@@ -13,6 +13,7 @@ from query.export.columns import parse_columns
 from query.request.body import decode_json
 from query.request.filters import Filter, compile_conditions
 from query.request.query import Query
+from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
 from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
@@ -60,12 +61,14 @@ def parse_export(
         subject=subject,
         time_range=time_range,
         now_ms=now_ms,
-        filters=_filters(params.get("filters")),
+        filters=expand_segments(_filters(params.get("filters")), subject.saved),
         include_bots=_flag("include_bots", params.get("include_bots", "false")),
         as_of=_versions(params.get("asOf"), table),
         name=table.name,
     )
-    where = compile_conditions(query.filters, table.fields, f"table '{table.name}'")
+    where = compile_conditions(
+        query.filters, table.fields, f"table '{table.name}'", visitors=table.visitors
+    )
     columns = parse_columns(params.get("columns"), table)
     return PreparedExport(query, table, columns, where, row_access(table, subject, key))
 

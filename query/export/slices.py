@@ -53,15 +53,15 @@ def slices_of(export: PreparedExport, versions: Versions) -> Iterator[TimeRange]
     table, access = export.table.table, export.row_access
     if export.table.is_computed:
         return iter([export.query.time_range])
-    subject = access.value if access.column == table.subject_column else None
-    return split_time_range(export.query.time_range, versions[table.name], subject)
+    subjects = access.values if access.column == table.subject_column else None
+    return split_time_range(export.query.time_range, versions[table.name], subjects)
 
 
 def split_time_range(
-    time_range: TimeRange, pinned: PinnedVersion, subject: str | None
+    time_range: TimeRange, pinned: PinnedVersion, subjects: Sequence[str] | None
 ) -> Iterator[TimeRange]:
     """The time range split evenly into slices, where there are rows at all."""
-    data_files = pinned.data_files(subject, time_range.start_ms, time_range.end_ms)
+    data_files = pinned.data_files(subjects, time_range.start_ms, time_range.end_ms)
     times = [data_file.ts_range for data_file in data_files if data_file.ts_range]
     first = max([time_range.start_ms, min((low for low, _ in times), default=time_range.start_ms)])
     end = min(

@@ -29,7 +29,7 @@ async def export_statement(
 ) -> Sql:
     """The SQL of the rows of a part of the time range."""
     scope = custom_scope(export.query, export.table, export.row_access, export.where, versions)
-    scope = structs.replace(scope, time_range=time_range)
+    scope = structs.replace(scope, time_range=time_range, asked_range=export.query.time_range)
     outputs = ", ".join(f"{_output_sql(column)} AS o{i}" for i, column in enumerate(export.columns))
     if export.table.is_computed:
         return await _sessions(engine, export, scope, outputs)

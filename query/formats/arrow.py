@@ -1,7 +1,7 @@
 """Arrow and Parquet writers; instants are UTC milliseconds."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ GROUP_ROWS = 65_536
 
 TYPES: Mapping[ColumnKind, Any] = {
     ColumnKind.TEXT: pa.string(),
+    ColumnKind.DATE: pa.string(),
     ColumnKind.INTEGER: pa.int64(),
     ColumnKind.NUMBER: pa.float64(),
     ColumnKind.BOOLEAN: pa.bool_(),
@@ -58,9 +59,12 @@ class ArrowStreamWriter:
         self._writer.write_batch(self._table.batch(rows))
         return self._sink.drain()
 
-    def end(self) -> bytes:
+    def end(self) -> Iterator[bytes]:
         self._writer.close()
-        return self._sink.drain()
+        yield self._sink.drain()
+
+    def close(self) -> None:
+        self._writer.close()
 
 
 class ParquetWriter:
@@ -81,10 +85,13 @@ class ParquetWriter:
             self._release()
         return self._sink.drain()
 
-    def end(self) -> bytes:
+    def end(self) -> Iterator[bytes]:
         self._release()
         self._writer.close()
-        return self._sink.drain()
+        yield self._sink.drain()
+
+    def close(self) -> None:
+        self._writer.close()
 
     def _release(self) -> None:
         if self._held:

@@ -1,6 +1,6 @@
 """A column of a result, and the writer that turns rows into bytes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -13,6 +13,8 @@ class ColumnKind(StrEnum):
     """The kind of the values of a column."""
 
     TEXT = "text"
+    DATE = "date"
+    """A day or the local time of a bucket, as text; a date in formats that have local ones."""
     INTEGER = "integer"
     NUMBER = "number"
     BOOLEAN = "boolean"
@@ -27,10 +29,15 @@ COLUMN_KINDS: Mapping[ColumnType, ColumnKind] = {
     ColumnType.LONG: ColumnKind.INTEGER,
     ColumnType.INTEGER: ColumnKind.INTEGER,
     ColumnType.BOOLEAN: ColumnKind.BOOLEAN,
-    ColumnType.DATE: ColumnKind.TEXT,
+    ColumnType.DATE: ColumnKind.DATE,
     ColumnType.DECIMAL: ColumnKind.NUMBER,
     ColumnType.TIMESTAMP: ColumnKind.INSTANT,
 }
+
+
+def group_kind(type_: ColumnType, is_bucket: bool) -> ColumnKind:
+    """The kind of a group or dimension; buckets of time are dates."""
+    return ColumnKind.DATE if is_bucket else COLUMN_KINDS[type_]
 
 
 class ResultColumn(Struct, frozen=True):
@@ -52,5 +59,8 @@ class Writer(Protocol):
     def rows(self, rows: Sequence[Row]) -> bytes:
         """Bytes of some rows; empty while the writer buffers them."""
 
-    def end(self) -> bytes:
-        """Bytes after the rows."""
+    def end(self) -> Iterator[bytes]:
+        """The bytes after the rows, in pieces."""
+
+    def close(self) -> None:
+        """Release what the writer holds, also when it is not at its end."""

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,9 @@ from schemas.http.error_bodies import encode_json
 from schemas.runtime.clock import format_instant
 
 LINE_ENCODER = msgspec.json.Encoder()
+
+BYTE_ORDER_MARK = "\ufeff".encode()
+"""By which Excel on Windows knows that a file is UTF-8."""
 
 FORMULA_PREFIXES = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
 """First characters of formulas in spreadsheets, and the apostrophe that escapes them."""
@@ -40,21 +43,25 @@ class CsvWriter:
     spreadsheets do not show. Removing an apostrophe before FORMULA_PREFIXES restores the text.
     """
 
-    def __init__(self, columns: Sequence[ResultColumn]) -> None:
+    def __init__(self, columns: Sequence[ResultColumn], bom: bool = False) -> None:
         self._columns = columns
+        self._mark = BYTE_ORDER_MARK if bom else b""
         self._cells = [
             (i, CELL_WRITERS[c.kind]) for i, c in enumerate(columns) if c.kind in CELL_WRITERS
         ]
         self._texts = [i for i, column in enumerate(columns) if column.kind is ColumnKind.TEXT]
 
     def start(self) -> bytes:
-        return self._lines([[column.name for column in self._columns]])
+        return self._mark + self._lines([[column.name for column in self._columns]])
 
     def rows(self, rows: Sequence[Row]) -> bytes:
         return self._lines([self._line(row) for row in rows])
 
-    def end(self) -> bytes:
-        return b""
+    def end(self) -> Iterator[bytes]:
+        yield b""
+
+    def close(self) -> None:
+        pass
 
     def _line(self, row: Row) -> Row:
         cells = list(row)
@@ -75,8 +82,8 @@ class CsvWriter:
 class RawCsvWriter(CsvWriter):
     """CSV with unescaped text, for programs."""
 
-    def __init__(self, columns: Sequence[ResultColumn]) -> None:
-        super().__init__(columns)
+    def __init__(self, columns: Sequence[ResultColumn], bom: bool = False) -> None:
+        super().__init__(columns, bom)
         self._texts = []
 
 
@@ -95,8 +102,11 @@ class NdjsonWriter:
     def rows(self, rows: Sequence[Row]) -> bytes:
         return LINE_ENCODER.encode_lines([self._line(row) for row in rows])
 
-    def end(self) -> bytes:
-        return b""
+    def end(self) -> Iterator[bytes]:
+        yield b""
+
+    def close(self) -> None:
+        pass
 
     def _line(self, row: Row) -> Mapping[str, Any]:
         values = list(row)

@@ -37,6 +37,11 @@ def format_parameters(formats: Sequence[Format], default: Format) -> tuple[Param
             "formulas; `keep` leaves them unchanged",
             {"type": "string", "enum": list(FORMULAS), "default": FORMULAS[0]},
         ),
+        Parameter(
+            "bom",
+            "begin CSV with a byte order mark, by which Excel on Windows knows that it is UTF-8",
+            {"type": "boolean", "default": False},
+        ),
     )
 
 
@@ -49,8 +54,20 @@ def negotiate_format(request: Request, formats: Sequence[Format], default: Forma
     formulas = request.query_params.get("formulas", FORMULAS[0])
     if formulas not in FORMULAS:
         raise Malformed(f"'formulas' is '{formulas[:40]}'; it must be text or keep")
-    keep_formulas = formulas != FORMULAS[0] and format_.unguarded
-    return structs.replace(format_, writer=format_.unguarded) if keep_formulas else format_
+    if formulas != FORMULAS[0] and format_.unguarded:
+        format_ = format_.unguarded
+    return _with_mark(format_, request.query_params.get("bom", "false"))
+
+
+def _with_mark(format_: Format, bom: str) -> Format:
+    """The format with a byte order mark, if it is asked for."""
+    if bom not in ("true", "false"):
+        raise Malformed(f"'bom' is '{bom[:40]}'; it must be true or false")
+    if bom == "false":
+        return format_
+    if format_.with_mark is None:
+        raise Malformed(f"'bom' is for format csv; the format is {format_.name}")
+    return structs.replace(format_, writer=format_.with_mark)
 
 
 def _of_request(request: Request, formats: Sequence[Format], default: Format) -> Format:

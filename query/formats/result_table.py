@@ -20,6 +20,12 @@ KIND_BY_TYPE: Mapping[type, ColumnKind] = {
 }
 
 
+KIND_BY_UNIT: Mapping[str, ColumnKind] = {
+    "instant": ColumnKind.INSTANT,
+    "date": ColumnKind.DATE,
+}
+
+
 def result_table(row: type[Struct], rows: Sequence[Any]) -> tuple[list[ResultColumn], list[Row]]:
     """Columns and values of the rows; members that are not in the row shape come last."""
     plain: list[Mapping[str, Any]] = msgspec.to_builtins(rows)
@@ -37,9 +43,7 @@ def declared_columns(row: type[Struct]) -> list[ResultColumn]:
     hints, specs = typing.get_type_hints(row), field_specs(row)
     encoded = {field.name: field.encode_name for field in structs.fields(row)}
     return [
-        ResultColumn(
-            encoded[name], ColumnKind.INSTANT if form.unit == "instant" else _kind(hints[name])
-        )
+        ResultColumn(encoded[name], KIND_BY_UNIT.get(form.unit) or _kind(hints[name]))
         for name, form in specs.items()
     ]
 

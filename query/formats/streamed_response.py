@@ -6,7 +6,8 @@ response. After that a failure can only close the connection early.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
+from typing import Any, TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -19,6 +20,8 @@ from schemas.http.asgi import ClientDisconnected
 
 POLL_SECONDS = 1.0
 """Interval of the check whether the response may continue."""
+
+T = TypeVar("T")
 
 Batches = AsyncGenerator[Sequence[Row], None]
 
@@ -73,15 +76,29 @@ async def encode_batches(
 ) -> AsyncGenerator[bytes, None]:
     """The bytes of a table; the first piece has the first rows."""
     assert format_.writer is not None  # noqa: S101 - for the type checker: JSON is no table
-    writer = await asyncio.to_thread(format_.writer, columns)
-    pending = writer.start()
-    async with aclosing(batches) as all_batches:
-        async for batch in all_batches:
-            pending += await asyncio.to_thread(writer.rows, batch)
-            if pending:
-                yield pending
-                pending = b""
-    yield pending + await asyncio.to_thread(writer.end)
+    with closing(await _finished_in_thread(format_.writer, columns)) as writer:
+        pending = writer.start()
+        async with aclosing(batches) as all_batches:
+            async for batch in all_batches:
+                pending += await _finished_in_thread(writer.rows, batch)
+                if pending:
+                    yield pending
+                    pending = b""
+        last_pieces = writer.end()
+        while (piece := await _finished_in_thread(next, last_pieces, None)) is not None:
+            yield pending + piece
+            pending = b""
+
+
+async def _finished_in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    """The result of work in a thread; when cancelled, the thread has still ended its work."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            await thread
+        raise
 
 
 async def _send_piece(send: Send, piece: bytes) -> None:

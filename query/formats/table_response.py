@@ -1,6 +1,7 @@
 """A result as a file, within its budget."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 from starlette.responses import Response
 
@@ -38,8 +39,8 @@ def _pieces(
     format_: Format, columns: Sequence[ResultColumn], rows: Sequence[Row]
 ) -> Iterator[bytes]:
     assert format_.writer is not None  # noqa: S101 - for the type checker: JSON is no table
-    writer = format_.writer(columns)
-    yield writer.start()
-    for start in range(0, len(rows), BATCH_ROWS):
-        yield writer.rows(rows[start : start + BATCH_ROWS])
-    yield writer.end()
+    with closing(format_.writer(columns)) as writer:
+        yield writer.start()
+        for start in range(0, len(rows), BATCH_ROWS):
+            yield writer.rows(rows[start : start + BATCH_ROWS])
+        yield from writer.end()

@@ -6,10 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QueryDependencies, QueryEndpoint
-from query.metrics.dimensions import TIMES
+from query.metrics.dimensions import DATE_PARTS, TIMES
 from query.metrics.fields import FIELDS
+from query.metrics.goal_filters import GOAL
 from query.metrics.metrics import METRICS
-from query.metrics.request import MetricsQuery
+from query.metrics.money import CURRENCY, CURRENCY_MEANING, REVENUE, REVENUE_MEANING
+from query.metrics.query import MetricsQuery
 from query.metrics.terms import AGGREGATES, CONVERSIONS
 from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX
@@ -21,6 +23,24 @@ from schemas.http import openapi
 
 PROPERTY = f"{PREFIX}<path>"
 PROPERTY_MEANING = "a property of the event, by its path"
+
+
+SAVED = (
+    {
+        "name": GOAL,
+        "meaning": "a saved goal that the row completes, by id or name; only in filters",
+        "of": "row",
+        "filter": True,
+        "group": False,
+    },
+    {
+        "name": CURRENCY,
+        "meaning": CURRENCY_MEANING,
+        "of": "row",
+        "filter": False,
+    },
+)
+"""What depends on saved records of the website."""
 
 
 def definitions_of(query: MetricsQuery) -> dict[str, str]:
@@ -37,13 +57,20 @@ async def list_metrics(dependencies: QueryDependencies, request: Request) -> Res
     response = MetricsCatalogueResponse(
         success=True,
         metrics=[
-            {"name": m.name, "meaning": m.description, "of": m.subject, "unit": m.unit}
+            {
+                "name": m.name,
+                "meaning": m.description,
+                "of": m.subject,
+                "unit": m.unit,
+                "tables": [table.name for table in m.tables],
+            }
             for m in METRICS
         ]
         + [
             {"name": name, "meaning": meaning, "of": "rows", "needs": "goals"}
             for name, meaning in CONVERSIONS.items()
         ]
+        + [{"name": REVENUE, "meaning": REVENUE_MEANING, "of": "rows", "needs": "money property"}]
         + [
             {"name": a.name, "meaning": a.description, "of": "rows", "needs": "property"}
             for a in AGGREGATES.values()
@@ -62,20 +89,23 @@ def _dimensions() -> list[dict[str, Any]]:
             "of": "visit" if f.of_visit else "row",
             "type": f.type,
             "filter": True,
+            "tables": sorted(f.tables),
         }
         for f in FIELDS.values()
     ]
     property_ = {"name": PROPERTY, "meaning": PROPERTY_MEANING, "of": "row", "filter": True}
     times = [
-        {"name": t.name, "meaning": t.description, "of": "time", "filter": False}
+        {"name": t.name, "meaning": t.description, "of": "time", "filter": t.name in DATE_PARTS}
         for t in TIMES.values()
     ]
-    return [*fields, property_, *times]
+    return [*fields, property_, *SAVED, *times]
 
 
 def _meaning(name: str) -> str:
     if name in FIELDS:
         return FIELDS[name].description
+    if name == CURRENCY:
+        return CURRENCY_MEANING
     return TIMES[name].description if name in TIMES else PROPERTY_MEANING
 
 

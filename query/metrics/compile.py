@@ -5,7 +5,7 @@ is of another source. Their union is grouped by the dimensions again, so that a 
 source has gets a row as well; formulas of the metrics make `m0`, `m1`, ... of the parts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, structs
@@ -13,7 +13,8 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
 from query.metrics.fields import EARLIER
-from query.metrics.metrics import Metric, Part, Source
+from query.metrics.metric import Metric, Part, Source
+from query.metrics.table_sources import group_by, grouped, relation_of, row_ctes
 from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
 from query.request.time_range import TimeRange
 from query.response.worker_threads import run_in_worker
@@ -29,10 +30,11 @@ from query.sql.portable import names_in
 from query.sql.select import Cte, Relation, ResultForm, Select, render
 from query.standard.declaration.statement import columns_used
 from query.standard.statement import OF_MATCHING_VISITS, TEXT_PER_ROW, VISIT_ROWS
+from schemas.tables import EVENTS
 
 
 class CompiledBody(Struct, frozen=True):
-    """The CTEs and the SELECT over the relations `scoped` and `visit_rows`."""
+    """The CTEs and the SELECT over the relations of the tables and `visit_rows`."""
 
     ctes: tuple[Cte, ...]
     body: str
@@ -46,56 +48,78 @@ class CompiledBody(Struct, frozen=True):
 
 async def compile_query(
     engine: Engine,
-    scope: Scope,
+    scopes: Mapping[str, Scope],
     dimensions: Sequence[Dimension],
     metrics: Sequence[Metric],
     form: ResultForm,
     values: Fragment,
 ) -> Sql:
-    """The statement for one form of the result, with the bound values of that form."""
-    compiled = compile_body(scope, dimensions, metrics)
-    scopes = {SCOPED: scope}
-    if VISIT_ROWS in compiled.names and scope.where.text:
-        scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
-    wanted = {
-        name: WantedRelation(one, columns_used(one.table, compiled.names))
-        for name, one in scopes.items()
-    }
-    earlier = ScopedRelations((), {})
-    if EARLIER in compiled.names | names_in(scope.where.text):
-        before = WantedRelation(_before(scope), ["visitor_hash"])
-        earlier = await scoped_relations(engine, {EARLIER: before})
-    scoped = await scoped_relations(engine, wanted)
-    relations: list[Relation | Cte] = [*earlier.relations, *scoped.relations]
-    if VISIT_ROWS in compiled.names and VISIT_ROWS not in scopes:
-        relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
-    select = Select(relations=tuple(relations), ctes=compiled.ctes, body=compiled.body, form=form)
-    bound = merge_values(earlier.values, scoped.values, compiled.values, values.values)
+    """The statement for one form of the result, with the bound values of that form.
+
+    `scopes` are by table: one for each table that the metrics read.
+    """
+    first = next(iter(scopes.values()))
+    compiled = compile_body(first.time_range, dimensions, metrics)
+    relations = await _relations(engine, scopes, compiled.names)
+    select = Select(
+        relations=relations.relations, ctes=compiled.ctes, body=compiled.body, form=form
+    )
+    bound = merge_values(relations.values, compiled.values, values.values)
     size = sum(len(cte.sql) for cte in compiled.ctes) // TEXT_PER_ROW
     return Sql(await run_in_worker(size, partial(render, select, engine.dialect)), bound)
 
 
+async def _relations(
+    engine: Engine, scopes: Mapping[str, Scope], names: frozenset[str]
+) -> ScopedRelations:
+    """The relations that a statement with these names reads."""
+    named = {relation_of(scope.table): scope for scope in scopes.values()}
+    if VISIT_ROWS in names and named[SCOPED].where.text:
+        named[VISIT_ROWS] = structs.replace(named[SCOPED], where=Fragment(OF_MATCHING_VISITS))
+    wanted = {
+        name: WantedRelation(one, columns_used(one.table, names)) for name, one in named.items()
+    }
+    earlier = ScopedRelations((), {})
+    if EARLIER in names.union(*(names_in(scope.where.text) for scope in scopes.values())):
+        before = WantedRelation(_before(next(iter(scopes.values()))), ["visitor_hash"])
+        earlier = await scoped_relations(engine, {EARLIER: before})
+    scoped = await scoped_relations(engine, wanted)
+    relations: list[Relation | Cte] = list(
+        dict.fromkeys([*earlier.relations, *scoped.relations])  # both may need the profiles
+    )
+    if VISIT_ROWS in names and VISIT_ROWS not in named:
+        relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
+    return ScopedRelations(tuple(relations), {**earlier.values, **scoped.values})
+
+
 def _before(scope: Scope) -> Scope:
-    """All rows of the subject before the time range."""
+    """All events of the subject before the time range."""
+    if scope.events is None:
+        raise ValueError("a scope without a version of events has no earlier rows")
     time_range = TimeRange(0, scope.time_range.start_ms, scope.time_range.zone)
-    return structs.replace(scope, time_range=time_range, where=Fragment(), visit_where=Fragment())
+    return structs.replace(
+        scope,
+        pinned=scope.events,
+        subject_column=EVENTS.subject_column,
+        time_range=time_range,
+        where=Fragment(),
+        visit_where=Fragment(),
+    )
 
 
 def compile_body(
-    scope: Scope, dimensions: Sequence[Dimension], metrics: Sequence[Metric]
+    time_range: TimeRange, dimensions: Sequence[Dimension], metrics: Sequence[Metric]
 ) -> CompiledBody:
     """The rows of the result, in no order."""
     parts = list({part.name: part for metric in metrics for part in metric.parts}.values())
     sources = [source for source in Source if any(part.source is source for part in parts)]
-    by_row = [d.of_row(scope.time_range, i) for i, d in enumerate(dimensions)]
-    ctes = []
-    if Source.ROWS in sources:
-        ctes.append(_grouped(Source.ROWS, by_row, parts, SCOPED))
+    by_row = [d.of_row(time_range, i) for i, d in enumerate(dimensions)]
+    ctes = row_ctes(by_row, sources, parts)
     if VISIT_SOURCES.keys() & {*sources}:
-        ctes += visit_ctes(scope.time_range, dimensions, sources)
+        ctes += visit_ctes(time_range, dimensions, sources)
     keys = [Fragment(f"d{i}") for i in range(len(dimensions))]
     ctes += [
-        _grouped(source, keys, parts, VISIT_SOURCES[source])
+        grouped(source, keys, parts, VISIT_SOURCES[source])
         for source in sources
         if source in VISIT_SOURCES
     ]
@@ -110,25 +134,13 @@ def compile_body(
     return CompiledBody(tuple(ctes), body, bound)
 
 
-def _grouped(source: Source, keys: Sequence[Fragment], parts: Sequence[Part], relation: str) -> Cte:
-    """The parts of a source, by the dimensions."""
-    columns = [f"{key.text} AS d{i}" for i, key in enumerate(keys)]
-    columns += [f"{part.sql if part.source is source else 'NULL'} AS {part.name}" for part in parts]
-    sql = f"SELECT {', '.join(columns)} FROM {relation}{_group_by(len(keys))}"  # noqa: S608
-    return Cte(source, sql)
-
-
 def _union(sources: Sequence[Source], keys: int, parts: Sequence[Part]) -> Cte:
     """One row for each combination of values, with all parts."""
     union = " UNION ALL ".join(f"SELECT * FROM {source}" for source in sources)  # noqa: S608
     columns = [*_keys(keys), *(f"MAX({part.name}) AS {part.name}" for part in parts)]
-    sql = f"SELECT {', '.join(columns)} FROM ({union}) AS sources{_group_by(keys)}"  # noqa: S608
+    sql = f"SELECT {', '.join(columns)} FROM ({union}) AS sources{group_by(keys)}"  # noqa: S608
     return Cte("merged", sql)
 
 
 def _keys(count: int) -> list[str]:
     return [f"d{i}" for i in range(count)]
-
-
-def _group_by(keys: int) -> str:
-    return f" GROUP BY {', '.join(str(i + 1) for i in range(keys))}" if keys else ""

@@ -4,20 +4,20 @@ A dimension is a field, a property (`properties.plan`) or a part of time (`time:
 arithmetic is on integers, with the UTC offsets of the time zone as bound values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from msgspec import Struct
 
-from query.metrics.fields import FIELDS
+from query.metrics.fields import ALL_TABLES, FIELDS, ROW_PREFIX
 from query.request.buckets import GRANULARITIES, Granularity
 from query.request.date_parts import DESCRIPTIONS, DatePart, date_part_sql
 from query.request.property_path import is_property, parse_property
-from query.request.suggestions import COLUMN_WORDS, shorten, unknown_name_message
+from query.request.suggestions import COLUMN_WORDS, DIMENSION_WORDS, shorten, unknown_name_message
 from query.request.time_range import TimeRange
 from query.scope.scope import MS
 from query.sql.fragment import Fragment
 from schemas.errors import Malformed
-from schemas.tables import ColumnType
+from schemas.tables import EVENTS, ColumnType
 
 TIME_PREFIX = "time:"
 
@@ -42,9 +42,13 @@ class Dimension(Struct, frozen=True):
     """As requested: the key in result rows."""
     type: ColumnType
     sql: str = ""
-    """Its expression over a row of `scoped`, except for time."""
+    """Its expression over a row, except for time."""
     values: Mapping[str, object] = {}
     time: TimeDimension | None = None
+    tables: frozenset[str] = ALL_TABLES
+    """The tables whose rows have it."""
+    reads_events: bool = False
+    """Whether its values come from events, for rows of any table."""
 
     def of_row(self, time_range: TimeRange, position: int) -> Fragment:
         """Its value for a row."""
@@ -86,15 +90,38 @@ TIME_DIMENSIONS = (
     *(_date_part(part) for part in DatePart),
 )
 
+DATE_PARTS = {TIME_PREFIX + part: part for part in DatePart}
+"""Parts of time that filters may name as well."""
+
 TIMES = {dimension.name: dimension for dimension in TIME_DIMENSIONS}
 
 
-def parse_dimensions(names: Sequence[str]) -> tuple[Dimension, ...]:
-    """The dimensions of those names; Malformed for one that is unknown or given twice."""
-    for i, name in enumerate(names):
-        if name in names[:i]:
+def parse_dimensions(
+    names: Sequence[str],
+    metrics: Container[str] = (),
+    computed: Mapping[str, Fragment] = {},
+) -> tuple[Dimension, ...]:
+    """The dimensions of those names; Malformed for one that is unknown or given twice.
+
+    A column with the name of one of the metrics has its full name in the result. `computed` are
+    further texts of events by name, whose expressions depend on the website.
+    """
+    full = [_full_name(name, metrics) for name in names]
+    for i, name in enumerate(full):
+        if name in full[:i]:
             raise Malformed(f"'dimensions[{i}]' is '{name[:60]}' again; give each dimension once")
-    return tuple(_dimension(name, i) for i, name in enumerate(names))
+    own = frozenset((EVENTS.name,))
+    return tuple(
+        Dimension(name, ColumnType.STRING, computed[name].text, computed[name].values, tables=own)
+        if name in computed
+        else _dimension(name, i)
+        for i, name in enumerate(full)
+    )
+
+
+def _full_name(name: str, metrics: Container[str]) -> str:
+    full = ROW_PREFIX + name
+    return full if name in metrics and full in FIELDS else name
 
 
 def _dimension(name: str, position: int) -> Dimension:
@@ -112,17 +139,19 @@ def _dimension(name: str, position: int) -> Dimension:
     if is_property(name):
         property_ = parse_property(name, f"dimension{position}_path", at)
         values = {property_.parameter: property_.pointer}
-        return Dimension(name, ColumnType.STRING, property_.text, values)
+        tables = frozenset((EVENTS.name,))
+        return Dimension(name, ColumnType.STRING, property_.text, values, tables=tables)
     field = FIELDS.get(name)
     if field is None:
         raise Malformed(_unknown(name, at))
     sql = f"UNIX_MS({field.column})" if field.type is ColumnType.TIMESTAMP else field.column
-    return Dimension(name, field.type, sql)
+    return Dimension(name, field.type, sql, tables=field.tables, reads_events=field.reads_events)
 
 
 def _unknown(name: str, at: str) -> str:
     word = name[:100].lower()
-    meant = [TIME_PREFIX + word] if TIME_PREFIX + word in TIMES else COLUMN_WORDS.get(word, ())
+    words = {**COLUMN_WORDS, **DIMENSION_WORDS}
+    meant = words.get(word) or ([TIME_PREFIX + word] if TIME_PREFIX + word in TIMES else ())
     known = [field for field in meant if field in FIELDS or field in TIMES]
     if known:
         choice = " or ".join(f"'{field}'" for field in known)

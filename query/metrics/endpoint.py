@@ -1,36 +1,43 @@
 """POST /v1/query/metrics: metrics by dimensions, about one website."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
-from query.engine.snapshots import PinnedVersion, PinnedVersions
-from query.formats.columns import COLUMN_KINDS, ColumnKind, ResultColumn
+from query.engine.engine import Row
+from query.engine.snapshots import PinnedVersions
+from query.formats.columns import ColumnKind, ResultColumn, group_kind
 from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS, negotiate_format
 from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import row_values
 from query.formats.table_response import table_response
 from query.metrics.catalogue import definitions_of
-from query.metrics.execute import MetricsResult, execute
-from query.metrics.metrics import Unit
-from query.metrics.request import MetricsQuery, MetricsRequest, parse_request
+from query.metrics.comparison import compare, comparison_columns, comparison_values
+from query.metrics.execute import MetricsResult, PreparedMetrics, Versions, execute
+from query.metrics.metric import Unit
+from query.metrics.query import MetricsQuery
+from query.metrics.request import MetricsRequest, parse_request
+from query.metrics.result_rows import result_rows
 from query.request.body import read_json
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, SubjectKind, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
-from query.response.bodies import MetricsMeta, MetricsResponse
+from query.response.bodies import MetricsMeta, MetricsResponse, QueryComparison
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
+from query.standard.annotations import annotations_within
+from query.standard.comparison import Comparison
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope
-from schemas.tables import EVENTS
+from schemas.telemetry.instruments import timed_query
 
 FILE_NAME = "metrics"
 WEBSITE_PARAMETER = next(p for p in SUBJECT_PARAMETERS if p.name == SubjectKind.WEBSITE)
@@ -47,48 +54,78 @@ async def run_metrics_query(dependencies: QueryDependencies, request: Request) -
     query = parse_request(body, subject, zone, dependencies.clock())
 
     async def work(budget: ResponseBudget) -> Response:
-        pinned, result = await _run(dependencies, query, budget)
-        budget.add_rows(len(result.rows))
+        versions, compared = await _run(dependencies, query, budget)
+        rows = compared.rows
+        budget.add_rows(len(rows) * (1 if compared.comparison is None else 2))
         if format_ is not JSON:
-            return await run_in_worker(
-                len(result.rows), partial(_file, format_, query, result, budget)
-            )
-        rows = await run_in_worker(len(result.rows), partial(_encoded, result, budget))
-        meta = await _meta(dependencies, query, body, result, pinned)
-        # `rows` are encoded already; the type is that of the decoded body.
-        response = MetricsResponse(success=True, data=cast(Any, rows), meta=meta)
+            return await run_in_worker(len(rows), partial(_file, format_, query, compared, budget))
+        encoded = await run_in_worker(len(rows), partial(_encoded, query, compared, budget))
+        meta = await _meta(dependencies, query, body, compared.result, versions)
+        # `encoded` are JSON already; the types are those of the decoded body.
+        data, comparison = cast(Any, encoded)
+        response = MetricsResponse(success=True, data=data, comparison=comparison, meta=meta)
         return LargeResponse(json_pieces(response), budget, media_type="application/json")
 
     return await dependencies.run_within_budget(request, subject.organization_id, work)
 
 
+class ComparedMetrics(Struct, frozen=True):
+    """The rows of one page, with their comparison if the request has one."""
+
+    result: MetricsResult
+    comparison: Comparison | None
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows as SQL gives them."""
+        return self.result.rows
+
+
 async def _run(
     dependencies: QueryDependencies, query: MetricsQuery, budget: ResponseBudget
-) -> tuple[PinnedVersion, MetricsResult]:
-    """The rows of one page, and the version they are from."""
+) -> tuple[Versions, ComparedMetrics]:
+    """The rows of one page, and the versions they are from."""
     engine = dependencies.standard_limiter.for_tenant(query.query.subject.organization_id)
+    tables = list(dict.fromkeys([*query.tables, *query.further_tables]))
 
-    async def run(pinned: PinnedVersions) -> tuple[PinnedVersion, MetricsResult]:
-        version = pinned.of(EVENTS)
-        return version, await execute(query, version, engine, budget.seconds)
+    async def run(pinned: PinnedVersions) -> tuple[Versions, ComparedMetrics]:
+        prepared = PreparedMetrics(query, pinned.of_all(tables), engine, budget)
+        with timed_query("metrics"):
+            result = await execute(prepared)
+        return prepared.versions, ComparedMetrics(result, await compare(prepared, result))
 
-    return await dependencies.snapshots.with_pinned([EVENTS], query.query.as_of, run)
+    return await dependencies.snapshots.with_pinned(tables, query.query.as_of, run)
 
 
-def _encoded(result: MetricsResult, budget: ResponseBudget) -> EncodedJson:
-    return encode_within(result.rows, budget)
+def _encoded(
+    query: MetricsQuery, compared: ComparedMetrics, budget: ResponseBudget
+) -> tuple[EncodedJson, EncodedJson | UnsetType]:
+    """The rows, and their comparison."""
+    rows = encode_within(result_rows(query, compared.rows), budget)
+    one = compared.comparison
+    if one is None:
+        return rows, UNSET
+    return rows, encode_within(QueryComparison(one.start, one.end, one.rows), budget)
 
 
 def _file(
-    format_: Format, query: MetricsQuery, result: MetricsResult, budget: ResponseBudget
+    format_: Format, query: MetricsQuery, compared: ComparedMetrics, budget: ResponseBudget
 ) -> Response:
     columns = _columns(query)
-    return table_response(format_, FILE_NAME, columns, row_values(columns, result.rows), budget)
+    rows = row_values(columns, result_rows(query, compared.rows))
+    if (comparison := compared.comparison) is not None:
+        both = zip(rows, comparison.rows, strict=True)
+        rows = [[*row, *comparison_values(query, columns, other)] for row, other in both]
+        columns = [*columns, *comparison_columns(query, columns)]
+    return table_response(format_, FILE_NAME, columns, rows, budget)
 
 
 def _columns(query: MetricsQuery) -> list[ResultColumn]:
     """The columns of the result for file formats."""
-    dimensions = [ResultColumn(d.name, COLUMN_KINDS[d.type]) for d in query.dimensions]
+    dimensions = [
+        ResultColumn(d.name, group_kind(d.type, bool(d.time and d.time.granularity)))
+        for d in query.dimensions
+    ]
     return dimensions + [
         ResultColumn(
             m.name, ColumnKind.INTEGER if m.metric.unit is Unit.COUNT else ColumnKind.NUMBER
@@ -102,29 +139,29 @@ async def _meta(
     query: MetricsQuery,
     body: MetricsRequest,
     result: MetricsResult,
-    pinned: PinnedVersion,
+    versions: Versions,
 ) -> MetricsMeta:
-    freshness = await dependencies.freshness.freshness_of([pinned])
+    freshness = await dependencies.freshness.freshness_of(versions.values())
+    saved, time_range = query.query.subject.saved, query.query.time_range
     return MetricsMeta(
         row_count=len(result.rows),
         total_rows=result.total,
         page=body.page,
         limit=query.limit_offset[0],
-        timezone=query.query.time_range.zone,
+        timezone=time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
-        versions={pinned.version.table.name: pinned.version.number},
-        partial_bucket=_partial_bucket(query),
+        versions={name: pinned.version.number for name, pinned in versions.items()},
+        partial_bucket=_partial_bucket(query) if query.by_buckets else UNSET,
         definitions=definitions_of(query) if body.definitions else UNSET,
+        annotations=(query.by_buckets and annotations_within(saved, time_range)) or UNSET,
     )
 
 
-def _partial_bucket(query: MetricsQuery) -> Any:
-    """The label of the first time bucket that can still grow; UNSET without one."""
-    for dimension in query.dimensions:
-        if dimension.time and (granularity := dimension.time.granularity):
-            return query.query.time_range.current_bucket_label(query.query.now_ms, granularity)
-    return UNSET
+def _partial_bucket(query: MetricsQuery) -> str | None:
+    """The label of the first time bucket that can still grow."""
+    own = query.query
+    return own.time_range.current_bucket_label(own.now_ms, query.by_buckets[0])
 
 
 ENDPOINTS = (

@@ -1,24 +1,26 @@
 """FIELDS: what metrics queries may name in filters and as dimensions, of rows and of visits.
 
 A plain source name (`channel`, `utm_source`, ...) is the fact of the visit; the value that a row
-itself has is `event.<name>`.
+itself has is `event.<name>`. So is that of a column with the name of a metric.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from query.request.filters import Filter, FilterField, compile_each, fields_named
-from query.scope.visits import FACTS, SOURCE_FACTS
-from query.sql.fragment import Fragment, all_of
-from schemas.tables import EVENTS, ColumnType
+from query.metrics.metrics import BY_NAME
+from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
+from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
+from schemas.tables import ERRORS, EVENTS, VITALS, Column, ColumnType, Table
+from schemas.tables.column import WEBSITE_COLUMN
 
 ROW_PREFIX = "event."
-PLACE = "a metrics query"
-"""Where a field is unknown, in error texts."""
+READ_TABLES = (EVENTS, ERRORS, VITALS)
+"""The tables that metrics are computed from."""
+ALL_TABLES = frozenset(table.name for table in READ_TABLES)
 
 EARLIER = "earlier_rows"
-"""The relation with all rows before the time range, whatever the filters."""
+"""The relation with all events before the time range, whatever the filters."""
 IS_NEW = f"""
     CASE WHEN visitor_hash IS NOT NULL
          THEN visitor_hash NOT IN (
@@ -29,65 +31,76 @@ IS_NEW = f"""
 
 
 class Field(Struct, frozen=True):
-    """One field: its type, its expression over `scoped`, and what it means."""
+    """One field: its type, its expression over rows, and what it means."""
 
     name: str
     type: ColumnType
     column: str
     description: str
-    condition_sql: str
-    """Its expression over a stored row, in conditions of `scoped` itself."""
-    of_visit: bool = False
+    tables: frozenset[str] = ALL_TABLES
+    """The tables whose rows have it."""
+    fact: VisitFact | None = None
+    """The fact of the visit that it is."""
+    stored: str = ""
+    """Its expression over a stored row, if that is another than the column."""
 
+    @property
+    def of_visit(self) -> bool:
+        return self.fact is not None
 
-class RowConditions(Struct, frozen=True):
-    """Filters as conditions: on the rows, and on the visits alone."""
+    @property
+    def reads_events(self) -> bool:
+        """Whether its values come from events, for rows of any table."""
+        return self.of_visit or EARLIER in self.column
 
-    where: Fragment
-    visit_where: Fragment
+    def condition_sql(self, table: Table) -> str:
+        """Its expression over a stored row, in conditions of the relation itself."""
+        return self.fact.sql_in(table) if self.fact else self.stored or self.column
 
 
 def _fields() -> Iterator[Field]:
     sources = {fact.name for fact in SOURCE_FACTS}
-    for c in EVENTS.columns:
-        if c.public:
-            name = ROW_PREFIX + c.name if c.name in sources else c.name
-            yield Field(name, c.type, c.name, c.description, c.name)
+    for c, tables in _columns().items():
+        names = {c.name: c.description}
+        if c.name in sources:
+            names = {ROW_PREFIX + c.name: c.description}
+        elif c.name in BY_NAME:
+            full = ROW_PREFIX + c.name
+            names = {full: c.description, c.name: f"the same as {full}"}
+        for name, meaning in names.items():
+            yield Field(name, c.type, c.name, meaning, tables)
+    yield Field(WEBSITE_FIELD, ColumnType.STRING, WEBSITE_FIELD, WEBSITE_COLUMN.description)
+    yield Field(
+        PROFILE_FIELD,
+        ColumnType.STRING,
+        PROFILE_COLUMN,
+        "profile id that was last sent for the visitor",
+        stored=f"{PROFILES}.{PROFILE_COLUMN}",
+    )
     yield Field(
         "visitor.is_new",
         ColumnType.BOOLEAN,
         IS_NEW,
-        "whether the visitor has no row before the time range",
-        IS_NEW,
+        "whether the visitor has no event before the time range",
     )
     for fact in FACTS:
         names = {fact.field: fact.description}
         if fact.name in sources:
             names[fact.name] = f"the same as {fact.field}"
         for name, meaning in names.items():
-            yield Field(
-                name,
-                ColumnType.STRING,
-                fact.sql_column,
-                meaning,
-                fact.sql_in(EVENTS),
-                of_visit=True,
-            )
+            yield Field(name, ColumnType.STRING, fact.sql_column, meaning, fact=fact)
+
+
+def _columns() -> Mapping[Column, frozenset[str]]:
+    """The public columns, with the names of the tables that have them."""
+    tables: dict[str, set[str]] = {}
+    columns: dict[str, Column] = {}
+    for table in READ_TABLES:
+        for column in table.columns:
+            if column.public:
+                columns.setdefault(column.name, column)
+                tables.setdefault(column.name, set()).add(table.name)
+    return {column: frozenset(tables[name]) for name, column in columns.items()}
 
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in _fields()}
-
-FILTER_FIELDS: Mapping[str, FilterField] = {
-    field.name: FilterField(field.type, field.condition_sql) for field in FIELDS.values()
-}
-VISIT_FIELDS = frozenset(field.name for field in FIELDS.values() if field.of_visit)
-
-
-def compile_filters(filters: Sequence[Filter]) -> RowConditions:
-    """The filters as conditions; one that names facts of visits only is on the visits."""
-    compiled = compile_each(filters, FILTER_FIELDS, PLACE)
-    of_visit = [fields_named(filter_) <= VISIT_FIELDS for filter_ in filters]
-    return RowConditions(
-        where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if not visit)),
-        visit_where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if visit)),
-    )

@@ -1,87 +1,9 @@
-"""METRICS: what metrics queries compute, one declaration each.
+"""METRICS: what metrics queries compute, one declaration each."""
 
-A metric is a formula over parts; a part is an aggregate over one source. SQL computes the value
-that is shown, ratios by integer arithmetic, rounded half up to two decimals: order, `having` and
-pages agree with it, on every engine.
-"""
-
-from collections.abc import Mapping
-from enum import StrEnum
-
-from msgspec import Struct
-
-from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
+from query.metrics.metric import Metric, Part, Source, Unit, count, percent, ratio
+from query.metrics.vitals import VITAL_METRICS
+from query.sql.row_definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW
 from query.standard.sql.definitions import IS_BOUNCE, MEDIAN_HIGH, MEDIAN_LOW
-
-
-class Source(StrEnum):
-    """What a part is computed from; the value names the CTE."""
-
-    ROWS = "of_rows"
-    """The rows that meet the filters."""
-    VISITS = "of_visits"
-    """The visits with such a row, whole; under each value that one of these rows has."""
-    RANKED_VISITS = "of_ranked_visits"
-    """The same, ranked by duration."""
-    ENTRIES = "of_entries"
-    """The first page view of each visit."""
-    EXITS = "of_exits"
-    """The last page view of each visit."""
-    VISIT_VIEWS = "of_visit_views"
-    """All page views of the visits."""
-
-
-class Unit(StrEnum):
-    """The unit of a value; all but counts may have decimals, or be null."""
-
-    COUNT = "count"
-    NUMBER = "number"
-    PERCENT = "percent"
-    SECONDS = "seconds"
-
-
-class Part(Struct, frozen=True):
-    """An aggregate over the rows of a source."""
-
-    name: str
-    source: Source
-    sql: str
-    values: Mapping[str, object] = {}
-    """Bound values."""
-
-
-class Metric(Struct, frozen=True):
-    """One metric: its unit, its meaning, its formula over the names of its parts."""
-
-    name: str
-    unit: Unit
-    description: str
-    sql: str
-    parts: tuple[Part, ...]
-
-    @property
-    def subject(self) -> str:
-        """What it is a number of, for the rule of filters: rows or visits."""
-        return "rows" if all(part.source is Source.ROWS for part in self.parts) else "visits"
-
-
-def _count(part: Part, description: str) -> Metric:
-    return Metric(part.name, Unit.COUNT, description, f"COALESCE({part.name}, 0)", (part,))
-
-
-def ratio(numerator: str, denominator: str) -> str:
-    """The ratio of two integers that are not negative, rounded half up to two decimals.
-
-    NULL when there is nothing to divide, or nothing to divide by.
-    """
-    above, below = f"CAST({numerator} AS INT128)", f"CAST({denominator} AS INT128)"
-    hundredths = f"INT_DIV({above} * 200 + {below}, 2 * {below})"
-    return f"CASE WHEN {denominator} > 0 THEN CAST({hundredths} AS DECIMAL(24, 0)) * 0.01 END"
-
-
-def _percent(name: str, part: Part, whole: Part, description: str) -> Metric:
-    sql = ratio(f"COALESCE({part.name}, 0) * 100", whole.name)
-    return Metric(name, Unit.PERCENT, description, sql, (part, whole))
 
 
 def _mean(name: str, column: str, unit: Unit, description: str) -> Metric:
@@ -107,14 +29,24 @@ ENTRIES = Part("entries", Source.ENTRIES, "COUNT(*)")
 EXITS = Part("exits", Source.EXITS, "COUNT(*)")
 VISIT_VIEWS = Part("visit_views_seen", Source.VISIT_VIEWS, "COUNT(*)")
 
+OUTBOUND = Part("outbound_clicks", Source.ROWS, f"COUNT(*) FILTER (WHERE {IS_OUTBOUND})")
+ERRORS = Part("errors", Source.ERRORS, "COUNT(*)")
+AFFECTED = Part("affected_visitors", Source.ERRORS, "COUNT(DISTINCT visitor_hash)")
+SESSIONS_SEEN = Part("sessions_seen", Source.SESSIONS_SEEN, "COUNT(DISTINCT session_hash)")
+SESSIONS_WITH_ERROR = Part(
+    "sessions_with_error",
+    Source.SESSIONS_SEEN,
+    "COUNT(DISTINCT CASE WHEN has_error = 1 THEN session_hash END)",
+)
+
 METRICS = (
-    _count(VISITORS, "distinct visitors of the rows"),
-    _count(PAGE_VIEWS, "page views"),
-    _count(EVENTS, "all rows: page views, custom events, page exits, outbound clicks"),
+    count(VISITORS, "distinct visitors of the rows"),
+    count(PAGE_VIEWS, "page views"),
+    count(EVENTS, "all rows: page views, custom events, page exits, outbound clicks"),
     _mean("time_on_page", "time_on_page", Unit.SECONDS, "mean visible seconds that pages reported"),
     _mean("scroll_depth", "scroll_depth", Unit.PERCENT, "mean share of the page seen, where told"),
-    _count(VISITS, "visits: sessions with at least one page view"),
-    _percent("bounce_rate", BOUNCES, VISITS, "visits of one page view, no other event, under 10 s"),
+    count(VISITS, "visits: sessions with at least one page view"),
+    percent("bounce_rate", BOUNCES, VISITS, "visits of one page view, no other event, under 10 s"),
     Metric(
         "visit_duration",
         Unit.SECONDS,
@@ -136,9 +68,26 @@ METRICS = (
         ratio("views_of_visits", "visits"),
         (VIEWS_OF_VISITS, VISITS),
     ),
-    _count(ENTRIES, "visits whose first page view has the values of the dimensions"),
-    _count(EXITS, "visits whose last page view has the values of the dimensions"),
-    _percent("exit_rate", EXITS, VISIT_VIEWS, "share of page views that ended their visit"),
+    count(ENTRIES, "visits whose first page view has the values of the dimensions"),
+    count(EXITS, "visits whose last page view has the values of the dimensions"),
+    percent("exit_rate", EXITS, VISIT_VIEWS, "share of page views that ended their visit"),
+    count(OUTBOUND, "clicks on links to other sites"),
+    count(ERRORS, "error reports"),
+    count(AFFECTED, "distinct visitors with an error report"),
+    percent(
+        "error_rate",
+        SESSIONS_WITH_ERROR,
+        SESSIONS_SEEN,
+        "sessions with an error report, of all sessions with a page view or one",
+    ),
+    Metric(
+        "errors_per_view",
+        Unit.NUMBER,
+        "error reports for each page view",
+        ratio("COALESCE(errors, 0)", "page_views", 4),
+        (ERRORS, PAGE_VIEWS),
+    ),
+    *VITAL_METRICS,
 )
 
 BY_NAME = {metric.name: metric for metric in METRICS}

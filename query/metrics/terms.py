@@ -1,4 +1,4 @@
-"""Metrics with arguments: aggregates of a number, and conversions of goals."""
+"""Metrics with arguments: aggregates of a number, conversions of goals, revenue."""
 
 import re
 from collections.abc import Sequence
@@ -9,13 +9,18 @@ from query.custom import aggregates
 from query.custom.aggregates import NUMBER_TYPES, Aggregate
 from query.custom.compiler import MAX_SUMMED
 from query.metrics.fields import FIELDS
-from query.metrics.metrics import BY_NAME, VISITORS, Metric, Part, Source, Unit, ratio
+from query.metrics.metric import Metric, Part, Source, Unit, ratio
+from query.metrics.metrics import BY_NAME, VISITORS
+from query.metrics.money import REVENUE, MoneyTerm, revenue
 from query.request.order import FieldName
 from query.request.property_path import PREFIX, is_property, parse_property
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import METRIC_WORDS, shorten, unknown_name_message
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.standard.sql.steps import Step, step_condition
+from query.standard.types.goals import saved_step
 from schemas.errors import Malformed
+from schemas.registry import Goal, SavedRecords
+from schemas.tables import EVENTS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 AGGREGATES = {a.name: a for a in aggregates.AGGREGATES if a.name not in ("count", "uniq")}
@@ -26,7 +31,7 @@ CONVERSIONS = {
 
 
 class MetricTerm(Struct, frozen=True, forbid_unknown_fields=True):
-    """A metric with arguments: an aggregate of a property, or conversions of one goal."""
+    """A metric with arguments: an aggregate of a property, conversions of one goal, revenue."""
 
     metric: FieldName
     property: FieldName | None = None
@@ -34,7 +39,11 @@ class MetricTerm(Struct, frozen=True, forbid_unknown_fields=True):
     event: FieldName | None = None
     """Only events of this name, for an aggregate."""
     goal: FieldName | None = None
-    """Label of one goal, for conversions; without it, any goal counts."""
+    """For conversions: label of one of `goals`, or a saved goal; by default any of `goals`."""
+    money: FieldName | None = None
+    """Id or name of one money property, for revenue; without it, all are summed."""
+    currency: FieldName | None = None
+    """Code of ISO 4217, for revenue."""
     name: FieldName | None = field(name="as", default=None)
 
 
@@ -45,13 +54,28 @@ class SelectedMetric(Struct, frozen=True):
     metric: Metric
 
 
+class _Context(Struct, frozen=True):
+    """What terms may refer to."""
+
+    goals: Sequence[Step]
+    saved: SavedRecords
+    by_currency: bool
+
+
 def select_metrics(
-    terms: Sequence[str | MetricTerm], goals: Sequence[Step]
+    terms: Sequence[str | MetricTerm],
+    goals: Sequence[Step],
+    saved: SavedRecords,
+    by_currency: bool,
 ) -> tuple[SelectedMetric, ...]:
-    """The metrics of a query; Malformed names the term and the rule."""
+    """The metrics of a query; Malformed names the term and the rule.
+
+    `by_currency` is whether rows are grouped by currency.
+    """
+    context = _Context(goals, saved, by_currency)
     selected: list[SelectedMetric] = []
     for i, term in enumerate(terms):
-        one = _select(MetricTerm(term) if isinstance(term, str) else term, i, goals)
+        one = _select(MetricTerm(term) if isinstance(term, str) else term, i, context)
         if one.name in [other.name for other in selected]:
             raise Malformed(
                 f"'metrics[{i}]' is '{one.name}' again; give each metric once, or a name by 'as'"
@@ -62,21 +86,31 @@ def select_metrics(
     return tuple(selected)
 
 
-def _select(term: MetricTerm, position: int, goals: Sequence[Step]) -> SelectedMetric:
+def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetric:
     at = f"metrics[{position}]"
     if term.name is not None and not NAME.fullmatch(term.name):
         raise Malformed(
             f"'{at}.as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
         )
+    if term.metric == REVENUE:
+        _refuse(at, term, property=term.property, event=term.event, goal=term.goal)
+        money = MoneyTerm(at, term.money, term.currency)
+        name = term.name or REVENUE
+        metric = revenue(money, context.saved, name, position, context.by_currency)
+        return SelectedMetric(name, metric)
+    _refuse(at, term, money=term.money, currency=term.currency)
     if term.metric in AGGREGATES:
         _refuse(at, term, goal=term.goal)
         return _aggregate(term, AGGREGATES[term.metric], at, position)
     _refuse(at, term, property=term.property, event=term.event)
     if term.metric in CONVERSIONS:
-        return _conversions(term, at, goals)
+        return _conversions(term, at, position, context)
     _refuse(at, term, goal=term.goal)
     if term.metric not in BY_NAME:
-        known = [*BY_NAME, *CONVERSIONS, *AGGREGATES]
+        if meant := METRIC_WORDS.get(term.metric.lower()):
+            name = shorten(term.metric)
+            raise Malformed(f"Unknown metric '{name}' in '{at}'; did you mean '{meant}'?")
+        known = [*BY_NAME, *CONVERSIONS, REVENUE, *AGGREGATES]
         raise Malformed(unknown_name_message("metric", term.metric, known, f" in '{at}'"))
     return SelectedMetric(term.name or term.metric, BY_NAME[term.metric])
 
@@ -116,30 +150,26 @@ def _number(name: str, at: str, position: int) -> Fragment:
     if is_property(name):
         property_ = parse_property(name, f"metric{position}_path", f"{at}.property")
         return Fragment(property_.number, {property_.parameter: property_.pointer})
-    known = [f.name for f in FIELDS.values() if f.type in NUMBER_TYPES]
+    known = [f.name for f in FIELDS.values() if f.type in NUMBER_TYPES and EVENTS.name in f.tables]
     if name not in known:
         known.append(f"{PREFIX}<path>")
         raise Malformed(unknown_name_message("number", name, known, f" in '{at}.property'"))
     return Fragment(FIELDS[name].column)
 
 
-def _conversions(term: MetricTerm, at: str, goals: Sequence[Step]) -> SelectedMetric:
-    if not goals:
-        raise Malformed(
-            f"'{at}': '{term.metric}' needs 'goals', such as [{{'event': 'purchase'}}] in the body"
-        )
-    labels = [goal.display_name for goal in goals]
-    if term.goal is not None and term.goal not in labels:
-        message = unknown_name_message("goal", term.goal, labels, f" in '{at}.goal'")
-        raise Malformed(message)
-    chosen = [i for i, label in enumerate(labels) if term.goal in (None, label)]
-    conditions = [step_condition(goals[i], f"goals[{i}]", f"goal{i}") for i in chosen]
+def _conversions(term: MetricTerm, at: str, position: int, context: _Context) -> SelectedMetric:
+    chosen = [i for i, goal in enumerate(context.goals) if term.goal in (None, goal.display_name)]
+    if chosen:
+        part_name = "goal_{}_" + "_".join(map(str, chosen))
+        conditions = [step_condition(context.goals[i], f"goals[{i}]", f"goal{i}") for i in chosen]
+    else:
+        part_name = f"saved_goal_{{}}_{position}"
+        conditions = [_saved_condition(term, at, position, context)]
     text = " OR ".join(condition.text for condition in conditions)
     values = merge_values(*(condition.values for condition in conditions))
-    suffix = "_".join(map(str, chosen))
-    times = Part(f"goal_times_{suffix}", Source.ROWS, f"COUNT(*) FILTER (WHERE {text})", values)
+    times = Part(part_name.format("times"), Source.ROWS, f"COUNT(*) FILTER (WHERE {text})", values)
     visitors = Part(
-        f"goal_visitors_{suffix}",
+        part_name.format("visitors"),
         Source.ROWS,
         f"COUNT(DISTINCT CASE WHEN {text} THEN visitor_hash END)",
         values,
@@ -154,3 +184,18 @@ def _conversions(term: MetricTerm, at: str, goals: Sequence[Step]) -> SelectedMe
     rate = ratio(f"{visitors.name} * 100", VISITORS.name)
     metric = Metric(name, Unit.PERCENT, description, rate, (visitors, VISITORS))
     return SelectedMetric(name, metric)
+
+
+def _saved_condition(term: MetricTerm, at: str, position: int, context: _Context) -> Fragment:
+    """The condition of the saved goal that a term names."""
+    if term.goal is None:
+        raise Malformed(
+            f"'{at}': '{term.metric}' needs 'goals', such as [{{'event': 'purchase'}}] in the "
+            "body, or the name of a saved goal in 'goal'"
+        )
+    goal = context.saved.find(Goal, term.goal)
+    if goal is None:
+        labels = [step.display_name for step in context.goals]
+        known = [*labels, *(one.name for one in context.saved.of(Goal))]
+        raise Malformed(unknown_name_message("goal", term.goal, known, f" in '{at}.goal'"))
+    return step_condition(saved_step(goal), f"goal '{goal.name}'", f"metric{position}_goal")

@@ -7,7 +7,7 @@ that its rows in `scoped` have, one or several; its part of time is that of its 
 from collections.abc import Mapping, Sequence
 
 from query.metrics.dimensions import Dimension
-from query.metrics.metrics import Source
+from query.metrics.metric import Source
 from query.request.time_range import TimeRange
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte

@@ -83,6 +83,15 @@ def bucket_number(ms: int, periods: UtcOffsetPeriods, granularity: Granularity) 
     return FIRST_OF[granularity](local)
 
 
+def bucket_label(number: int, periods: UtcOffsetPeriods, granularity: Granularity) -> str:
+    """The label of the bucket of that number."""
+    width = WIDTH_MS.get(granularity)
+    if width is None:
+        return _label(number)[:10]
+    local = number + next(p.offset_ms for p in periods if number < p.end_ms)
+    return _label(local - local % width)
+
+
 def list_buckets(periods: UtcOffsetPeriods, granularity: Granularity) -> Iterator[tuple[int, str]]:
     """Number and label of every bucket, in order of time."""
     width = WIDTH_MS.get(granularity)

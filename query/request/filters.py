@@ -4,56 +4,29 @@ Conditions may be grouped by `and`, `or` and `not`. A row for which a condition 
 negation, so that every row matches either a filter or its `not`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-import msgspec
 from msgspec import UNSET, Struct
 
+from query.request.filter_struct import Behavior, flatten
+from query.request.filter_struct import Filter as Filter
+from query.request.filter_struct import fields_named as fields_named
 from query.request.filter_values import CONVERTERS, EPOCH, EXPECTED, Value, decimal_of
 from query.request.operators import BY_NAME, Arity, Operator
-from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
+from query.request.property_path import PROPERTIES_COLUMN, is_property, is_trait, parse_property
 from query.request.suggestions import unknown_column_message, unknown_name_message
-from query.sql.fragment import Fragment, all_of, merge_values
+from query.sql.event_condition import event_condition
+from query.sql.fragment import Fragment, VisitorSet, all_of, merge_values
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
 MAX_FILTERS = 50
-MAX_DEPTH = 4
+MAX_BEHAVIORS = 10
+"""Conditions on what visitors did: each reads the events of all visitors."""
 MAX_LIST_VALUES = 1000
 MAX_VALUES = 2000
 """Values in all lists of the filters of a query: planning long lists holds up other queries."""
-
-
-class Filter(
-    Struct,
-    frozen=True,
-    omit_defaults=True,
-    forbid_unknown_fields=True,
-    rename={"all_of": "and", "any_of": "or", "none_of": "not"},
-):
-    """One condition, or a group of conditions; `operator` and `op` are the same."""
-
-    field: str | None = None
-    operator: str | None = None
-    op: str | None = None
-    value: Value | list[Value] | msgspec.UnsetType = UNSET
-    all_of: "list[Filter] | None" = None
-    any_of: "list[Filter] | None" = None
-    none_of: "Filter | None" = None
-
-    @property
-    def is_condition(self) -> bool:
-        """Whether it has a member of a condition."""
-        names = (self.field, self.operator, self.op)
-        return self.value is not UNSET or any(name is not None for name in names)
-
-    @property
-    def groups(self) -> "Sequence[tuple[str, list[Filter]]]":
-        """The groups of this filter, with the operator of each."""
-        inverted = None if self.none_of is None else [self.none_of]
-        groups_by_word = (("and", self.all_of), ("or", self.any_of), ("not", inverted))
-        return [(word, parts) for word, parts in groups_by_word if parts is not None]
 
 
 class FilterField(Struct, frozen=True):
@@ -70,18 +43,24 @@ class FilterTarget(Struct, frozen=True):
 
     fields: Mapping[str, FilterField]
     table: str
+    visitors: "VisitorTarget | None" = None
+    """For conditions on what visitors did; None where there are none."""
+    has_profiles: bool = False
+    """Whether conditions may name traits of visitors."""
 
 
-def fields_named(filter_: Filter) -> set[str]:
-    """The fields that a filter and its groups name."""
-    if not filter_.groups:
-        return {filter_.field or ""}
-    return set().union(*(fields_named(part) for _, parts in filter_.groups for part in parts))
+class VisitorTarget(Struct, frozen=True):
+    """How conditions name the visitor of a row, and what conditions on events may name."""
+
+    column: str
+    event_fields: Mapping[str, FilterField]
+    has_profiles: bool = True
+    """Whether conditions on the rows themselves may name traits of visitors."""
 
 
 def count_conditions(filters: Sequence[Filter], path: str = "filters") -> int:
     """Conditions in all groups; Malformed when they are nested too deep."""
-    return sum(1 for _ in _flatten(filters, path, 0))
+    return sum(1 for _ in flatten(filters, path))
 
 
 def compile_conditions(
@@ -90,12 +69,16 @@ def compile_conditions(
     table: str,
     path: str = "filters",
     prefix: str = "f",
+    visitors: VisitorTarget | None = None,
+    of_profiles: bool = False,
 ) -> Fragment:
     """The filters as one condition; Malformed names the filter and the rule.
 
     `table` is the name of the table in error texts; `prefix` begins the names of bound values.
     """
-    return all_of(*compile_each(filters, fields, table, path, prefix))
+    return all_of(
+        *compile_each(filters, fields, table, path, prefix, visitors, of_profiles=of_profiles)
+    )
 
 
 def compile_each(
@@ -104,63 +87,104 @@ def compile_each(
     table: str,
     path: str = "filters",
     prefix: str = "f",
+    visitors: VisitorTarget | None = None,
+    only: Sequence[bool] | None = None,
+    of_profiles: bool = False,
 ) -> Sequence[Fragment]:
-    """Each filter as a condition of its own."""
+    """Each filter as a condition of its own; `only` says which are compiled, others hold."""
     if (count := count_conditions(filters, path)) > MAX_FILTERS:
         raise Malformed(f"'{path}' has {count} filters; at most {MAX_FILTERS} are allowed")
     if (list_values := _listed(filters, path)) > MAX_VALUES:
         raise Malformed(
             f"'{path}' has {list_values} values in its lists; at most {MAX_VALUES} are allowed"
         )
+    if (behaviors := sum(len(f.behaviors) for f in flatten(filters, path))) > MAX_BEHAVIORS:
+        raise Malformed(
+            f"'{path}' has {behaviors} conditions on what visitors did; "
+            f"at most {MAX_BEHAVIORS} are allowed"
+        )
+    has_profiles = of_profiles or (visitors is not None and visitors.has_profiles)
+    target = FilterTarget(fields, table, visitors, has_profiles)
     return [
-        _compile(filter_, FilterTarget(fields, table), f"{path}[{i}]", f"{prefix}{i}")
+        _compile(filter_, target, f"{path}[{i}]", f"{prefix}{i}")
+        if only is None or only[i]
+        else Fragment()
         for i, filter_ in enumerate(filters)
     ]
 
 
 def _listed(filters: Sequence[Filter], path: str) -> int:
     """Values in the lists of all groups."""
-    lists = (condition.value for condition in _flatten(filters, path, 0))
+    lists = (condition.value for condition in flatten(filters, path))
     return sum(len(value) for value in lists if isinstance(value, list))
-
-
-def _flatten(filters: Sequence[Filter], path: str, depth: int) -> Iterator[Filter]:
-    for i, filter_ in enumerate(filters):
-        if not filter_.groups:
-            if filter_.field is None and not depth:
-                raise Malformed(f"'{path}[{i}].field' is missing")
-            yield filter_
-        elif depth == MAX_DEPTH:
-            raise Malformed(
-                f"'{path}' is nested too deep; at most {MAX_DEPTH} groups in each other"
-            )
-        for _, parts in filter_.groups:
-            yield from _flatten(parts, path, depth + 1)
 
 
 def _compile(filter_: Filter, target: FilterTarget, path: str, name: str) -> Fragment:
     """One filter; `name` begins the names of its values."""
-    if not filter_.groups:
+    members = len(filter_.groups) + len(filter_.behaviors)
+    if not members:
         return _compile_condition(filter_, target, path, name)
-    if filter_.is_condition or len(filter_.groups) > 1:
-        raise Malformed(f"'{path}' must be one condition, or one of 'and', 'or' and 'not'")
+    if filter_.is_condition or members > 1:
+        raise Malformed(
+            f"'{path}' must be one condition, or one of 'and', 'or', 'not', 'has_done' and "
+            "'has_not_done'"
+        )
+    if filter_.behaviors:
+        return _compile_behavior(filter_, target, path, name)
     word, parts = filter_.groups[0]
     if not parts:
         raise Malformed(f"'{path}.{word}' is empty; it needs at least one condition")
     if word == "not":
         inner = _compile(parts[0], target, f"{path}.not", name)
-        return Fragment(f"({inner.text} IS NOT TRUE)", inner.values)
+        return inner.with_text(f"({inner.text} IS NOT TRUE)")
     conditions = [
         _compile(p, target, f"{path}.{word}[{i}]", f"{name}_{i}") for i, p in enumerate(parts)
     ]
     text = f" {word.upper()} ".join(part.text for part in conditions)
-    return Fragment(f"({text})", merge_values(*(part.values for part in conditions)))
+    return all_of(*conditions).with_text(f"({text})")
+
+
+def _compile_behavior(filter_: Filter, target: FilterTarget, path: str, name: str) -> Fragment:
+    """Whether the visitor of a row is among those who did it; a row without a visitor is not."""
+    [(word, behavior)] = filter_.behaviors
+    at, visitors = f"{path}.{word}", target.visitors
+    if visitors is None:
+        raise Malformed(
+            f"'{at}' has no meaning here; it belongs in the 'filters' of a query about a website"
+        )
+    filters = compile_conditions(
+        behavior.filters,
+        visitors.event_fields,
+        "table 'events'",
+        f"{at}.filters",
+        f"{name}_",
+        of_profiles=True,
+    )
+    where = all_of(_act(behavior, at, name), filters)
+    if not where.text:
+        raise Malformed(f"'{at}' is empty; it needs 'event', 'path' or 'filters'")
+    members = VisitorSet(f"done_{name}", where, behavior.within == "ever", behavior.times)
+    text = f"({visitors.column} IN (SELECT {members.column} FROM {members.name}))"  # noqa: S608
+    if word == "has_not_done":
+        text = f"({text} IS NOT TRUE)"
+    return Fragment(text, visitor_sets=(members,))
+
+
+def _act(behavior: Behavior, at: str, name: str) -> Fragment:
+    """The event, or the page view of a path, that a behavior names."""
+    if behavior.event is None and behavior.path is None:
+        return Fragment()
+    if behavior.event is not None and behavior.path is not None:
+        raise Malformed(f"'{at}' has both 'event' and 'path'; give one of them")
+    return event_condition(behavior.event, behavior.path, f"{name}_is")
 
 
 def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix: str) -> Fragment:
     if filter_.field is None:
         raise Malformed(f"'{path}.field' is missing")
     if is_property(filter_.field) and PROPERTIES_COLUMN in target.fields:
+        return _compile_property(filter_, filter_.field, path, prefix)
+    if is_trait(filter_.field) and target.has_profiles:
         return _compile_property(filter_, filter_.field, path, prefix)
     field = target.fields.get(filter_.field)
     if field is None:

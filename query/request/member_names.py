@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.inspect import DictType, ListType, StructType, Type, UnionType
+from msgspec.inspect import AnyType, DictType, ListType, StructType, Type, UnionType
 
 from query.request.suggestions import shorten, unknown_name_message
 from schemas.errors import Malformed
@@ -57,6 +57,8 @@ NEIGHBORS: Mapping[str, tuple[str, str]] = {
 
 ELSEWHERE: Mapping[str, str] = {
     **URL_PARAMETERS,
+    "breakdown": f"only funnel, goals, paths and retention have a breakdown; use {METRICS} for "
+    "metrics by dimensions",
     "compare": "this route has no comparison; send one query for each time range",
     "siteid": "name the website in the query string of the URL, as in /v1/query?website_id=…",
     "dimensions": f"query types have fixed groups; use {METRICS} for metrics by dimensions",
@@ -119,8 +121,10 @@ def _rename(value: object, info: Type, path: str, around: tuple[_Object, ...]) -
 def _rename_object(
     value: Mapping[str, object], info: StructType, path: str, around: tuple[_Object, ...]
 ) -> dict[str, object]:
-    fields = {field.encode_name: field.type for field in info.fields}
+    fields: dict[str, Type] = {field.encode_name: field.type for field in info.fields}
     inner = {name: names for name, type_ in fields.items() if (names := _names_of(type_))}
+    if info.tag_field is not None:
+        fields[info.tag_field] = AnyType()
     known = _known_names(value, list(fields), path, around, inner)
     here = (*around, _Object(_where(path), list(fields)))
     return {
@@ -202,10 +206,18 @@ def _names_of(info: Type) -> Sequence[str]:
 
 
 def _fitting(info: Type, value: object) -> Type:
-    """The option of a union that is for values of this JSON type."""
+    """The option of a union that is for values of this JSON type, and of this tag."""
     kinds = (StructType, DictType) if isinstance(value, dict) else (ListType,)
     options = info.types if isinstance(info, UnionType) else (info,)
-    return next((option for option in options if isinstance(option, kinds)), info)
+    fitting = [option for option in options if isinstance(option, kinds)]
+    return next((option for option in fitting if _has_tag(option, value)), [*fitting, info][0])
+
+
+def _has_tag(info: Type, value: object) -> bool:
+    """Whether the value has the tag of a shape, if that has one."""
+    if not isinstance(info, StructType) or info.tag_field is None:
+        return True
+    return isinstance(value, dict) and value.get(info.tag_field) == info.tag
 
 
 @lru_cache(maxsize=256)

@@ -10,6 +10,9 @@ from schemas.errors import Malformed
 
 PROPERTIES_COLUMN = "properties"
 PREFIX = f"{PROPERTIES_COLUMN}."
+TRAITS_PREFIX = "traits."
+TRAITS_COLUMN = "traits_of_visitor"
+"""The column with the traits of the visitor of a row."""
 MAX_KEYS = 8
 
 
@@ -18,11 +21,13 @@ class PropertyPath(Struct, frozen=True):
 
     parameter: str
     pointer: str
+    column: str = PROPERTIES_COLUMN
+    """The column with the JSON text."""
 
     @property
     def text(self) -> str:
         """The value as text: a string as it is, anything else as JSON."""
-        return f"PROPERTY_TEXT({PROPERTIES_COLUMN}, ${self.parameter})"
+        return f"PROPERTY_TEXT({self.column}, ${self.parameter})"
 
     @property
     def number(self) -> str:
@@ -35,7 +40,7 @@ class PropertyPath(Struct, frozen=True):
         return self._where("PROPERTY_IS_BOOLEAN", self.text)
 
     def _where(self, condition: str, value: str) -> str:
-        return f"CASE WHEN {condition}({PROPERTIES_COLUMN}, ${self.parameter}) THEN {value} END"
+        return f"CASE WHEN {condition}({self.column}, ${self.parameter}) THEN {value} END"
 
 
 def is_property(name: str) -> bool:
@@ -43,12 +48,20 @@ def is_property(name: str) -> bool:
     return name.startswith(PREFIX)
 
 
+def is_trait(name: str) -> bool:
+    """Whether a name is a path into the traits of a visitor."""
+    return name.startswith(TRAITS_PREFIX)
+
+
 def parse_property(name: str, bound: str, at: str) -> PropertyPath:
-    """The property of that name; Malformed when the path is not valid."""
-    keys = name.removeprefix(PREFIX).split(".")
+    """The property or trait of that name; Malformed when the path is not valid."""
+    trait = is_trait(name)
+    prefix = TRAITS_PREFIX if trait else PREFIX
+    keys = name.removeprefix(prefix).split(".")
     if not all(keys) or len(keys) > MAX_KEYS or "\x00" in name:
         raise Malformed(
-            f"'{at}' is '{name[:60]}'; use a path of 1 to {MAX_KEYS} keys such as properties.plan"
+            f"'{at}' is '{name[:60]}'; use a path of 1 to {MAX_KEYS} keys such as {prefix}plan"
         )
     escaped = (key.replace("~", "~0").replace("/", "~1") for key in keys)
-    return PropertyPath(bound, "/" + "/".join(escaped))
+    column = TRAITS_COLUMN if trait else PROPERTIES_COLUMN
+    return PropertyPath(bound, "/" + "/".join(escaped), column)

@@ -43,6 +43,8 @@ class Query(Struct, frozen=True, kw_only=True):
     own_members: frozenset[str] = frozenset()
     """Members of the parameter, which apply to this query alone."""
     include_bots: bool = False
+    by_profile: bool = False
+    """Whether the devices of one profile are one visitor."""
     as_of: AsOf = None
     page: PageOptions = PageOptions()
     granularity: Granularity = Granularity.DAILY

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
+from starlette.responses import Response
 
+from query.dependencies import QueryDependencies, QueryEndpoint
 from query.request.member_names import fold, member_names
 from query.request.suggestions import shorten, unknown_name_message
 from schemas.errors import Malformed
@@ -23,6 +26,19 @@ def check_query_string(request: Request, operation: Operation) -> None:
             raise Malformed(_unknown(name, known, operation))
         if count > 1:
             raise Malformed(f"'{name}' is given {count} times in the query string; give it once")
+
+
+def strict_query_string(endpoint: QueryEndpoint) -> QueryEndpoint:
+    """The endpoint, which refuses unknown parameters before anything else."""
+    operation = endpoint.operation
+    if Malformed not in operation.errors:
+        operation = replace(operation, errors=(*operation.errors, Malformed))
+
+    async def handler(dependencies: QueryDependencies, request: Request) -> Response:
+        check_query_string(request, operation)
+        return await endpoint.handler(dependencies, request)
+
+    return QueryEndpoint(handler, operation)
 
 
 def _unknown(name: str, known: Sequence[str], operation: Operation) -> str:

@@ -9,7 +9,7 @@ from query.dependencies import QueryDependencies
 from schemas.errors import Malformed
 from schemas.http.auth import authorize_link, authorize_organization, authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Key
+from schemas.registry import Key, SavedRecord, SavedRecords, Snapshot
 
 
 class SubjectKind(StrEnum):
@@ -19,21 +19,30 @@ class SubjectKind(StrEnum):
     WEBSITE = "website_id"
 
 
+MAX_WEBSITES = 50
+"""Websites of one query."""
+
 SUBJECT_PARAMETERS = (
-    Parameter(SubjectKind.WEBSITE, "the website to query; either this or link_id"),
+    Parameter(
+        SubjectKind.WEBSITE,
+        "the website to query, or several of one organization, separated by commas; "
+        "either this or link_id",
+    ),
     Parameter(SubjectKind.LINK, "the short link to query"),
 )
 
 
 class QuerySubject(Struct, frozen=True):
-    """The subject of a request."""
+    """The subject of a request: a link, or one or several websites of one organization."""
 
     kind: SubjectKind
-    id: str
+    ids: tuple[str, ...]
     organization_id: str
     """The organization of the API key."""
     time_zone: str = "UTC"
     """The time zone of its days, unless the request names another."""
+    saved: SavedRecords = SavedRecords()
+    """Goals, segments and annotations of the websites."""
 
 
 def authorized_subject(dependencies: QueryDependencies, key: Key, request: Request) -> QuerySubject:
@@ -46,10 +55,32 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
     kind, name = named[0]
     owner = key.organization_id
     if kind is SubjectKind.LINK:
-        return QuerySubject(kind, authorize_link(dependencies.registry, key, name).id, owner)
-    if name == owner:  # items sent without a website by a key with access to several
-        return QuerySubject(
-            kind, authorize_organization(dependencies.registry, key, name).id, owner
-        )
-    website = authorize_website(dependencies.registry, key, name)
-    return QuerySubject(kind, website.id, owner, website.timezone)
+        return QuerySubject(kind, (authorize_link(dependencies.registry, key, name).id,), owner)
+    ids = tuple(dict.fromkeys(name.split(",")))
+    if len(ids) > MAX_WEBSITES:
+        raise Malformed(f"'website_id' names {len(ids)} websites; at most {MAX_WEBSITES} are asked")
+    return _websites(dependencies.registry, key, ids)
+
+
+def _websites(registry: Snapshot, key: Key, ids: tuple[str, ...]) -> QuerySubject:
+    """The websites, if the key has access to each of them.
+
+    Their days are those of their common time zone, or UTC when they have several.
+    """
+    websites = []
+    for each in ids:
+        if each == key.organization_id:  # items sent without a website by a key of several
+            authorize_organization(registry, key, each)
+        else:
+            websites.append(authorize_website(registry, key, each))
+    zones = {website.timezone for website in websites}
+    saved: dict[str, SavedRecord] = {}
+    for website in websites:
+        saved |= registry.saved.of_website(website.id).by_id
+    return QuerySubject(
+        SubjectKind.WEBSITE,
+        ids,
+        key.organization_id,
+        zones.pop() if len(zones) == 1 else "UTC",
+        SavedRecords(saved),
+    )

@@ -28,6 +28,29 @@ COLUMN_WORDS: Mapping[str, tuple[str, ...]] = {
 }
 """Words of other products: the columns that hold it here."""
 
+METRIC_WORDS: Mapping[str, str] = {
+    "conversion": "conversions",
+    "duration": "visit_duration",
+    "pageviews": "page_views",
+    "people": "visitors",
+    "sessions": "visits",
+    "unique_visitors": "visitors",
+    "users": "visitors",
+    "views": "page_views",
+}
+"""Words of other products: the metric that counts it here."""
+
+DIMENSION_WORDS: Mapping[str, tuple[str, ...]] = {
+    "entry_page": ("visit.entry_page",),
+    "exit_page": ("visit.exit_page",),
+    "hour": ("time:hour", "time:hour_of_day"),
+    "landing_page": ("visit.entry_page",),
+    "new_vs_returning": ("visitor.is_new",),
+    "returning": ("visitor.is_new",),
+    "weekday": ("time:day_of_week",),
+}
+"""Words of other products: the dimensions of metrics that hold it here."""
+
 COUNTED_WORDS: Mapping[str, str] = {
     "people": "anonymous_id",
     "sessions": "session_id",
@@ -66,6 +89,8 @@ def unknown_name_message(
     else there is the advice.
     """
     names = list(known)
+    if name in names:
+        return f"The {what} '{shorten(name)}' cannot be used here{where}"
     sentence = f"Unknown {what} '{shorten(name)}'{where}"
     close = get_close_matches(name[:100].lower(), names, n=1, cutoff=likeness)
     if close:

@@ -1,7 +1,8 @@
 """Time range in UTC with its time zone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 
 from msgspec import Struct
 
@@ -46,9 +47,7 @@ class TimeRange(Struct, frozen=True):
 
     def points(self, granularity: Granularity) -> list[SeriesPoint]:
         """Every bucket of the time range, in order; Malformed when there are too many."""
-        width = WIDTH_MS.get(granularity, DAY_MS)
-        count = (self.end_ms - self.start_ms) // width
-        if count > MAX_POINTS:
+        if (count := self.point_count(granularity)) > MAX_POINTS:
             raise Malformed(
                 f"'granularity' {granularity.value} gives {count:,} data points; at most "
                 f"{MAX_POINTS:,} are allowed; use a shorter time range or a coarser granularity"
@@ -58,12 +57,22 @@ class TimeRange(Struct, frozen=True):
             for bucket in buckets.list_buckets(utc_offset_periods(self), granularity)
         ]
 
+    def point_count(self, granularity: Granularity) -> int:
+        """About how many buckets there are; of weeks and months, the number of days."""
+        return (self.end_ms - self.start_ms) // WIDTH_MS.get(granularity, DAY_MS)
+
+    def bucket_labels(self, granularity: Granularity) -> Callable[[int], str]:
+        """Gives the label of a bucket of the time range by its number, however many there are."""
+        return partial(
+            buckets.bucket_label, periods=utc_offset_periods(self), granularity=granularity
+        )
+
     def current_bucket_label(self, now_ms: int, granularity: Granularity) -> str | None:
         """The label of the bucket that contains `now`; its numbers can still grow."""
         if not self.start_ms <= now_ms < self.end_ms:
             return None
         number = buckets.bucket_number(now_ms, utc_offset_periods(self), granularity)
-        return next(point.label for point in self.points(granularity) if point.bucket == number)
+        return self.bucket_labels(granularity)(number)
 
     @property
     def days(self) -> tuple[date, date] | None:

@@ -11,6 +11,7 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersions
 from query.request.body import read_json
+from query.request.query_string import strict_query_string
 from query.resources.pagination import list_page, page_parameters
 from query.resources.record_access import read_record, write_record
 from query.response.bodies import ImportListResponse, ImportResource, ImportResponse
@@ -123,7 +124,7 @@ async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:
     engine = dependencies.standard_limiter.for_tenant(import_.organization_id)
 
     async def run(pinned: PinnedVersions) -> int:
-        data_files = pinned.of(EVENTS).data_files(import_.website_id, 0, MAX_MS)
+        data_files = pinned.of(EVENTS).data_files([import_.website_id], 0, MAX_MS)
         relation = await engine.relation(data_files, COUNT_COLUMNS)
         rows_of_import = Relation(
             name="rows_of_import",
@@ -142,7 +143,7 @@ async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:
 
 ID_PARAMETER = openapi.Parameter("import_id", "the import", required=True, location="path")
 
-ENDPOINTS = (
+_ENDPOINTS = (
     QueryEndpoint(
         create_import,
         openapi.Operation(
@@ -205,3 +206,4 @@ ENDPOINTS = (
         ),
     ),
 )
+ENDPOINTS = tuple(map(strict_query_string, _ENDPOINTS))

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
+from query.request.query_string import strict_query_string
 from query.resources.link_bodies import (
     Instant,
     LinkChanges,
@@ -148,7 +149,7 @@ def _instant(member: str, value: Instant) -> int | None:
 
 ID_PARAMETER = openapi.Parameter("link_id", "the link", required=True, location="path")
 
-ENDPOINTS = (
+_ENDPOINTS = (
     QueryEndpoint(
         create_link,
         openapi.Operation(
@@ -224,3 +225,4 @@ ENDPOINTS = (
         ),
     ),
 )
+ENDPOINTS = tuple(map(strict_query_string, _ENDPOINTS))

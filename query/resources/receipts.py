@@ -7,16 +7,19 @@ quarantine, read after it, holds every quarantined item of the batch.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
+from query.engine.bot_rows import bot_reasons
 from query.engine.quarantine import EpochPartition, QuarantinedItem, quarantined_items
+from query.request.query_string import check_query_string
 from query.response.json_response import json_response
-from schemas.errors import NotFound
+from schemas.errors import Forbidden, Malformed, NotFound
 from schemas.http import openapi
 from schemas.http.auth import authorize_organization, authorize_website
 from schemas.kinds import ALL_KINDS, Kind
@@ -53,6 +56,13 @@ class ItemStatus(Struct, frozen=True):
     state: ItemState
     stage: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
+    bot: (
+        Annotated[
+            str,
+            Meta(description="the rule by which a stored item is a bot's; only with `bots=true`"),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class ReceiptStatus(Struct, rename="camel"):
@@ -76,6 +86,8 @@ class ReceiptResponse(Struct):
 async def receipt_status(dependencies: QueryDependencies, request: Request) -> Response:
     """The status of each item, and the number of items per status."""
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS)
+    check_query_string(request, ENDPOINTS[0].operation)
+    with_bots = _with_bots(key, request.query_params.get("bots", "false"))
     text = request.path_params["receipt"]
     try:
         receipt = dependencies.registry.receipt_key.verify(text)
@@ -86,6 +98,8 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
         raise NotFound(InvalidReceipt.UNKNOWN) from None
     owners = _owners(dependencies, key, receipt)
     statuses = await _statuses(dependencies, key, kind, receipt, owners)
+    if with_bots and any(status.state is ItemState.STORED for status in statuses):
+        statuses = await _flag_bots(dependencies, key, kind, receipt, owners, statuses)
     states = [status.state for status in statuses]
     data = ReceiptStatus(
         receipt=text,
@@ -96,6 +110,15 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
         items=statuses,
     )
     return json_response(ReceiptResponse(success=True, data=data))
+
+
+def _with_bots(key: Key, text: str) -> bool:
+    """Whether bots are asked for; Forbidden for a key that may only send."""
+    if text not in ("true", "false"):
+        raise Malformed(f"'bots' is '{text[:40]}'; it must be true or false")
+    if text == "true" and KeyScope.READ_DATA not in key.scopes:
+        raise Forbidden(f"'bots' needs an API key with the scope {KeyScope.READ_DATA}")
+    return text == "true"
 
 
 def _owners(dependencies: QueryDependencies, key: Key, receipt: Receipt) -> Sequence[str]:
@@ -128,12 +151,7 @@ async def _statuses(
         return _same_status(receipt, ItemState.STORED)
     pinned = await dependencies.snapshots.pin(QUARANTINE, min_version=quarantine_offset.version)
     engine = dependencies.standard_limiter.for_tenant(key.organization_id)
-    partition = EpochPartition(
-        dependencies.table_offsets.topic(receipt.topic),
-        epoch,
-        receipt.partition,
-        dependencies.table_offsets.epoch,
-    )
+    partition = _partition(dependencies, receipt, epoch)
     if await dependencies.lost_messages.contains(
         engine, pinned, partition, receipt.offset, dependencies.timeout_seconds
     ):
@@ -142,6 +160,43 @@ async def _statuses(
         engine, pinned, partition, receipt, owners, dependencies.timeout_seconds
     )
     return _status_of_each(receipt, quarantined)
+
+
+def _partition(dependencies: QueryDependencies, receipt: Receipt, epoch: int) -> EpochPartition:
+    offsets = dependencies.table_offsets
+    return EpochPartition(offsets.topic(receipt.topic), epoch, receipt.partition, offsets.epoch)
+
+
+async def _flag_bots(
+    dependencies: QueryDependencies,
+    key: Key,
+    kind: Kind,
+    receipt: Receipt,
+    owners: Sequence[str],
+    statuses: Sequence[ItemStatus],
+) -> list[ItemStatus]:
+    """The statuses, with the rule for each stored item that is a bot's."""
+    epoch = await dependencies.table_offsets.epoch_of(kind.table, receipt)
+    assert epoch is not None  # noqa: S101 - for the type checker: its items are stored
+    partition = _partition(dependencies, receipt, epoch)
+    stored = await dependencies.table_offsets.stored_offset(
+        kind.table, epoch, receipt.topic, receipt.partition
+    )
+    reasons = await bot_reasons(
+        dependencies.standard_limiter.for_tenant(key.organization_id),
+        kind.table,
+        await dependencies.snapshots.pin(kind.table, min_version=stored.version),
+        partition,
+        receipt,
+        owners,
+        dependencies.timeout_seconds,
+    )
+    by_index = {
+        index: reasons[seq]
+        for seq, index in enumerate(_indexes(receipt), receipt.first_position)
+        if seq in reasons
+    }
+    return [replace(each, bot=by_index.get(each.index, UNSET)) for each in statuses]
 
 
 def _same_status(receipt: Receipt, state: ItemState) -> list[ItemStatus]:
@@ -188,9 +243,14 @@ ENDPOINTS = (
                     required=True,
                     location="path",
                 ),
+                openapi.Parameter(
+                    "bots",
+                    "also say which stored items are bots', by which rule; needs `read:data`",
+                    {"type": "boolean", "default": False},
+                ),
             ),
             responses=(openapi.Response(200, "status of each item", ReceiptResponse),),
-            errors=(*KEY_ERRORS, NotFound),
+            errors=(*KEY_ERRORS, Malformed, NotFound),
         ),
     ),
 )

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
+from query.request.query_string import strict_query_string
 from query.resources.pagination import list_page, page_parameters
 from query.resources.record_access import read_record, write_record
 from query.resources.saved_types import (
@@ -80,11 +81,11 @@ async def delete(saved: SavedType, dependencies: QueryDependencies, request: Req
 
 
 def _authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.READ_DATA, Group.LINKS)
+    return dependencies.authorize(request, KeyScope.READ_DATA, Group.RECORDS)
 
 
 def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.LINKS)
+    return dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
 
 
 def _website(dependencies: QueryDependencies, key: Key, request: Request) -> Website:
@@ -98,7 +99,10 @@ async def _record_of_tenant(
     saved: SavedType, dependencies: QueryDependencies, key: Key, request: Request
 ) -> SavedRecord:
     record_id = request.path_params[_id_name(saved)]
-    return await read_record(dependencies, key, saved.record, record_id)
+    record = await read_record(dependencies, key, saved.record, record_id)
+    if request.query_params.get("website_id", record.website_id) != record.website_id:
+        raise NotFound(f"No such {saved.word} of this website")
+    return record
 
 
 def _record_response(record: SavedRecord, status: int = 200) -> Response:
@@ -113,6 +117,7 @@ def _id_name(saved: SavedType) -> str:
 WEBSITE_PARAMETER = openapi.Parameter(
     "website_id", "the website; default: that of a key which is restricted to one"
 )
+OWN_WEBSITE_PARAMETER = openapi.Parameter("website_id", "the website of the record; not needed")
 
 
 def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
@@ -152,7 +157,7 @@ def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
             method="GET",
             operation_id=f"show{saved.record.__name__}",
             summary=f"Show {saved.a_word}",
-            parameters=(id_parameter,),
+            parameters=(id_parameter, OWN_WEBSITE_PARAMETER),
             responses=(openapi.Response(200, f"the {word}", bodies.response),),
             errors=(*KEY_ERRORS, NotFound),
         ),
@@ -163,7 +168,7 @@ def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
             method="PATCH",
             operation_id=f"change{saved.record.__name__}",
             summary=f"Update {saved.a_word}: absent fields stay, null clears a field",
-            parameters=(id_parameter,),
+            parameters=(id_parameter, OWN_WEBSITE_PARAMETER),
             body=bodies.changes,
             examples={f"changes of {saved.a_word}": saved.changes},
             responses=(openapi.Response(200, f"the {word}", bodies.response),),
@@ -176,7 +181,7 @@ def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
             method="DELETE",
             operation_id=f"delete{saved.record.__name__}",
             summary=f"Delete {saved.a_word}",
-            parameters=(id_parameter,),
+            parameters=(id_parameter, OWN_WEBSITE_PARAMETER),
             responses=(openapi.Response(200, "deleted", SuccessResponse),),
             errors=(*KEY_ERRORS, NotFound),
         ),
@@ -187,4 +192,6 @@ def _operation(saved: SavedType, path: str, **described: Any) -> openapi.Operati
     return openapi.Operation(path=path, tag=saved.words.capitalize(), **described)
 
 
-ENDPOINTS = tuple(endpoint for saved in SAVED_TYPES for endpoint in _endpoints(saved))
+ENDPOINTS = tuple(
+    strict_query_string(endpoint) for saved in SAVED_TYPES for endpoint in _endpoints(saved)
+)

@@ -12,10 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from query.custom.tables import CUSTOM_TABLES
-from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.filters import Filter, FilterField, VisitorTarget, compile_conditions
 from query.request.property_path import is_property, parse_property
 from query.request.time_parameters import DATE_PATTERN, parse_date
 from query.request.time_range import FIRST_DAY, LAST_DAY
+from query.standard.sql.steps import FIELDS as STEP_FIELDS
 from schemas.errors import Malformed
 from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment
 from schemas.registry.currencies import CURRENCIES
@@ -32,6 +33,9 @@ SavedT = TypeVar("SavedT", bound=SavedRecord)
 
 def validate_record(record: SavedT) -> SavedT:
     """The record with its fields validated and in their normal form."""
+    for name, value in msgspec.to_builtins(record).items():
+        if isinstance(value, str) and "\0" in value:
+            raise Malformed(f"'{name}' has a null character; remove it")
     return _validate(record)  # type: ignore[return-value]  # each returns the class it is given
 
 
@@ -44,7 +48,7 @@ def _validate(record: SavedRecord) -> SavedRecord:
 def _goal(goal: Goal) -> Goal:
     if (goal.event is None) is (goal.path is None):
         raise Malformed("A goal has either 'event' or 'path'; give one of them")
-    _check_filters(goal.filters, CUSTOM_TABLES["events"].fields, "table 'events'")
+    _check_filters(goal.filters, STEP_FIELDS, "table 'events'")
     _check_property("valueProperty", goal.value_property)
     return replace(goal, name=validate_name("name", goal.name))
 
@@ -54,7 +58,12 @@ def _segment(segment: Segment) -> Segment:
     if not segment.filters:
         raise Malformed("'filters' is empty; a segment has at least one filter")
     try:
-        _check_filters(segment.filters, CUSTOM_TABLES["events"].fields, "table 'events'")
+        _check_filters(
+            segment.filters,
+            CUSTOM_TABLES["events"].fields,
+            "table 'events'",
+            CUSTOM_TABLES["events"].visitors,
+        )
     except Malformed:
         if not _fits_another_table(segment.filters):
             raise
@@ -99,19 +108,25 @@ def _money_property(money: MoneyProperty) -> MoneyProperty:
     )
 
 
-def _check_filters(filters: FilterList, fields: Mapping[str, FilterField], table: str) -> None:
+def _check_filters(
+    filters: FilterList,
+    fields: Mapping[str, FilterField],
+    table: str,
+    visitors: VisitorTarget | None = None,
+) -> None:
+    """Malformed unless they are about the table; `visitors` permit what visitors did as well."""
     if (size := len(msgspec.json.encode(filters))) > MAX_FILTERS_BYTES:
         raise Malformed(
             f"'filters' has {size:,} bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed"
         )
-    compile_conditions(msgspec.convert(filters, list[Filter]), fields, table)
+    compile_conditions(msgspec.convert(filters, list[Filter]), fields, table, visitors=visitors)
 
 
 def _fits_another_table(filters: FilterList) -> bool:
     """Whether some table has all columns of the filters."""
     for name, table in CUSTOM_TABLES.items():
         with suppress(Malformed):
-            _check_filters(filters, table.fields, f"table '{name}'")
+            _check_filters(filters, table.fields, f"table '{name}'", table.visitors)
             return True
     return False
 

@@ -39,11 +39,28 @@ class RateLimitResponse(Struct, rename="camel"):
     retry_after: Annotated[int, Meta(description="seconds", ge=1)]
 
 
+class SeriesAnnotation(Struct):
+    """A note on an instant, a day, or a range with both ends inclusive."""
+
+    id: str
+    start: str
+    end: str | None
+    text: str
+    link: str | None
+
+
+Annotations = Annotated[
+    Sequence[SeriesAnnotation],
+    Meta(description="of the website within the time range; only of results by time"),
+]
+
+
 class QueryMeta(Struct, rename="camel"):
     """Rows of all pages; for time series also the label of the bucket that can still grow."""
 
     total_rows: int
     partial_bucket: str | UnsetType | None = UNSET
+    annotations: Annotations | UnsetType = UNSET
 
 
 class QueryComparison(Struct):
@@ -113,6 +130,7 @@ class CustomMeta(Struct, rename="camel"):
     lag_seconds: float | None
     versions: TableVersions
     partial_bucket: str | UnsetType | None = UNSET
+    annotations: Annotations | UnsetType = UNSET
 
 
 class CustomResponse(Struct):
@@ -136,6 +154,7 @@ class MetricsMeta(Struct, rename="camel"):
     versions: TableVersions
     partial_bucket: str | UnsetType | None = UNSET
     definitions: dict[str, str] | UnsetType = UNSET
+    annotations: Annotations | UnsetType = UNSET
 
 
 class MetricsResponse(Struct):
@@ -144,6 +163,7 @@ class MetricsResponse(Struct):
     success: Literal[True]
     data: Objects
     meta: MetricsMeta
+    comparison: QueryComparison | UnsetType = UNSET
 
 
 class MetricsCatalogueResponse(Struct):

@@ -11,65 +11,54 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Engine
 from query.engine.snapshots import PinnedVersion
-from query.request.time_range import Granularity, TimeRange
+from query.request.operators import BY_NAME
+from query.request.time_range import TimeRange
+from query.scope.profiles import (
+    IDENTITY_COLUMNS,
+    IDENTITY_ROWS,
+    PROFILE_COLUMN,
+    PROFILE_JOIN,
+    PROFILES,
+    merged_devices,
+    profile_ctes,
+    reads_profiles,
+)
+from query.scope.row_scope import Scope as Scope
+from query.scope.row_scope import events_scope, identity_scope, set_scope
+from query.scope.visitor_sets import (
+    VISITOR,
+    all_time,
+    distinct_sets,
+    rows_name,
+    visitor_set_cte,
+)
 from query.scope.visits import (
     BY_COLUMN,
-    LOOK_AROUND_MS,
+    PREPARED_VISITS,
     VISIT_JOIN,
     VISIT_VIEWS,
     VisitFact,
+    around,
+    columns_of_prepared,
+    columns_of_views,
     facts_named,
     visit_facts_cte,
 )
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.sql.portable import names_in
-from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
-from query.sql.select import Cte, Relation
-from schemas.lake.delta_table import DataFile
-from schemas.tables import EVENTS, Column, Table
+from query.sql.row_definitions import PAGE_VIEW
+from query.sql.select import Cte, Join, Relation
+from schemas.lake.committed_offsets import NO_VERSION
+from schemas.lake.delta_table import DataFile, TableVersion
+from schemas.tables import EVENTS, VISITS, Column, Table
+from schemas.tables.derived_table import source_key
 
 SCOPED = "scoped"
 REQUIRED_COLUMNS = ("ts", "is_bot")
-VIEW_COLUMNS = ("name", "session_hash", *ROW_ORDER.split(", "))
-"""What the facts of visits are computed from, beside their own columns."""
 BUCKET = "bucket"
 PROPERTY_ENTRIES = "entries"
 MS = "ms"
 EPOCH = "epoch"
-
-
-class Scope(Struct, frozen=True):
-    """Which rows of a table version a query may see."""
-
-    pinned: PinnedVersion
-    subject_column: str
-    subject: str
-    time_range: TimeRange
-    granularity: Granularity = Granularity.DAILY
-    where: Fragment = Fragment()
-    """A further condition on the rows, by columns of the table."""
-    visit_where: Fragment = Fragment()
-    """A further condition on the visits of the rows, by facts of the visit."""
-    keys: Fragment = Fragment()
-    """The visits or visitors of one page of a list; beside the conditions, for all relations."""
-    keys_are_visits: bool = False
-    """Whether the keys are of visits."""
-    fact_range: TimeRange | None = None
-    """The time range around which facts of visits are looked up, when rows are read of less."""
-    events: PinnedVersion | None = None
-    """The version of events that facts of the visit come from."""
-    include_bots: bool = False
-
-    @property
-    def table(self) -> Table:
-        return self.pinned.version.table
-
-    @property
-    def data_files(self) -> Sequence[DataFile]:
-        """The data files that may hold rows of the subject and the time range."""
-        same = self.subject_column == self.table.subject_column
-        subject = self.subject if same else None
-        return self.pinned.data_files(subject, self.time_range.start_ms, self.time_range.end_ms)
 
 
 class ScopedRelations(Struct, frozen=True):
@@ -96,19 +85,35 @@ async def scoped_relations(
     facts of the visit. The names of bound values begin with the name of the CTE, those of `scoped`
     excepted.
     """
+    main = next(iter(wanted.values())).scope
+    conditions = [all_of(_conditions(one.scope), one.scope.later) for one in wanted.values()]
+    sets = distinct_sets(conditions)
+    set_rows = {rows_name(each): WantedRelation(set_scope(main, each), [VISITOR]) for each in sets}
+    set_ctes = {rows_name(each): visitor_set_cte(each) for each in sets}
+    wanted = {**set_rows, **wanted}
     named = frozenset(fact.sql_column for fact in facts_read)
     facts = facts_named(named.union(*(_all_names(w) for w in wanted.values())))
     relations: list[Relation | Cte] = []
     values: dict[str, object] = {}
+    if main.by_profile or any(reads_profiles(_all_names(w)) for w in wanted.values()):
+        rows = await _relation(engine, IDENTITY_ROWS, identity_scope(main), IDENTITY_COLUMNS)
+        relations += [rows.relation, *profile_ctes()]
+        values |= rows.values
     if facts:
-        views = _views_scope(next(iter(wanted.values())).scope)
-        columns = list(dict.fromkeys([*VIEW_COLUMNS, *(fact.column for fact in facts)]))
-        views_relation = await _relation(engine, VISIT_VIEWS, views, columns)
-        relations += [views_relation.relation, visit_facts_cte(facts)]
-        values |= views_relation.values
+        ever = any(each.ever and facts_named(names_in(each.where.text)) for each in sets)
+        own = main.fact_range or main.time_range
+        time_range = around(all_time(own.zone) if ever else own)
+        sources = _fact_sources(engine, main, facts, time_range)
+        for name, source in sources.items():
+            relation = await _relation(engine, name, source.scope, source.columns)
+            relations.append(relation.relation)
+            values |= relation.values
+        relations.append(visit_facts_cte(facts, sources))
     for name, one in wanted.items():
         relation = await _relation(engine, name, one.scope, one.columns)
         relations.append(relation.relation)
+        if name in set_ctes:
+            relations.append(set_ctes[name])
         values = merge_values(values, relation.values)
     return ScopedRelations(tuple(relations), values)
 
@@ -126,8 +131,12 @@ class _BoundRelation(Struct, frozen=True):
 async def _relation(
     engine: Engine, name: str, scope: Scope, names: Sequence[str]
 ) -> _BoundRelation:
-    where = all_of(scope.where, scope.visit_where, scope.keys)
-    source = await engine.relation(scope.data_files, _stored_columns(scope, names))
+    where = _conditions(scope)
+    stored = _stored_columns(scope, names)
+    source = await engine.relation(scope.data_files, stored)
+    text = source.text
+    if scope.by_profile and VISITOR in (stored_names := [column.name for column in stored]):
+        text = merged_devices(text, stored_names)
     bucket = (
         scope.time_range.bucket_sql("UNIX_MS(ts)", scope.granularity)
         if BUCKET in names
@@ -137,15 +146,16 @@ async def _relation(
         MS: f"UNIX_MS(ts) AS {MS}",
         BUCKET: f"{bucket.text} AS {BUCKET}",
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
+        PROFILE_COLUMN: f"{PROFILES}.{PROFILE_COLUMN}",
         **{n: f"{fact.sql_in(scope.table)} AS {n}" for n, fact in BY_COLUMN.items()},
     }
-    conditions = [f"{scope.subject_column} = $subject", "ts >= $start", "ts < $end"]
+    conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
     if not scope.include_bots:
         conditions.append("is_bot IS DISTINCT FROM TRUE")
     if where.text:
         conditions.append(where.text)
     own = {
-        "subject": scope.subject,
+        "subject": scope.subjects[0] if len(scope.subjects) == 1 else list(scope.subjects),
         "start": _instant(scope.time_range.start_ms),
         "end": _instant(scope.time_range.end_ms),
     }
@@ -153,15 +163,28 @@ async def _relation(
     prefix = "" if name == SCOPED else name
     relation = Relation(
         name=name,
-        source=source.text,
+        source=text,
         columns=tuple(expressions.get(column, column) for column in names) or ("1 AS nothing",),
         conditions=tuple(conditions),
         prefix=prefix,
-        joins=(VISIT_JOIN,) if facts_named(_all_names(WantedRelation(scope, names))) else (),
+        joins=_joins(_all_names(WantedRelation(scope, names))),
     )
     if prefix:
         values = {f"{prefix}_{key}": value for key, value in values.items()}
     return _BoundRelation(relation, values)
+
+
+def _joins(names: frozenset[str]) -> tuple[Join, ...]:
+    """The relations that facts of a row come from."""
+    visit = (VISIT_JOIN,) if facts_named(names) else ()
+    return (*visit, PROFILE_JOIN) if reads_profiles(names) else visit
+
+
+def _of_subjects(scope: Scope) -> str:
+    """The condition that a row is of the subject, or of one of several."""
+    operator = BY_NAME["eq" if len(scope.subjects) == 1 else "in"]
+    text = operator.sql_for(len(scope.subjects))
+    return text.format(column=scope.subject_column, value="$subject")
 
 
 def _all_names(wanted: WantedRelation) -> frozenset[str]:
@@ -171,23 +194,38 @@ def _all_names(wanted: WantedRelation) -> frozenset[str]:
     return frozenset(wanted.columns).union(*(names_in(each.text) for each in conditions))
 
 
-def _views_scope(scope: Scope) -> Scope:
-    """The page views that facts come from: those of the subject around the time range."""
-    if scope.events is None:
-        raise ValueError("a scope without a version of events has no facts of visits")
-    time_range = scope.fact_range or scope.time_range
-    around = TimeRange(
-        time_range.start_ms - LOOK_AROUND_MS, time_range.end_ms + LOOK_AROUND_MS, time_range.zone
-    )
-    return structs.replace(
-        scope,
-        pinned=scope.events,
-        subject_column=EVENTS.subject_column,
-        time_range=around,
+def _conditions(scope: Scope) -> Fragment:
+    return all_of(scope.where, scope.visit_where, scope.keys)
+
+
+def _fact_sources(
+    engine: Engine, scope: Scope, facts: Sequence[VisitFact], time_range: TimeRange
+) -> Mapping[str, WantedRelation]:
+    """What facts come from: prepared visits, and page views of data files without them."""
+    views = structs.replace(
+        events_scope(scope),
+        time_range=time_range,
         where=Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL"),
-        visit_where=Fragment(),
         keys=scope.keys if scope.keys_are_visits else Fragment(),
     )
+    prepared = views.pinned.derived.get(VISITS.table.name, {})
+    by_source = {f.path: prepared.get(source_key(f.path)) for f in views.data_files}
+    intact = {f.path for f in engine.intact([f for f in by_source.values() if f])}
+    used = {path: f for path, f in by_source.items() if f and f.path in intact}
+    unprepared = [f for f in views.data_files if f.path not in used]
+    relations = {}
+    if used:
+        files = [f for f in used.values() if f.rows]
+        of_files = structs.replace(views, pinned=_pinned(VISITS.table, files), where=Fragment())
+        relations[PREPARED_VISITS] = WantedRelation(of_files, columns_of_prepared(facts))
+    if unprepared or not used:
+        of_views = structs.replace(views, pinned=_pinned(EVENTS, unprepared))
+        relations[VISIT_VIEWS] = WantedRelation(of_views, columns_of_views(facts))
+    return relations
+
+
+def _pinned(table: Table, data_files: Sequence[DataFile]) -> PinnedVersion:
+    return PinnedVersion(TableVersion(table, NO_VERSION, tuple(data_files)), 0)
 
 
 def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
@@ -197,6 +235,8 @@ def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     needed = {scope.subject_column, *REQUIRED_COLUMNS, *names_of_all}
     if facts_named(names_of_all):
         needed |= own
+    if reads_profiles(names_of_all):
+        needed.add(VISITOR)
     return [column for column in scope.table.columns if column.name in needed]
 
 

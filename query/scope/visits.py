@@ -3,29 +3,39 @@
 They come from the first and the last page view of the session, by the order of rows, also when
 those lie up to a day before or after the time range. Filters and groups read them from the CTE
 `visit_facts`, which has a row for each session; rows of other tables are joined with it as well.
+What the keeper has prepared of a data file (`schemas/tables/visits.py`) is read in its place.
 
 In filters a fact is `visit.<name>`. The plain name of a source (`channel`, `utm_source`, ...) means
 the visit's as well; the value that the row itself has stored is `event.<name>`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from query.request.filters import FilterField
-from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
+from query.request.time_range import TimeRange
+from query.sql.row_definitions import LAST_ROW_ORDER_NUMBER, ROW_ORDER, ROW_ORDER_NUMBER
 from query.sql.select import Cte, Join
 from schemas.tables import EVENTS, ColumnType, Table
+from schemas.tables.column import WEBSITE_COLUMN
+from schemas.tables.visits import SOURCE_COLUMNS, VISIT_COLUMNS, VisitColumn
 
 VISIT_PREFIX = "visit."
 ROW_PREFIX = "event."
 """Before the name of a source column: the value of the row itself."""
-LOOK_AROUND_MS = 24 * 3_600_000
-"""How far before and after the time range a page view may lie from which a fact comes."""
+DAY_MS = 24 * 3_600_000
+"""How far before and after the time range a page view may lie from which a fact comes: so far, and
+until the next UTC midnight, because prepared visits are those of a UTC day."""
 
 VISIT_VIEWS = "visit_views"
-"""The relation with the page views that facts come from."""
+"""The relation with page views that facts come from."""
+PREPARED_VISITS = "prepared_visits"
+"""The relation with the facts of visits that were computed from data files."""
 VISIT_FACTS = "visit_facts"
+
+_ROW_ORDER = ROW_ORDER.split(", ")
+_STORED_ORDER = ("ts", *_ROW_ORDER[1:])
 
 
 class VisitFact(Struct, frozen=True):
@@ -57,51 +67,26 @@ class VisitFact(Struct, frozen=True):
         return value
 
 
-def _of_first_view(column: str) -> VisitFact:
-    meaning = next(c.description for c in EVENTS.columns if c.name == column)
-    return VisitFact(column, column, f"of the visit: {meaning}")
+def _facts(columns: Sequence[VisitColumn]) -> tuple[VisitFact, ...]:
+    return tuple(VisitFact(c.name, c.column, c.description, c.is_last) for c in columns)
 
 
-SOURCE_FACTS = tuple(
-    _of_first_view(column)
-    for column in (
-        "referrer",
-        "referrer_name",
-        "referrer_type",
-        "channel",
-        "utm_source",
-        "utm_medium",
-        "utm_campaign",
-        "utm_term",
-        "utm_content",
-        "click_id",
-    )
-)
+SOURCE_FACTS = _facts(SOURCE_COLUMNS)
 """Where a visit came from."""
 
-FACTS = (
-    *SOURCE_FACTS,
-    VisitFact("entry_page", "path", "path of the first page view of the visit"),
-    VisitFact("exit_page", "path", "path of the last page view of the visit", is_last=True),
-    VisitFact("landing_host", "host", "host of the first page view of the visit"),
-    *(
-        _of_first_view(column)
-        for column in (
-            "browser_name",
-            "browser_version",
-            "os_name",
-            "os_version",
-            "device_type",
-            "country",
-            "region",
-            "city",
-            "language",
-            "timezone",
-        )
-    ),
-)
+FACTS = _facts(VISIT_COLUMNS)
 
 BY_COLUMN = {fact.sql_column: fact for fact in FACTS}
+
+
+WEBSITE_FIELD = WEBSITE_COLUMN.name
+
+
+def website_fields(table: Table) -> Mapping[str, FilterField]:
+    """The name for the website of a row, of several in one query."""
+    if table.subject_column != WEBSITE_FIELD:
+        return {}
+    return {WEBSITE_FIELD: FilterField(ColumnType.STRING, WEBSITE_FIELD)}
 
 
 def has_visits(table: Table) -> bool:
@@ -134,6 +119,13 @@ def names_visit_facts(fields: set[str], table: Table) -> bool:
     return not visit_fields(table).keys().isdisjoint(fields)
 
 
+def around(time_range: TimeRange) -> TimeRange:
+    """The time range in which facts of its visits are looked up."""
+    start = time_range.start_ms - DAY_MS
+    end = time_range.end_ms + DAY_MS
+    return TimeRange(start - start % DAY_MS, end + -end % DAY_MS, time_range.zone)
+
+
 VISIT_JOIN = Join(VISIT_FACTS, f"{VISIT_FACTS}.visit_session = stored.session_hash")
 
 
@@ -142,18 +134,49 @@ def facts_named(names: frozenset[str]) -> Sequence[VisitFact]:
     return [fact for name, fact in BY_COLUMN.items() if name in names]
 
 
-def visit_facts_cte(facts: Sequence[VisitFact]) -> Cte:
-    """The CTE with a row for each session, from `visit_views`."""
+def visit_facts_cte(facts: Sequence[VisitFact], relations: Collection[str]) -> Cte:
+    """The CTE with a row for each session, from page views and prepared visits."""
+    rows = {
+        VISIT_VIEWS: [f"{fact.column} AS {fact.name}" for fact in facts],
+        PREPARED_VISITS: [fact.name for fact in facts],
+    }
+    orders = {False: "first_order", True: "last_order"}
+    needed = [orders[is_last] for is_last in sorted({fact.is_last for fact in facts})]
+    union = " UNION ALL ".join(
+        f"SELECT {', '.join(['session_hash', *_orders(name, needed), *columns])} FROM {name}"  # noqa: S608
+        for name, columns in rows.items()
+        if name in relations
+    )
     columns = ",\n".join(
-        f"{(last_value if fact.is_last else first_value)(fact.column)} AS {fact.sql_column}"
+        f"{'LAST' if fact.is_last else 'FIRST'}_BY({fact.name}, {orders[fact.is_last]})"
+        f" AS {fact.sql_column}"
         for fact in facts
     )
     sql = f"""
         SELECT session_hash AS visit_session,
                {columns}
-          FROM {VISIT_VIEWS}
-         WHERE {PAGE_VIEW}
-           AND session_hash IS NOT NULL
+          FROM ({union}) AS views
          GROUP BY session_hash
     """  # noqa: S608
     return Cte(VISIT_FACTS, sql)
+
+
+def _orders(relation: str, names: Sequence[str]) -> list[str]:
+    """The row order of the first and of the last page view that a row stands for."""
+    is_view = relation == VISIT_VIEWS
+    orders = {
+        "first_order": ROW_ORDER_NUMBER,
+        "last_order": ROW_ORDER_NUMBER if is_view else LAST_ROW_ORDER_NUMBER,
+    }
+    return [f"{orders[name]} AS {name}" for name in names]
+
+
+def columns_of_views(facts: Sequence[VisitFact]) -> Sequence[str]:
+    """The columns of page views that `visit_facts` reads."""
+    return list(dict.fromkeys(["session_hash", *_ROW_ORDER, *(fact.column for fact in facts)]))
+
+
+def columns_of_prepared(facts: Sequence[VisitFact]) -> Sequence[str]:
+    """The columns of prepared visits that `visit_facts` reads."""
+    last = [f"last_{name}" for name in _STORED_ORDER] if any(f.is_last for f in facts) else []
+    return ["session_hash", *_ROW_ORDER, *last, *(fact.name for fact in facts)]

@@ -1,6 +1,8 @@
 """SQL definitions over the rows of a table: page view, custom event, row order, first value."""
 
-PAGE_VIEW = "name IN ('screen_view', 'pageview')"
+from schemas.tables.visits import IS_PAGE_VIEW
+
+PAGE_VIEW = IS_PAGE_VIEW
 PAGE_EXIT = "page_exit"
 IS_OUTBOUND = "outbound_domain IS NOT NULL"
 IS_CUSTOM = f"NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}' AND outbound_domain IS NULL"
@@ -13,6 +15,11 @@ ROW_ORDER_NUMBER = (
     " + kafka_offset) * 1048576 + seq)"
 )
 """The row order as one number: 42 bits of time, then 8, 16, 40 and 20 of epoch and row key."""
+LAST_ROW_ORDER_NUMBER = (
+    "(((CAST(UNIX_MS(last_ts) * 256 + COALESCE(last_epoch, 0) % 256 AS INT128) * 65536"
+    " + last_kafka_partition) * 1099511627776 + last_kafka_offset) * 1048576 + last_seq)"
+)
+"""The same of the last page view of a prepared visit."""
 
 
 def first_value(value: str) -> str:

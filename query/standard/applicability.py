@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from query.request.buckets import Granularity
 from query.request.filters import compile_conditions
 from query.request.query import Query
+from query.scope.visitor_sets import visitor_target
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES, find_query_type
@@ -42,7 +43,13 @@ def check_own_members(query: Query) -> None:
         )
     table = query_type.table  # compiled with the filters of the body later; here for the path
     path = f"{query.path}.filters"
-    compile_conditions(query.own_filters, filterable_fields(table), f"table '{table.name}'", path)
+    compile_conditions(
+        query.own_filters,
+        filterable_fields(table),
+        f"table '{table.name}'",
+        path,
+        visitors=visitor_target(table),
+    )
 
 
 def check_body_members(

@@ -11,14 +11,17 @@ from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.query import Query
+from query.response.bodies import SeriesAnnotation
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
+from query.standard.annotations import annotations_within
 from query.standard.applicability import check_own_members
-from query.standard.comparison import Comparison, compare
+from query.standard.comparison import Comparison, compare, comparison_statement
 from query.standard.execute import PreparedQuery, QueryResult, execute, prepare
 from query.standard.query_types import tables_read
 from query.standard.scope import scopes_of
 from schemas.errors import ApiError, Unavailable
+from schemas.telemetry.instruments import timed_query
 
 CONCURRENCY = 4
 """Queries of one request that run at once, so that one request never fills the tenant's queue."""
@@ -31,6 +34,8 @@ class ComparedResult(Struct, frozen=True):
     partial: str | None = None
     """Label of the bucket that can still grow, in a result whose rows begin with time."""
     comparison: Comparison | None = None
+    annotations: Sequence[SeriesAnnotation] = ()
+    """Of the website, in a result whose rows begin with time."""
 
 
 Versions = Mapping[str, PinnedVersion]
@@ -96,7 +101,8 @@ async def _run_one(
             check_own_members(query)
             engine = dependencies.standard_limiter.for_tenant(query.subject.organization_id)
             prepared = prepare(query, versions, engine, budget.ends)
-            compared = await _execute_and_compare(prepared, versions)
+            with timed_query(query.name):
+                compared = await _execute_and_compare(prepared, versions)
             compared_rows = compared.comparison.rows if compared.comparison else ()
             budget.add_rows(len(compared.result.rows) + len(compared_rows))
             return await run_in_worker(len(compared.result.rows), partial(encode, query, compared))
@@ -110,12 +116,16 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
     query, query_type = prepared.query, prepared.query_type
     result = await execute(prepared)
     comparison = partial_bucket = None
+    annotations: Sequence[SeriesAnnotation] = ()
     if query.comparison_range is not None:
         points = prepared.points if query_type.starts_with_time else []
         other = structs.replace(query, time_range=query.comparison_range)
         scopes = scopes_of(other, query_type, versions)
-        comparison = await compare(structs.replace(prepared, scopes=scopes), result, points)
+        statement = await comparison_statement(prepared)
+        earlier = structs.replace(prepared, scopes=scopes, statement=statement)
+        comparison = await compare(earlier, result, points)
     if query_type.starts_with_time:
         scope = prepared.bucket_scope
         partial_bucket = scope.time_range.current_bucket_label(query.now_ms, scope.granularity)
-    return ComparedResult(result, partial_bucket, comparison)
+        annotations = annotations_within(query.subject.saved, scope.time_range)
+    return ComparedResult(result, partial_bucket, comparison, annotations)

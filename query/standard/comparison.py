@@ -7,6 +7,7 @@ totals as they are.
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -17,8 +18,9 @@ from query.response.worker_threads import run_in_worker
 from query.sql.result_forms import RowsOfKeys
 from query.standard.declaration.fields import PLAIN_FIELD, field_specs
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import requested_range
+from query.standard.declaration.statement import Statement, requested_range
 from query.standard.execute import PreparedQuery, QueryResult, execute, with_nested_lists
+from query.standard.sql.breakdown import chosen_values, with_values
 from schemas.errors import Malformed
 from schemas.runtime.clock import format_instant
 
@@ -29,7 +31,8 @@ ALL_ROWS = PageOptions(limit=10_000)
 class ComparedRow(Struct, frozen=True, rename="camel"):
     """The change of one row; the percentage is null where the previous value is 0 or absent."""
 
-    previous: Struct | None
+    previous: Any
+    """The other row: a struct or an object; None without one."""
     change: Mapping[str, int | float | None]
     change_percent: Mapping[str, float | None]
 
@@ -54,6 +57,7 @@ async def compare(
         raise Malformed(
             f"Query type '{query_type.name}' has a fixed time range and does not support 'compare'"
         )
+    prepared = msgspec.structs.replace(prepared, nothing_is_none=True)
     previous_rows = await _previous_rows(prepared, result, points)
     compared = partial(
         _compare_rows, result.rows, previous_rows, absent_is_zero=not query_type.series
@@ -61,6 +65,14 @@ async def compare(
     rows = await run_in_worker(len(previous_rows), compared)
     time_range = prepared.scope.time_range
     return Comparison(format_instant(time_range.start_ms), format_instant(time_range.end_ms), rows)
+
+
+async def comparison_statement(prepared: PreparedQuery) -> Statement:
+    """The statement for the other time range: its groups are those of the requested one."""
+    chosen = chosen_values(prepared.statement)
+    if chosen is None:
+        return prepared.statement
+    return with_values(prepared.statement, [value for (value,) in await prepared.fetch(chosen)])
 
 
 def _compare_rows(
@@ -75,7 +87,10 @@ def _compare_rows(
 def compare_row(
     row: Struct, previous: Struct | None, *, absent_is_zero: bool = True
 ) -> ComparedRow:
-    """The change of one row; with `absent_is_zero`, the counts of an absent row were 0."""
+    """The change of one row; with `absent_is_zero`, the counts of an absent row were 0.
+
+    A ratio that is None in the previous row had nothing to divide by, and has no change.
+    """
     numbers = {n: v for n, v in msgspec.structs.asdict(row).items() if _is_number(v)}
     if previous is None:
         change = {
@@ -83,9 +98,16 @@ def compare_row(
         }
         return ComparedRow(None, change, dict.fromkeys(numbers))
     bases = {name: getattr(previous, name) for name in numbers}
-    changes = {name: _change(value, bases[name]) for name, value in numbers.items()}
-    percents = {name: _percent(changes[name], bases[name]) for name in numbers}
-    return ComparedRow(previous, changes, percents)
+    changes = {name: change_of(value, bases[name]) for name, value in numbers.items()}
+    percents = {name: percent_of(changes[name], bases[name]) for name in numbers}
+    return ComparedRow(_with_zeros(previous), changes, percents)
+
+
+def _with_zeros(row: Struct) -> Struct:
+    """The row as results show it: a ratio of nothing is 0."""
+    ratios = [name for name, spec in field_specs(type(row)).items() if spec.is_of_nothing]
+    zeros = {name: 0.0 for name in ratios if getattr(row, name) is None}
+    return msgspec.structs.replace(row, **zeros) if zeros else row
 
 
 async def _previous_rows(
@@ -95,7 +117,7 @@ async def _previous_rows(
     keys = key_fields(query_type)
     if query_type.series:
         return _rows_at(await _all_rows(prepared), result.positions)
-    if query_type.sparse:
+    if query_type.starts_with_time:
         rows = await _all_rows(prepared)
         return _match_by_point(rows, prepared.points, result.rows, points, keys)
     if not keys:
@@ -159,25 +181,30 @@ async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) 
 
 
 def key_fields(query_type: QueryType) -> Sequence[str]:
-    """The fields that identify a row: its text."""
+    """The fields that identify a row: its text, and what else the type declares."""
     kinds = {field.name: field.type for field in msgspec.structs.fields(query_type.row)}
-    plain = [name for name, spec in field_specs(query_type.row).items() if spec is PLAIN_FIELD]
-    return [name for name in plain if kinds[name] in (str, str | None)]
+    return [
+        name
+        for name, spec in field_specs(query_type.row).items()
+        if spec.is_key or (spec is PLAIN_FIELD and kinds[name] in (str, str | None))
+    ]
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _change(value: float, base: object) -> int | float | None:
-    if not isinstance(base, int | float):
+def change_of(value: object, base: object) -> int | float | None:
+    """How much more a value is, as exact as what is shown; None where one of them is none."""
+    if not isinstance(value, int | float) or not isinstance(base, int | float):
         return None
     if isinstance(value, int) and isinstance(base, int):
         return value - base
-    return float(Decimal(repr(value)) - Decimal(repr(base)))  # as exact as what is shown
+    return float(Decimal(repr(value)) - Decimal(repr(base)))
 
 
-def _percent(change: float | None, base: object) -> float | None:
+def percent_of(change: float | None, base: object) -> float | None:
+    """A change in percent of the value before; None where that is 0 or absent."""
     if change is None or not isinstance(base, int | float) or base == 0:
         return None
     exact = Decimal(repr(change)) * 100 / abs(Decimal(repr(base)))

@@ -196,7 +196,11 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
         parameter=query.label,
         success=True,
         data=compared.result.rows,
-        meta=QueryMeta(compared.result.total, compared.partial if timed else UNSET),
+        meta=QueryMeta(
+            compared.result.total,
+            compared.partial if timed else UNSET,
+            compared.annotations or UNSET,
+        ),
         comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
         if comparison
         else UNSET,
@@ -248,7 +252,7 @@ ENDPOINTS = (
                     "startDate": "2026-11-20",
                     "endDate": "2026-11-20",
                     "granularity": "hourly",
-                    "timezone": "Europe/Berlin",
+                    "timezone": "UTC",
                 },
                 "filtered by country": {
                     "parameters": [{"name": "top_pages", "id": "pages in Germany"}],

@@ -19,7 +19,7 @@ from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
 from query.sql.result_forms import Count, Page
 from query.standard import sort_order
-from query.standard.declaration.fields import FieldSpec, field_specs, to_row
+from query.standard.declaration.fields import FieldSpec, field_specs, no_low, to_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.nested_lists import fill_nested_lists
@@ -50,6 +50,8 @@ class PreparedQuery(Struct, frozen=True):
     engine: Engine
     deadline: float
     """In the time of the event loop."""
+    nothing_is_none: bool = False
+    """Whether a ratio of nothing is None rather than 0: in rows that others are compared with."""
 
     @property
     def seconds_left(self) -> float:
@@ -75,6 +77,8 @@ class PreparedQuery(Struct, frozen=True):
     def to_rows(self, rows: Sequence[Row]) -> list[Struct]:
         """Rows of the result from rows of SQL."""
         specs = field_specs(self.query_type.row)
+        if self.nothing_is_none:
+            specs = {name: spec.or_none for name, spec in specs.items()}
         return [to_row(self.query_type.row, row, specs) for row in rows]
 
     async def fetch(self, statement: Statement) -> list[Row]:
@@ -96,7 +100,9 @@ def prepare(
 ) -> PreparedQuery:
     """The query with its statement and scopes; Malformed when the request is wrong."""
     query_type = find_query_type(query.name, query.subject.kind)
-    options = query_type.options and convert(query.options, query_type.options, query.path)
+    options = query_type.options and convert(query.options, query_type.options, query.path).resolve(
+        query.subject.saved, query.path
+    )
     scopes = scopes_of(query, query_type, versions)
     sort_order.check_order(query_type, query.page.order)
     statement = query_type.statement(options)
@@ -193,5 +199,9 @@ def fill_series(
 ) -> list[Row]:
     """A row for every bucket of the time range, in order; zeros where nothing happened."""
     by_bucket = {row[0]: row[1:] for row in rows}
-    zeros = (0,) * (sum(len(spec.suffixes) for spec in specs.values()) - 1)
+    zeros = [
+        None if spec.is_of_nothing is no_low else 0
+        for spec in list(specs.values())[1:]
+        for _ in spec.suffixes
+    ]
     return [(point.label, *by_bucket.get(point.bucket, zeros)) for point in points]

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from query.request.filters import fields_named
+from query.request.filter_struct import fields_named, names_behavior
 from query.request.query import Query
 from query.request.subject import SubjectKind
 from query.request.suggestions import unknown_name_message
+from query.scope.profiles import names_profile
 from query.scope.visits import names_visit_facts
 from query.standard.declaration.query_type import QueryType, index_by_name
 from query.standard.types.custom_events import CUSTOM_EVENTS
@@ -34,6 +35,7 @@ from query.standard.types.today import TODAY
 from query.standard.types.top_lists import TOPS
 from query.standard.types.visitor_profiles import PROFILES
 from query.standard.types.visitor_timeline import TIMELINE
+from query.standard.types.visitors import VISITORS
 from query.standard.types.vital_metrics import METRICS
 from query.standard.types.vitals import VITALS
 from query.standard.types.website import WEBSITE
@@ -71,6 +73,7 @@ FAMILIES = (
     PATHS,
     RETENTION,
     TIMELINE,
+    VISITORS,
 )
 
 QUERY_TYPES = index_by_name(*FAMILIES)
@@ -96,7 +99,12 @@ def tables_read(query: Query) -> Sequence[Table]:
     read = list(query_type.tables)
     own = query_type.table
     if tables.EVENTS not in read and any(
-        names_visit_facts(fields_named(filter_), own) for filter_ in query.filters
+        names_behavior(filter_) or names_visit_facts(fields_named(filter_), own)
+        for filter_ in query.filters
     ):
         read.append(tables.EVENTS)
+    if tables.IDENTITIES not in read and (
+        query.by_profile or any(map(names_profile, query.filters))
+    ):
+        read.append(tables.IDENTITIES)
     return read

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
 from query.engine.snapshots import AsOf
 from query.request.body import convert
@@ -13,6 +13,7 @@ from query.request.filters import Filter
 from query.request.member_names import check_names, member_names
 from query.request.order import OrderTerm
 from query.request.query import PageOptions, Query
+from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import Granularity, check_time_zone
@@ -68,6 +69,8 @@ class StandardRequestBody(Struct, frozen=True, rename="camel", forbid_unknown_fi
     compare: str | CompareOptions | None = None
     as_of: AsOf = None
     include_bots: bool = field(name="include_bots", default=False)
+    person: Literal["device", "profile"] = "device"
+    """Whether a visitor is one device, or all devices of one profile."""
     id: ShortText | None = None
     """Echoed as `queryId`."""
 
@@ -87,6 +90,7 @@ def parse_request(
     The time zone is that of the query string, else of the body, else of the subject.
     """
     zone = check_time_zone("timezone", time_zone or body.timezone or subject.time_zone)
+    body = structs.replace(body, filters=expand_segments(body.filters, subject.saved))
     page = PageOptions(body.page, body.limit, _order(body))
     queries = tuple(
         _parse_query(parameter, body, subject, page, zone, now_ms, f"parameters[{i}]")
@@ -119,6 +123,7 @@ def _parse_query(
     members = {"name": parameter} if isinstance(parameter, str) else parameter
     fields, options = _split_members(members, path)
     own = convert(fields, ParameterOptions, path, StandardRequestBody)
+    own_filters = expand_segments(own.filters, subject.saved, f"{path}.filters")
     start, end, preset = own.start_date, own.end_date, own.preset
     if preset is None:
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
@@ -131,10 +136,11 @@ def _parse_query(
         subject=subject,
         time_range=requested,
         now_ms=now_ms,
-        filters=[*body.filters, *own.filters],
-        own_filters=own.filters,
+        filters=[*body.filters, *own_filters],
+        own_filters=own_filters,
         own_members=frozenset(fields),
         include_bots=body.include_bots,
+        by_profile=body.person == "profile",
         as_of=body.as_of,
         page=_own_page(page, own),
         granularity=_granularity(own.granularity or body.granularity, "granularity"),

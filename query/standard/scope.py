@@ -6,19 +6,27 @@ from msgspec import structs
 
 from query.engine.snapshots import PinnedVersion
 from query.request.filters import Filter, FilterField, compile_each, fields_named
+from query.request.property_path import is_trait
 from query.request.query import Query
+from query.scope.profiles import PROFILE_FIELD, profile_fields
 from query.scope.scope import Scope
-from query.scope.visits import row_source_fields, visit_fields
+from query.scope.visitor_sets import visitor_target
+from query.scope.visits import row_source_fields, visit_fields, website_fields
 from query.sql.fragment import all_of
 from query.standard.declaration.query_type import QueryType
 from schemas.errors import Malformed
-from schemas.tables import EVENTS, Table
+from schemas.tables import EVENTS, IDENTITIES, Table
+
+VISITOR_ID = "anonymous_id"
+"""A required filter on it may be one on the profile instead."""
 
 
 def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     """The columns of a table, and the facts of its visits, that filters may name."""
     columns = {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
-    return {**columns, **row_source_fields(table), **visit_fields(table)}
+    website = website_fields(table)
+    profile = profile_fields() if visitor_target(table) else {}
+    return {**columns, **website, **row_source_fields(table), **visit_fields(table), **profile}
 
 
 def scopes_of(
@@ -33,10 +41,12 @@ def scopes_of(
     scope = Scope(
         pinned=versions[main.name],
         subject_column=main.subject_column,
-        subject=query.subject.id,
+        subjects=query.subject.ids,
         time_range=query_type.time_range_override(query.time_range, query.now_ms),
         granularity=query.granularity,
         include_bots=query.include_bots,
+        identities=versions.get(IDENTITIES.name),
+        by_profile=query.by_profile or _is_of_one_profile(query_type, query),
         events=versions.get(EVENTS.name),
     )
     scope = _with_filters(scope, query.filters)
@@ -47,10 +57,18 @@ def scopes_of(
     return {main.name: scope, **other_scopes}
 
 
+def _is_of_one_profile(query_type: QueryType, query: Query) -> bool:
+    """Whether the query is about one visitor, named by profile: then its devices are one."""
+    fields = {filter_.field for filter_ in query.filters}
+    return VISITOR_ID in query_type.required_filters and PROFILE_FIELD in fields
+
+
 def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -> None:
     """Malformed when a filter that the type requires is missing."""
     filtered = {filter_.field for filter_ in filters}
     for name in required:
+        if name == VISITOR_ID and PROFILE_FIELD in filtered:
+            continue
         if name not in filtered:
             raise Malformed(
                 f"Missing required filter: '{name}'. "
@@ -63,13 +81,20 @@ def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, filters: Sequence
     table = pinned.version.table
     other = structs.replace(scope, pinned=pinned, subject_column=table.subject_column)
     known = filterable_fields(table).keys()
-    return _with_filters(other, [filter_ for filter_ in filters if fields_named(filter_) <= known])
+    kept = [{n for n in fields_named(filter_) if not is_trait(n)} <= known for filter_ in filters]
+    return _with_filters(other, filters, kept)
 
 
-def _with_filters(scope: Scope, filters: Sequence[Filter]) -> Scope:
-    """The scope with these filters: those on facts of the visit apart from those on rows."""
+def _with_filters(
+    scope: Scope, filters: Sequence[Filter], known: Sequence[bool] | None = None
+) -> Scope:
+    """The scope with these filters: those on facts of the visit apart from those on rows.
+
+    `known` says which of them are about the table.
+    """
     fields, name = filterable_fields(scope.table), f"table '{scope.table.name}'"
-    compiled = compile_each(filters, fields, name)
+    visitors = visitor_target(scope.table)
+    compiled = compile_each(filters, fields, name, visitors=visitors, only=known)
     visit_names = visit_fields(scope.table).keys()
     of_visit = [fields_named(filter_) <= visit_names for filter_ in filters]
     return structs.replace(

@@ -10,6 +10,7 @@ from collections import Counter
 from msgspec import Struct
 
 from schemas.http.client_ip import truncate_ip
+from schemas.http.drain import Drain
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.eviction import Connection, NetworkGroups
 from schemas.http.pipelining import PipelineScheduler
@@ -53,8 +54,16 @@ class ConnectionLimits(Struct, frozen=True):
 class OpenConnections:
     """All open connections of one server."""
 
-    def __init__(self, limits: ConnectionLimits, shape: ErrorShape, trusted: Networks = ()) -> None:
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        shape: ErrorShape,
+        trusted: Networks = (),
+        drain: Drain | None = None,
+    ) -> None:
         self.limits = limits
+        self.drain = drain or Drain()
+        """Once it has begun, every response closes its connection."""
         self.error_shape = shape
         """Shape of error bodies."""
         self.pipelines = PipelineScheduler()

@@ -74,10 +74,12 @@ def health_endpoint(
     checks: Mapping[str, HealthCheck],
     counts: Mapping[str, HealthCount] | None = None,
     spared: Mapping[str, HealthCheck] | None = None,
+    stopping: HealthCheck = lambda: None,
 ) -> ASGIApp:
     """Endpoint of the three routes; `/health` and `/health/ready` return 503 when not ready.
 
-    A failed check of `spared` is reported, and does not affect readiness.
+    A failed check of `spared` is reported, and does not affect readiness. `stopping` does, and is
+    listed only then.
     """
     all_checks = {**checks, **(spared or {})}
 
@@ -87,13 +89,14 @@ def health_endpoint(
         problems = {
             name: problem for name, check in all_checks.items() if (problem := check()) is not None
         }
-        ready = checks.keys().isdisjoint(problems)
+        ready = checks.keys().isdisjoint(problems) and stopping() is None
         body: dict[str, object] = {
-            "status": "ok" if not problems else "degraded" if ready else "unready",
+            "status": "unready" if not ready else "degraded" if problems else "ok",
             "service": service,
             "live": True,
             "ready": ready,
-            "checks": {name: problems.get(name, "ok") for name in all_checks},
+            "checks": {name: problems.get(name, "ok") for name in all_checks}
+            | ({"process": reason} if (reason := stopping()) else {}),
         }
         if counts:
             body["counts"] = {name: count() for name, count in counts.items()}

@@ -6,6 +6,7 @@ the public limit of the client network.
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from starlette.exceptions import HTTPException
@@ -22,7 +23,9 @@ from schemas.http.admission import (
 )
 from schemas.http.asgi import ClientDisconnected, header, send_json
 from schemas.http.client_ip import client_ip, truncate_ip
+from schemas.http.drain import Drain
 from schemas.http.error_bodies import ErrorShape
+from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.rate_limit import RateLimiter
 from schemas.http.rate_limit_headers import Headers
 from schemas.http.unknown_records import RereadRegistry, never_reread
@@ -71,10 +74,14 @@ class HttpMiddleware:
         self._countries = countries
         """Headers in which trusted proxies send the client's country."""
         self._credentials = credentials
+        self.drain = Drain()
+        """Whether the process is stopping, for health checks and `serve`."""
         self.on_error: OnError = ignore_error
         """Called with each error before its response; the collector logs them for /debug."""
         self.reread_registry: RereadRegistry = never_reread
         """Called when a request is refused: its website or key may be newer than the snapshot."""
+        self.requests = HttpRequests(routes(()))
+        """Durations of requests by route, for the metrics."""
         self.usage: Mapping[str, str] = {}
         """How to call a route, by path: for the response to another method."""
 
@@ -89,11 +96,13 @@ class HttpMiddleware:
         else:
             self.untrusted_proxies.notice(scope, peer)
         started = False
+        began = time.perf_counter()
 
         async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
+                self.requests.observe(scope["path"], message["status"], time.perf_counter() - began)
                 message["headers"] = [*message["headers"], *self._response_headers(scope)]
             await send(message)
 

@@ -6,7 +6,8 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -16,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
+from schemas.http.drain import Drain, accept_all
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.http_protocol import HttpProtocol
 from schemas.http.raw_responses import NOSNIFF_HEADER
@@ -29,19 +31,76 @@ log = logging.getLogger(__name__)
 
 HEARTBEAT_INTERVAL_SECONDS = 2.0
 SHUTDOWN_TIMEOUT_SECONDS = 20
-SHUTDOWN_POLL_SECONDS = 0.2
+SHUTDOWN_POLL_SECONDS = 0.1
+LAST_CONNECTIONS_SECONDS = 0.25
+"""For the requests of connections that were accepted together with the close of the listener."""
 RESERVED_FILES = 256 + ConnectionLimits().lingering
 """File descriptors that a service needs besides its connections."""
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket that several processes can share (SO_REUSEPORT)."""
+class DrainingServer(uvicorn.Server):
+    """A server that drains for some seconds after the signal; a second signal ends the drain."""
+
+    def __init__(self, config: uvicorn.Config, drain: Drain, seconds: float) -> None:
+        super().__init__(config)
+        self._drain = drain
+        self._seconds = seconds
+        self._hurry = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._hurry = self.should_exit
+        super().handle_exit(sig, frame)
+
+    async def main_loop(self) -> None:
+        await super().main_loop()
+        self._drain.begun = True
+        self.server_state.default_headers = [
+            *self.server_state.default_headers,
+            (b"connection", b"close"),
+        ]
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._seconds
+        while clock() < until and not self._hurry:  # noqa: ASYNC110 - uvicorn has no event
+            await asyncio.sleep(SHUTDOWN_POLL_SECONDS)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._close_listeners(sockets or [])
+        await super().shutdown(sockets)
+
+    async def _close_listeners(self, listeners: Sequence[socket.socket]) -> None:
+        """Close them, and serve the connections that were waiting to be accepted.
+
+        Between the last `accept` and `close` nothing else runs: with several processes on one port
+        the kernel would reset what it has given to a listener that closes.
+        """
+        waiting = [connection for listener in listeners for connection in accept_all(listener)]
+        for server in self.servers:
+            server.close()
+        for listener in listeners:
+            listener.close()
+        loop = asyncio.get_running_loop()
+        for connection in waiting:
+            with suppress(OSError):  # the client is gone
+                await loop.connect_accepted_socket(self._new_connection, connection)
+        if self._seconds:
+            await asyncio.sleep(LAST_CONNECTIONS_SECONDS)
+
+    def _new_connection(self) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket on a port that several processes can share (SO_REUSEPORT).
+
+    It listens once the application has started: the kernel sends connections to every listener.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     listening.bind((host, port))
-    listening.listen(2048)
     listening.setblocking(False)
     return listening
 
@@ -56,15 +115,18 @@ def serve(
     protocol: type[HttpProtocol] = HttpProtocol,
     on_stop: Callable[[], None] = lambda: None,
     warning: Callable[[], str | None] = lambda: None,
+    drain: Drain | None = None,
 ) -> None:
-    """Block until SIGINT or SIGTERM; active requests are finished within 20 s.
+    """Block until SIGINT or SIGTERM; then drain, and finish active requests within 20 s.
 
     `shape` is the shape of error bodies. `on_stop` is called at the signal, to end endless
-    responses. `warning` is part of the heartbeat, for `tidemark status`.
+    responses. `warning` is part of the heartbeat, for `tidemark status`. `drain` is what the health
+    checks of the application look at.
     """
     log_setup.set_up_logging(settings.log_level)
+    drain = drain or Drain()
     connections = OpenConnections(
-        connection_limits(settings), shape, parse_networks(settings.trusted_proxies)
+        connection_limits(settings), shape, parse_networks(settings.trusted_proxies), drain
     )
     protocol_factory: Any = partial(protocol, connections)  # uvicorn only calls the factory
     config = uvicorn.Config(
@@ -82,13 +144,19 @@ def serve(
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
         backlog=2048,
     )
-    server = uvicorn.Server(config)
-    listening = listen(settings.host, port)
+    server = DrainingServer(config, drain, settings.drain_seconds)
+    listening = bind(settings.host, port)
     # uvicorn raises the signal again after its graceful shutdown, when it is obeyed already.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _ignore_signal)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        heartbeats = partial(_write_heartbeats, settings.data / "run", name, ready, warning)
+        heartbeats = partial(
+            _write_heartbeats,
+            settings.data / "run",
+            name,
+            lambda: server.started and not drain.begun and ready(),
+            warning,
+        )
         try:
             runner.run(_serve(server, listening, heartbeats, on_stop))
         finally:

@@ -27,7 +27,7 @@ def rule_message(error: str) -> str:
         return f"must be {_BOUND[match[1]]} {_format_number(match[2])}"
     if match := re.fullmatch(r"Expected `([^`]+)`, got `(\w+)`", error):
         return _type_mismatch(match[1].split(" | "), match[2])
-    if match := re.fullmatch(r"Invalid enum value (.+)", error):
+    if match := re.fullmatch(r"Invalid (?:enum )?value (.+)", error):
         return f"has a value that is not allowed: {match[1]}"
     return f"is not valid: {error[:1].lower()}{error[1:]}"
 

@@ -1,18 +1,22 @@
 """Committed offsets: next offsets of topic partitions, read from the newest Delta log entries.
 
 A collector polls 20 times a second while a request waits for storage, so a poll that finds nothing
-is only one attempt to open the next log entry. For lakes on a local disk only.
+is only one attempt to open the next log entry. In an object store it is one request, five times a
+second.
 
 A table keeps each number under a Delta application id, as the version of its last transaction.
 """
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
-from schemas.lake.delta_log import LOG_FOLDER
+from schemas.lake.delta_log import LOG_FOLDER, entry_name
+from schemas.lake.object_store import ObjectFolder, is_object_store
 from schemas.lake.table_location import local_folder, table_url
 from schemas.tables import Table
 
@@ -64,11 +68,42 @@ def log_folder(lake: str, table: Table) -> Path | None:
     return folder / LOG_FOLDER if folder else None
 
 
-class LogFollower:
-    """Follows the log of one table; not thread-safe."""
+class LogSource(Protocol):
+    """The files of one table's log."""
+
+    def read(self, name: str) -> bytes:
+        """The file; FileNotFoundError when there is none."""
+
+    def names(self) -> Sequence[str]:
+        """The names of all files; none when there is no log yet."""
+
+
+class LocalLog:
+    """The log of a table on a local disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def read(self, name: str) -> bytes:
+        return (self._folder / name).read_bytes()
+
+    def names(self) -> Sequence[str]:
+        return [path.name for path in self._folder.glob("[0-9]*[0-9].json")]
+
+
+def log_source(lake: str, table: Table) -> LogSource:
+    """The log of a table, wherever it is."""
+    url = f"{table_url(lake, table)}/{LOG_FOLDER}"
+    if is_object_store(url):
+        return ObjectFolder(url)
+    return LocalLog(Path(url.removeprefix("file://")))
+
+
+class LogFollower:
+    """Follows the log of one table; not thread-safe."""
+
+    def __init__(self, log: LogSource) -> None:
+        self._log = log
         self._polled_at = float("-inf")
         self._offsets: dict[str, int] = {}
         self.version = NO_VERSION
@@ -99,14 +134,15 @@ class LogFollower:
 
     def _restart(self) -> None:
         """Continue at the newest entry, without earlier offsets."""
-        numbers = [int(entry.stem) for entry in self._folder.glob("[0-9]*[0-9].json")]
+        stems = [name.removesuffix(".json") for name in self._log.names()]
+        numbers = [int(stem) for stem in stems if stem.isdecimal()]
         self.version = max(numbers, default=NO_VERSION)
         self._offsets = {}
 
     def _read_entry(self, number: int) -> dict[str, int] | None:
         """Offsets of an entry; None when it does not exist or is torn, so not committed."""
         try:
-            lines = (self._folder / f"{number:020}.json").read_bytes().splitlines()
+            lines = self._log.read(entry_name(number)).splitlines()
             transactions = [_decoder.decode(line).txn for line in lines]
         except (FileNotFoundError, msgspec.DecodeError):
             return None

@@ -12,6 +12,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from msgspec import Struct
 
 from schemas.lake.delta_log import LOG_FOLDER, damaged_entries, named
+from schemas.lake.object_store import one_line_errors, storage_options
 from schemas.lake.table_location import local_folder, table_url
 from schemas.runtime.clock import UNIX_EPOCH
 from schemas.tables import Table
@@ -71,14 +72,13 @@ class TableVersion(Struct, frozen=True):
         )
 
 
-def open_table(
-    lake: str, table: Table, storage: dict[str, str] | None = None, version: int | None = None
-) -> DeltaTable | None:
+def open_table(lake: str, table: Table, version: int | None = None) -> DeltaTable | None:
     """Open a table after checking its log and protocol; None when it does not exist."""
     url = table_url(lake, table)
     check_log(url)
     try:
-        handle = DeltaTable(url, storage_options=storage, version=version)
+        with one_line_errors(url):
+            handle = DeltaTable(url, storage_options=storage_options(url), version=version)
     except TableNotFoundError:
         return None
     check_protocol(handle)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from schemas.lake.object_store import is_object_store
 from schemas.tables import Table
 
 
@@ -12,6 +13,6 @@ def table_url(lake: str, table: Table) -> str:
 
 def local_folder(url: str) -> Path | None:
     """The local folder of a URL; None when it is not local."""
-    if "://" in url and not url.startswith("file://"):
+    if is_object_store(url):
         return None
     return Path(url.removeprefix("file://"))

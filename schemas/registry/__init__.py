@@ -19,6 +19,7 @@ from schemas.registry.database_file import RegistryLost
 from schemas.registry.follower import RegistryFollower, first_line, registry_unavailable
 from schemas.registry.record_limits import RecordLimitReached
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
+from schemas.registry.saved_record_index import SavedRecords
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
     Annotation,
@@ -53,6 +54,7 @@ __all__ = [
     "RegistryLost",
     "RegistryStore",
     "SavedRecord",
+    "SavedRecords",
     "Segment",
     "Snapshot",
     "Website",

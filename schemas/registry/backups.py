@@ -18,6 +18,7 @@ from typing import Literal, Self
 import msgspec
 from msgspec import Struct
 
+from schemas.registry import database
 from schemas.registry.contents import Contents, RegistryVersion
 from schemas.registry.store import RegistryStore
 from schemas.runtime.files import fsync
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 
 BACKUP_FOLDER = "_registry"
 """Folder in the lake; table readers ignore names that begin with an underscore."""
+COPY_FOLDER = "registry-copy"
+"""Folder of the copies in the data folder."""
 KEPT_NEWEST = 5
 KEPT_DAYS = 7
 
@@ -58,18 +61,29 @@ class Backup(Struct, frozen=True):
 class Backups:
     """The backups in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, copy_folder: Path | None = None) -> None:
         self.folder = folder
+        self.copy = Backups(copy_folder) if copy_folder else None
+        """Copies that each machine keeps for itself, of a registry on a database server."""
 
     @classmethod
     def for_settings(cls, settings: Settings) -> Self:
         """Backups beside a local lake, or in the data folder when the lake is remote."""
+        is_server = database.sqlite_path(settings.registry_url) is None
+        copy_folder = settings.data / COPY_FOLDER if is_server else None
         if "://" in settings.lake_url.removeprefix("file://"):
-            return cls(settings.data / BACKUP_FOLDER)
-        return cls(Path(settings.lake_url.removeprefix("file://")) / BACKUP_FOLDER)
+            return cls(settings.data / BACKUP_FOLDER, copy_folder)
+        lake = Path(settings.lake_url.removeprefix("file://"))
+        return cls(lake / BACKUP_FOLDER, copy_folder)
 
     def newest(self) -> Backup | None:
-        """The newest undamaged backup."""
+        """The newest undamaged backup, or copy if that is newer."""
+        own, copy = self._newest(), self.copy.newest() if self.copy else None
+        if own is None or copy is None:
+            return own or copy
+        return max(own, copy, key=lambda backup: backup.header.taken_ms)
+
+    def _newest(self) -> Backup | None:
         for path in self.paths():
             try:
                 return read_backup(path)

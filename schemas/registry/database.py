@@ -12,6 +12,15 @@ import sqlalchemy as sa
 
 from schemas.registry.records import LINK_FIELDS, LinkFieldKind
 
+CONNECTION_LIMITS = {
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "15000",
+}
+"""libpq parameters, by which a server that is gone is noticed; those of the URL override them."""
+
 METADATA = sa.MetaData(
     naming_convention={
         "ix": "ix_%(column_0_label)s",
@@ -163,6 +172,7 @@ def create_engine(url: str, create: bool = False) -> sa.Engine:
         options["creator"] = _opener(path, create)
     else:
         options["pool_pre_ping"] = True  # a restarted server has closed all connections
+        options["connect_args"] = {**CONNECTION_LIMITS, **_parse_url(url).query}
         # The follower logs one line where the pool would log a traceback per connection.
         logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     engine = sa.create_engine(_parse_url(url), **options)
@@ -181,7 +191,7 @@ def sqlite_path(url: str) -> Path | None:
 
 def _parse_url(url: str) -> sa.URL:
     if url.startswith(("postgresql://", "postgres://")):
-        url = "postgresql+pg8000://" + url.split("://", 1)[1]
+        url = "postgresql+psycopg://" + url.split("://", 1)[1]
     try:
         return sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):

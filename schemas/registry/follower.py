@@ -13,15 +13,18 @@ from collections.abc import Collection
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
-from schemas.registry.backups import Backups
+from schemas.registry.backups import Backups, write_backup
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.last_use import KeyUses
+from schemas.registry.migrate import SchemaMismatch
 from schemas.registry.on_demand_read import OnDemandRead
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import RegistryStore
 from schemas.runtime.clock import format_instant, now_ms
 
 log = logging.getLogger(__name__)
+
+COPY_SECONDS = 30.0
 
 
 class RegistryFollower:
@@ -36,6 +39,8 @@ class RegistryFollower:
         self._key_uses = KeyUses()
         self._error_kind: str | None = None
         self._read_at = time.monotonic()
+        self._copies = backups.copy if backups else None
+        self._copied_at = float("-inf")
         self._on_demand = OnDemandRead(self._read_on_demand)
         self.error: str | None = None
         """Why the registry is unavailable, and since when; the snapshot stays in use."""
@@ -70,6 +75,17 @@ class RegistryFollower:
     def poll(self) -> None:
         """Refresh the snapshot, and write the last use of keys."""
         self._key_uses.write(self._store, self.refresh().keys)
+        self._keep_copy()
+
+    def _keep_copy(self) -> None:
+        """Keep a copy for a start without the database; at most one in COPY_SECONDS."""
+        if self._copies is None or time.monotonic() - self._copied_at < COPY_SECONDS:
+            return
+        self._copied_at = time.monotonic()
+        try:
+            write_backup(self._store, self._copies, now_ms())
+        except OSError as error:  # a full disk
+            log.warning("registry not copied", extra={"reason": str(error)})
 
     async def run(self) -> None:
         """Poll until cancelled; logs when the registry becomes unavailable or available."""
@@ -89,7 +105,10 @@ class RegistryFollower:
 
     def _initial_snapshot(self, backups: Backups | None) -> Snapshot:
         try:
+            self._store.require_current_schema()
             return Snapshot.read(self._store)
+        except SchemaMismatch:
+            raise
         except SQLAlchemyError as error:
             newest = backups.newest() if backups else None
             if newest is None:
@@ -110,6 +129,8 @@ class RegistryFollower:
 
 def registry_unavailable(error: BaseException) -> str:
     """Why a process cannot start without a registry, and the remedy."""
+    if isinstance(error, SchemaMismatch):
+        return str(error)
     return (
         f"the registry cannot be opened, and there is no backup of it: {first_line(error)}. "
         "run `tidemark doctor` for details; `tidemark up` creates a registry"

@@ -1,4 +1,4 @@
-"""Runs the Alembic migrations.
+"""Runs the Alembic migrations, and compares the tables with those that this version needs.
 
 Alembic is imported only when a migration is needed, because its import is slow.
 """
@@ -18,15 +18,52 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 _LEVEL = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
+MIGRATION_LOCK = 4_201_952_203
+"""Number of the PostgreSQL advisory lock; machines that start at once migrate one after another."""
+
+
+class SchemaMismatch(sa.exc.SQLAlchemyError):
+    """The tables of the registry are those of an older or newer version of Tidemark."""
+
+
 def migrate(url: str) -> None:
-    """Create or migrate the tables; does nothing when they are current."""
+    """Create or migrate the tables; does nothing when they are current.
+
+    SchemaMismatch when a newer version of Tidemark has migrated them.
+    """
     engine = create_engine(url, create=True)
     try:
         with engine.begin() as connection:
-            if _level(connection) != newest_schema_revision():
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+            level = _level(connection)
+            _refuse_newer(level)
+            if level != newest_schema_revision():
                 _upgrade(connection)
     finally:
         engine.dispose()
+
+
+def require_current_schema(connection: sa.Connection) -> None:
+    """SchemaMismatch, with what to do, unless the tables are those that this version needs."""
+    level, needed = _level(connection), newest_schema_revision()
+    _refuse_newer(level)
+    if level is None:
+        raise SchemaMismatch("the registry has no tables yet: run `tidemark migrate`")
+    if level != needed:
+        raise SchemaMismatch(
+            f"the registry has schema {level}, and this version of Tidemark needs {needed}: run "
+            "`tidemark migrate`"
+        )
+
+
+def _refuse_newer(level: str | None) -> None:
+    newest = newest_schema_revision()
+    if level is not None and level > newest:
+        raise SchemaMismatch(
+            f"the registry has schema {level}, and this version of Tidemark knows up to {newest}: "
+            "start the version that migrated it, or restore a backup of before"
+        )
 
 
 def schema_revision(url: str) -> str | None:

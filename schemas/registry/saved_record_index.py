@@ -5,9 +5,34 @@ from typing import Self, TypeVar
 
 from msgspec import Struct
 
+from schemas.errors import Malformed
 from schemas.registry.saved_records import SavedRecord
 
 SavedT = TypeVar("SavedT", bound=SavedRecord)
+
+
+class SavedRecords(Struct, frozen=True):
+    """Saved records of the websites of a query."""
+
+    by_id: Mapping[str, SavedRecord] = {}
+
+    def of(self, record_type: type[SavedT]) -> Sequence[SavedT]:
+        """Records of one class, oldest first."""
+        return [record for record in self.by_id.values() if isinstance(record, record_type)]
+
+    def find(self, record_type: type[SavedT], reference: str) -> SavedT | None:
+        """The record with this id, or else with this name.
+
+        Malformed when several websites have one of this name: each may mean something else by it.
+        """
+        record = self.by_id.get(reference)
+        if isinstance(record, record_type):
+            return record
+        named = [r for r in self.of(record_type) if getattr(r, "name", None) == reference]
+        if len(named) > 1:
+            ids = ", ".join(f"'{one.id}' (website '{one.website_id}')" for one in named)
+            raise Malformed(f"Several of the websites have a '{reference}'; give its id: {ids}")
+        return named[0] if named else None
 
 
 class SavedRecordIndex(Struct, frozen=True):
@@ -16,18 +41,9 @@ class SavedRecordIndex(Struct, frozen=True):
     by_website: Mapping[str, Mapping[str, SavedRecord]] = {}
     """Records by id, of each website that has some."""
 
-    def of(self, website_id: str, kind: type[SavedT]) -> Sequence[SavedT]:
-        """Records of one class of a website."""
-        records = self.by_website.get(website_id, {}).values()
-        return [record for record in records if isinstance(record, kind)]
-
-    def find(self, website_id: str, kind: type[SavedT], reference: str) -> SavedT | None:
-        """The record of a website with this id, or else with this name."""
-        by_id = self.by_website.get(website_id, {}).get(reference)
-        if isinstance(by_id, kind):
-            return by_id
-        named = (r for r in self.of(website_id, kind) if getattr(r, "name", None) == reference)
-        return next(named, None)
+    def of_website(self, website_id: str) -> SavedRecords:
+        """The records of a website."""
+        return SavedRecords(self.by_website.get(website_id, {}))
 
     def updated(self, deleted_ids: Iterable[str], changed: Iterable[SavedRecord]) -> Self:
         """A copy without the deleted records and with the changed ones."""

@@ -20,6 +20,7 @@ from schemas.registry.contents import (
     read_contents,
     read_version,
 )
+from schemas.registry.migrate import require_current_schema
 from schemas.registry.record_limits import check_record_limit
 from schemas.registry.record_mapping import (
     RECORD_TABLES,
@@ -157,6 +158,11 @@ class RegistryStore:
                 raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
             owner = owner_id(to_record(kind, row._mapping))
             transaction.log_change(Action.DELETE, kind, record_id, owner)
+
+    def require_current_schema(self) -> None:
+        """SchemaMismatch, with what to do, when the tables are of another version of Tidemark."""
+        with self._connections.engine().connect() as connection:
+            require_current_schema(connection)
 
     def read_version(self) -> RegistryVersion:
         """The current version, which every write changes."""

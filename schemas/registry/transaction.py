@@ -67,7 +67,7 @@ class WriteTransaction:
         if kind is None and self._changes:
             self._write_changes()
         self._transaction.__exit__(kind, error, trace)
-        if isinstance(error, sa.exc.DBAPIError) and _is_constraint_violation(error):
+        if isinstance(error, sa.exc.IntegrityError):
             raise RecordConflict(_conflict_reason(error)) from None
 
     def _write_changes(self) -> None:
@@ -83,12 +83,7 @@ class WriteTransaction:
             self.connection.execute(sa.delete(log).where(old))
 
 
-def _is_constraint_violation(error: sa.exc.DBAPIError) -> bool:
-    """Whether a constraint is violated; pg8000 raises IntegrityError for unique keys only."""
-    return isinstance(error, sa.exc.IntegrityError) or "foreign key" in str(error.orig).lower()
-
-
-def _conflict_reason(error: sa.exc.DBAPIError) -> str:
+def _conflict_reason(error: sa.exc.IntegrityError) -> str:
     text = str(error.orig).lower()
     if "foreign key" in text:
         return "the organization or website does not exist"

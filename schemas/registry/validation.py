@@ -142,6 +142,8 @@ def validate_id(value: str) -> str:
 def validate_name(field: str, value: str) -> str:
     if not 1 <= len(value.strip()) <= 255:
         raise Malformed(f"'{field}' must have 1 to 255 characters")
+    if "\0" in value:
+        raise Malformed(f"'{field}' has a null character; remove it")
     return value.strip()
 
 

@@ -3,7 +3,8 @@
 import difflib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -13,6 +14,14 @@ from schemas.runtime.settings import Settings
 PREFIX = "TIDEMARK_"
 OTHER_VARIABLES = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
 """Variables with the prefix that are read by commands, not by settings."""
+
+FILE_SUFFIX = "_FILE"
+"""Behind the name of a variable: its value is the content of that file, as for mounted secrets."""
+SECRET_SETTINGS = ("registry",)
+"""Settings whose value may contain a password, and may be given as a file."""
+
+
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 _PASSWORD = re.compile(r"(://[^:/?#]*:).*@")
 _SECRET = re.compile(r"([?&;][a-z_]*(?:pass|pwd|secret|token|key)[a-z_]*=)[^&;]*", re.IGNORECASE)
@@ -29,6 +38,7 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         for name in Settings.__struct_fields__
         if (variable := PREFIX + name.upper()) in environ
     }
+    values |= _values_of_files(environ)
     for name, value in values.items():
         try:
             msgspec.convert({name: value}, Settings, strict=False)
@@ -42,7 +52,60 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     except ValueError as error:
         name = f"{PREFIX}TRUSTED_PROXIES"
         raise InvalidSetting(f"{name}={settings.trusted_proxies!r}: {error}") from None
+    if problem := unsafe_commits(settings.lake_url, environ):
+        raise InvalidSetting(problem)
     return settings
+
+
+def _values_of_files(environ: Mapping[str, str]) -> dict[str, str]:
+    """The values of settings that are given as files; InvalidSetting when one cannot be read."""
+    values = {}
+    for name in SECRET_SETTINGS:
+        variable = PREFIX + name.upper()
+        if not (path := environ.get(variable + FILE_SUFFIX)):
+            continue
+        if environ.get(variable):
+            raise InvalidSetting(f"{variable} and {variable}{FILE_SUFFIX} are both set; keep one")
+        try:
+            values[name] = Path(path).read_text().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise InvalidSetting(f"{variable}{FILE_SUFFIX}={path!r}: {reason}") from None
+    return values
+
+
+def unsafe_commits(lake: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The variable by which two writers of an object store could overwrite each other's commits."""
+    if "://" not in lake or lake.startswith("file://"):
+        return None
+    for variable, value in environ.items():
+        name = variable.upper().removeprefix("AWS_")
+        if name == "S3_ALLOW_UNSAFE_RENAME" and value.lower() in ("true", "1"):
+            return f"{variable}={value}: commits must be conditional puts; remove the variable"
+        if name == "CONDITIONAL_PUT" and value.strip().lower() != "etag":
+            return f"{variable}={value}: commits need conditional puts; remove it, or set 'etag'"
+    return None
+
+
+def allows_http(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the object store is reached without TLS: who names it by `http://` means it."""
+    if environ.get("AWS_ALLOW_HTTP", "").lower() in ("true", "1"):
+        return True
+    return (store_endpoint(environ) or "").startswith("http://")
+
+
+def store_endpoint(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The address of an object store other than AWS."""
+    return _first_of(ENDPOINT_VARIABLES, environ)
+
+
+def store_region(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The region of the object store."""
+    return _first_of(("AWS_REGION", "AWS_DEFAULT_REGION"), environ)
+
+
+def _first_of(variables: Iterable[str], environ: Mapping[str, str]) -> str | None:
+    return next(filter(None, (environ.get(variable) for variable in variables)), None)
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
@@ -51,6 +114,7 @@ def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
     They are not an error: an orchestrator may set variables of its own for a service of this name.
     """
     known = {PREFIX + name.upper() for name in Settings.__struct_fields__} | {*OTHER_VARIABLES}
+    known |= {PREFIX + name.upper() + FILE_SUFFIX for name in SECRET_SETTINGS}
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in known:
             similar = difflib.get_close_matches(variable, known, n=1, cutoff=0.8)

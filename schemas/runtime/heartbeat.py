@@ -51,12 +51,17 @@ class Heartbeat(Struct, frozen=True):
     """What is wrong although it works, such as a proxy that is not trusted."""
 
 
+def heartbeat_path(run: Path, process: str) -> Path:
+    """The file of a process."""
+    return run / f"{process}.json"
+
+
 def write_heartbeat(run: Path, heartbeat: Heartbeat) -> None:
     """Replace the heartbeat of a process.
 
     OSError on a full disk: then the old file is touched, so that the process does not seem to hang.
     """
-    path = run / f"{heartbeat.process}.json"
+    path = heartbeat_path(run, heartbeat.process)
     try:
         run.mkdir(parents=True, exist_ok=True)
         write_atomically(path, msgspec.json.encode(heartbeat))
@@ -68,21 +73,24 @@ def write_heartbeat(run: Path, heartbeat: Heartbeat) -> None:
 
 def remove_heartbeat(run: Path, process: str) -> None:
     """Delete the heartbeat of a process that ends gracefully."""
-    path = run / f"{process}.json"
+    path = heartbeat_path(run, process)
     with suppress(OSError, msgspec.DecodeError):
         if msgspec.json.decode(path.read_bytes(), type=Heartbeat).pid == os.getpid():
             path.unlink()
 
 
+def read_heartbeat(path: Path) -> Heartbeat | None:
+    """The heartbeat in a file; None when it is being replaced, or none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Heartbeat)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
 def read_heartbeats(run: Path) -> list[Heartbeat]:
     """All heartbeats, stale ones too, sorted by process name."""
-    heartbeats = []
-    for path in sorted(run.glob("*.json")):
-        try:
-            heartbeats.append(msgspec.json.decode(path.read_bytes(), type=Heartbeat))
-        except (OSError, msgspec.DecodeError):
-            continue  # being replaced, or not a heartbeat
-    return heartbeats
+    heartbeats = map(read_heartbeat, sorted(run.glob("*.json")))
+    return [heartbeat for heartbeat in heartbeats if heartbeat is not None]
 
 
 def complete_until(topic: str, heartbeats: Iterable[Heartbeat], partitions: int) -> int | None:

@@ -9,78 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
+
+from schemas.runtime.location_settings import LocationSettings
 
 GEO_FOLDER = Path(sys.prefix) / "share" / "tidemark" / "geo"
 GEO_FILES = ("places.mmdb", "places-ipv6.mmdb")
 """Files of the geo database that `make setup` fetches: some databases have a second for IPv6."""
-Port = Annotated[int, Meta(ge=1, le=65_535)]
 ProcessCount = Annotated[int, Meta(ge=1, le=64)]
 
 
-class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(LocationSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings."""
-
-    # Locations
-    data_dir: Annotated[str, Meta(description="data folder: broker, lake, registry, logs")] = (
-        ".tidemark"
-    )
-    data_access: Annotated[
-        Literal["owner", "group"],
-        Meta(description="permissions of files in the data folder: owner only, or owner and group"),
-    ] = "owner"
-    lake: Annotated[
-        str, Meta(description="URL or folder of the tables; empty: `lake` in the data folder")
-    ] = ""
-    registry: Annotated[
-        str,
-        Meta(description="database URL of the registry; empty: SQLite in the data folder"),
-    ] = ""
-    geo: Annotated[
-        str,
-        Meta(
-            description="geo database files (.mmdb, comma-separated); empty: the "
-            "one installed by `make setup`"
-        ),
-    ] = ""
-
-    # Addresses
-    host: Annotated[str, Meta(description="address that both HTTP services listen on")] = (
-        "127.0.0.1"
-    )
-    collect_port: Annotated[Port, Meta(description="port of the collector")] = 4000
-    query_port: Annotated[Port, Meta(description="port of the query service")] = 4001
-    broker_port: Annotated[Port, Meta(description="port of the broker that `up` starts")] = 4092
-    broker_controller_port: Annotated[
-        Port, Meta(description="port of that broker's controller")
-    ] = 4093
-    kafka: Annotated[
-        str, Meta(description="host:port,… of an existing Kafka; empty: `up` starts its own")
-    ] = ""
-    trusted_proxies: Annotated[
-        str,
-        Meta(description="trusted proxies (CIDR, comma-separated) whose X-Forwarded-For is used"),
-    ] = ""
-    country_headers: Annotated[
-        str,
-        Meta(description="headers (comma-separated) in which trusted proxies send the country"),
-    ] = "cf-ipcountry"
-
-    connections: Annotated[int, Meta(ge=16, description="maximum connections per process")] = 8_192
-    address_connections: Annotated[
-        int,
-        Meta(
-            ge=1, description="maximum connections per client address; trusted proxies are exempt"
-        ),
-    ] = 1_024
-    stalled_seconds: Annotated[
-        float,
-        Meta(
-            gt=0,
-            le=600,
-            description="seconds a client may read nothing of its response (write timeout)",
-        ),
-    ] = 30.0
 
     # Numbers of processes and partitions
     collectors: Annotated[ProcessCount, Meta(description="collector processes")] = 1
@@ -154,6 +94,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     batch_seconds: Annotated[
         float, Meta(gt=0, le=60, description="seconds after which a batch is written")
     ] = 1.0
+    batch_quiet_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=30,
+            description="seconds after which a small batch is written; 0: batch_seconds",
+        ),
+    ] = 15.0
     session_seconds: Annotated[
         # Kafka itself refuses less than 6 (group.min.session.timeout.ms).
         int, Meta(ge=6, le=300, description="Kafka session timeout of workers, seconds")
@@ -202,6 +150,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int,
         Meta(ge=65_536, le=268_435_456, description="maximum bytes of a query response"),
     ] = 16_777_216
+    lake_cache_mb: Annotated[
+        int,
+        Meta(
+            ge=64,
+            description="local cache of data files when the lake is in an object store, MB; the "
+            "query services of a machine share it",
+        ),
+    ] = 4096
     query_memory_mb: Annotated[
         int, Meta(ge=64, description="memory of each of the two query pools, MB")
     ] = 512

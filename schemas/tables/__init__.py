@@ -2,11 +2,13 @@
 
 from schemas.tables.clicks import CLICKS
 from schemas.tables.column import Column, ColumnType, Table
+from schemas.tables.derived_table import DerivedTable
 from schemas.tables.engagement import ENGAGEMENT
 from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
 from schemas.tables.identities import IDENTITIES
 from schemas.tables.quarantine_and_ledger import LEDGER, QUARANTINE
+from schemas.tables.visits import VISITS
 from schemas.tables.vitals import VITALS
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "IDENTITIES",
     "LEDGER",
     "QUARANTINE",
+    "VISITS",
     "VITALS",
     "Column",
     "ColumnType",
+    "DerivedTable",
     "Table",
 ]

@@ -38,7 +38,10 @@ class MessageQueue:
         """Set while the queue holds a full batch."""
         self.messages = 0
         self._limits = limits
-        self._bytes = self._items = 0
+        self.items = 0
+        self.awaited = 0
+        """Messages that a request waits for."""
+        self._bytes = 0
         self._generation: int | None = -1
         self._partitions: dict[int, deque[KafkaMessage]] = {}
 
@@ -46,9 +49,10 @@ class MessageQueue:
         """Queue a message that was fetched in this generation of the consumer group."""
         if generation != self._generation:
             self._partitions.clear()
-            self.messages = self._bytes = self._items = 0
+            self.messages = self._bytes = self.items = self.awaited = 0
             self._generation = generation
         self._partitions.setdefault(message.partition, deque()).append(message)
+        self.awaited += message.awaited
         self._count(1, message.size, message.items)
 
     def take(self, generation: int | None) -> list[KafkaMessage]:
@@ -66,6 +70,7 @@ class MessageQueue:
             if waiting:
                 heappush(heap, (share + self._limits.share(message), order, partition))
         self._put_behind({message.partition for message in taken})
+        self.awaited -= sum(message.awaited for message in taken)
         self._count(-len(taken), -size, -items)
         return taken if generation == self._generation else []
 
@@ -78,8 +83,8 @@ class MessageQueue:
     def _count(self, messages: int, size: int, items: int) -> None:
         self.messages += messages
         self._bytes += size
-        self._items += items
-        if self._limits.are_reached(self.messages, self._bytes, self._items):
+        self.items += items
+        if self._limits.are_reached(self.messages, self._bytes, self.items):
             self.batch_ready.set()
         else:
             self.batch_ready.clear()

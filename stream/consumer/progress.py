@@ -98,6 +98,14 @@ class WorkerProgress:
             for (topic, partition), offset in sorted(self._next.items())
         )
 
+    def lag_seconds(self, topic: str, partition: int) -> float:
+        """How old the last stored message of a partition is; 0 when all messages are stored."""
+        end, stored = self._ends.get((topic, partition)), self._next.get((topic, partition), 0)
+        if end is None or end <= stored:
+            return 0.0
+        stored_ms = self._stored_ms.get((topic, partition))
+        return 0.0 if stored_ms is None else max(0, self._clock() - stored_ms) / 1000
+
     def write_heartbeat(
         self, run: Path, name: str, pid: int, previous: Heartbeat, reason: str = ""
     ) -> None:

@@ -2,8 +2,9 @@
 
 from schemas.event_times import MAX_FUTURE_MS, instant_ms
 from schemas.items import MIN_EVENT_TIME_MS
-from stream.enrich.pipeline import PIPELINE, EnrichmentStep, build_pipeline, columns
+from stream.enrich.pipeline import PIPELINE, build_pipeline
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.enrich.steps.event_time import put_event_time
 from stream.rows.row_batch import RowBatch
 
@@ -23,6 +24,7 @@ REASON_FROM_FILE = "told"
 """Stored as `bot_reason` when the file says that an event is a bot's."""
 
 
+@enrichment_step()
 def put_imported_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """When the event happened, however long ago."""
     received = rows.per_envelope(lambda envelope: envelope.received_ms)
@@ -41,6 +43,7 @@ def imported_time(timestamp: int | float | str | None, received_ms: int) -> int:
     return int(max(MIN_EVENT_TIME_MS, min(received_ms + MAX_FUTURE_MS, instant)))
 
 
+@enrichment_step(reads=columns(*FILE_COLUMNS, "is_bot", "bot_reason"))
 def put_imported_facts(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Browser, system, device, location and bot flag as the file has them."""
     for name in FILE_COLUMNS:
@@ -58,9 +61,6 @@ def put_imported_facts(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG00
 
 
 BACKFILL_PIPELINE = build_pipeline(
-    *(
-        EnrichmentStep(put_imported_time) if step.run is put_event_time else step
-        for step in PIPELINE
-    ),
-    EnrichmentStep(put_imported_facts, reads=columns(*FILE_COLUMNS, "is_bot", "bot_reason")),
+    *(put_imported_time if step is put_event_time else step for step in PIPELINE),
+    put_imported_facts,
 )

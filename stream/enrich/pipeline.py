@@ -1,22 +1,13 @@
-"""PIPELINE: the enrichment steps in their order; each fills the columns of one fact.
+"""PIPELINE: the enrichment steps in their order; each fills the columns of one fact."""
 
-A step takes all rows of a batch at once and fills only columns that the table of the kind has. It
-is a pure function of the rows and the lookups: a row that is read again from Kafka becomes the
-same row again.
-"""
+from collections.abc import Collection
 
-from collections.abc import Callable, Collection
-from types import FunctionType
-from typing import cast
-
-from msgspec import Struct
-
-from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.bot import put_bot
 from stream.enrich.steps.campaign import put_campaign
 from stream.enrich.steps.channel import put_channel
 from stream.enrich.steps.display import put_display
+from stream.enrich.steps.enrichment_step import COLUMN_PREFIX, EnrichmentStep
 from stream.enrich.steps.event_time import put_event_time
 from stream.enrich.steps.form import put_form
 from stream.enrich.steps.identity_hashes import put_identity_hashes
@@ -34,24 +25,6 @@ from stream.enrich.steps.user_agent import put_user_agent
 from stream.rows.facts import Facts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage, quarantine_entry
 from stream.rows.row_batch import RowBatch
-
-COLUMN_PREFIX = "columns."
-
-
-class EnrichmentStep(Struct, frozen=True):
-    """An enrichment step, with what it takes from steps before it and leaves for steps after it.
-
-    Names are those of `Facts`, or `columns.NAME` for a column that another step fills.
-    """
-
-    run: Callable[[RowBatch, Lookups], None]
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return cast(FunctionType, self.run).__name__
-
 
 Pipeline = tuple[EnrichmentStep, ...]
 
@@ -79,46 +52,27 @@ def build_pipeline(*steps: EnrichmentStep, given: Collection[str] = ()) -> Pipel
     return steps
 
 
-def columns(*names: str) -> tuple[str, ...]:
-    """The names of columns as `EnrichmentStep` takes them."""
-    return tuple(COLUMN_PREFIX + name for name in names)
-
-
 PIPELINE = build_pipeline(
-    EnrichmentStep(put_subject),
-    EnrichmentStep(put_event_time),
-    EnrichmentStep(
-        put_tracker_fields,
-        writes=columns("anonymous_id", "session_id", "filename", "stack"),
-    ),
-    EnrichmentStep(put_script_urls, reads=columns("filename", "stack")),
-    EnrichmentStep(put_form),
-    EnrichmentStep(put_identity_hashes, reads=columns("anonymous_id", "session_id")),
-    EnrichmentStep(put_page, writes=("page_properties", "page_address", "page")),
-    EnrichmentStep(put_campaign, reads=("page_address",), writes=columns(*UTM, "click_id")),
-    EnrichmentStep(
-        put_referrer, reads=("page_properties", "page"), writes=columns("referrer_type")
-    ),
-    EnrichmentStep(
-        put_channel,
-        reads=columns("utm_source", "utm_medium", "utm_campaign", "click_id", "referrer_type"),
-    ),
-    EnrichmentStep(
-        put_user_agent,
-        writes=columns("browser_name", "browser_version", "os_name", "os_version", "device_type"),
-    ),
-    EnrichmentStep(put_display, writes=columns("timezone")),
-    EnrichmentStep(
-        put_location,
-        reads=columns("timezone"),
-        writes=("is_data_centre", *columns("country", "region", "city")),
-    ),
-    EnrichmentStep(put_bot, reads=("is_data_centre",), writes=columns("is_bot", "bot_reason")),
-    EnrichmentStep(put_language),
-    EnrichmentStep(put_outbound_link, reads=("page_properties",)),
-    EnrichmentStep(put_sender),
-    EnrichmentStep(put_rules_version),
+    put_subject,
+    put_event_time,
+    put_tracker_fields,
+    put_script_urls,
+    put_form,
+    put_identity_hashes,
+    put_page,
+    put_campaign,
+    put_referrer,
+    put_channel,
+    put_user_agent,
+    put_display,
+    put_location,
+    put_bot,
+    put_language,
+    put_outbound_link,
+    put_sender,
+    put_rules_version,
 )
+"""The steps of all items. A new step is one line here, behind the steps that it reads from."""
 
 ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that a hostile value can raise in a step. Others (memory, disk) end the worker."""

@@ -15,39 +15,18 @@ from msgspec import Raw
 from schemas.envelope import Envelope
 from schemas.items import EMPTY_RAW, Item
 from schemas.kinds import Kind
-from stream.enrich.pipeline import PIPELINE, build_pipeline, columns, run_pipeline
+from stream.enrich.pipeline import PIPELINE, build_pipeline, run_pipeline
 from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT
-from stream.enrich.steps.bot import DATA_CENTRE, put_bot
-from stream.enrich.steps.campaign import put_campaign
-from stream.enrich.steps.channel import put_channel
-from stream.enrich.steps.outbound_link import put_outbound_link
-from stream.enrich.steps.page import put_page
-from stream.enrich.steps.referrer import put_referrer
-from stream.enrich.steps.rules_version import put_rules_version
-from stream.enrich.steps.script_urls import put_script_urls
+from stream.enrich.steps.bot import DATA_CENTRE
+from stream.enrich.steps.enrichment_step import columns
 from stream.enrich.steps.sender import StoredSender, parse_sender
-from stream.enrich.steps.user_agent import put_user_agent
 from stream.rows.arrow_tables import arrow_table
 from stream.rows.row_batch import KEY_COLUMNS, RowBatch
 
-REPEATABLE_STEPS = frozenset(
-    (
-        put_script_urls,
-        put_page,
-        put_campaign,
-        put_referrer,
-        put_channel,
-        put_user_agent,
-        put_bot,
-        put_outbound_link,
-        put_rules_version,
-    )
-)
-
 RE_ENRICHMENT_PIPELINE = build_pipeline(
-    *(step for step in PIPELINE if step.run in REPEATABLE_STEPS),
+    *(step for step in PIPELINE if step.repeatable),
     given=("is_data_centre", *columns("filename", "stack")),
 )
 

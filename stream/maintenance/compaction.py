@@ -97,7 +97,7 @@ def merge_files(
         ExitStack() as on_error,
         verified_files(table, data_files, DAMAGE_CONSEQUENCE) as paths,
         temporary_directory(table.store) as folder,
-        closing(_connect(folder)) as connection,
+        closing(connect_duckdb(folder)) as connection,
     ):
         for side in (Side.HISTORY,) if data_files[0].is_imported else (Side.DAY, Side.LATE):
             target = folder / f"{side}.parquet"
@@ -130,7 +130,7 @@ def merge_statement(
         "DESCRIBE SELECT * FROM read_parquet(?, union_by_name = true, hive_partitioning = false)",
         [paths],
     ).fetchall()
-    columns = ",\n               ".join(_columns(table, {name for name, *_ in described}))
+    columns = ",\n               ".join(column_expressions(table, {name for name, *_ in described}))
     size = f",\n            FILE_SIZE_BYTES {HISTORY_FILE_BYTES}" if side is Side.HISTORY else ""
     text = f"""
         COPY (
@@ -157,7 +157,7 @@ def _condition(table: Table, side: Side) -> str:
     return f"{table.time_column} {sign} CAST($midnight AS TIMESTAMP WITH TIME ZONE)"
 
 
-def _columns(table: Table, stored: set[str]) -> Iterator[str]:
+def column_expressions(table: Table, stored: set[str]) -> Iterator[str]:
     """The table's columns; NULL for one that was added after all the files were written."""
     for column in table.columns:
         if column.name != DAY_COLUMN:
@@ -180,7 +180,8 @@ def _adopt(table: LakeTable, day: date, file: Path) -> NewDataFile | None:
     return NewDataFile(path, day.isoformat(), size, statistics(table.table, statistics_rows))
 
 
-def _connect(scratch: Path) -> duckdb.DuckDBPyConnection:
+def connect_duckdb(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """DuckDB with one thread and little memory, which spills into that folder."""
     connection = duckdb.connect()
     connection.execute("SET temp_directory = ?", [str(scratch)])
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")

@@ -13,13 +13,15 @@ import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from schemas.kinds import TABLES
+from schemas.kinds import TABLES, lake_tables
 from schemas.lake.delta_table import UnreadableTable
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
+from schemas.telemetry.instruments import TASK_FAILURES, TASK_SECONDS
 from stream.maintenance.compaction import compact
+from stream.maintenance.derivation import Derivation
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
 from stream.maintenance.registry_backup import run_registry_backups
@@ -44,9 +46,13 @@ TASKS: Mapping[str, Callable[[], Task]] = {
     "delete imports": ImportDeletion,
     "copy log": lambda: copy_log,
     "compact": lambda: compact,
+    "derive": Derivation,
     "vacuum": VacuumTask,
 }
 """Makes each task, in the order in which a cycle runs them."""
+
+DERIVED_TASKS = frozenset(("copy log", "vacuum"))
+"""The tasks of derived tables, whose data files are never merged."""
 
 TASK_ERRORS = (
     DeltaError,
@@ -70,16 +76,17 @@ class MaintenanceScheduler:
         self._tables: dict[str, LakeTable] = {}
         self._logged_errors: dict[tuple[str, str], str] = {}
         """The last logged error by task and table: the same error is logged once."""
-        for table in TABLES:
+        for table in lake_tables():
             self._run_logged("open", table, self._open)
 
     def run_cycle(self) -> None:
         """Run every task for every table; one that fails is retried in the next cycle."""
-        for table in TABLES:
+        for table in lake_tables():
             if table.name not in self._tables:
                 self._run_logged("open", table, self._open)
-            for name, task in self._tasks.items() if table.name in self._tables else ():
-                self._run_logged(name, table, partial(self._run_task, task))
+            for name in TASKS if table in TABLES else DERIVED_TASKS:
+                if table.name in self._tables:
+                    self._run_logged(name, table, partial(self._run_task, self._tasks[name]))
 
     def _open(self, table: Table) -> None:
         lake_table = LakeTable(self._settings, table)
@@ -91,12 +98,16 @@ class MaintenanceScheduler:
 
     def _run_logged(self, name: str, table: Table, work: Callable[[Table], None]) -> None:
         try:
-            work(table)
+            with TASK_SECONDS.labels(name, table.name).time():
+                work(table)
         except TASK_ERRORS as error:
+            TASK_FAILURES.labels(name, table.name).inc()
             fields = {"task": name, "table": table.name, "reason": str(error)}
             if self._logged_errors.get((name, table.name)) != fields["reason"]:
                 log.warning("maintenance task failed", extra=fields)
             self._logged_errors[name, table.name] = fields["reason"]
+            if table not in TABLES:  # its folder may have been deleted: it is opened anew
+                self._tables.pop(table.name, None)
         else:
             self._logged_errors.pop((name, table.name), None)
 
@@ -138,7 +149,7 @@ def _run_scrub(settings: Settings, stop: threading.Event) -> None:
     """In its own thread, because it waits most of the time."""
     scrubber, logged_errors = Scrubber(settings, stop), dict[str, str]()
     while not stop.wait(POLL_SECONDS):
-        for table in TABLES:
+        for table in lake_tables():
             try:
                 scrubber.run_cycle(table)
             except TASK_ERRORS as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.kinds import TABLES
+from schemas.kinds import lake_tables
 from schemas.lake.damage_reports import DamagedFile
 from schemas.lake.data_files import file_checksum, file_problem, named_checksum
 from schemas.lake.delta_log import LOG_FOLDER
@@ -98,7 +98,7 @@ def recheck(table: LakeTable, throttle: Throttle | None = None) -> None:
 
 def scrub_all(settings: Settings, throttle: Throttle = lambda read: None) -> Iterator[ScrubResult]:  # noqa: ARG005
     """A complete cycle over all tables; one that cannot be opened is reported and skipped."""
-    for table in TABLES:
+    for table in lake_tables():
         try:
             if open_table(settings.lake_url, table) is None:
                 continue

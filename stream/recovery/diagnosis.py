@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.kinds import KINDS, TABLES
+from schemas.kinds import KINDS, TABLES, lake_tables
 from schemas.lake.committed_offsets import log_folder
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.data_files import file_problem, frame_problem
@@ -22,10 +22,16 @@ REPAIR_COMMAND = "tidemark doctor --repair"
 MAX_ENTRIES = 10
 """Findings about one log; for further entries only their number is given."""
 
+LOG_MEANING = (
+    "Table '{}' is not opened: its messages wait in Kafka, and queries of it fail. Opened without "
+    "this entry it would miss rows."
+)
+DERIVED_MEANING = "Queries take longer; their results are the same, as they read the source of it."
+
 
 def check_logs(settings: Settings) -> Iterator[Finding]:
     """Entries since the last checkpoint that are missing, empty, torn or incomplete."""
-    for table in TABLES:
+    for table in lake_tables():
         folder = log_folder(settings.lake_url, table)
         entries = damaged_entries(folder) if folder else ()
         for index, entry in enumerate(entries[:MAX_ENTRIES], start=1):
@@ -35,16 +41,20 @@ def check_logs(settings: Settings) -> Iterator[Finding]:
                 subject=f"{folder}/{entry.name}",
                 problem=f"the {file} {entry.problem}"
                 + (f", and so are {more:,} more" if more > 0 else ""),
-                meaning=f"Table '{table.name}' is not opened: its messages wait in Kafka, and "
-                "queries of it fail. Opened without this entry it would miss rows.",
+                meaning=LOG_MEANING.format(table.name) if table in TABLES else DERIVED_MEANING,
                 remedy=f"{REPAIR_COMMAND} (restores it from its copy, if there is one); else "
-                "restore the file from a backup of the lake",
+                + (
+                    "restore the file from a backup of the lake"
+                    if table in TABLES
+                    else f"delete the folder {folder.parent if folder else table.name}: "
+                    "the keeper computes it again"
+                ),
             )
 
 
 def repair_finding(settings: Settings, finding: Finding) -> str | None:
     """Restore the log entry, or move it aside, where that is safe; says what was done."""
-    for table in TABLES:
+    for table in lake_tables():
         folder = log_folder(settings.lake_url, table)
         if not folder or not finding.subject.startswith(f"{folder}/"):
             continue
@@ -60,7 +70,7 @@ def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding
     """
     check = file_problem if checksums else frame_problem
     reports = DamageReports(settings.data).files()
-    for table in TABLES:
+    for table in lake_tables():
         root = local_folder(table_url(settings.lake_url, table))
         if root is None:
             continue
@@ -73,7 +83,8 @@ def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding
             if problem := check(root / data_file.path, data_file.size) or (
                 report and report.problem
             ):
-                yield file_finding(table.name, data_file, problem)
+                make = file_finding if table in TABLES else derived_file_finding
+                yield make(table.name, data_file, problem)
 
 
 def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
@@ -86,6 +97,16 @@ def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
         remedy=f"{REPAIR_COMMAND} (stores its rows again from Kafka, while Kafka still has "
         "all of them); else restore the file from a backup of the lake, or give the rows up: "
         f"tidemark repair {table}/{data_file.path} --accept-loss",
+    )
+
+
+def derived_file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
+    """A damaged data file of a derived table as a finding."""
+    return Finding(
+        subject=f"{table}/{data_file.path}",
+        problem=f"the data file {problem}; it was computed from {data_file.day}",
+        meaning=DERIVED_MEANING,
+        remedy="none is needed: the keeper computes it again once a query or the scrub found this",
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec import Struct
 
-from schemas.kinds import IMPORTED_EVENT, KINDS, TABLES, Kind
+from schemas.kinds import DERIVED_TABLES, IMPORTED_EVENT, KINDS, TABLES, Kind
 from schemas.lake.damage_reports import DamagedFile
 from schemas.lake.data_files import file_problem
 from schemas.runtime.settings import Settings
@@ -72,6 +72,8 @@ def repair(
     """
     name, _, path = subject.partition("/")
     table = next((table for table in TABLES if table.name == name), None)
+    if name in {derived.table.name for derived in DERIVED_TABLES}:
+        raise NotRepaired(f"table '{name}' is derived: the keeper computes the file again")
     if table is None:
         raise NotRepaired(f"there is no table '{name}'")
     lake_table = LakeTable(settings, table)

@@ -101,7 +101,7 @@ class _Decoder:
         """Add decoded items; the first has this position in the chunk and index in its envelope."""
         count = len(items)
         rows = self.rows
-        if envelope.request_id:
+        if envelope.idempotency_key:
             rows.envelope_indexes |= zip(
                 range(len(rows), len(rows) + count), range(start, start + count), strict=True
             )

@@ -28,6 +28,8 @@ class KafkaMessage(Struct, frozen=True):
     """The number of items that its envelopes declare; 1 when it is no chunk."""
     acknowledge: Callable[[], Any] = lambda: None
     """Faust's ack: commits its offset to Kafka, for dashboards only. The table's offsets decide."""
+    awaited: bool = False
+    """Whether a request waits until it is stored."""
 
 
 def open_message(
@@ -39,12 +41,16 @@ def open_message(
 ) -> KafkaMessage:
     """The message with its chunk decoded."""
     chunk: Chunk | UnreadableChunk
+    awaited = False
     try:
         chunk = decode_chunk(body)
         items = sum(envelope.count for envelope in chunk.envelopes)
+        awaited = any(envelope.awaited for envelope in chunk.envelopes)
     except ValueError as error:
         chunk, items = UnreadableChunk(str(error), body), 1
-    return KafkaMessage(partition, offset, timestamp_ms, chunk, len(body), items, acknowledge)
+    return KafkaMessage(
+        partition, offset, timestamp_ms, chunk, len(body), items, acknowledge, awaited
+    )
 
 
 def split_batch(

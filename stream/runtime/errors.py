@@ -10,8 +10,11 @@ FatalError 75
 ├── TopicReplaced 75       a topic was recreated while it was read
 ├── TableRepaired 75       a skipped table can be opened again
 ├── OffsetOutOfRange 78    the topic ends before the table's next offset: an operator decides
+├── ForeignGroup 78        the consumer group has workers of another lake
 ├── WrongCluster 78        the topic is of another Kafka cluster: an operator decides
 ├── GeoDatabaseMissing 78  a geo database that a setting names cannot be read
+├── LakeUnreachable 75     the object store of the tables does not answer
+├── UnsafeStore 78         the object store does not enforce conditional puts
 ├── RegistryMissing 78     neither the registry nor a backup of it can be read
 ├── Unexpected 70          any other error; its traceback is in the log
 └── Stuck 70               messages wait and nothing is stored
@@ -64,6 +67,12 @@ class OffsetOutOfRange(FatalError):
     code = EXIT_CONFIG
 
 
+class ForeignGroup(FatalError):
+    """Workers of another lake are in the consumer group: each would store a part."""
+
+    code = EXIT_CONFIG
+
+
 class WrongCluster(FatalError):
     """The topic is of a Kafka cluster from which the table was not written."""
 
@@ -72,6 +81,16 @@ class WrongCluster(FatalError):
 
 class GeoDatabaseMissing(FatalError):
     """Rows stored without a location would never get one: IP addresses are not kept."""
+
+    code = EXIT_CONFIG
+
+
+class LakeUnreachable(FatalError):
+    """The object store of the tables does not answer."""
+
+
+class UnsafeStore(FatalError):
+    """The object store would let two writers overwrite each other's commits."""
 
     code = EXIT_CONFIG
 

@@ -17,7 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from schemas.kinds import TABLES
+from schemas.kinds import lake_tables
 from schemas.lake.committed_offsets import log_folder
 from schemas.lake.delta_log import (
     COPIES_FOLDER,
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 def repair_logs(settings: Settings) -> Mapping[str, Sequence[DamagedEntry]]:
     """Repair what is safe in every local table's log; the entries still damaged, by table."""
     damaged_tables: dict[str, Sequence[DamagedEntry]] = {}
-    for table in TABLES:
+    for table in lake_tables():
         folder = log_folder(settings.lake_url, table)
         if folder is None or not folder.parent.is_dir():
             continue

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.fs as fs
 
 from schemas.lake.delta_log import LOG_FOLDER
+from schemas.lake.object_store import CONNECT_SECONDS, REQUEST_SECONDS, ObjectFolder
 from schemas.lake.table_location import local_folder
+from schemas.runtime.environment import store_endpoint, store_region
 from schemas.runtime.files import fsync
 from stream.storage.scratch_directory import ScratchDirectory
 
@@ -128,16 +131,16 @@ class ObjectStorage(TableStorage):
     """A table in an object store."""
 
     def __init__(self, url: str) -> None:
-        self._files, self._root = fs.FileSystem.from_uri(url)
+        self._objects = ObjectFolder(url)
+        self._files, self._root = _file_system(url)
         self._scratch = ScratchDirectory(Path(tempfile.gettempdir()) / f"tidemark-{os.getuid()}")
 
     def put(self, path: str, data: pa.Buffer) -> None:
-        with self._files.open_output_stream(f"{self._root}/{path}") as stream:
-            stream.write(data)
+        # One request: Arrow's own file system needs three, and leaves parts when it is killed.
+        self._objects.put(path, data.to_pybytes())
 
     def remove(self, path: str) -> None:
-        if self._files.get_file_info(f"{self._root}/{path}").type == fs.FileType.File:
-            self._files.delete_file(f"{self._root}/{path}")
+        self._objects.remove(path)
 
     def sync_log(self, version: int) -> int:
         return version
@@ -149,7 +152,7 @@ class ObjectStorage(TableStorage):
         self._scratch.clear()
 
     def adopt(self, file: Path, path: str) -> int:
-        self._files_copy(file, path)
+        self._objects.put(path, file)
         size = file.stat().st_size
         file.unlink()
         return size
@@ -169,13 +172,21 @@ class ObjectStorage(TableStorage):
     def filesystem(self) -> fs.FileSystem:
         return fs.SubTreeFileSystem(self._root, self._files)
 
-    def _files_copy(self, file: Path, path: str) -> None:
-        fs.copy_files(
-            str(file),
-            f"{self._root}/{path}",
-            source_filesystem=fs.LocalFileSystem(),
-            destination_filesystem=self._files,
-        )
+
+def _file_system(url: str) -> tuple[fs.FileSystem, str]:
+    """The file system and the path in it; with the variables and limits of time of deltalake."""
+    if not url.startswith("s3://"):
+        file_system, root = fs.FileSystem.from_uri(url)
+        return file_system, root
+    endpoint = urlsplit(store_endpoint() or "")
+    file_system = fs.S3FileSystem(
+        endpoint_override=endpoint.netloc or None,
+        scheme=endpoint.scheme or "https",
+        region=store_region(),
+        connect_timeout=CONNECT_SECONDS,
+        request_timeout=REQUEST_SECONDS,
+    )
+    return file_system, url.removeprefix("s3://")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from schemas.lake.delta_table import DamagedLog, check_log, check_protocol
+from schemas.lake.object_store import one_line_errors, storage_options
 from schemas.lake.table_location import local_folder
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
@@ -28,7 +29,8 @@ def open_table_checked(url: str) -> DeltaTable:
     """Open the table; DamagedLog when an entry is missing or torn or a feature is unknown."""
     check_log(url)
     try:
-        handle = DeltaTable(url)
+        with one_line_errors(url):
+            handle = DeltaTable(url, storage_options=storage_options(url))
     except TableNotFoundError:
         raise
     except DeltaError as error:
@@ -61,6 +63,7 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
             "delta.deletedFileRetentionDuration": f"interval {settings.tombstone_minutes} minutes",
             "delta.logRetentionDuration": f"interval {settings.log_minutes} minutes",
         },
+        storage_options=storage_options(url),
     )
     return open_table_checked(url)
 

@@ -16,6 +16,7 @@ from tests.bench import (
     redirect,
     scale,
     under_attack,
+    visit_facts,
     worker,
 )
 from tests.bench.dataset import MANY, stored
@@ -27,6 +28,7 @@ PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "freshness": freshness.measure,
     "footprint": footprint.measure,
     "questions": queries.measure,
+    "facts": visit_facts.measure,
     "isolation": isolation.measure,
     "receipts": receipts.measure,
     "redirect": redirect.measure,

@@ -209,7 +209,7 @@ class DiverseTraffic:
                 received_ms=now,
                 count=count,
                 items=json.dumps([self.item(who, now) for _ in range(count)]).encode(),
-                address=who.address,
+                client_network=who.address,
                 user_agent=agent,
                 headers={
                     "accept-language": "en-US,en;q=0.9",

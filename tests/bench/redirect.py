@@ -48,6 +48,7 @@ class DiscardingProducer:
 
     def __init__(self, unavailable_reason: str | None) -> None:
         self.unavailable_reason = unavailable_reason
+        self.partition_problem: str | None = None
 
     def enqueue(self, *_request: object) -> PendingDelivery:
         if self.unavailable_reason is not None:

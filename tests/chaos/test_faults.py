@@ -57,12 +57,12 @@ def tenant(stack: Installation) -> Tenant:
     return Tenant.create(stack)
 
 
-def settle(tenant: Tenant, load: LoadSender) -> None:
+def settle(tenant: Tenant, load: LoadSender, seconds: float = DRAIN_SECONDS) -> None:
     """Everything acknowledged is stored once; of the rest nothing is stored twice."""
     lake = tenant.stack.settings.lake_url
     eventually(
         lambda: load.acknowledged <= set(event_id_counts(lake, tenant.website.id)),
-        seconds=DRAIN_SECONDS,
+        seconds=seconds,
     )
     found = event_id_counts(lake, tenant.website.id)
 

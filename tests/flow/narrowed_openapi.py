@@ -55,6 +55,7 @@ PROPERTY_OVERRIDES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("Filter", "field"): {"enum": [*EVENTS, "properties.plan"]},
     ("Filter", "operator"): {"enum": ["eq", "ne", "contains", "is_null", "gt"]},
     ("Filter", "op"): {"const": None},
+    ("Filter", "segment"): {"const": None},
     **{
         (body, member): rule
         for body in ("StandardRequestBody", "CustomRequest")

@@ -82,7 +82,7 @@ def test_who_installs_a_tracker_sees_it_work(tenant: Tenant) -> None:
     # what asked whether the new website is known yet was refused, for it held no item
     assert until(stream, "item")["item"] == an_event("first")
     tenant.send([{"nam": "second"}])
-    assert until(stream, "index")["message"] == "'name' is required"
+    assert until(stream, "code")["message"] == "'name' is required"
     following.close()
 
 
@@ -91,13 +91,19 @@ def until(stream: http.client.HTTPResponse, member: str) -> Any:
     return next(line for line in map(json.loads, stream) if member in line)
 
 
-def test_the_command_line_shows_it(tenant: Tenant) -> None:
-    tenant.send([an_event("only")])
+def test_the_command_line_shows_items_and_what_became_of_them(tenant: Tenant) -> None:
+    waited(tenant, [an_event("once", eventId="e1"), an_event("again", eventId="e1")])
+    crawled = tenant.send([an_event("crawled")], agent="Mozilla/5.0 (compatible; Googlebot/2.1)")
+    eventually(lambda: looked_up(tenant, crawled.json["receipt"])["counts"]["stored"] == 1)
 
     shown = subprocess.run(
         [sys.executable, "-m", "deploy.cli", "debug", tenant.website.id, "--once"],
         cwd=ROOT, env={**tenant.stack.environment, "TIDEMARK_KEY": tenant.key},
-        capture_output=True, text=True, check=True,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
-    assert shown.stdout.splitlines()[-1].endswith("  accepted  custom_event: only")
+    assert shown.returncode == 0, shown.stderr
+    accepted = [line for line in shown.stdout.splitlines() if "custom_event" in line]
+    outcomes = {line.split("custom_event: ")[1].split()[0]: line.split()[1] for line in accepted}
+    assert outcomes == {"once": "stored", "again": "duplicate", "crawled": "bot"}
+    assert accepted[-1].endswith("custom_event: crawled  (crawler: Googlebot)")

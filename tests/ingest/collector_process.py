@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from schemas.envelope import Envelope, decode_chunk
 from schemas.registry import Link, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.runtime.environment import to_environment
+from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.ingest.in_memory_collector import NOW
@@ -33,6 +35,7 @@ class CollectorProcess:
         self.settings = Settings(
             data_dir=str(folder), kafka=kafka, collect_port=free_port(), **settings
         )
+        self.name = "collector-1"
         self.log = folder / "collector.log"
         folder.mkdir(parents=True, exist_ok=True)
         migrate(self.settings.registry_url)
@@ -40,6 +43,13 @@ class CollectorProcess:
         store.create(Organization(id="acme", name="Acme", plan="enterprise", **STAMPS))
         store.create(Website(id="shop", organization_id="acme", domain="shop.example", **STAMPS))
         store.close()
+
+    @classmethod
+    def beside(cls, other: "CollectorProcess", name: str) -> "CollectorProcess":
+        """Another process with the same settings, on the same port."""
+        process = copy(other)
+        process.name, process.log = name, other.log.with_name(f"{name}.log")
+        return process
 
     @property
     def url(self) -> str:
@@ -49,7 +59,7 @@ class CollectorProcess:
         """Start the process; return when it answers."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "ingest", "--name", "collector-1"],
+                [sys.executable, "-m", "ingest", "--name", self.name],
                 cwd=ROOT, env={**os.environ, **to_environment(self.settings)},
                 stdout=log, stderr=log,
             )  # fmt: skip
@@ -58,6 +68,13 @@ class CollectorProcess:
 
     def ready(self) -> bool:
         return call("GET", f"{self.url}/health/ready").status == 200
+
+    def heartbeat_ready(self) -> bool:
+        """Whether this process, of several on the port, says that it is ready."""
+        return any(
+            (beat.pid, beat.state) == (self.process.pid, "ready")
+            for beat in read_heartbeats(self.settings.data / "run")
+        )
 
     def post(self, body: object, path: str = "/track?website_id=shop", **more: Any) -> Reply:
         return call("POST", self.url + path, body, **more)

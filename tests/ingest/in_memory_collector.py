@@ -61,6 +61,7 @@ class InMemoryProducer:
         self.outcomes: dict[str, DeliveryStatus] = {}
         """Outcomes by topic, where they differ."""
         self.unavailable_reason: str | None = None
+        self.partition_problem: str | None = None
         self.too_large: set[str] = set()
         """Topics for which everything is too large."""
 

@@ -59,9 +59,13 @@ def _half_up(value: Fraction) -> int:
     return (value + Fraction(1, 2)).__floor__()
 
 
+class Nothing(float):
+    """A ratio of nothing: shown as 0, and no number to compare with."""
+
+
 def ratio(part: Fraction | Decimal | int, whole: int) -> float:
     """Part over whole; of nothing it is 0."""
-    return rounded(Fraction(part) / whole) if whole else 0.0
+    return rounded(Fraction(part) / whole) if whole else Nothing()
 
 
 def percent(part: int, whole: int) -> float:

@@ -11,7 +11,7 @@ from query.standard.comparison import key_fields
 from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from tests.oracle import wall_clock
-from tests.oracle.aggregates import ResultRow
+from tests.oracle.aggregates import Nothing, ResultRow
 from tests.oracle.oracles import ORACLES
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.stored_rows import RowsByTable
@@ -31,6 +31,10 @@ def comparison(held: RowsByTable, query: StandardQuery, rows: Sequence[ResultRow
     """What is said beside the rows of an answer, for the period before."""
     other = days_before(query)
     start, beyond = wall_clock.bounds(other.start, other.end, other.zone)
+    if "breakdown" in query.options:
+        here = ORACLES[query.name].rows(ScopedRows(held, query))
+        chosen = [row["breakdown"] for row in here if not row["other"]]
+        other = msgspec.structs.replace(other, options={**query.options, "chosen": chosen})
     befores = previous(query, rows, ORACLES[query.name].rows(ScopedRows(held, other)), other)
     grown = not QUERY_TYPES[query.name].series
     return {
@@ -87,7 +91,7 @@ def beside(row: ResultRow, before: ResultRow | None, grown: bool) -> ResultRow:
 
 def change(now: float, before: float | None) -> float | None:
     """How much more it is."""
-    if before is None:
+    if before is None or isinstance(before, Nothing):
         return None
     return float(Decimal(repr(now)) - Decimal(repr(before)))
 

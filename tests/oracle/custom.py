@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from tests.oracle.aggregates import ResultRow, grouped
-from tests.oracle.filters import all_hold
+from tests.oracle.behaviors import with_visitors
+from tests.oracle.filters import FilterJson, all_hold
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import Session, sessions
 from tests.oracle.stored_rows import Row, RowsByTable, unix_ms
@@ -76,7 +77,9 @@ DATE_PARTS: Mapping[str, Callable[[datetime], int]] = {
 
 def expected_result(held: RowsByTable, query: CustomQuery) -> list[ResultRow]:
     """The rows that the service should give."""
-    rows = [row for row in table(held, query) if all_hold(row, query.filters)]
+    seen = rows_seen(held, query)
+    filters = query.filters if query.table == "clicks" else with_visitors_of(seen, query.filters)
+    rows = [row for row in table(seen, query) if all_hold(row, filters)]
     groups = grouped(rows, lambda row: tuple(group_value(query, row, n) for n in query.group_by))
     if not query.group_by:
         groups = {(): rows}
@@ -174,9 +177,14 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Any]], Any]] = {
 }
 
 
-def table(held: RowsByTable, query: CustomQuery) -> list[Row]:
-    """All rows of the table that the question may see."""
-    seen = ScopedRows(
+def with_visitors_of(seen: ScopedRows, filters: Sequence[FilterJson]) -> list[FilterJson]:
+    """The filters with the ids of visitors in place of what they did."""
+    return [with_visitors(each, seen.events_within) for each in filters]
+
+
+def rows_seen(held: RowsByTable, query: CustomQuery) -> ScopedRows:
+    """All stored rows of the subject and the time range."""
+    return ScopedRows(
         held,
         StandardQuery(
             name=query.table,
@@ -187,6 +195,10 @@ def table(held: RowsByTable, query: CustomQuery) -> list[Row]:
             include_bots=query.include_bots,
         ),
     )
+
+
+def table(seen: ScopedRows, query: CustomQuery) -> list[Row]:
+    """All rows of the table that the question may see."""
     if query.table == "clicks":
         return seen.rows("clicks")
 
@@ -207,6 +219,7 @@ def session_row(session: Session) -> Row:
     """A session as the `sessions` table has it."""
     events = session.events
     return {
+        "website_id": _least(events, "website_id"),
         "session_id": events[0]["session_id"],
         "anonymous_id": _least(events, "anonymous_id"),
         "profile_id": _least(events, "profile_id"),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomTable
+from tests.oracle.behaviors import behaviors
 from tests.oracle.custom import DATE_PARTS, TIME, CustomQuery, alias, output_name
 from tests.oracle.filters import FilterJson
 from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
@@ -26,6 +27,9 @@ def selects_of(table: CustomTable) -> st.SearchStrategy[Select]:
     return st.sampled_from(pairs).map(lambda pair: {"aggregate": pair[0], "field": pair[1]})
 
 
+websites = st.sampled_from(("shop", "shop", "shop,blog", "blog,shop"))
+
+
 @st.composite
 def custom_queries(draw: st.DrawFn, stage: Stage) -> CustomQuery:
     """A question about any table."""
@@ -43,11 +47,11 @@ def custom_queries(draw: st.DrawFn, stage: Stage) -> CustomQuery:
         selects=selects,
         start=start,
         end=start + timedelta(days=draw(st.integers(0, 2))),
-        filters=draw(st.lists(grouped_filters(filters_of_columns(table.columns)), max_size=2)),
+        filters=draw(st.lists(grouped_filters(filters_of_named(table.name)), max_size=2)),
         group_by=groups,
         having=draw(havings(selects)),
         order_by=draw(orders([*outputs, *map(alias, selects)])),
-        subject="go" if table.name == "clicks" else "shop",
+        subject="go" if table.name == "clicks" else draw(websites),
         zone=draw(st.sampled_from((stage.zone, *ZONES))),
         limit=draw(st.sampled_from((None, None, 1, 3))),
         page=draw(st.sampled_from((1, 1, 1, 2))),
@@ -85,5 +89,6 @@ FILTERED = tuple(sorted(CUSTOM_TABLES))
 
 
 def filters_of_named(table: str) -> st.SearchStrategy[FilterJson]:
-    """One filter on any column of a table by its name."""
-    return filters_of_columns(CUSTOM_TABLES[table].columns)
+    """One filter on any column of a table by its name, or on what visitors did."""
+    columns = filters_of_columns(CUSTOM_TABLES[table].columns)
+    return columns if table == "clicks" else st.one_of(columns, columns, behaviors)

@@ -7,15 +7,23 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from query.metrics.fields import FIELDS
+from query.metrics.metrics import BY_NAME
 from schemas.tables import ColumnType
-from tests.oracle.custom_query_strategies import orders
+from tests.oracle.behaviors import behaviors
+from tests.oracle.custom_query_strategies import orders, websites
 from tests.oracle.filters import FilterJson
-from tests.oracle.metrics import METRICS, MetricsQuery
+from tests.oracle.metric_values import METRICS
+from tests.oracle.metrics import MetricsQuery
 from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
 from tests.oracle.random_traffic import Stage
 
-TIMES = ("hour", "day", "week", "month", "hour_of_day", "day_of_week")
+TIMES = ("minute", "hour", "day", "week", "month", "hour_of_day", "day_of_week")
+COMPARED = {"Pacific/Apia": None}
+"""What is compared with on a stage: where a day was left out, as many days are not those before."""
 COUNTS = ("visitors", "page_views", "events", "visits", "entries", "exits", "bounce_rate")
+
+WITHOUT_ORACLE = ("visitor.profile_id",)
+"""Dimensions that the oracle has no reading of; tests/query/scope computes them by hand."""
 
 
 class NamedField(Struct, frozen=True):
@@ -25,30 +33,49 @@ class NamedField(Struct, frozen=True):
     type: ColumnType
 
 
-FILTERED = [NamedField(field.name, field.type) for field in FIELDS.values()]
+OF_EVENTS = [
+    name for name in sorted(METRICS) if {t.name for t in BY_NAME[name].tables} == {"events"}
+]
 
 
 @st.composite
 def metrics_queries(draw: st.DrawFn, stage: Stage) -> MetricsQuery:
     """Any metrics by any dimensions."""
     start = stage.day + timedelta(days=draw(st.integers(-1, 1)))
-    metrics = draw(st.lists(st.sampled_from(sorted(METRICS)), min_size=1, max_size=6, unique=True))
-    dimensions = draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=2, unique=True))
+    names = draw(st.sampled_from((OF_EVENTS, sorted(METRICS))))
+    metrics = draw(st.lists(st.sampled_from(names), min_size=1, max_size=6, unique=True))
+    tables = {table.name for name in metrics for table in BY_NAME[name].tables}
+    fields = [
+        field
+        for field in FIELDS.values()
+        if tables <= field.tables and field.name not in WITHOUT_ORACLE
+    ]
+    dimensions = draw(
+        st.lists(st.sampled_from(sorted(field.name for field in fields)), max_size=2, unique=True)
+    )
     if draw(st.booleans()):
         time = f"time:{draw(st.sampled_from(TIMES))}"
         dimensions.insert(draw(st.integers(0, len(dimensions))), time)
+    filtered = [NamedField(field.name, field.type) for field in fields]
+    filtered += [NamedField(f"time:{part}", ColumnType.INTEGER) for part in TIMES[-2:]]
     return MetricsQuery(
         metrics=metrics,
         dimensions=dimensions,
         start=start,
         end=start + timedelta(days=draw(st.integers(0, 2))),
-        filters=draw(st.lists(grouped_filters(filters_of_columns(FILTERED)), max_size=2)),
+        filters=draw(
+            st.lists(
+                grouped_filters(st.one_of(filters_of_columns(filtered), behaviors)), max_size=2
+            )
+        ),
+        subject=draw(websites),
         having=draw(havings(metrics)),
-        order_by=draw(orders([*dimensions, *metrics])),
+        order_by=draw(orders([*(n for n in dimensions if n not in metrics), *metrics])),
         zone=draw(st.sampled_from((stage.zone, *ZONES))),
         limit=draw(st.sampled_from((None, None, None, 1, 3))),
         page=draw(st.sampled_from((1, 1, 1, 2))),
         include_bots=draw(st.booleans()),
+        compare=draw(st.sampled_from((None, None, COMPARED.get(stage.zone, "previous_period")))),
     )
 
 

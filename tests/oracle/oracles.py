@@ -20,6 +20,7 @@ from tests.oracle.types.session_lists import SESSION_LISTS
 from tests.oracle.types.technology import TECHNOLOGY
 from tests.oracle.types.time_on_page import PAGES
 from tests.oracle.types.top_lists import TOPS
+from tests.oracle.types.visitors import VISITORS
 from tests.oracle.types.vitals import VITALS
 from tests.oracle.types.website import WEBSITE
 
@@ -42,6 +43,7 @@ ORACLES: Oracles = {
     **PAGE_QUALITY,
     **REALTIME,
     **STEPS,
+    **VISITORS,
 }
 
 

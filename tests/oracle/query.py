@@ -9,12 +9,21 @@ from msgspec import Struct
 
 from schemas.kinds import TABLES
 from tests.oracle import wall_clock
+from tests.oracle.behaviors import with_visitors
 from tests.oracle.filters import FilterJson, all_hold, fields_of
 from tests.oracle.stored_rows import Row, RowsByTable
-from tests.oracle.visits import DAY_MS, EVENT_NAMES, VISIT_NAMES, Visits, is_about_visits, read_as
+from tests.oracle.visits import (
+    EVENT_NAMES,
+    VISIT_NAMES,
+    Visits,
+    days_around,
+    is_about_visits,
+    read_as,
+)
 from tests.oracle.visits import TABLES as TABLES_WITH_VISITS
 from tests.oracle.wall_clock import Bucket
 
+FAR_MS = 4_102_444_800_000
 NAMES = {
     table.name: {column.name for column in table.columns}
     | (VISIT_NAMES if table.name in TABLES_WITH_VISITS else frozenset())
@@ -91,7 +100,17 @@ class ScopedRows:
 
     @cached_property
     def _filters(self) -> list[FilterJson]:
-        return [read_as(condition) for condition in self.query.filters]
+        return self.resolved(self.query.filters)
+
+    def resolved(self, filters: Sequence[FilterJson]) -> list[FilterJson]:
+        """The filters with names in full, and with visitors in place of what they did."""
+        return [read_as(with_visitors(each, self.events_within)) for each in filters]
+
+    def events_within(self, within: str) -> list[Row]:
+        """The events of the time range, or all of them (`ever`), whatever the filters."""
+        if within == "ever":
+            return self.between(0, FAR_MS)._rows("events", ())
+        return self._rows("events", ())
 
     def _rows(self, table: str, filters: Sequence[FilterJson]) -> list[Row]:
         stored = self._stored(table, self.start_ms, self.end_ms)
@@ -100,8 +119,8 @@ class ScopedRows:
 
     @cached_property
     def _visits(self) -> Visits:
-        """A fact may come from a page view a day before or after the time range."""
-        return Visits(self._stored("events", self.start_ms - DAY_MS, self.end_ms + DAY_MS))
+        """A fact may come from a page view a day before or after, up to midnight in UTC."""
+        return Visits(self._stored("events", *days_around(self.start_ms, self.end_ms)))
 
     def _stored(self, table: str, start_ms: int, end_ms: int) -> list[Row]:
         """Bots only when the query includes them."""
@@ -109,7 +128,7 @@ class ScopedRows:
         return [
             row
             for row in self._held[table]
-            if row[subject] == self.query.subject
+            if row[subject] in self.query.subject.split(",")
             and start_ms <= row["ms"] < end_ms
             and (self.query.include_bots or row["is_bot"] is not True)
         ]

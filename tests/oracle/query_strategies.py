@@ -1,7 +1,7 @@
 """Hypothesis strategies for standard queries: time ranges, zones, granularities, filters, pages."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, Protocol
 
 from hypothesis import strategies as st
@@ -10,6 +10,7 @@ from msgspec import Struct
 from query.request.operators import OPERATORS, Arity, Operator
 from schemas.kinds import TABLES
 from schemas.tables import LEDGER, QUARANTINE, ColumnType, Table
+from tests.oracle.behaviors import behaviors
 from tests.oracle.filters import FilterJson
 from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import Stage
@@ -90,7 +91,7 @@ def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
     names = [*sorted(VISIT_NAMES), *SOURCES]
     if table.name == "events":
         names += sorted(EVENT_NAMES)
-    return st.one_of(columns, filters_of_columns([Text(name) for name in names]))
+    return st.one_of(columns, filters_of_columns([Text(name) for name in names]), behaviors)
 
 
 def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[FilterJson]:
@@ -153,23 +154,83 @@ _steps = st.one_of(
     ),
 )
 
-OPTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
-    {
-        "funnel": st.fixed_dictionaries(
-            {
-                "steps": st.lists(_steps, min_size=2, max_size=4),
-                "window": st.sampled_from((900, 36_000, 604_800)),
-                "by": st.sampled_from(("visitor", "session")),
-            }
-        ),
-        "goals": st.fixed_dictionaries({"goals": st.lists(_steps, min_size=1, max_size=3)}),
-        "paths": st.fixed_dictionaries(
-            {"max_steps": st.sampled_from((2, 3, 5))}, optional={"from": _paths, "to": _paths}
-        ),
-        "retention": st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))}),
-    }
+BREAKDOWNS = (
+    *("channel", "event.channel", "visit.country", "visit.entry_page", "visit.exit_page"),
+    *("device_type", "path", "name", "is_bot", "load_time", "properties.plan", "properties.seats"),
 )
-"""What the types that take options are told."""
+
+
+def _split(options: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """The options, half of the time with a breakdown."""
+    breakdown = st.fixed_dictionaries(
+        {"breakdown": st.sampled_from(BREAKDOWNS)},
+        optional={"breakdown_limit": st.sampled_from((1, 2, 3))},
+    )
+    return st.builds(lambda own, more: {**own, **more}, options, st.one_of(st.just({}), breakdown))
+
+
+_FUNNEL = _split(
+    st.fixed_dictionaries(
+        {
+            "steps": st.lists(_steps, min_size=2, max_size=4),
+            "window": st.sampled_from((900, 36_000, 604_800)),
+            "by": st.sampled_from(("visitor", "session")),
+        }
+    )
+)
+_GOALS = st.builds(
+    lambda own, touch: {**own, "attribution": touch} if touch and "breakdown" in own else own,
+    _split(st.fixed_dictionaries({"goals": st.lists(_steps, min_size=1, max_size=3)})),
+    st.sampled_from((None, "first_touch", "last_touch")),
+)
+_PATHS = _split(
+    st.fixed_dictionaries(
+        {"max_steps": st.sampled_from((2, 3, 5))}, optional={"from": _paths, "to": _paths}
+    )
+)
+_RETENTION = _split(st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))}))
+
+
+@st.composite
+def _numbers(draw: st.DrawFn, day: date) -> dict[str, Any]:
+    """A number of another type, whose visitors are listed."""
+    name = draw(st.sampled_from(("funnel", "goals", "paths", "retention")))
+    strategies = {"funnel": _FUNNEL, "goals": _GOALS, "paths": _PATHS, "retention": _RETENTION}
+    of = {"name": name, **draw(strategies[name])}
+    if name == "funnel":
+        of["step"] = draw(st.integers(1, len(of["steps"])))
+        of["outcome"] = draw(st.sampled_from(("completed", "dropped")[: of["step"]]))
+    if name == "goals":
+        goal = draw(st.sampled_from(of["goals"]))
+        of["goal"] = goal.get("label") or goal.get("event") or goal["path"]
+        of["outcome"] = draw(st.sampled_from(("converted", "not_converted")))
+    if name == "paths":
+        of["path"] = draw(st.sampled_from(("/", "/a", "/ → /a", "/a → /a/b")))
+    if name == "retention":
+        back = {"day": 0, "week": day.weekday(), "month": day.day - 1}[of["period"]]
+        of["date"] = (day - timedelta(days=back)).isoformat()
+        of["after"] = draw(st.integers(0, 1))
+        of["outcome"] = draw(st.sampled_from(("returned", "not_returned")))
+    if "breakdown" in of:
+        values = (None, "Direct", "DE", "/a", "pro", "mobile", "false")
+        groups = st.one_of(
+            st.just({"other": True}), st.builds(lambda v: {"breakdown": v}, st.sampled_from(values))
+        )
+        of["group"] = draw(groups)
+    return of
+
+
+def _options(day: date) -> st.SearchStrategy[Any]:
+    """What the types that take options are told."""
+    return st.fixed_dictionaries(
+        {
+            "funnel": _FUNNEL,
+            "goals": _GOALS,
+            "paths": _PATHS,
+            "retention": _RETENTION,
+            "visitors": st.fixed_dictionaries({"of": _numbers(day)}),
+        }
+    )
 
 
 @st.composite
@@ -191,7 +252,7 @@ def frames(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> Query
         for table in TABLES
         if table not in (QUARANTINE, LEDGER)
     }
-    return QueryFrame(query, names, draw(OPTIONS))
+    return QueryFrame(query, names, draw(_options(stage.day)))
 
 
 @st.composite
@@ -206,4 +267,4 @@ def plain(draw: st.DrawFn, stage: Stage, granularities: Sequence[str]) -> QueryF
         include_bots=True,
         limit=1000,
     )
-    return QueryFrame(query, {table.name: () for table in TABLES}, draw(OPTIONS))
+    return QueryFrame(query, {table.name: () for table in TABLES}, draw(_options(stage.day)))

@@ -11,10 +11,10 @@ import pytest
 from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import TABLES
 from tests.oracle.comparison import COMPARABLE, comparison
-from tests.oracle.filters import FilterJson
+from tests.oracle.filters import FilterJson, fields_of
 from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.oracles import expected_result
-from tests.oracle.query import StandardQuery
+from tests.oracle.query import NAMES, StandardQuery
 from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.random_traffic import STAGES, Stage
 from tests.oracle.service import Service, every_type
@@ -24,6 +24,17 @@ PLAYED = STAGES[:3]
 
 GERMAN: FilterJson = {"field": "country", "operator": "eq", "value": "DE"}
 
+SEARCHED: FilterJson = {
+    "field": "visit.channel",
+    "operator": "eq",
+    "value": "Organic Search",
+}
+BEGUN: FilterJson = {"field": "visit.entry_page", "operator": "in", "value": ["/", "/a"]}
+LEFT: FilterJson = {"field": "visit.exit_page", "operator": "ne", "value": "/a"}
+SEEN: FilterJson = {"field": "path", "operator": "eq", "value": "/a"}
+VISIT_FILTERS: Sequence[Sequence[FilterJson]] = ([SEARCHED], [SEEN], [BEGUN, LEFT, SEEN])
+"""Of facts of the visit, of facts of the row, and of both."""
+
 STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 
 OPTIONS: Sequence[Mapping[str, Any]] = (
@@ -32,12 +43,31 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "goals": {"goals": STEPS},
         "paths": {"max_steps": 3, "from": "/"},
         "retention": {"period": "day"},
+        "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
         "funnel": {"steps": STEPS[:2], "window": 36_000, "by": "session"},
         "goals": {"goals": [{"path": "/pricing", "filters": [GERMAN]}]},
         "paths": {"max_steps": 5, "to": "/a"},
         "retention": {"period": "week"},
+        "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
+    },
+    {
+        "funnel": {"steps": STEPS, "breakdown": "channel", "breakdown_limit": 2},
+        "goals": {"goals": STEPS, "breakdown": "properties.plan", "breakdown_limit": 2},
+        "paths": {"max_steps": 3, "breakdown": "visit.device_type"},
+        "retention": {"period": "day", "breakdown": "path", "breakdown_limit": 3},
+        "visitors": {
+            "of": {
+                "name": "goals",
+                "goals": STEPS,
+                "goal": "signup",
+                "attribution": "first_touch",
+                "breakdown": "channel",
+                "breakdown_limit": 1,
+                "group": {"other": True},
+            }
+        },
     },
 )
 
@@ -59,6 +89,7 @@ def framed(stage: Stage) -> Iterator[QueryFrame]:
     yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[0])
     yield QueryFrame(the_day, {table.name: () for table in TABLES}, OPTIONS[1])
     yield QueryFrame(page, {table.name: (GERMAN,) for table in TABLES}, OPTIONS[1])
+    yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[2])
 
 
 @pytest.mark.parametrize("stage", PLAYED, ids=lambda stage: f"{stage.zone} {stage.day}")
@@ -71,10 +102,32 @@ def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
                 assert found == expected_result(service.facts, query), query
 
 
-def test_rows_are_held_against_those_of_the_days_before() -> None:
+@pytest.mark.parametrize("filters", VISIT_FILTERS, ids=("visits", "rows", "both"))
+def test_the_service_agrees_with_the_oracle_about_some_visits(
+    filters: Sequence[FilterJson],
+) -> None:
+    """On one day, on which visits of the days before go on."""
+    stage = PLAYED[0]
+    the_day = StandardQuery(name="", start=stage.day, end=stage.day, zone=stage.zone)
+    known = {
+        table.name: tuple(each for each in filters if fields_of(each) <= NAMES[table.name])
+        for table in TABLES
+    }
+    with Service(fixed_traffic(stage)) as service:
+        queries = every_type(QueryFrame(the_day, known, OPTIONS[0]))
+        for query, found in zip(queries, service.results(queries), strict=True):
+            assert found == expected_result(service.facts, query), query
+
+
+@pytest.mark.parametrize(
+    ("options", "granularities"), [(OPTIONS[0], ("daily", "hourly")), (OPTIONS[2], ("daily",))]
+)
+def test_rows_are_held_against_those_of_the_days_before(
+    options: Mapping[str, Any], granularities: Sequence[str]
+) -> None:
     stage = PLAYED[1]
     with Service(fixed_traffic(stage)) as service:
-        for granularity in ("daily", "hourly"):
+        for granularity in granularities:
             frame = QueryFrame(
                 StandardQuery(
                     name="",
@@ -86,7 +139,7 @@ def test_rows_are_held_against_those_of_the_days_before() -> None:
                     compare="previous_period",
                 ),
                 {table.name: () for table in TABLES},
-                OPTIONS[0],
+                options,
             )
             comparable = [each for each in every_type(frame) if each.name in COMPARABLE]
             for query, entry in zip(comparable, service.entries(comparable), strict=True):

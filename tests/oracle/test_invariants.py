@@ -199,6 +199,10 @@ OPPOSITES = {"eq": "ne", "in": "not_in", "contains": "not_contains", "is_null": 
 
 def opposite_of(filter_: FilterJson) -> FilterJson | None:
     """The filter with the operator that says the contrary."""
+    if "has_done" in filter_:
+        return {"has_not_done": filter_["has_done"]}
+    if "has_not_done" in filter_:
+        return {"has_done": filter_["has_not_done"]}
     both = OPPOSITES | {contrary: name for name, contrary in OPPOSITES.items()}
     name = both.get(filter_["operator"])
     return {**filter_, "operator": name} if name else None

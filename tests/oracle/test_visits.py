@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame, plain
 from tests.oracle.random_traffic import CAMPAIGNS, PATHS, SOURCES, Traffic, stages, traffic
 from tests.oracle.service import Service
+from tests.query.lake import a_view, an_event
 
 Scene = tuple[Traffic, QueryFrame]
 
@@ -118,3 +120,64 @@ def test_entry_pages_are_those_of_the_visits_that_began_there(scene: Scene) -> N
                 here = {"field": "visit.entry_page", "operator": "eq", "value": path}
                 [summary] = asked(service, frame, "summary", channel, here)
                 assert summary["sessions"] == entries.get(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("include_bots", "views"), [(False, {"Direct": 1}), (True, {"Organic Search": 2})]
+)
+def test_page_views_of_bots_say_nothing_about_a_visit_unless_they_count(
+    include_bots: bool, views: dict[str, int]
+) -> None:
+    crawled = a_view(at="2026-11-10T10:00:00Z", channel="Organic Search", is_bot=True)
+    viewed = a_view(at="2026-11-10T10:01:00Z", channel="Direct")
+    body = {"parameters": ["channels"], "startDate": "2026-11-10", "endDate": "2026-11-10"}
+    with Service([crawled, viewed]) as service:
+        reply = service.post("/v1/query", {**body, "include_bots": include_bots}, "shop")
+
+    rows = reply.json["data"][0]["data"]
+    assert {row["name"]: row["pageviews"] for row in rows} == views
+
+
+def test_an_event_before_the_first_page_view_says_nothing_about_its_visit() -> None:
+    early = an_event("signup", at="2026-11-10T10:00:00Z", channel="Email", path="/mail")
+    viewed = a_view("/a", at="2026-11-10T10:01:00Z", channel="Direct")
+    left = an_event("page_exit", at="2026-11-10T10:02:00Z", channel="Email", path="/mail")
+    body = {"metrics": ["visits", "events"], "dimensions": ["visit.channel", "visit.exit_page"]}
+    dates = {"startDate": "2026-11-10", "endDate": "2026-11-10"}
+    with Service([early, viewed, left]) as service:
+        reply = service.post("/v1/query/metrics", {**body, **dates}, "shop")
+
+    fact = {"visit.channel": "Direct", "visit.exit_page": "/a"}
+    assert reply.json["data"] == [{**fact, "visits": 1, "events": 3}]
+
+
+def test_a_path_is_broken_down_by_the_first_page_of_the_whole_visit() -> None:
+    """Under a filter that keeps a later page view alone."""
+    views = [a_view("/", at="2026-11-10T10:00:00Z"), a_view("/a", at="2026-11-10T10:01:00Z")]
+    body = {
+        "parameters": [{"name": "paths", "breakdown": "path"}],
+        "filters": [{"field": "path", "operator": "eq", "value": "/a"}],
+        "startDate": "2026-11-10",
+        "endDate": "2026-11-10",
+    }
+    with Service(views) as service:
+        [row] = service.post("/v1/query", body, "shop").json["data"][0]["data"]
+
+    assert (row["name"], row["breakdown"], row["sessions"]) == ("/ → /a", "/", 1)
+
+
+def test_a_filter_on_an_event_keeps_the_visit_in_which_it_happened() -> None:
+    """Also for numbers that come from page views, of which none is such an event."""
+    viewed = a_view("/", at="2026-11-30T00:10:00Z")
+    done = an_event("signup", at="2026-11-30T00:11:00Z", path="/join")
+    body = {
+        "parameters": ["today_metrics", "entry_pages", "exit_pages"],
+        "filters": [{"field": "name", "operator": "eq", "value": "signup"}],
+        "preset": "today",
+    }
+    with Service([viewed, done]) as service:
+        data = service.post("/v1/query", body, "shop").json["data"]
+
+    [today], [entry], [exit_] = (entry["data"] for entry in data)
+    assert today == {"pageviews": 0, "visitors": 1, "sessions": 1}
+    assert (entry["name"], entry["pageviews"]) == (exit_["name"], exit_["pageviews"]) == ("/", 1)

@@ -73,6 +73,12 @@ def _value(views: list[Row], position: int, column: str) -> Any:
     return views[position].get(column) if views else None
 
 
+def days_around(start_ms: int, end_ms: int) -> tuple[int, int]:
+    """Whole UTC days, from the one a day before the first to the one a day after the end."""
+    last_day = (end_ms + DAY_MS - 1) // DAY_MS
+    return (start_ms // DAY_MS - 1) * DAY_MS, (last_day + 1) * DAY_MS
+
+
 def read_as(condition: FilterJson) -> FilterJson:
     """The filter with the plain name of a source written in full."""
     if "and" in condition:
@@ -81,6 +87,8 @@ def read_as(condition: FilterJson) -> FilterJson:
         return {"or": [read_as(each) for each in condition["or"]]}
     if "not" in condition:
         return {"not": read_as(condition["not"])}
+    if "field" not in condition:
+        return condition
     name = condition["field"]
     return {**condition, "field": f"visit.{name}" if name in SOURCES else name}
 

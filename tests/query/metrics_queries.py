@@ -51,6 +51,13 @@ def error(service: InProcessService, *metrics: Any, **more: Any) -> str:
     return str(reply.json["error"])
 
 
+def save(service: InProcessService, kind: str, website: str = "shop", **body: Any) -> str:
+    """The id of a new saved record."""
+    reply = service.ask("POST", f"/v1/{kind}", body, key="acme-admin", website_id=website)
+    assert reply.status == 201, reply.json
+    return str(reply.json["data"]["id"])
+
+
 def where(field: str, value: Any, operator: str = "eq") -> dict[str, Any]:
     """One filter."""
     return {"field": field, "operator": operator, "value": value}

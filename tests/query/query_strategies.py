@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES
-from query.metrics.fields import FIELDS, FILTER_FIELDS
+from query.metrics.conditions import filter_fields
+from query.metrics.fields import FIELDS
 from query.metrics.metrics import BY_NAME as METRICS
 from query.request.buckets import GRANULARITIES
 from query.request.filters import FilterField
 from query.request.operators import OPERATORS, Arity
+from query.request.time_range import TimeRange
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
@@ -28,6 +30,9 @@ RAW = {
     for text in ("9" * 309, "-" + "9" * 4_000, "9" * 5_000, "1e308", "1e400", "-1e-999", "NaN", "-")
 }
 """Numbers that a client can write and Python cannot, by what stands for them until then."""
+
+
+A_DAY = TimeRange(0, 86_400_000, "UTC")
 
 
 def as_json(body: object) -> bytes:
@@ -184,8 +189,12 @@ def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def valid_metrics_requests(draw: st.DrawFn) -> dict[str, Any]:
     names = st.lists(st.sampled_from(sorted(METRICS)), min_size=1, max_size=4, unique=True)
-    fields = st.sampled_from([*FIELDS, "properties.plan", "time:month", "time:hour_of_day"])
     metrics = draw(names)
+    tables = {table.name for name in metrics for table in METRICS[name].tables}
+    own = [name for name, field in FIELDS.items() if tables <= field.tables]
+    properties = ["properties.plan"] if tables == {"events"} else []
+    fields = st.sampled_from([*own, *properties, "time:month", "time:hour_of_day"])
+    conditions = {n: each for n, each in filter_fields(EVENTS, A_DAY).items() if n in own}
     dimensions = draw(st.lists(fields, max_size=3, unique=True))
     outputs = st.sampled_from([*metrics, *dimensions])
     condition = {"field": metrics[0], "operator": "gte", "value": draw(st.integers(0, 3))}
@@ -193,7 +202,8 @@ def valid_metrics_requests(draw: st.DrawFn) -> dict[str, Any]:
         "metrics": metrics,
         "dimensions": dimensions,
         **draw(valid_time_ranges(100)),
-        "filters": draw(valid_filters(FILTER_FIELDS)) + draw(property_filters()),
+        "filters": draw(valid_filters(conditions))
+        + (draw(property_filters()) if properties else []),
         "having": draw(st.sampled_from([[], [condition]])),
         "orderBy": [{"field": name} for name in draw(st.lists(outputs, max_size=2))],
         "limit": draw(st.integers(1, 10_000)),

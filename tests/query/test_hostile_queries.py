@@ -240,7 +240,7 @@ def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:
     plan = validate(msgspec.convert(query, CustomQueryBody))
     pinned = PinnedVersion(TableVersion(plan.table.table, 0, ()), 0)
     column, day = plan.table.table.subject_column, TimeRange(0, 86_400_000, "UTC")
-    scope = Scope(pinned, column, "shop", day, events=pinned)
+    scope = Scope(pinned, column, ("shop",), day, events=pinned)
     return asyncio.run(compile_page(engine, plan, scope, 10)).text
 
 

@@ -34,11 +34,14 @@ EVERYWHERE = {"msgspec", "starlette"}
 USERS = {
     "aiokafka": {
         "deploy/local/doctor/kafka.py",
+        "deploy/local/kafka/lag.py",
+        "deploy/local/kafka/offsets.py",
         "deploy/local/kafka/topics.py",
-        "ingest/publishing/producer.py",
+        "ingest/publishing/kafka_connection.py",
         "schemas/lake/topic_identity.py",
         "stream/app.py",
         "stream/backfill_standby.py",
+        "stream/consumer/group_members.py",
         "stream/consumer/start_offsets.py",
         "stream/faust_adapter.py",
         "stream/recovery/topic_replay.py",
@@ -83,6 +86,7 @@ USERS = {
     "mcp_types": {"deploy/mcp_server/server.py"},
     "pandas": {"query/client/rows.py"},
     "polars": {"query/client/rows.py"},
+    "obstore": {"schemas/lake/object_store.py"},
     "publicsuffixlist": {"stream/enrich/rules/lookups.py"},
     "pyarrow": {
         "query/client/rows.py",
@@ -97,6 +101,12 @@ USERS = {
         "stream/writing/",
     },
     "segno": {"ingest/links/qr_codes.py"},
+    "prometheus_client": {
+        "schemas/telemetry/",
+        "schemas/http/http_requests.py",
+        "schemas/http/telemetry_server.py",
+        "stream/consumer/partition_lag.py",
+    },
     "sqlalchemy": {"schemas/registry/"},
     "sqlglot": {"query/engine/duckdb_dialect.py", "query/engine/engine.py", "query/sql/"},
     "ua_parser": {"stream/enrich/rules/user_agent_parser.py"},
@@ -107,6 +117,7 @@ USERS = {
         "schemas/http/raw_responses.py",
         "schemas/http/server.py",
     },
+    "xlsxwriter": {"query/formats/xlsx.py"},
 }
 """The files that import each library; a path that ends in / stands for all files of that folder."""
 

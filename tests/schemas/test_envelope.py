@@ -15,11 +15,11 @@ ENVELOPES = st.builds(
     received_ms=st.integers(0, 2**53),
     count=st.integers(0, 500),
     items=st.binary(max_size=200),
-    address=TEXT,
+    client_network=TEXT,
     user_agent=TEXT,
     trusted=st.booleans(),
     headers=st.dictionaries(TEXT, TEXT, max_size=3),
-    request_id=TEXT,
+    idempotency_key=TEXT,
 )
 
 

@@ -5,9 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import psutil
 import pyarrow.parquet as pq
 import pytest
@@ -27,9 +30,11 @@ from schemas.runtime.environment import to_environment
 from schemas.runtime.heartbeat import read_heartbeats, refusal_reason
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from stream.consumer.commit_pace import SPARE_COMMITS
 from stream.enrich.rules.lookups import Lookups
 from stream.recovery.file_repair import NotRepaired, repair
 from stream.recovery.topic_replay import topic_identity
+from stream.runtime.errors import EXIT_CONFIG
 from stream.storage.delta_commit import LakeTable
 from stream.writing import topic_epochs
 from stream.writing.batch_writer import BatchWriter
@@ -48,7 +53,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 class Site:
     """A worker with topics, group and lake of its own."""
 
-    def __init__(self, address: str, folder: Path) -> None:
+    def __init__(self, address: str, folder: Path, quiet_seconds: float = 0.0) -> None:
         self.log = folder / "worker.log"
         self.settings = Settings(
             data_dir=str(folder),
@@ -57,6 +62,7 @@ class Site:
             consumer_group=folder.name,
             session_seconds=6,
             batch_seconds=0.3,
+            batch_quiet_seconds=quiet_seconds,
             rest_seconds=1.0,
         )
         self.process: subprocess.Popen[bytes] | None = None
@@ -178,6 +184,60 @@ def test_a_backlog_of_large_items_neither_fills_memory_nor_delays_others(site: S
     status = Path(f"/proc/{site.process.pid}/status").read_text()
     [peak_kb] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
     assert int(peak_kb) < 600_000
+
+
+def test_a_worker_of_another_lake_does_not_join_the_group(site: Site, tmp_path: Path) -> None:
+    site.create_topics()
+    site.send("a")
+    site.start()
+    eventually(lambda: site.stored() == ["a"])
+    other = Site(site.settings.kafka, tmp_path / "other")
+    same = {"topic_prefix": site.settings.topic_prefix, "consumer_group": tmp_path.name}
+    other.settings = msgspec.structs.replace(other.settings, **same)
+
+    assert other.start().wait(30) == EXIT_CONFIG
+    assert "has workers of another lake (tidemark-lake/" in other.log.read_text()
+    assert "TIDEMARK_CONSUMER_GROUP" in str(refusal_reason(other.run, now_ms()))
+    site.send("b")
+    eventually(lambda: site.stored() == ["a", "b"])
+    assert site.stop() == 0
+
+
+def test_few_items_share_a_commit_until_a_request_waits_for_one(
+    broker: str, tmp_path: Path
+) -> None:
+    site = Site(broker, tmp_path, quiet_seconds=30.0)
+    site.create_topics()
+    site.start()
+    spare = [f"spare-{number}" for number in range(SPARE_COMMITS)]
+    for name in spare:
+        site.send(name)
+        eventually(partial(has_stored, site, name))
+    before = commits(site)
+
+    for number in range(4):
+        site.send(f"late-{number}")
+        time.sleep(2 * site.settings.batch_seconds)
+    held_back = site.stored()
+    awaited = msgspec.structs.replace(named("awaited"), awaited=True)
+    site.send_chunks([encode_chunk([encode_envelope(awaited)])])
+    eventually(lambda: "awaited" in site.stored())
+
+    assert held_back == spare
+    assert site.stored() == [*sorted(["awaited", *(f"late-{n}" for n in range(4))]), *spare]
+    assert commits(site) == before + 1
+    assert site.stop() == 0
+
+
+def has_stored(site: Site, name: str) -> bool:
+    return name in site.stored()
+
+
+def commits(site: Site) -> int:
+    """Version of the table of events."""
+    table = open_table(site.settings.lake_url, EVENTS)
+    assert table is not None
+    return table.version()
 
 
 def test_deleted_messages_are_quarantined_as_a_range_and_the_rest_is_stored(site: Site) -> None:

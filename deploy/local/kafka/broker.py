@@ -71,13 +71,17 @@ class Broker:
 
     def start(self, seconds: float = START_TIMEOUT_SECONDS) -> None:
         """Start the node and wait until it is ready."""
+        self.launch()
+        self.wait_until_ready(seconds)
+
+    def launch(self) -> None:
+        """Start the node; the nodes of a cluster are ready only together."""
         command = self.prepare()
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-        self.wait_until_ready(seconds)
 
     def wait_until_ready(self, seconds: float = START_TIMEOUT_SECONDS) -> None:
         """Wait until the node responds; BrokerFailed when it ends or the timeout has passed."""
@@ -127,7 +131,7 @@ class Broker:
         self.stop()
 
     def _format(self, jars: Sequence[Path], properties: Path) -> None:
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = self._cluster_id()
         tool = self._java(
             jars, "kafka.tools.StorageTool", "format", "--ignore-formatted",
             f"--cluster-id={cluster}", "-c", str(properties),
@@ -137,6 +141,9 @@ class Broker:
             raise BrokerFailed(
                 f"storage in {self.folder} cannot be formatted\n{done.stderr.strip()}"
             )
+
+    def _cluster_id(self) -> str:
+        return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
     def _java(self, jars: Sequence[Path], main: str, *arguments: str) -> list[str]:
         return [

@@ -51,6 +51,8 @@ class ProcessSpec(Struct, frozen=True):
     """Liveness check: was there a sign of life since the last call? None: not checked."""
     before: Callable[[], object] | None = None
     """Runs before each start; may block. OSError or RuntimeError delays the start."""
+    variables: Mapping[str, str] = {}
+    """Environment variables of its own."""
     address: str = ""
     """Its address, for display."""
     stop_seconds: float = 20.0
@@ -90,7 +92,7 @@ class RunningProcess:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=environment,
+            env={**environment, **spec.variables},
             start_new_session=True,
         )
         return cls(spec, process)

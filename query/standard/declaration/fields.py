@@ -26,6 +26,21 @@ class FieldSpec(Struct, frozen=True):
     """Unit of the value, when its Python type does not tell it."""
     sort_sql: str = ""
     """SQL over its columns to sort by, when the value is not a ratio of integers."""
+    is_of_nothing: Callable[..., bool] | None = None
+    """Whether its columns have nothing to divide by, for a ratio that is 0 then."""
+
+    @property
+    def or_none(self) -> "FieldSpec":
+        """The same, but None where there is nothing to divide by."""
+        nothing = self.is_of_nothing
+        if nothing is None:
+            return self
+        return structs.replace(
+            self, to_value=lambda *columns: None if nothing(*columns) else self.to_value(*columns)
+        )
+
+    is_key: bool = False
+    """Whether it tells rows from each other, as a text does."""
 
 
 def hundredths(numerator: int, denominator: int) -> float:
@@ -38,6 +53,11 @@ def hundredths(numerator: int, denominator: int) -> float:
 def percent(part: int | None, whole: int | None) -> float:
     """`part` of `whole` in percent."""
     return hundredths((part or 0) * 100, whole or 0)
+
+
+def optional_percent(part: int | None, whole: int | None) -> float | None:
+    """`part` of `whole` in percent; None without `part`."""
+    return None if part is None else percent(part, whole)
 
 
 def mean(total: int | None, count: int | None) -> float:
@@ -53,6 +73,16 @@ def mean_seconds(total_ms: int | None, count: int | None) -> float:
 def median_seconds(low_ms: int | None, high_ms: int | None) -> float:
     """The median in seconds, from the two middle milliseconds."""
     return hundredths((low_ms or 0) + (high_ms or 0), 2000)
+
+
+def no_whole(_part: object, whole: int | None) -> bool:
+    """Whether a ratio has nothing to divide by."""
+    return not whole
+
+
+def no_low(low: int | None, _high: object) -> bool:
+    """Whether a median has no values."""
+    return low is None
 
 
 def rounded(value: Fraction, digits: int) -> float:
@@ -93,10 +123,20 @@ def identity(value: Any) -> object:
 
 PLAIN_FIELD = FieldSpec(("",), identity)
 
-Percent = Annotated[float, FieldSpec(("_part", "_whole"), percent, "percent")]
-Mean = Annotated[float, FieldSpec(("_total", "_count"), mean, "mean")]
-MeanSeconds = Annotated[float, FieldSpec(("_ms", "_count"), mean_seconds, "seconds")]
-MedianSeconds = Annotated[float, FieldSpec(("_low", "_high"), median_seconds, "seconds")]
+Percent = Annotated[
+    float, FieldSpec(("_part", "_whole"), percent, "percent", is_of_nothing=no_whole)
+]
+OptionalPercent = Annotated[
+    float | None, FieldSpec(("_part", "_whole"), optional_percent, "percent")
+]
+"""A share that may be unknown."""
+Mean = Annotated[float, FieldSpec(("_total", "_count"), mean, "mean", is_of_nothing=no_whole)]
+MeanSeconds = Annotated[
+    float, FieldSpec(("_ms", "_count"), mean_seconds, "seconds", is_of_nothing=no_whole)
+]
+MedianSeconds = Annotated[
+    float, FieldSpec(("_low", "_high"), median_seconds, "seconds", is_of_nothing=no_low)
+]
 Instant = Annotated[str | None, FieldSpec(("",), format_instant, "instant")]
 OptionalText = Annotated[str | None, FieldSpec(("",), identity, "string")]
 """Text that may be absent."""
@@ -114,6 +154,10 @@ Average = Annotated[float | None, FieldSpec(("_sum", "_count"), average, "mean",
 Median = Annotated[
     float | None, FieldSpec(("_low", "_high", "_count"), quantile, "median", _exact(50))
 ]
+KeyInteger = Annotated[int, FieldSpec(("",), identity, is_key=True)]
+"""An integer that tells rows from each other."""
+Other = Annotated[bool, FieldSpec(("",), bool, is_key=True)]
+"""Whether a row is of all values of a breakdown that have no group of their own."""
 ListField = FieldSpec((), list, "list")
 """A list that a nested list fills."""
 

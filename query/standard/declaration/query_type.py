@@ -32,6 +32,7 @@ from query.standard.declaration.statement import (
     columns_used,
     other_tables,
 )
+from schemas.registry import SavedRecords
 from schemas.tables import Table
 
 
@@ -42,6 +43,10 @@ class QueryOptions(Struct, frozen=True, forbid_unknown_fields=True):
     def example(cls) -> Self:
         """Options for the documentation and the tests."""
         return cls()
+
+    def resolve(self, saved: SavedRecords, path: str) -> Self:  # noqa: ARG002 - see Goals
+        """The options with saved goals and segments in place of their names."""
+        return self
 
 
 class QueryType(Struct, frozen=True, kw_only=True, eq=False):

@@ -7,12 +7,21 @@ pick the two values that a percentile lies between; `fields.quantile` interpolat
 
 def quantile_columns(name: str, value: str, percent: int, only: str = "TRUE") -> str:
     """The columns `<name>_low`, `_high` and `_count` of a percentile, of rows that meet `only`."""
+    low, high = neighbors(value, percent, only)
+    return (
+        f"{low} AS {name}_low,\n"
+        f"{high} AS {name}_high,\n"
+        f"COUNT(CASE WHEN {only} THEN {value} END) AS {name}_count"
+    )
+
+
+def neighbors(value: str, percent: int, only: str = "TRUE") -> tuple[str, str]:
+    """The two values that a percentile lies between, of rows that meet `only`."""
     low = f"INT_DIV((row_count - 1) * {percent}, 100) + 1"
     high = f"INT_DIV((row_count - 1) * {percent} + 99, 100) + 1"
     return (
-        f"MAX(CASE WHEN {only} AND row_rank = {low} THEN {value} END) AS {name}_low,\n"
-        f"MAX(CASE WHEN {only} AND row_rank = {high} THEN {value} END) AS {name}_high,\n"
-        f"COUNT(CASE WHEN {only} THEN {value} END) AS {name}_count"
+        f"MAX(CASE WHEN {only} AND row_rank = {low} THEN {value} END)",
+        f"MAX(CASE WHEN {only} AND row_rank = {high} THEN {value} END)",
     )
 
 

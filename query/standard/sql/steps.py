@@ -1,15 +1,17 @@
 """Funnel steps and goals as SQL conditions: an event or a page view, with filters."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.segments import expand_segments
 from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
+from query.sql.event_condition import event_condition
 from query.sql.fragment import Fragment, all_of
-from query.sql.row_definitions import PAGE_VIEW
 from schemas.errors import Malformed
+from schemas.registry import SavedRecords
 from schemas.tables import EVENTS, ColumnType
 
 StepText = Annotated[str, Meta(min_length=1, max_length=2048)]
@@ -22,9 +24,11 @@ FIELDS: Mapping[str, FilterField] = {
 }
 """As in the filters of a query; facts of the visit are columns of `scoped`."""
 
+StepT = TypeVar("StepT", bound="Step")
+
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An event with that name, or a page view of that path."""
+    """An event with that name, or a page view of that path; `*` stands for any characters."""
 
     event: StepText | None = None
     path: StepText | None = None
@@ -37,15 +41,19 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return self.label or self.event or self.path or ""
 
 
-def step_condition(step: Step, path: str, prefix: str) -> Fragment:
-    """The condition on a row of `scoped` that completes the step."""
+def resolve_segments(step: StepT, saved: SavedRecords, path: str) -> StepT:
+    """The step with the filters of segments in place of their names."""
+    return structs.replace(step, filters=expand_segments(step.filters, saved, f"{path}.filters"))
+
+
+def step_condition(
+    step: Step, path: str, prefix: str, fields: Mapping[str, FilterField] = FIELDS
+) -> Fragment:
+    """The condition on a row that completes the step; by default on a row of `scoped`."""
     if (step.event is None) is (step.path is None):
         raise Malformed(f"'{path}' must have either 'event' or 'path'")
-    value = f"{prefix}_is"
-    text = f"name = ${value}" if step.path is None else f"{PAGE_VIEW} AND path = ${value}"
     where = compile_conditions(
-        step.filters, FIELDS, "table 'events'", f"{path}.filters", f"{prefix}_f"
+        step.filters, fields, "table 'events'", f"{path}.filters", f"{prefix}_f"
     )
-    own = Fragment(text, {value: step.event if step.path is None else step.path})
-    condition = all_of(own, where)
+    condition = all_of(event_condition(step.event, step.path, f"{prefix}_is"), where)
     return Fragment(f"({condition.text})", condition.values)

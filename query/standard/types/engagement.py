@@ -5,7 +5,7 @@ from msgspec import Struct
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
-from query.standard.declaration.fields import Average, Percent
+from query.standard.declaration.fields import Average, OptionalInteger, OptionalPercent, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.percentiles import mean_columns
 from schemas.tables import EVENTS
@@ -29,17 +29,22 @@ class ScrolledPage(Struct, frozen=True):
     avg_scroll_depth: Average
     visitors: int
     sessions: int
-    pageviews: int
+    pageviews: OptionalInteger
 
 
 class Interactions(Struct, frozen=True):
     avg_interactions: Average
-    interactive_sessions: int
-    interaction_rate: Percent
+    interactive_sessions: OptionalInteger
+    interaction_rate: OptionalPercent
     total_sessions: int
 
 
 SCROLLED = "scroll_depth > 0"
+
+VIEWS_THAT_REPORT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
+INTERACTIVE = """CASE WHEN SUM(report_count) > 0
+                        THEN COUNT(CASE WHEN interactions > 0 THEN 1 END) END"""
+"""Unknown, not 0, while no session reports interactions."""
 
 DEPTHS = """CASE WHEN scroll_depth < 25 THEN '0-25%'
                         WHEN scroll_depth < 50 THEN '25-50%'
@@ -95,7 +100,8 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="page_scroll_performance",
-        description="mean scroll depth by path, of reports above 0; page views that report",
+        description="mean scroll depth by path, of reports above 0; page views that report, null "
+        "where only page exits do",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrolledPage,
@@ -104,7 +110,8 @@ ENGAGEMENT = (
                    {mean_columns("avg_scroll_depth", "scroll_depth")},
                    COUNT(DISTINCT visitor_hash)        AS visitors,
                    COUNT(DISTINCT session_hash)        AS sessions,
-                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews
+                   CASE WHEN SUM({VIEWS_THAT_REPORT}) OVER () > 0
+                        THEN {VIEWS_THAT_REPORT} END   AS pageviews
               FROM scoped
              WHERE {SCROLLED}
                AND path IS NOT NULL
@@ -114,20 +121,21 @@ ENGAGEMENT = (
     ),
     QueryType(
         name="interaction_summary",
-        description="interactions per report, and the share of sessions with at least one",
+        description="interactions per report, and the share of sessions with at least one; null "
+        "while none is reported",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Interactions,
         ctes=(INTERACTED_SESSIONS,),
-        sql="""
-            SELECT SUM(interactions)                            AS avg_interactions_sum,
-                   COALESCE(SUM(report_count), 0)               AS avg_interactions_count,
-                   COUNT(CASE WHEN interactions > 0 THEN 1 END) AS interactive_sessions,
-                   COUNT(CASE WHEN interactions > 0 THEN 1 END) AS interaction_rate_part,
-                   COUNT(*)                                     AS interaction_rate_whole,
-                   COUNT(*)                                     AS total_sessions
+        sql=f"""
+            SELECT SUM(interactions)              AS avg_interactions_sum,
+                   COALESCE(SUM(report_count), 0) AS avg_interactions_count,
+                   {INTERACTIVE}                  AS interactive_sessions,
+                   {INTERACTIVE}                  AS interaction_rate_part,
+                   COUNT(*)                       AS interaction_rate_whole,
+                   COUNT(*)                       AS total_sessions
               FROM session_interactions
              ORDER BY total_sessions
-        """,
+        """,  # noqa: S608
     ),
 )

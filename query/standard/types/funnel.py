@@ -1,27 +1,40 @@
 """funnel: visitors or sessions that complete steps in order within a window, and where they stop.
 
-A row completes a step when it meets the step's condition, comes after a row that completed the
-step before, and lies within the window from the row that completed the first step. Of several
-first rows the latest that leads there counts: a running maximum over the rows in order, so that
-one pass per step is enough and no row completes two steps.
+With a breakdown each visitor or session belongs to one group, by the value of its first row that is
+a first step, so that groups add up to the funnel without a breakdown.
 """
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from itertools import groupby
+from typing import Annotated, Literal, Self
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
-from query.sql.fragment import merge_values
-from query.sql.row_definitions import ROW_ORDER
+from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
-from query.standard.declaration.fields import FieldSpec, Percent, rounded_seconds
-from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.fields import (
+    FieldSpec,
+    KeyInteger,
+    Other,
+    Percent,
+    rounded_seconds,
+)
+from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
+from query.standard.sql.breakdown import (
+    GROUP_COLUMNS,
+    NO_GROUP_COLUMNS,
+    Breakdown,
+    BreakdownOptions,
+    parse_breakdown,
+)
 from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
-from query.standard.sql.steps import Step, step_condition
+from query.standard.sql.funnel_steps import completed_ctes
+from query.standard.sql.steps import Step, resolve_segments, step_condition
+from schemas.registry import SavedRecords
 from schemas.tables import EVENTS
 
 MAX_STEPS = 10
@@ -29,7 +42,7 @@ DAY_SECONDS = 86_400
 SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
-class Funnel(QueryOptions, frozen=True):
+class Funnel(BreakdownOptions, frozen=True):
     """Options of the request."""
 
     steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
@@ -37,14 +50,26 @@ class Funnel(QueryOptions, frozen=True):
     """Seconds from the first step to the last."""
     by: Literal["visitor", "session"] = "visitor"
 
+    @property
+    def key(self) -> str:
+        """The column that identifies who completes steps."""
+        return "visitor_hash" if self.by == "visitor" else "session_hash"
+
     @classmethod
     def example(cls) -> "Funnel":
         """Two page views in order."""
         return cls([Step(path="/0"), Step(path="/next/0")])
 
+    def resolve(self, saved: SavedRecords, path: str) -> Self:
+        """The options with the filters of segments in place of their names."""
+        steps = [
+            resolve_segments(step, saved, f"{path}.steps[{i}]") for i, step in enumerate(self.steps)
+        ]
+        return structs.replace(self, steps=steps)
+
 
 class FunnelStep(Struct, frozen=True):
-    step: int
+    step: KeyInteger
     name: str
     visitors: int
     conversion_rate: Percent
@@ -52,131 +77,98 @@ class FunnelStep(Struct, frozen=True):
     dropped: int
     drop_off_rate: Percent
     median_seconds: Annotated[float | None, SECONDS]
+    breakdown: str | None
+    other: Other
 
 
 def funnel_statement(options: Funnel) -> Statement:
-    """A CTE for each step: the rows that complete it, with the time of their first step."""
-    conditions = [step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(options.steps)]
-    key = "visitor_hash" if options.by == "visitor" else "session_hash"
-    numbers = range(1, len(options.steps) + 1)
+    """How many completed each step, in each group, and the two middle times they took."""
+    breakdown = parse_breakdown(options)
+    steps = funnel_steps(options, breakdown)
     return Statement(
-        ctes=(
-            _first_step_rows(key, [condition.text for condition in conditions]),
-            *(_step_rows(number, len(options.steps)) for number in numbers[1:]),
-            _completed(len(options.steps)),
-            RANKED,
-        ),
-        sql=SQL,
-        rows_in_python=partial(funnel_rows, options.steps),
-        values=merge_values(*(c.values for c in conditions), {"window_ms": options.window * 1000}),
+        ctes=(*steps.ctes, _ranked_completions(grouped=breakdown is not None)),
+        sql=_funnel_sql(grouped=breakdown is not None),
+        rows_in_python=partial(funnel_rows, options.steps, breakdown is not None),
+        values=steps.values,
     )
 
 
-def _first_step_rows(key: str, conditions: Sequence[str]) -> Cte:
-    matches = "".join(
-        f",\n               CASE WHEN {text} THEN 1 ELSE 0 END AS is_{number}"
-        for number, text in enumerate(conditions, 1)
+class FunnelSteps(Struct, frozen=True):
+    """The CTEs up to `completed` and `actor_groups`, and their bound values."""
+
+    ctes: tuple[Cte, ...]
+    values: dict[str, object]
+
+
+def funnel_steps(options: Funnel, breakdown: Breakdown | None) -> FunnelSteps:
+    """The CTEs that find who completed which step."""
+    conditions: list[Fragment] = [
+        step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(options.steps)
+    ]
+    ctes = completed_ctes(options.key, [condition.text for condition in conditions], breakdown)
+    values = merge_values(
+        *(condition.values for condition in conditions),
+        {"window_ms": options.window * 1000},
+        breakdown.values if breakdown else {},
     )
-    return Cte(
-        "step_rows_1",
-        f"""
-        SELECT {key} AS actor_key,
-               {ROW_ORDER}{matches},
-               CASE WHEN {conditions[0]} THEN ms END AS first_step_ms_1
-          FROM scoped
-         WHERE {key} IS NOT NULL
-           AND ({" OR ".join(conditions)})
-        """,  # noqa: S608
-    )
+    return FunnelSteps(ctes, values)
 
 
-def _step_rows(number: int, steps: int) -> Cte:
-    earlier_rows = "OVER (PARTITION BY actor_key ORDER BY " + ROW_ORDER
-    earlier_rows += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    last = number - 1
-    matches = ", ".join(f"is_{n}" for n in range(1, steps + 1))
-    earlier_columns = ", ".join(
-        [f"first_step_ms_{n}" for n in range(1, number)]
-        + [f"previous_step_ms_{n}" for n in range(2, number)]
-    )
-    latest = f"MAX(first_step_ms_{last}) {earlier_rows}"
-    completed = f"MAX(CASE WHEN first_step_ms_{last} IS NOT NULL THEN ms END) {earlier_rows}"
-    return Cte(
-        f"step_rows_{number}",
-        f"""
-        SELECT actor_key, {ROW_ORDER}, {matches}, {earlier_columns},
-               {completed} AS previous_step_ms_{number},
-               CASE WHEN is_{number} = 1 AND ms - {latest} <= $window_ms
-                    THEN {latest} END AS first_step_ms_{number}
-          FROM step_rows_{last}
-        """,  # noqa: S608
-    )
+def _ranked_completions(*, grouped: bool) -> Cte:
+    """The first completion of each step by each visitor, ranked by the time since the step before.
 
-
-def _completed(steps: int) -> Cte:
-    completions = "\n        UNION ALL\n".join(
-        f"""
-        SELECT {n} AS step_number, actor_key,
-               {"NULL" if n == 1 else f"ms - previous_step_ms_{n}"} AS elapsed_ms,
-               ROW_NUMBER() OVER (PARTITION BY actor_key ORDER BY {ROW_ORDER}) AS completion_rank
-          FROM step_rows_{steps}
-         WHERE first_step_ms_{n} IS NOT NULL"""  # noqa: S608
-        for n in range(1, steps + 1)
-    )
-    return Cte("completed", completions)
-
-
-RANKED = Cte(
-    "ranked_completions",
+    Ranks count from 1 in each group.
     """
-    SELECT step_number, elapsed_ms,
-           ROW_NUMBER() OVER (PARTITION BY step_number ORDER BY elapsed_ms) AS row_rank,
-           COUNT(*) OVER (PARTITION BY step_number)                         AS row_count
-      FROM completed
-     WHERE completion_rank = 1
-    """,
-)
-"""The first completion of each step by each visitor, ranked by the time since the step before."""
-
-SQL = f"""
-    SELECT step_number,
-           COUNT(*)                                                  AS reached,
-           MAX(CASE WHEN row_rank = {LOW_RANK} THEN elapsed_ms END)  AS median_low_ms,
-           MAX(CASE WHEN row_rank = {HIGH_RANK} THEN elapsed_ms END) AS median_high_ms
-      FROM ranked_completions
-     GROUP BY step_number
-     ORDER BY step_number
-"""  # noqa: S608
+    columns = ", group_rank, chosen_value, is_other" if grouped else ""
+    join = "JOIN actor_groups ON valued_actor = actor_key" if grouped else ""
+    partition = f"PARTITION BY step_number{', group_rank' if grouped else ''}"
+    return Cte(
+        "ranked_completions",
+        f"""
+        SELECT step_number, elapsed_ms{columns},
+               ROW_NUMBER() OVER ({partition} ORDER BY elapsed_ms) AS row_rank,
+               COUNT(*) OVER ({partition})                         AS row_count
+          FROM completed
+          {join}
+         WHERE completion_rank = 1
+        """,  # noqa: S608
+    )
 
 
-def funnel_rows(steps: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
-    """A row for each step, zeros for steps without a visitor."""
-    by_stage = {row[0]: row[1:] for row in rows}
-    reached = [by_stage.get(n, (0, None, None)) for n in range(1, len(steps) + 1)]
-    first = reached[0][0]
+def _funnel_sql(*, grouped: bool) -> str:
+    return f"""
+        SELECT {GROUP_COLUMNS if grouped else NO_GROUP_COLUMNS},
+               step_number,
+               COUNT(*)                                                  AS reached,
+               MAX(CASE WHEN row_rank = {LOW_RANK} THEN elapsed_ms END)  AS median_low_ms,
+               MAX(CASE WHEN row_rank = {HIGH_RANK} THEN elapsed_ms END) AS median_high_ms
+          FROM ranked_completions
+         GROUP BY step_number{", group_rank" if grouped else ""}
+         ORDER BY group_rank, step_number
+    """  # noqa: S608
+
+
+def funnel_rows(
+    steps: Sequence[Step], grouped: bool, rows: Sequence[Row], *_: object
+) -> Sequence[Row]:
+    """A row for each step of each group, zeros for steps without a visitor."""
+    groups = [list(group) for _, group in groupby(rows, key=lambda row: row[0])]
+    if not groups and not grouped:
+        groups = [[(1, None, 0, 1, 0, None, None)]]
+    return [row for group in groups for row in _rows_of_group(steps, group)]
+
+
+def _rows_of_group(steps: Sequence[Step], group: Sequence[Row]) -> list[Row]:
+    _, value, is_other, *_ = group[0]
+    by_step = {row[3]: row[4:] for row in group}
+    first = previous = by_step[1][0]
     result: list[Row] = []
-    previous = first
-    for number, (count, low, high) in enumerate(reached, 1):
-        timed = 0 if low is None else count
+    for number, step in enumerate(steps, 1):
+        count, low, high = by_step.get(number, (0, None, None))
         lost = previous - count
-        name = steps[number - 1].display_name
-        result.append(
-            (
-                number,
-                name,
-                count,
-                count,
-                first,
-                count,
-                previous,
-                lost,
-                lost,
-                previous,
-                low,
-                high,
-                timed,
-            )
-        )
+        counts = (count, count, first, count, previous, lost, lost, previous)
+        times = (low, high, 0 if low is None else count)
+        result.append((number, step.display_name, *counts, *times, value, is_other))
         previous = count
     return result
 
@@ -188,6 +180,7 @@ FUNNEL = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=FunnelStep,
+        default_limit=1_000,
         options=Funnel,
         sql=funnel_statement,
     ),

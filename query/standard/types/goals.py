@@ -1,32 +1,103 @@
-"""goals: conversions of each goal, and the share of visitors that converted."""
+"""goals: conversions of each goal, and the share of visitors that converted.
+
+With a breakdown a row counts by its own value, or that of its visit: a group has the numbers of the
+same question with a filter on its value. By first touch it counts by the value of the visitor's
+first row instead.
+"""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
 
 from query.engine.engine import Row
+from query.request.filters import Filter
 from query.request.subject import SubjectKind
-from query.sql.fragment import merge_values
-from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.request.suggestions import unknown_name_message
+from query.sql.fragment import Fragment, merge_values
+from query.sql.select import Cte
+from query.standard.declaration.fields import Other, Percent
+from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.steps import Step, step_condition
+from query.standard.sql.breakdown import (
+    GROUP_COLUMNS,
+    GROUP_CTES,
+    JOIN_GROUPS,
+    NO_GROUP_COLUMNS,
+    Breakdown,
+    BreakdownOptions,
+    parse_breakdown,
+)
+from query.standard.sql.steps import Step, StepText, resolve_segments, step_condition
+from schemas.errors import Malformed
+from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
 
 MAX_GOALS = 20
 
 
-class Goals(QueryOptions, frozen=True):
+class GoalStep(Step, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An event, a page view, or a saved goal by its id or name."""
+
+    goal: StepText | None = None
+
+
+class Goals(BreakdownOptions, frozen=True):
     """Options of the request."""
 
-    goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)]
+    goals: Annotated[list[GoalStep], Meta(min_length=1, max_length=MAX_GOALS)] | UnsetType = UNSET
+    """All saved goals of the website by default."""
+    attribution: Literal["last_touch", "first_touch"] | None = None
+    """Whose value counts in a breakdown: that of the row, or of the visitor's first row."""
 
     @classmethod
     def example(cls) -> "Goals":
         """An event and two pages."""
-        return cls([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")])
+        return cls([GoalStep(event="n0"), GoalStep(path="/0", label="start"), GoalStep(path="/1")])
+
+    def resolve(self, saved: SavedRecords, path: str) -> Self:
+        """The options with saved goals and segments in place of their names."""
+        if self.goals is UNSET:
+            return structs.replace(self, goals=_all_goals(saved, path))
+        goals = [
+            resolve_goal(goal, saved, f"{path}.goals[{i}]") for i, goal in enumerate(self.goals)
+        ]
+        return structs.replace(self, goals=goals)
+
+
+def resolve_goal(step: GoalStep, saved: SavedRecords, path: str) -> GoalStep:
+    """The goal with what is saved in place of names; Malformed."""
+    if step.goal is None:
+        return resolve_segments(step, saved, path)
+    if step.event is not None or step.path is not None:
+        raise Malformed(f"'{path}' must have one of 'event', 'path' and 'goal'")
+    goal = saved.find(Goal, step.goal)
+    if goal is None:
+        names = [known.name for known in saved.of(Goal)]
+        raise Malformed(unknown_name_message("goal", step.goal, names, f" in '{path}'"))
+    own = resolve_segments(step, saved, path)
+    found = saved_step(goal)
+    filters = [*found.filters, *own.filters]
+    return structs.replace(found, filters=filters, label=step.label or goal.name)
+
+
+def saved_step(goal: Goal) -> GoalStep:
+    """A saved goal as a step."""
+    filters = convert(goal.filters, list[Filter])
+    return GoalStep(event=goal.event, path=goal.path, filters=filters, label=goal.name)
+
+
+def _all_goals(saved: SavedRecords, path: str) -> list[GoalStep]:
+    goals = saved.of(Goal)
+    if not goals:
+        raise Malformed(f"'{path}.goals' is missing, and the website has no saved goals")
+    if len(goals) > MAX_GOALS:
+        raise Malformed(
+            f"'{path}.goals' is missing, and the website has {len(goals)} saved goals; "
+            f"name at most {MAX_GOALS} of them"
+        )
+    return [saved_step(goal) for goal in goals]
 
 
 class GoalConversions(Struct, frozen=True):
@@ -35,37 +106,113 @@ class GoalConversions(Struct, frozen=True):
     visitors: int
     sessions: int
     conversion_rate: Percent
+    breakdown: str | None
+    other: Other
 
 
 def goals_statement(options: Goals) -> Statement:
-    """The number of all visitors, then three counts for each goal."""
-    conditions = [
-        step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(options.goals)
-    ]
-    counts = ",\n".join(
-        f"COUNT(*) FILTER (WHERE {c.text}),\n"
-        f"COUNT(DISTINCT CASE WHEN {c.text} THEN visitor_hash END),\n"
-        f"COUNT(DISTINCT CASE WHEN {c.text} THEN session_hash END)"
-        for c in conditions
-    )
+    """The number of all visitors, then three counts for each goal; in each group."""
+    conditions = goal_conditions(options.goals or ())
+    breakdown = goal_breakdown(options)
+    finish = partial(goal_rows, options.goals or ())
+    values = merge_values(*(c.values for c in conditions))
+    if breakdown is None:
+        counts = _counts([c.text for c in conditions], "visitor_hash", "session_hash")
+        sql = f"SELECT {NO_GROUP_COLUMNS}, {counts} FROM scoped ORDER BY group_rank"  # noqa: S608
+        return Statement(sql=sql, values=values, rows_in_python=finish)
+    reached = [f"is_goal_{i} = 1" for i in range(len(conditions))]
     return Statement(
+        ctes=goal_ctes(options, conditions, breakdown),
         sql=f"""
-            SELECT COUNT(DISTINCT visitor_hash) AS all_visitors,
-                   {counts}
-              FROM scoped
-             ORDER BY all_visitors
+            SELECT {GROUP_COLUMNS}, {_counts(reached, "visitor_key", "session_key")}
+              FROM goal_rows
+              {JOIN_GROUPS}
+             GROUP BY group_rank
+             ORDER BY group_rank
         """,  # noqa: S608
-        values=merge_values(*(c.values for c in conditions)),
-        rows_in_python=partial(goal_rows, options.goals),
+        values=merge_values(values, breakdown.values),
+        rows_in_python=finish,
     )
+
+
+def goal_conditions(goals: Sequence[Step]) -> list[Fragment]:
+    """The condition on rows that reach each goal."""
+    return [step_condition(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(goals)]
+
+
+def goal_breakdown(options: Goals) -> Breakdown | None:
+    """The breakdown of the options; Malformed for an attribution without one."""
+    breakdown = parse_breakdown(options)
+    if breakdown is None and options.attribution is not None:
+        raise Malformed("'attribution' needs 'breakdown', such as 'visit.channel'")
+    return breakdown
+
+
+def goal_ctes(
+    options: Goals, conditions: Sequence[Fragment], breakdown: Breakdown
+) -> tuple[Cte, ...]:
+    """`goal_rows`: every row with its value and the goals that it reaches; the groups of values."""
+    goals = ", ".join(
+        f"CASE WHEN {c.text} THEN 1 ELSE 0 END AS is_goal_{i}" for i, c in enumerate(conditions)
+    )
+    first_touch = options.attribution == "first_touch"
+    value = "first_value" if first_touch else breakdown.value.text
+    join = "LEFT JOIN first_values ON valued_visitor = visitor_hash" if first_touch else ""
+    rows = f"""
+        SELECT visitor_hash AS visitor_key, session_hash AS session_key,
+               {value} AS breakdown_value, {goals}
+          FROM scoped
+          {join}
+    """  # noqa: S608
+    sizes = """
+        SELECT breakdown_value, COUNT(DISTINCT visitor_key) AS value_size
+          FROM goal_rows
+         GROUP BY breakdown_value
+    """
+    firsts = f"""
+        SELECT visitor_hash AS valued_visitor, {breakdown.of_first_row} AS first_value
+          FROM scoped
+         WHERE visitor_hash IS NOT NULL
+         GROUP BY visitor_hash
+    """  # noqa: S608
+    return (
+        *((Cte("first_values", firsts),) if first_touch else ()),
+        Cte("goal_rows", rows),
+        Cte("value_sizes", sizes),
+        *GROUP_CTES,
+    )
+
+
+def _counts(conditions: Sequence[str], visitor: str, session: str) -> str:
+    counts = [f"COUNT(DISTINCT {visitor}) AS all_visitors"]
+    for text in conditions:
+        counts += [
+            f"COUNT(*) FILTER (WHERE {text})",
+            f"COUNT(DISTINCT CASE WHEN {text} THEN {visitor} END)",
+            f"COUNT(DISTINCT CASE WHEN {text} THEN {session} END)",
+        ]
+    return ",\n".join(counts)
 
 
 def goal_rows(goals: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
-    """A row for each goal, in the order of the request."""
-    all_visitors, *counts = rows[0]
+    """A row for each goal of each group, in the order of the request."""
+    return [row for columns in rows for row in _rows_of_group(goals, columns)]
+
+
+def _rows_of_group(goals: Sequence[Step], columns: Row) -> list[Row]:
+    _, value, is_other, all_visitors, *counts = columns
     threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
     return [
-        (goal.display_name, times, visitors, sessions, visitors, all_visitors)
+        (
+            goal.display_name,
+            times,
+            visitors,
+            sessions,
+            visitors,
+            all_visitors,
+            value,
+            is_other,
+        )
         for goal, (times, visitors, sessions) in zip(goals, threes, strict=True)
     ]
 
@@ -77,6 +224,7 @@ GOALS = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=GoalConversions,
+        default_limit=2_000,
         options=Goals,
         sql=goals_statement,
     ),

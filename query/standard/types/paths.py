@@ -1,4 +1,7 @@
-"""paths: sequences of pages in sessions; consecutive views of a page count once."""
+"""paths: sequences of pages in sessions; consecutive views of a page count once.
+
+With a breakdown each session belongs to one group, by the value of its first page view.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,17 +10,28 @@ from msgspec import Meta, Struct
 
 from query.request.subject import SubjectKind
 from query.sql.select import Cte
-from query.standard.declaration.fields import Percent
-from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.fields import Other, Percent
+from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.page_sequences import PAGE_SEQUENCE_CTES, SESSION_WINDOW
+from query.standard.sql.breakdown import (
+    GROUP_CTES,
+    JOIN_GROUPS,
+    Breakdown,
+    BreakdownOptions,
+    parse_breakdown,
+)
+from query.standard.sql.page_sequences import (
+    IS_SESSION_VIEW,
+    PAGE_SEQUENCE_CTES,
+    SESSION_WINDOW,
+)
 from query.standard.sql.steps import StepText
 from schemas.tables import EVENTS
 
 MAX_STEPS = 10
 
 
-class Paths(QueryOptions, frozen=True, rename={"start": "from", "end": "to"}):
+class Paths(BreakdownOptions, frozen=True, rename={"start": "from", "end": "to"}):
     """Options of the request: first page, last page and length of the paths."""
 
     start: StepText | None = None
@@ -31,6 +45,8 @@ class Path(Struct, frozen=True):
     sessions: int
     visitors: int
     percentage: Percent
+    breakdown: str | None
+    other: Other
 
 
 ORDERED_VIEWS = Cte(
@@ -46,39 +62,96 @@ ORDERED_VIEWS = Cte(
 
 def paths_statement(options: Paths) -> Statement:
     """The requested part of each session's page sequence, and how often it occurs."""
-    count = options.max_steps
-    label = "".join(f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count))
-    named = "\n".join(
-        f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = step_{n}" for n in range(count)
-    )
+    breakdown = parse_breakdown(options)
+    group = GROUP_LIST if breakdown else ""
+    whole = "OVER (PARTITION BY group_rank)" if breakdown else "OVER ()"
+    columns = "chosen_value, is_other, group_rank" if breakdown else "CAST(NULL AS TEXT), 0"
     return Statement(
         inlined=True,
         ctes=(
-            *PAGE_SEQUENCE_CTES,
-            ORDERED_VIEWS,
-            _path_steps(count),
-            *_ends(options),
-            _selected_steps(options),
-            *_path_counts(count),
+            *path_ctes(options, breakdown),
+            *_path_counts(options.max_steps, group),
         ),
         sql=f"""
-            SELECT pages_0.page{label} AS label,
+            SELECT {path_label(options.max_steps)} AS label,
                    steps,
                    sessions,
                    visitors,
                    sessions              AS percentage_part,
-                   SUM(sessions) OVER () AS percentage_whole
+                   SUM(sessions) {whole} AS percentage_whole,
+                   {columns}
               FROM path_counts
-              {named}
-             ORDER BY sessions DESC, label, steps, visitors
+              {name_pages(options.max_steps)}
+             ORDER BY sessions DESC, label, steps, visitors{", group_rank" if breakdown else ""}
         """,  # noqa: S608
-        values=_values(options),
+        values=path_values(options, breakdown),
     )
 
 
-def _values(options: Paths) -> dict[str, object]:
+def path_ctes(options: Paths, breakdown: Breakdown | None) -> tuple[Cte, ...]:
+    """The CTEs up to `session_paths`: the path of each session, with the group of the session."""
+    return (
+        *PAGE_SEQUENCE_CTES,
+        ORDERED_VIEWS,
+        _path_steps(options.max_steps),
+        *_ends(options),
+        _selected_steps(options),
+        *_groups(breakdown),
+        Cte("session_paths", WITH_GROUPS if breakdown else "SELECT * FROM path_steps"),
+    )
+
+
+def path_label(count: int) -> str:
+    """The pages of a path as text."""
+    return "pages_0.page" + "".join(
+        f" || COALESCE(' → ' || pages_{n}.page, '')" for n in range(1, count)
+    )
+
+
+def name_pages(count: int) -> str:
+    """Joins that give the numbered pages of a path their names."""
+    return "\n".join(
+        f"LEFT JOIN pages AS pages_{n} ON pages_{n}.number = step_{n}" for n in range(count)
+    )
+
+
+def path_values(options: Paths, breakdown: Breakdown | None) -> dict[str, object]:
+    """The bound values of the CTEs."""
     bounds = {"first_page": options.start, "last_page": options.end}
-    return {name: value for name, value in bounds.items() if value is not None}
+    return {
+        **{name: value for name, value in bounds.items() if value is not None},
+        **(breakdown.values if breakdown else {}),
+    }
+
+
+GROUP_LIST = ", group_rank, chosen_value, is_other"
+WITH_GROUPS = f"""
+    SELECT path_steps.*{GROUP_LIST}, member_value
+      FROM path_steps
+      JOIN session_values
+        ON valued_session = session_key
+      {JOIN_GROUPS}
+"""  # noqa: S608
+
+
+def _groups(breakdown: Breakdown | None) -> tuple[Cte, ...]:
+    """The value of each session, that of its first page view, and the groups of the values."""
+    if breakdown is None:
+        return ()
+    values = f"""
+        SELECT session_hash AS valued_session, {breakdown.of_first_row} AS breakdown_value
+          FROM visit_rows
+         WHERE {IS_SESSION_VIEW}
+         GROUP BY session_hash
+    """  # noqa: S608
+    sizes = """
+        SELECT breakdown_value, COUNT(*) AS value_size
+          FROM path_steps
+          JOIN session_values
+            ON valued_session = session_key
+         GROUP BY breakdown_value
+    """
+    return (Cte("session_values", values), Cte("value_sizes", sizes), *GROUP_CTES)
 
 
 def _path_steps(count: int) -> Cte:
@@ -171,7 +244,7 @@ def _selected_steps(options: Paths) -> Cte:
     return Cte(
         "path_steps",
         f"""
-        SELECT visitor_key,
+        SELECT session_key, visitor_key,
                {pages}
           FROM page_changes
          {where}
@@ -179,27 +252,27 @@ def _selected_steps(options: Paths) -> Cte:
     )
 
 
-def _path_counts(count: int) -> tuple[Cte, Cte]:
-    """The distinct paths, with their sessions and visitors."""
+def _path_counts(count: int, group: str) -> tuple[Cte, Cte]:
+    """The distinct paths, with their sessions and visitors, in each group."""
     pages = ", ".join(f"step_{n}" for n in range(count))
     steps = " + ".join(f"CASE WHEN step_{n} IS NULL THEN 0 ELSE 1 END" for n in range(count))
     visitor_paths = Cte(
         "visitor_paths",
         f"""
-        SELECT {pages}, visitor_key, COUNT(*) AS visitor_sessions
-          FROM path_steps
-         GROUP BY {pages}, visitor_key
+        SELECT {pages}, visitor_key{group}, COUNT(*) AS visitor_sessions
+          FROM session_paths
+         GROUP BY {pages}, visitor_key{group}
         """,  # noqa: S608
     )
     path_counts = Cte(
         "path_counts",
         f"""
-        SELECT {pages},
+        SELECT {pages}{group},
                {steps}               AS steps,
                SUM(visitor_sessions) AS sessions,
                COUNT(visitor_key)    AS visitors
           FROM visitor_paths
-         GROUP BY {pages}
+         GROUP BY {pages}{group}
         """,  # noqa: S608
     )
     return visitor_paths, path_counts

@@ -1,4 +1,7 @@
-"""retention: cohorts of visitors by their first day, week or month, and how many returned later."""
+"""retention: cohorts of visitors by their first day, week or month, and how many returned later.
+
+With a breakdown each visitor belongs to one group, by the value of the first row.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,13 +12,23 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.request.buckets import Granularity
+from query.request.query import MAX_ROWS
 from query.request.subject import SubjectKind
 from query.request.time_range import SeriesPoint, TimeRange
 from query.request.time_zones import DAY_MS, to_unix_ms
 from query.sql.select import Cte
-from query.standard.declaration.fields import Date, Percent
-from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.fields import Date, KeyInteger, Other, Percent
+from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
+from query.standard.sql.breakdown import (
+    GROUP_COLUMNS,
+    GROUP_CTES,
+    JOIN_GROUPS,
+    NO_GROUP_COLUMNS,
+    Breakdown,
+    BreakdownOptions,
+    parse_breakdown,
+)
 from schemas.errors import Malformed
 from schemas.tables import EVENTS
 
@@ -29,7 +42,7 @@ BEYOND_MS = 40 * DAY_MS
 """Wider than any bucket."""
 
 
-class Retention(QueryOptions, frozen=True):
+class Retention(BreakdownOptions, frozen=True):
     """Options of the request."""
 
     period: Literal["day", "week", "month"] = "week"
@@ -37,46 +50,72 @@ class Retention(QueryOptions, frozen=True):
 
 class RetentionCell(Struct, frozen=True):
     date: Date
-    period: int
+    period: KeyInteger
     visitors: int
     returned: int
     rate: Percent
     complete: bool
+    breakdown: str | None
+    other: Other
 
 
-FIRST = Cte(
-    "first_seen",
+def first_seen(breakdown: Breakdown | None) -> Cte:
+    """The cohort of each visitor, and the value of the first row."""
+    value = f", {breakdown.of_first_row} AS breakdown_value" if breakdown else ""
+    return Cte(
+        "first_seen",
+        f"""
+        SELECT visitor_hash AS cohort_visitor, MIN(bucket) AS cohort{value}
+          FROM scoped
+         WHERE visitor_hash IS NOT NULL
+         GROUP BY visitor_hash
+        """,  # noqa: S608
+    )
+
+
+VALUE_SIZES = Cte(
+    "value_sizes",
     """
-    SELECT visitor_hash AS cohort_visitor, MIN(bucket) AS cohort
-      FROM scoped
-     WHERE visitor_hash IS NOT NULL
-     GROUP BY visitor_hash
+    SELECT breakdown_value, COUNT(*) AS value_size
+      FROM first_seen
+     GROUP BY breakdown_value
     """,
 )
 
 
 def retention_statement(options: Retention) -> Statement:
-    """Visitors by cohort and by each bucket in which they have events."""
+    """Visitors by group, by cohort and by each bucket in which they have events."""
+    breakdown = parse_breakdown(options)
     return Statement(
         granularity=WIDTHS[options.period],
-        rows_in_python=partial(retention_rows, options.period),
-        ctes=(FIRST,),
-        sql="""
-            SELECT cohort, bucket,
+        rows_in_python=partial(retention_rows, options.period, breakdown),
+        ctes=(first_seen(breakdown), *((VALUE_SIZES, *GROUP_CTES) if breakdown else ())),
+        values=breakdown.values if breakdown else {},
+        sql=f"""
+            SELECT {GROUP_COLUMNS if breakdown else NO_GROUP_COLUMNS},
+                   cohort, bucket,
                    COUNT(DISTINCT visitor_hash) AS visitors
               FROM scoped
               JOIN first_seen
                 ON cohort_visitor = visitor_hash
-             GROUP BY cohort, bucket
-             ORDER BY cohort, bucket
-        """,
+              {JOIN_GROUPS if breakdown else ""}
+             GROUP BY cohort, bucket{", group_rank" if breakdown else ""}
+             ORDER BY group_rank, cohort, bucket
+        """,  # noqa: S608
     )
 
 
 def retention_rows(
-    period: str, rows: Sequence[Row], time_range: TimeRange, now_ms: int
+    period: str,
+    breakdown: Breakdown | None,
+    rows: Sequence[Row],
+    time_range: TimeRange,
+    now_ms: int,
 ) -> Sequence[Row]:
-    """A row for each cohort and each period after it; a period that is not over is incomplete."""
+    """A row for each group, each cohort and each period after it.
+
+    A period that is not over is incomplete.
+    """
     width = WIDTHS[period]
     points = time_range.points(width)
     if len(points) > MAX_COHORTS:
@@ -84,17 +123,33 @@ def retention_rows(
             f"'period' {period} makes {len(points)} cohorts in this time range; "
             f"at most {MAX_COHORTS} are allowed"
         )
+    groups = {row[0]: (row[1], row[2]) for row in rows}
+    if breakdown is None:
+        groups = {1: (None, 0)}
+    _check_size(len(points), len(groups))
     ends = _ends(time_range, width, points)
     known_until_ms = min(time_range.end_ms, now_ms)
-    visitors = {(row[0], row[1]): row[2] for row in rows}
+    visitors = {(row[0], row[3], row[4]): row[5] for row in rows}
     cells: list[Row] = []
-    for first, cohort in enumerate(points):
-        size = visitors.get((cohort.bucket, cohort.bucket), 0)
-        for later, point in enumerate(points[first:]):
-            returned = visitors.get((cohort.bucket, point.bucket), 0)
-            complete = ends[first + later] <= known_until_ms
-            cells.append((cohort.label, later, size, returned, returned, size, complete))
+    for rank, group in groups.items():
+        for first, cohort in enumerate(points):
+            size = visitors.get((rank, cohort.bucket, cohort.bucket), 0)
+            for later, point in enumerate(points[first:]):
+                returned = visitors.get((rank, cohort.bucket, point.bucket), 0)
+                complete = ends[first + later] <= known_until_ms
+                cells.append(
+                    (cohort.label, later, size, returned, returned, size, complete, *group)
+                )
     return cells
+
+
+def _check_size(cohorts: int, groups: int) -> None:
+    cells = groups * cohorts * (cohorts + 1) // 2
+    if cells > MAX_ROWS:
+        raise Malformed(
+            f"{groups} groups of {cohorts} cohorts make {cells:,} rows; at most {MAX_ROWS:,} are "
+            "allowed; use a longer 'period', a shorter time range or a lower 'breakdown_limit'"
+        )
 
 
 def _ends(time_range: TimeRange, width: Granularity, points: Sequence[SeriesPoint]) -> list[int]:

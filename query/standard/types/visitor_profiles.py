@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, ROW_ORDER, last_value
+from query.sql.row_definitions import ROW_ORDER, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
     FieldSpec,
@@ -16,7 +16,8 @@ from query.standard.declaration.fields import (
 )
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
-from query.standard.types.session_groups import session_ctes, viewed_value
+from query.standard.sql.visitor_summaries import VISITOR_LIST, summary_ctes
+from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import (
     EVENTS_OF_SESSION,
     MAX_SESSIONS,
@@ -108,50 +109,7 @@ class ProfileSession(Struct, frozen=True):
     web_vitals: Annotated[list[ProfileVital], ListField]
 
 
-# Columns of a visitor are those of the newest page view, the referrer that of the first one.
-
-
-def last(column: str) -> str:
-    """The value of a column in the visitor's newest page view."""
-    return f"{last_value(column)} FILTER (WHERE {PAGE_VIEW})"
-
-
-VISITORS = Cte(
-    "visitors",
-    f"""
-    SELECT visitor_hash      AS visitor,
-           MIN(anonymous_id) AS visitor_id,
-           COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id)) AS event_profile_id,
-           MIN(ms)           AS first_ms,
-           MAX(ms)           AS last_ms,
-           COUNT(*)                                            AS total_events,
-           COUNT(*) FILTER (WHERE {PAGE_VIEW})                 AS page_views,
-           COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END) AS unique_pages,
-           COUNT(*) FILTER (WHERE {IS_CUSTOM})                 AS custom_events,
-           COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END) AS unique_event_names,
-           {last("country")}      AS last_country,
-           {last("region")}       AS last_region,
-           {last("device_type")}  AS last_device,
-           {last("browser_name")} AS last_browser,
-           {last("os_name")}      AS last_os,
-           {viewed_value("COALESCE(referrer_name, referrer)")} AS first_referrer
-      FROM scoped
-     WHERE visitor_hash IS NOT NULL
-     GROUP BY visitor_hash
-    """,  # noqa: S608
-)
-
-SESSION_COUNTS = Cte(
-    "session_counts",
-    f"""
-    SELECT visitor_hash                 AS visitor,
-           COUNT(DISTINCT session_hash) AS sessions
-      FROM visit_rows
-     WHERE {PAGE_VIEW}
-       AND visitor_hash IS NOT NULL
-     GROUP BY visitor_hash
-    """,  # noqa: S608
-)
+VISITORS, SESSION_COUNTS = summary_ctes()
 
 # Any page can send the identity of a visitor. Once a server has sent it with an API key, only
 # servers are trusted. Rows older than the column `trusted` have it in `sender`.
@@ -224,16 +182,7 @@ PROFILES = (
         default_limit=25,
         listing=Listing(page_keys=SEEN),
         ctes=(VISITORS, SESSION_COUNTS),
-        sql="""
-            SELECT visitor_id, event_profile_id, first_ms, last_ms,
-                   COALESCE(sessions, 0) AS session_count,
-                   total_events, page_views, unique_pages,
-                   last_country, last_region, last_device, last_browser, last_os, first_referrer,
-                   custom_events AS custom_event_count, unique_event_names
-              FROM visitors
-              LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
-             ORDER BY last_ms DESC, visitor_id
-        """,
+        sql=VISITOR_LIST,
     ),
     QueryType(
         name="profile_detail",

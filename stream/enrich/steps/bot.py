@@ -8,6 +8,7 @@ from schemas.envelope import Envelope
 from stream.enrich.rules.bot_rules import APP_LIBRARIES, LIBRARY, bot_of
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 HINT_PREFIX = "hint: "
@@ -18,7 +19,11 @@ HEADLESS_BRAND = f"{HINT_PREFIX}headless brand"
 PURPOSES = ("prefetch", "prerender", "preview")
 
 
+@enrichment_step(reads=("is_data_centre",), writes=columns("is_bot", "bot_reason"), repeatable=True)
 def put_bot(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Flag and reason, e.g. `preview: Slackbot`; `hint: …` sets no flag; never for a server with
+    an API key.
+    """
     run_reasons = [bot_reason(envelope) for envelope in rows.envelope_runs()]
     reasons = rows.repeat_runs(run_reasons)
     rows.columns["is_bot"] = rows.repeat_runs(map(is_conclusive, run_reasons))

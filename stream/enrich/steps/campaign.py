@@ -4,10 +4,13 @@ from operator import attrgetter
 
 from stream.enrich.rules.campaign_parameters import CLICK_ID_RANK, UTM, campaign_cache, query_of
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 
+@enrichment_step(reads=("page_address",), writes=columns(*UTM, "click_id"), repeatable=True)
 def put_campaign(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """UTM parameters, name of the click id; of the item, else of the page's URL."""
     if not rows.has_column("utm_source"):
         return
     campaigns = [campaign_cache[query_of(address)] for address in rows.facts.page_address]

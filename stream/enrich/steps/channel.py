@@ -11,6 +11,7 @@ from stream.enrich.rules.channel_rules import (
 )
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT_KIND, OTHER_KIND, source_kinds
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 PLACEHOLDERS = frozenset(("", "(direct)", "(none)", "(not set)", "(not provided)"))
@@ -24,7 +25,12 @@ ChannelInput = tuple[str | None, str | None, str | None, str | None, str]
 """utm_source, utm_medium, utm_campaign, click id, kind of referrer."""
 
 
+@enrichment_step(
+    reads=columns("utm_source", "utm_medium", "utm_campaign", "click_id", "referrer_type"),
+    repeatable=True,
+)
 def put_channel(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Marketing channel: the first rule that matches, paid ones first."""
     if not rows.has_column("channel"):
         return
     nothing = [None] * len(rows)

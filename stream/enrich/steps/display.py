@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.time_zones import zone_names
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 MAX_PIXELS = 32_768
@@ -55,7 +56,9 @@ PARSERS: Mapping[str, Callable[[str], str | None]] = {
 }
 
 
+@enrichment_step(writes=columns("timezone"))
 def put_display(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Time zone, screen, viewport, connection type, each normalized."""
     for name, cache in _caches.items():
         if rows.has_column(name):
             rows.columns[name] = list(map(cache.__getitem__, rows.item_field(name)))

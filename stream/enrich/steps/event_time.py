@@ -8,10 +8,15 @@ from operator import attrgetter
 
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, event_time_ms
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.rows.row_batch import RowBatch
 
 
+@enrichment_step()
 def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Client time in whole milliseconds, within 7 days before and 5 minutes after receipt; without
+    a valid one the time of receipt (`schemas/event_times.py`).
+    """
     received = rows.per_envelope(attrgetter("received_ms"))
     rows.columns["received_at"] = rows.per_envelope(lambda envelope: 1000 * envelope.received_ms)
     rows.columns["ts"] = [

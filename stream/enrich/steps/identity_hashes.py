@@ -15,13 +15,18 @@ from schemas.envelope import Envelope
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.hashes import hash63, optional_hash63
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import Column, RowBatch
 
 REQUEST_PERSON = b"request"
 """Keeps hashes of requests apart from those of event ids."""
 
 
+@enrichment_step(reads=columns("anonymous_id", "session_id"))
 def put_identity_hashes(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Visitor and session as 63-bit hashes; the collector's visitor when the item names none; the
+    deduplication hash.
+    """
     if rows.has_column("visitor_made"):
         _put_visitor(rows)
     for column, field in (("visitor_hash", "anonymous_id"), ("session_hash", "session_id")):
@@ -42,7 +47,7 @@ def _put_visitor(rows: RowBatch) -> None:
     sent: Column = rows.columns["anonymous_id"]
     is_derived = [False] * len(rows)
     if None in sent:
-        visitors = rows.per_envelope(lambda envelope: envelope.visitor or None)
+        visitors = rows.per_envelope(lambda envelope: envelope.anonymous_id or None)
         is_derived = [
             own is None and visitor is not None for own, visitor in zip(sent, visitors, strict=True)
         ]
@@ -99,5 +104,5 @@ def _request_hashes(rows: RowBatch, ids: Column) -> Iterator[tuple[int, bytes]]:
 
 
 def _request_digest(envelope: Envelope, position: int) -> bytes:
-    text = f"{position}\0{envelope.request_id}".encode()
+    text = f"{position}\0{envelope.idempotency_key}".encode()
     return blake2b(text, digest_size=8, person=REQUEST_PERSON).digest()

@@ -9,6 +9,7 @@ import re
 from schemas.envelope import Envelope
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.rows.row_batch import RowBatch
 
 _TAG = re.compile(
@@ -21,7 +22,9 @@ _TAG = re.compile(
 UNDETERMINED = frozenset({"und", "zxx", "mul", "mis"})
 
 
+@enrichment_step()
 def put_language(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """The item's, else the preferred one of `Accept-Language`: `zh-Hant-TW`."""
     if rows.has_column("language"):
         accepted = rows.per_envelope(accepted_language)
         rows.columns["language"] = [

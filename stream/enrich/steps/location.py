@@ -11,10 +11,15 @@ from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.geo_records import NO_LOCATION, Location, country_code
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.time_zones import countries_by_zone
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 
+@enrichment_step(
+    reads=columns("timezone"), writes=("is_data_centre", *columns("country", "region", "city"))
+)
 def put_location(rows: RowBatch, lookups: Lookups) -> None:
+    """Country, region, city: geo database, trusted proxy's header, else the time zone's country."""
     lookups.geo_database.refresh()
     cache = lookups.geo_database.locations
     locations = [location_of(envelope, cache) for envelope in rows.envelope_runs()]
@@ -34,7 +39,7 @@ def location_of(envelope: Envelope, cache: GenerationalCache[str, Location]) -> 
     """The location of an envelope's sender."""
     if envelope.trusted:
         return NO_LOCATION
-    location = cache[envelope.address] if envelope.address else NO_LOCATION
+    location = cache[envelope.client_network] if envelope.client_network else NO_LOCATION
     if location.country or COUNTRY_HEADER not in envelope.headers:
         return location
     return Location(country_code(envelope.headers[COUNTRY_HEADER]))

@@ -7,6 +7,7 @@ from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.page_urls import MAX_URL_LENGTH
 from stream.enrich.rules.urls import printable, split_url
+from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.enrich.steps.page import OUTBOUND_EVENTS, text
 from stream.rows.row_batch import RowBatch
 
@@ -17,7 +18,9 @@ NO_TARGET_SCHEMES = frozenset(("about", "blob", "data", "javascript"))
 """Schemes without a target."""
 
 
+@enrichment_step(reads=("page_properties",), repeatable=True)
 def put_outbound_link(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Target, host and text of outbound clicks."""
     if not rows.has_column("outbound_domain"):
         return
     hrefs, texts = rows.item_field("href"), rows.item_field("text")

@@ -18,6 +18,7 @@ from stream.enrich.rules.page_urls import (
     referer_cache,
     title_cache,
 )
+from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.rows.facts import PageProperties, PageUrl
 from stream.rows.row_batch import RowBatch
 
@@ -29,7 +30,9 @@ EVENTS_WITH_PAGE_PROPERTIES = PAGE_VIEWS | OUTBOUND_EVENTS
 NO_PROPERTIES = PageProperties()
 
 
+@enrichment_step(writes=("page_properties", "page_address", "page"), repeatable=True)
 def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Host, path, title; of the item, else of a page view's properties, else of the `Referer`."""
     properties = rows.facts.page_properties = [
         page_properties(item) if name in EVENTS_WITH_PAGE_PROPERTIES else NO_PROPERTIES
         for name, item in zip(rows.item_field("name"), rows.items, strict=True)

@@ -17,6 +17,7 @@ from stream.enrich.rules.referrer_list import (
     source_by_host,
 )
 from stream.enrich.rules.urls import Url, printable, split_url
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.enrich.steps.page import text
 from stream.rows.row_batch import RowBatch
 
@@ -42,7 +43,13 @@ ReferrerPair = tuple[str, str | None, str | None]
 """Host of the referrer, host of the page, domain of the website."""
 
 
+@enrichment_step(
+    reads=("page_properties", "page"), writes=columns("referrer_type"), repeatable=True
+)
 def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
+    """Referring URL without query, its name and type; `Direct` without one or for the website's
+    own.
+    """
     if not rows.has_column("referrer"):
         return
     domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))

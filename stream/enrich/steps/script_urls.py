@@ -3,6 +3,7 @@
 import re
 
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 _WORD = re.compile(r"\S+")
@@ -11,7 +12,9 @@ _POSITION = re.compile(r"(?::\d{1,9}){1,2}\)?$|\)$")
 MAX_POSITION_LENGTH = 21
 
 
+@enrichment_step(reads=columns("filename", "stack"), repeatable=True)
 def put_script_urls(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """`filename` and `stack` of errors, with URLs up to their query or fragment."""
     if rows.has_column("filename"):
         urls = rows.item_field("filename")
         rows.columns["filename"] = [url and without_query(url) for url in urls]

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from schemas.envelope import ENRICHMENT_HEADERS, Envelope
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.rows.row_batch import RowBatch
 
 KEPT_HEADERS = tuple(
@@ -26,7 +27,9 @@ class StoredSender(Struct, frozen=True, omit_defaults=True):
     headers: dict[str, str] = {}
 
 
+@enrichment_step()
 def put_sender(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Whether an API key was sent; user agent and client hints, for re-enrichment."""
     if rows.has_column("sender"):
         rows.columns["sender"] = rows.per_envelope(sender_json)
     if rows.has_column("trusted"):

@@ -4,12 +4,15 @@ from msgspec import Raw
 
 from schemas.items import object_fields
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 ABSENT = (b"", b"null")
 
 
+@enrichment_step(writes=columns("anonymous_id", "session_id", "filename", "stack"))
 def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Fields stored as sent; `properties` and `traits` as JSON text, NULL when absent."""
     for name in (rows.item_fields & rows.table_columns) - {rows.kind.table.subject_column}:
         rows.columns[name] = rows.item_field(name)
     for name in object_fields(rows.kind.item):

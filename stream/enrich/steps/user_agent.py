@@ -21,6 +21,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.operating_systems import short_version, system_of
 from stream.enrich.rules.user_agent_overrides import BROWSER_NAMES
 from stream.enrich.rules.user_agent_parser import user_agent_parser
+from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
@@ -46,7 +47,9 @@ class UserAgent(Struct, frozen=True, array_like=True):
 UNKNOWN = UserAgent()
 
 
+@enrichment_step(writes=columns(*COLUMNS), repeatable=True)
 def put_user_agent(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
+    """Browser, system, device type, without versions that browsers froze."""
     agents = [user_agent_of(envelope) for envelope in rows.envelope_runs()]
     for name in COLUMNS:
         rows.columns[name] = rows.repeat_runs(map(attrgetter(name), agents))

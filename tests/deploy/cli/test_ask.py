@@ -66,13 +66,16 @@ def test_a_query_type_has_options_filters_order_and_pages(ask: Ask) -> None:
 def test_types_may_be_json_and_goals_are_steps(ask: Ask) -> None:
     funnel = '{"name": "funnel", "id": "a", "steps": ["/", "b"]}'
     _, script = ask(answering(ENTRY), funnel, "summary", *WEBSITE)
-    _, goals = ask(answering(ENTRY), "goals", "--goal", "/a", *WEBSITE)
+    split = ("--breakdown", "visit.channel")
+    _, goals = ask(answering(ENTRY), "goals", "--goal", "/a", *split, *WEBSITE)
 
     assert body_of(script)["parameters"] == [
         {"name": "funnel", "id": "a", "steps": [{"path": "/"}, {"event": "b"}]},
         "summary",
     ]
-    assert body_of(goals)["parameters"] == [{"name": "goals", "goals": [{"path": "/a"}]}]
+    assert body_of(goals)["parameters"] == [
+        {"name": "goals", "goals": [{"path": "/a"}], "breakdown": "visit.channel"}
+    ]
 
 
 def test_metrics_are_asked_by_dimensions(ask: Ask) -> None:

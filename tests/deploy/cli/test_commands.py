@@ -26,8 +26,8 @@ from tests.installation import free_port
         ),
         (
             ("organizations", "create", "--name", "x", "--limit", "storage=5"),
-            "'limits' has 'storage'; groups are collect, query, custom, links, redirects, public, "
-            "collect_mib, collect_items",
+            "'limits' has 'storage'; groups are collect, query, custom, links, records, redirects, "
+            "public, collect_mib, collect_items",
         ),
         (
             ("websites", "create", "--organization", "nobody", "--domain", "shop.example"),

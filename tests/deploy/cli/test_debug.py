@@ -35,6 +35,14 @@ REFUSED = {**AT, "accepted": False, "path": "/track"}
             "eventId was received before; 'props2' is ignored; did you mean 'props'?)",
         ),
         (
+            {**SENT, "item": {"name": "a"}, "outcome": {"state": "stored", "bot": "crawler: X"}},
+            "12:00:00.125  bot       custom_event: a  (crawler: X)",
+        ),
+        (
+            {**SENT, "item": {"name": "a"}, "outcome": {"state": "pending"}},
+            "12:00:00.125  accepted  custom_event: a",
+        ),
+        (
             {**REFUSED, "index": 3, "message": "'name' is required", "code": "VALIDATION_ERROR"},
             "12:00:00.125  refused   /track item 3: 'name' is required (VALIDATION_ERROR)",
         ),

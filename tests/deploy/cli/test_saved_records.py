@@ -92,3 +92,13 @@ def test_every_field_is_an_option_of_both_commands() -> None:
         for command in ("create", "update"):
             options = {option.name for option in commands[command].params}
             assert {field.name for field in saved.fields} <= options
+
+
+def test_filters_are_printed_as_json(run: Run, ask: Callable[..., Any]) -> None:
+    filters = [{"field": "country", "operator": "in", "value": ["DE", "AT"]}]
+    options = ("--name", "Germanic", "--filters", json.dumps(filters))
+
+    done = run("segments", "create", "--website", a_website(ask), *options)
+
+    [line] = [line for line in done.out.splitlines() if line.startswith("filters")]
+    assert json.loads(line.removeprefix("filters")) == filters

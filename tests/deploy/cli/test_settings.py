@@ -18,13 +18,13 @@ def test_a_bad_setting_is_one_line(run: Run) -> None:
 
 
 def test_a_variable_that_no_setting_reads_is_named(run: Run) -> None:
-    done = run("settings", TIDEMARK_COLECT_PORT="4100", TIDEMARK_SERVICE_HOST="10.0.0.1")
+    done = run("settings", TIDEMARK_COLECT_PORT="4100", TIDEMARK_SERVICE_PORT_TRACK="10.0.0.1")
 
     assert (done.code, done.err) == (
         0,
         "tidemark: TIDEMARK_COLECT_PORT is not a known setting and is ignored;"
         " did you mean TIDEMARK_COLLECT_PORT?\n"
-        "tidemark: TIDEMARK_SERVICE_HOST is not a known setting and is ignored\n",
+        "tidemark: TIDEMARK_SERVICE_PORT_TRACK is not a known setting and is ignored\n",
     )
 
 

@@ -80,3 +80,20 @@ def test_the_same_file_is_known_again_by_any_name(tmp_path: Path) -> None:
 def test_a_json_array_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
     with pytest.raises(InvalidFile, match="visits is a JSON array; write one object per line: jq"):
         a_file(tmp_path, '[{"ts": 1, "name": "a"}]')
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"PK\x03\x04", "is a zip file; unpack it"),
+        (b"PAR1", "is a Parquet file; export JSON lines"),
+        (b"Obj\x01", "is an Avro file; export JSON lines"),
+        (b"\x28\xb5\x2f\xfd", "is compressed with zstd; unpack it"),
+    ],
+)
+def test_a_binary_file_is_refused_by_what_it_is(tmp_path: Path, start: bytes, what: str) -> None:
+    path = tmp_path / "export"
+    path.write_bytes(start + bytes(100))
+
+    with pytest.raises(InvalidFile, match=f"export {what}"):
+        SourceFile(path)

@@ -28,7 +28,7 @@ def test_a_header_line_of_the_client_before_that_of_its_proxy_is_ignored(tmp_pat
 
     assert reply.status == 200
     [envelope] = collector.producer.sent[0].envelopes
-    assert (envelope.address, envelope.headers[COUNTRY_HEADER]) == ("198.51.100.0", "DE")
+    assert (envelope.client_network, envelope.headers[COUNTRY_HEADER]) == ("198.51.100.0", "DE")
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ def test_an_event_is_published_unchanged(collector: InMemoryCollector, tmp_path:
             received_ms=NOW,
             count=1,
             items=b"[" + body + b"]",
-            address="203.0.113.0",
+            client_network="203.0.113.0",
             user_agent=AGENT,
-            visitor=anonymous_ids(tmp_path).for_website("shop", "203.0.113.0", AGENT, NOW),
+            anonymous_id=anonymous_ids(tmp_path).for_website("shop", "203.0.113.0", AGENT, NOW),
         )
     ]
 
@@ -189,8 +189,8 @@ def test_only_the_headers_that_enrichment_reads_are_kept(collector: InMemoryColl
         "accept-language": "de-DE",
         "referer": "https://shop.example/" + "p" * 491,
     }
-    assert (envelope.request_id, envelope.user_agent) == ("r-1", "a" * 512)
-    assert envelope.address == "203.0.113.0"
+    assert (envelope.idempotency_key, envelope.user_agent) == ("r-1", "a" * 512)
+    assert envelope.client_network == "203.0.113.0"
 
 
 def test_requests_of_a_visitor_share_a_partition_key(collector: InMemoryCollector) -> None:
@@ -321,6 +321,7 @@ def test_an_unready_collector_says_why(collector: InMemoryCollector) -> None:
         "disk": "ok",
         "registry": "ok",
         "storing": "ok",
+        "partitions": "ok",
         "proxies": "ok",
     }
     assert request_once(collector.app, "GET", "/health/live").status == 200
@@ -339,6 +340,7 @@ def test_a_collector_without_its_registry_is_ready_and_degraded(
         "disk": "ok",
         "registry": "lost",
         "storing": "ok",
+        "partitions": "ok",
         "proxies": "ok",
     }
 

@@ -49,11 +49,12 @@ def test_accepted_items_are_listed_newest_first(collector: InMemoryCollector) ->
     origin = {"address": "203.0.113.0", "userAgent": "", "headers": {}, "byServer": False}
     shared = {"receivedAt": AT, "accepted": True, "type": "custom_event"}
     assert debug_items(collector) == [
-        {**shared, "receipt": second["receipt"], **origin, "item": {"name": "c"}},
-        {**shared, "receipt": second["receipt"], **origin, "item": {"name": "b"}},
+        {**shared, "receipt": second["receipt"], "index": 1, **origin, "item": {"name": "c"}},
+        {**shared, "receipt": second["receipt"], "index": 0, **origin, "item": {"name": "b"}},
         {
             **shared,
             "receipt": first["receipt"],
+            "index": 0,
             **origin,
             "userAgent": "Firefox",
             "headers": {"origin": "https://shop.example"},

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ingest.endpoints.debug_lines import DebugLines
@@ -72,3 +73,25 @@ def test_members_that_a_tracker_format_reads_are_not_ignored(collector: InMemory
 
     assert [one["names"] for one in reply.json["ignored"]] == [["zzz"]]
     assert [one["ignored"] for one in remarks(collector)] == [["zzz"]]
+
+
+def test_items_have_their_index_in_the_request_also_beside_rejects_and_other_websites(
+    collector: InMemoryCollector,
+) -> None:
+    items: list[dict[str, Any]] = [
+        {"name": "a"},
+        {"nam": "b"},
+        {"name": "c", "websiteId": "blog"},
+        {"name": "d"},
+        {"name": "e", "websiteId": "blog"},
+    ]
+    collector.post("/track?website_id=shop", items, key="acme")
+
+    def indexes(website: str) -> list[tuple[str, int]]:
+        requests = reversed(collector.recent.latest(website))
+        lines = [line for request in requests for line in DebugLines().of_request(request)]
+        decode = msgspec.json.decode
+        return [(decode(line["item"])["name"], line["index"]) for line in lines if "item" in line]
+
+    assert indexes("shop") == [("a", 0), ("d", 3)]
+    assert indexes("blog") == [("c", 2), ("e", 4)]

@@ -220,7 +220,12 @@ def test_a_client_without_a_body_takes_no_slot(
     assert asyncio.run(beside_a_silent_one()).status == 202
 
 
-def test_waiting_is_refused_without_access_to_the_tables(tmp_path: Path) -> None:
+def test_waiting_is_refused_without_access_to_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody")
     collector = in_memory_collector(tmp_path, lake="s3://bucket/lake")
 
     reply = request_once(collector.app, "POST", TRACK, EVENT)

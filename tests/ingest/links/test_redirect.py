@@ -38,7 +38,7 @@ def test_a_click_is_recorded_and_redirected(collector: InMemoryCollector, tmp_pa
     visitor = anonymous_ids(tmp_path).for_links("acme", "203.0.113.0", "Firefox", NOW)
     assert sent.topic == "clicks"
     assert (envelope.subject_id, envelope.organization_id, envelope.count) == ("lnk_1", "acme", 1)
-    assert (envelope.address, envelope.user_agent) == ("203.0.113.0", "Firefox")
+    assert (envelope.client_network, envelope.user_agent) == ("203.0.113.0", "Firefox")
     assert [{k: v for k, v in item.items() if v is not None} for item in sent.items] == [
         {
             "slug": "spring",

@@ -109,7 +109,7 @@ def test_server_items_without_ids_are_keyed_by_visitor(collector: InMemoryCollec
 def named(collector: InMemoryCollector, *items: object, key: str | None = None) -> list[str]:
     """The visitors that the envelopes name."""
     partition_key_of(collector, *items, key=key, headers=FIREFOX)
-    return [envelope.visitor for envelope in collector.producer.sent[-1].envelopes]
+    return [envelope.anonymous_id for envelope in collector.producer.sent[-1].envelopes]
 
 
 def test_items_without_a_visitor_get_an_id_for_the_day_and_website(

@@ -58,6 +58,7 @@ def distribution(scoped: ScopedRows) -> list[ResultRow]:
 
 def pages(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
+    views_report = bool(views(scrolled(scoped)))
     for path, held in grouped(scrolled(scoped), lambda row: row.get("path")).items():
         depths = there(held, "scroll_depth")
         result.append(
@@ -66,7 +67,7 @@ def pages(scoped: ScopedRows) -> list[ResultRow]:
                 "avg_scroll_depth": average(depths),
                 "visitors": visitors(held),
                 "sessions": distinct(held, "session_id"),
-                "pageviews": len(views(held)),
+                "pageviews": len(views(held)) if views_report else None,
                 "_exact": sum(map(Fraction, depths)) / len(depths),
             }
         )
@@ -81,8 +82,8 @@ def interactions(scoped: ScopedRows) -> list[ResultRow]:
     return [
         {
             "avg_interactions": rounded(Fraction(sum(reports), len(reports))) if reports else None,
-            "interactive_sessions": touched,
-            "interaction_rate": percent(touched, len(held)),
+            "interactive_sessions": touched if reports else None,
+            "interaction_rate": percent(touched, len(held)) if reports else None,
             "total_sessions": len(held),
         }
     ]

@@ -1,7 +1,8 @@
 """Ordered steps: funnels, goals, page paths and retention."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from tests.oracle import wall_clock
@@ -9,6 +10,7 @@ from tests.oracle.aggregates import (
     ResultRow,
     distinct,
     grouped,
+    hidden,
     is_view,
     median,
     ordered,
@@ -16,6 +18,7 @@ from tests.oracle.aggregates import (
     rounded,
     visitors,
 )
+from tests.oracle.breakdown import split, value_of
 from tests.oracle.filters import all_hold
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
@@ -25,6 +28,8 @@ from tests.oracle.visits import read_as
 from tests.query.query_service import NOW
 
 Step = Mapping[str, Any]
+Walk = tuple[list[Row], dict[int, int | None]]
+"""The events of one, and the steps that were reached."""
 
 
 def is_step(row: Row, step: Step) -> bool:
@@ -45,13 +50,29 @@ def funnel(scoped: ScopedRows) -> list[ResultRow]:
     """How many reach each step, each time in the order of the steps and inside the window."""
     options = scoped.query.options
     steps = options["steps"]
+
+    def stages(walks: list[Walk]) -> list[ResultRow]:
+        waits = [[walk[n] for _, walk in walks if n in walk] for n in range(len(steps))]
+        return [stage(steps, number, waits) for number in range(len(steps))]
+
+    return split(options, walks_of(scoped, options), partial(begun_by, options), len, stages)
+
+
+def walks_of(scoped: ScopedRows, options: Mapping[str, Any]) -> list[Walk]:
+    """What each visitor or session that begins the funnel did, and the steps that it reached."""
     window_ms = options.get("window", 7 * 86_400) * 1000
     key = "session_id" if options.get("by") == "session" else "anonymous_id"
-    waited: list[list[int | None]] = [[] for _ in steps]
-    for events in grouped(scoped.events, lambda row: row[key]).values():
-        for number, wait in walked(events, steps, window_ms).items():
-            waited[number].append(wait)
-    return [stage(steps, number, waited) for number in range(len(steps))]
+    walks = [
+        (events, walked(events, options["steps"], window_ms))
+        for events in grouped(scoped.events, lambda row: row[key]).values()
+    ]
+    return [walk for walk in walks if walk[1]]
+
+
+def begun_by(options: Mapping[str, Any], walk: Walk) -> str | None:
+    """The value of the first row that is a first step."""
+    first = next(row for row in walk[0] if is_step(row, options["steps"][0]))
+    return value_of(first, options["breakdown"])
 
 
 def walked(events: list[Row], steps: list[Step], window_ms: int) -> dict[int, int | None]:
@@ -89,42 +110,78 @@ def stage(steps: list[Step], number: int, waited: list[list[int | None]]) -> Res
 
 
 def goals(scoped: ScopedRows) -> list[ResultRow]:
-    everyone = visitors(scoped.events)
-    result: list[ResultRow] = []
-    for goal in scoped.query.options["goals"]:
-        held = [row for row in scoped.events if is_step(row, goal)]
-        result.append(
-            {
-                "name": called(goal),
-                "conversions": len(held),
-                "visitors": visitors(held),
-                "sessions": distinct(held, "session_id"),
-                "conversion_rate": percent(visitors(held), everyone),
-            }
-        )
-    return result
+    options = scoped.query.options
+    return split(
+        options,
+        scoped.events,
+        touched(scoped, options),
+        visitors,
+        lambda rows: [reached(rows, goal) for goal in options["goals"]],
+    )
+
+
+def touched(scoped: ScopedRows, options: Mapping[str, Any]) -> Callable[[Row], str | None]:
+    """Gives the value that counts for a row: its own, or that of its visitor's first one."""
+    if options.get("attribution") != "first_touch":
+        return lambda row: value_of(row, options["breakdown"])
+    firsts = {
+        who: value_of(rows[0], options["breakdown"])
+        for who, rows in grouped(scoped.events, lambda row: row["anonymous_id"]).items()
+    }
+    return lambda row: firsts.get(row["anonymous_id"])
+
+
+def reached(rows: list[Row], goal: Step) -> ResultRow:
+    """One row of goals."""
+    held = [row for row in rows if is_step(row, goal)]
+    return {
+        "name": called(goal),
+        "conversions": len(held),
+        "visitors": visitors(held),
+        "sessions": distinct(held, "session_id"),
+        "conversion_rate": percent(visitors(held), visitors(rows)),
+    }
 
 
 def paths(scoped: ScopedRows) -> list[ResultRow]:
     """A way is walked by the visitor who viewed its first page."""
-    ways: dict[tuple[str, ...], list[int | None]] = {}
-    for session in sessions(scoped.visit_events):
-        way = stretch(turns(session.views), scoped.query.options)
-        if way:
-            pages = tuple(row["path"] for row in way)
-            ways.setdefault(pages, []).append(way[0]["visitor_hash"])
-    total = sum(len(walkers) for walkers in ways.values())
-    result: list[ResultRow] = [
+    options = scoped.query.options
+    result = split(
+        options,
+        ways_of(scoped, options),
+        lambda pair: value_of(pair[0][0], options["breakdown"]),
+        len,
+        lambda pairs: ways([way for _, way in pairs]),
+    )
+    order = {(row["breakdown"], row["other"]): i for i, row in reversed(list(enumerate(result)))}
+    ranked = [{**row, "_rank": order[row["breakdown"], row["other"]]} for row in result]
+    return hidden(ordered(ranked, "-sessions", "name", "steps", "visitors", "_rank"))
+
+
+def ways_of(scoped: ScopedRows, options: Mapping[str, Any]) -> list[tuple[list[Row], list[Row]]]:
+    """All pages of each session, and those of its way."""
+    return [
+        (pages, way)
+        for session in sessions(scoped.visit_events)
+        if (way := stretch(pages := turns(session.views), options))
+    ]
+
+
+def ways(walked_ways: list[list[Row]]) -> list[ResultRow]:
+    """The different ways, with those who walked them."""
+    walkers: dict[tuple[str, ...], list[int | None]] = {}
+    for way in walked_ways:
+        walkers.setdefault(tuple(row["path"] for row in way), []).append(way[0]["visitor_hash"])
+    return [
         {
             "name": " → ".join(pages),
             "steps": len(pages),
-            "sessions": len(walkers),
-            "visitors": len(set(walkers) - {None}),
-            "percentage": percent(len(walkers), total),
+            "sessions": len(those),
+            "visitors": len(set(those) - {None}),
+            "percentage": percent(len(those), len(walked_ways)),
         }
-        for pages, walkers in ways.items()
+        for pages, those in walkers.items()
     ]
-    return ordered(result, "-sessions", "name", "steps", "visitors")
 
 
 def turns(views: list[Row]) -> list[Row]:
@@ -160,18 +217,30 @@ PERIODS = {"day": "daily", "week": "weekly", "month": "monthly"}
 
 def retention(scoped: ScopedRows) -> list[ResultRow]:
     """Cohorts by the bucket in which visitors first came in the span."""
+    options = scoped.query.options
+    return split(
+        options,
+        list(grouped(scoped.events, lambda row: row["anonymous_id"]).values()),
+        lambda held: value_of(held[0], options["breakdown"]),
+        len,
+        lambda people: cohorts(scoped, people),
+    )
+
+
+def cohorts(scoped: ScopedRows, people: list[list[Row]]) -> list[ResultRow]:
+    """The cells of some visitors, given by their events."""
     period = scoped.query.options.get("period", "week")
     zone = scoped.query.zone
     labels = [
         label
         for label, _ in wall_clock.points(scoped.start_ms, scoped.end_ms, zone, PERIODS[period])
     ]
-    came: dict[str, list[str]] = {}
-    for who, held in grouped(scoped.events, lambda row: row["anonymous_id"]).items():
-        came[who] = [wall_clock.bucket(row["ms"], zone, PERIODS[period])[0] for row in held]
+    came = [
+        [wall_clock.bucket(row["ms"], zone, PERIODS[period])[0] for row in held] for held in people
+    ]
     result: list[ResultRow] = []
     for first, cohort in enumerate(labels):
-        members = [buckets for buckets in came.values() if buckets[0] == cohort]
+        members = [buckets for buckets in came if buckets[0] == cohort]
         for later, label in enumerate(labels[first:]):
             back = sum(label in buckets for buckets in members)
             result.append(
@@ -195,8 +264,8 @@ def ends(label: str, period: str, zone: str) -> int:
 
 
 STEPS: Oracles = {
-    "funnel": Oracle(funnel),
-    "goals": Oracle(goals),
+    "funnel": Oracle(funnel, 1_000),
+    "goals": Oracle(goals, 2_000),
     "paths": Oracle(paths),
     "retention": Oracle(retention, 10_000),
 }

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.oracle.aggregates import (
+    Nothing,
     ResultRow,
     average,
     grouped,
@@ -94,7 +95,7 @@ def quality(scoped: ScopedRows) -> list[ResultRow]:
                 "page_views": len(held),
                 "avg_time_on_page": average(there(held, "time_on_page")),
                 "avg_active_time": average(there(held, "active_time")),
-                "attention_ratio": rounded(100 * active / whole) if whole else 0.0,
+                "attention_ratio": rounded(100 * active / whole) if whole else Nothing(),
                 "avg_scroll_depth": average(there(held, "max_scroll_depth")),
                 "avg_interactions": average(there(held, "interaction_count")),
                 "median_time_to_first_interaction": quantile(first, 50),

@@ -109,11 +109,6 @@ def session_events(scoped: ScopedRows) -> list[ResultRow]:
     ]
 
 
-def people(scoped: ScopedRows) -> dict[str, list[Row]]:
-    """Events by visitor."""
-    return grouped(scoped.events, lambda row: row["anonymous_id"])
-
-
 def visits_of(scoped: ScopedRows, who: str) -> int:
     """The visits of a visitor, which have a page view by them."""
     viewed = views(scoped.visit_events)
@@ -121,8 +116,13 @@ def visits_of(scoped: ScopedRows, who: str) -> int:
 
 
 def profile_list(scoped: ScopedRows) -> list[ResultRow]:
+    return profiles(scoped, scoped.events)
+
+
+def profiles(scoped: ScopedRows, events: list[Row]) -> list[ResultRow]:
+    """Those who have these events."""
     result: list[ResultRow] = []
-    for who, held in people(scoped).items():
+    for who, held in grouped(events, lambda row: row["anonymous_id"]).items():
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
         customs = [row for row in held if is_custom(row)]
@@ -162,7 +162,7 @@ def seconds(milliseconds: int) -> float:
 def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
     together = sum(each.milliseconds for each in sessions(scoped.visit_events))
-    for who, held in people(scoped).items():
+    for who, held in grouped(scoped.events, lambda row: row["anonymous_id"]).items():
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
         result.append(

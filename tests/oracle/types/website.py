@@ -1,6 +1,7 @@
 """A website as a whole."""
 
 from tests.oracle.aggregates import (
+    Nothing,
     ResultRow,
     grouped,
     median,
@@ -20,7 +21,9 @@ def of_sessions(held: list[Session]) -> ResultRow:
     return {
         "sessions": len(held),
         "bounce_rate": percent(sum(each.bounced for each in held), len(held)),
-        "median_session_duration": rounded(median([each.milliseconds for each in held]) / 1000),
+        "median_session_duration": rounded(median([each.milliseconds for each in held]) / 1000)
+        if held
+        else Nothing(),
     }
 
 

@@ -42,6 +42,37 @@ def test_a_test_for_null_has_no_value(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "behavior"),
+    [
+        ("has done signup", {"has_done": {"event": "signup"}}),
+        ("has_done /pricing", {"has_done": {"path": "/pricing"}}),
+        ("has not done signup ever", {"has_not_done": {"event": "signup", "within": "ever"}}),
+        ("Has Done  buy now 3 times", {"has_done": {"event": "buy now", "times": 3}}),
+        (
+            "has_not_done '3 times' 2 times ever",
+            {"has_not_done": {"event": "3 times", "times": 2, "within": "ever"}},
+        ),
+        ('has done "/a b ever"', {"has_done": {"path": "/a b ever"}}),
+    ],
+)
+def test_what_visitors_did_is_read(text: str, behavior: Any) -> None:
+    assert parse_filter(text) == behavior
+
+
+def test_filters_of_a_behavior_may_be_short_texts() -> None:
+    given = {"has_done": {"event": "signup", "filters": ["properties.plan = pro"]}}
+
+    assert to_filters(given) == [
+        {
+            "has_done": {
+                "event": "signup",
+                "filters": [{"field": "properties.plan", "operator": "eq", "value": "pro"}],
+            }
+        }
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("country", "filter 'country' is no condition; write it as in \"country = DE\""),

@@ -38,6 +38,15 @@ def test_one_query_type_has_options(playing: Playing, types: Any, more: dict[str
     }
 
 
+def test_the_question_of_visitors_has_its_steps_in_full(playing: Playing) -> None:
+    client, script = playing(answering(ENTRY))
+    of = {"name": "funnel", "steps": ["/", "signup"], "step": 2, "outcome": "dropped"}
+
+    client.ask("visitors", of=of, website_id="w", preset="today")
+
+    assert body_of(script)["parameters"] == [{"name": "visitors", "of": {**of, "steps": STEPS}}]
+
+
 def test_every_query_type_of_a_list_has_members_of_its_own(playing: Playing) -> None:
     client, script = playing(answering(ENTRY, {**ENTRY, "parameter": "b"}))
     second = {"name": "top_pages", "id": "b", "filters": "country = DE", "order_by": "name asc"}

@@ -303,7 +303,7 @@ def test_types_are_listed_with_what_they_take(service: InProcessService) -> None
     assert list(body["configs"]) == list(QUERY_TYPES)
     clicks = body["configs"]["link_clicks_by_day"]
     assert clicks["columns"] == [
-        {"name": "date", "type": "text", "unit": "date"},
+        {"name": "date", "type": "date", "unit": "date"},
         {"name": "clicks", "type": "integer", "unit": None},
     ]
     assert clicks["granularity"] == ["minute", "hourly", "daily", "weekly", "monthly"]

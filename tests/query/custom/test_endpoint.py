@@ -9,6 +9,7 @@ from tests.query.lake import (
     a_click,
     a_view,
 )
+from tests.query.metrics_queries import save
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 
@@ -93,3 +94,14 @@ def test_the_limit_cuts_the_rows(service: InProcessService) -> None:
 
     assert [row["path"] for row in found["data"]] == ["/0", "/1"]
     assert found["meta"]["rowCount"] == 2
+
+
+def test_a_result_by_time_shows_the_annotations_of_the_website(service: InProcessService) -> None:
+    save(service, "annotations", start="2026-11-05", text="Autumn campaign")
+    save(service, "annotations", website="blog", start="2026-11-05", text="Another website")
+
+    by_day = service.custom("events", [COUNT], groupBy=["time:daily"]).json["meta"]
+    by_page = service.custom("events", [COUNT], groupBy=["path"]).json["meta"]
+
+    assert [each["text"] for each in by_day["annotations"]] == ["Autumn campaign"]
+    assert "annotations" not in by_page

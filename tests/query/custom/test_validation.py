@@ -17,7 +17,7 @@ def service(tmp_path: Path) -> InProcessService:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"table": "event"}, "Unknown table 'event'; did you mean 'events'?"),
     ({"groupBy": ["contry"]}, "Unknown column 'contry' in table 'events'; did you mean 'country'?"),
-    ({"groupBy": ["website_id"]}, "Unknown column 'website_id' in table 'events'"),
+    ({"groupBy": ["organization_id"]}, "Unknown column 'organization_id' in table 'events'"),
     ({"groupBy": ["visitor_hash"]}, "Unknown column 'visitor_hash' in table 'events'"),
     ({"groupBy": ["path"] * 2}, "'path' names two columns of the result"),
     ({"groupBy": list("abcdef")}, "'query.groupBy' must have at most 5 elements"),

@@ -9,8 +9,9 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, RemoveAction
 
-from query.engine.snapshots import NEVER_STORED, PinnedVersion, SnapshotCache
+from query.engine.snapshots import PinnedVersion, SnapshotCache
 from schemas.errors import Unavailable
+from schemas.lake.committed_offsets import NO_VERSION
 from schemas.lake.table_location import table_url
 from schemas.tables import CLICKS, EVENTS
 from tests.query.lake import Lake, a_view
@@ -31,7 +32,7 @@ def pin(cache: SnapshotCache, reopen: bool = False) -> PinnedVersion:
 
 
 def test_a_table_that_was_never_stored_has_no_rows(lake: Lake) -> None:
-    assert pin(snapshot_cache(lake)).version.number == NEVER_STORED
+    assert pin(snapshot_cache(lake)).version.number == NO_VERSION
 
 
 def test_a_table_is_found_once_it_is_there(lake: Lake) -> None:
@@ -58,7 +59,7 @@ def test_only_parts_that_may_hold_rows_are_read(lake: Lake) -> None:
     lake.holds(a_view("/", website="blog", at="2026-11-10T12:00:00Z"))
     day = 1_794_268_800_000  # 2026-11-10T00:00:00Z
 
-    parts = pin(snapshot_cache(lake)).data_files("shop", day, day + 86_400_000)
+    parts = pin(snapshot_cache(lake)).data_files(["shop"], day, day + 86_400_000)
 
     assert [part.ts_range for part in parts] == [(day + 43_200_000, day + 43_200_000)]
 
@@ -95,7 +96,7 @@ def test_tables_are_pinned_each_on_its_own(lake: Lake) -> None:
 
     clicks = asyncio.run(snapshot_cache(lake).pin(CLICKS))
 
-    assert clicks.version.number == NEVER_STORED
+    assert clicks.version.number == NO_VERSION
 
 
 # Compaction during queries

@@ -174,7 +174,7 @@ def test_an_export_without_rows_is_an_empty_file_of_its_format(service: InProces
         (
             "events",
             {"format": "json"},
-            "'format' is 'json'; it must be one of csv, ndjson, arrow, parquet",
+            "'format' is 'json'; it must be one of csv, ndjson, arrow, parquet, xlsx",
         ),
         (
             "events",

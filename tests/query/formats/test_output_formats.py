@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import fields
+from openpyxl import load_workbook
 
 from query.formats.columns import ColumnKind, ResultColumn
 from query.formats.csv_ndjson import CsvWriter
@@ -52,11 +54,17 @@ def read_parquet(body: bytes) -> Rows:
     return rows
 
 
+def read_xlsx(body: bytes) -> Rows:
+    header, *rows = load_workbook(io.BytesIO(body)).active.iter_rows(values_only=True)
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
 READERS: Mapping[str, Callable[[bytes], Rows]] = {
     "csv": read_csv,
     "ndjson": read_ndjson,
     "arrow": read_arrow,
     "parquet": read_parquet,
+    "xlsx": read_xlsx,
 }
 
 
@@ -64,6 +72,9 @@ HEADERS: Mapping[str, Callable[[bytes], list[str]]] = {
     "csv": lambda body: next(csv.reader(io.StringIO(body.decode()))),
     "arrow": lambda body: pa.ipc.open_stream(body).schema.names,
     "parquet": lambda body: pq.read_table(io.BytesIO(body)).column_names,
+    "xlsx": lambda body: [
+        cell.value for cell in next(load_workbook(io.BytesIO(body)).active.iter_rows())
+    ],
 }
 
 
@@ -107,7 +118,7 @@ def test_every_format_but_json_has_a_reader_here() -> None:
     assert set(READERS) == {format_.name for format_ in FILE_FORMATS}
 
 
-@pytest.mark.parametrize("name", ["ndjson", "arrow", "parquet"])
+@pytest.mark.parametrize("name", ["ndjson", "arrow", "parquet", "xlsx"])
 def test_a_standard_answer_has_the_same_rows_in_every_format(
     service: InProcessService, name: str
 ) -> None:
@@ -142,6 +153,21 @@ def test_a_visitor_cannot_send_a_formula_to_who_opens_a_csv(tmp_path: Path) -> N
         {row["name"] for row in read_csv(unescaped.body)} == {row["name"] for row in lines} == names
     )
     assert refused.json["error"] == "'formulas' is 'off'; it must be text or keep"
+
+
+def test_csv_begins_with_a_byte_order_mark_when_asked(service: InProcessService) -> None:
+    plain = standard(service, "top_pages", format="csv").body
+    marked = standard(service, "top_pages", format="csv", bom="true", formulas="keep").body
+    export = service.ask(
+        "GET", "/v1/export/events", format="csv", bom="true", website_id="shop", **NOVEMBER
+    )
+    refused = standard(service, "top_pages", format="ndjson", bom="true")
+    wrong = standard(service, "top_pages", format="csv", bom="1")
+
+    assert marked == "\ufeff".encode() + plain
+    assert export.body.startswith("\ufeff".encode())
+    assert refused.json["error"] == "'bom' is for format csv; the format is ndjson"
+    assert wrong.json["error"] == "'bom' is '1'; it must be true or false"
 
 
 def test_numbers_below_zero_stay_numbers_in_csv(service: InProcessService) -> None:
@@ -237,12 +263,12 @@ def test_the_name_goes_before_accept(service: InProcessService) -> None:
 def test_a_format_that_is_not_known_is_refused_with_those_that_are(
     service: InProcessService,
 ) -> None:
-    named = standard(service, "top_pages", format="xlsx")
+    named = standard(service, "top_pages", format="ods")
     accepted = standard(service, "top_pages", accept="application/pdf")
 
     assert named.status == 400
     assert named.json["error"] == (
-        "'format' is 'xlsx'; it must be one of json, csv, ndjson, arrow, parquet"
+        "'format' is 'ods'; it must be one of json, csv, ndjson, arrow, parquet, xlsx"
     )
     assert accepted.status == 406
     assert accepted.json["code"] == "NOT_ACCEPTABLE"
@@ -319,15 +345,20 @@ NESTED = [
             "parquet",
             [{"id": 1, "steps": '[{"a":1}]', "ok": True}, dict.fromkeys(("id", "steps", "ok"))],
         ),
+        (
+            "xlsx",
+            [{"id": 1, "steps": '[{"a":1}]', "ok": True}, dict.fromkeys(("id", "steps", "ok"))],
+        ),
     ],
 )
 def test_lists_are_json_text_where_a_format_has_none(name: str, expected: Rows) -> None:
     make = next(format_.writer for format_ in FILE_FORMATS if format_.name == name)
     assert make is not None
-    writer = make(NESTED)
     rows = [(1, [{"a": 1}], True), (None, None, None)]
 
-    assert READERS[name](writer.start() + writer.rows(rows) + writer.end()) == expected
+    with closing(make(NESTED)) as writer:
+        body = writer.start() + writer.rows(rows) + b"".join(writer.end())
+    assert READERS[name](body) == expected
 
 
 def test_a_service_that_wrote_no_columns_has_not_loaded_pyarrow() -> None:

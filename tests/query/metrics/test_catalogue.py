@@ -5,6 +5,7 @@ from pathlib import Path
 from query.metrics.dimensions import TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import METRICS
+from query.metrics.money import REVENUE
 from query.metrics.terms import AGGREGATES, CONVERSIONS
 from tests.query.query_service import start_service
 
@@ -17,14 +18,20 @@ def test_the_catalogue_lists_metrics_dimensions_and_operators(tmp_path: Path) ->
     assert [metric["name"] for metric in found["metrics"]] == [
         *(metric.name for metric in METRICS),
         *CONVERSIONS,
+        REVENUE,
         *AGGREGATES,
     ]
-    assert {d["name"] for d in found["dimensions"]} == {*FIELDS, *TIMES, "properties.<path>"}
+    assert {d["name"] for d in found["dimensions"]} == {
+        *FIELDS,
+        *TIMES,
+        *("properties.<path>", "goal", "currency"),
+    }
     assert found["metrics"][0] == {
         "name": "visitors",
         "meaning": "distinct visitors of the rows",
         "of": "rows",
         "unit": "count",
+        "tables": ["events"],
     }
     assert all(each["meaning"] for each in [*found["metrics"], *found["dimensions"]])
     assert [operator["name"] for operator in found["operators"]][:2] == ["eq", "ne"]

@@ -7,7 +7,7 @@ import pytest
 
 from query.metrics.fields import FIELDS
 from tests.query.lake import a_view
-from tests.query.metrics_queries import ask, rows, three_visits, where
+from tests.query.metrics_queries import ask, rows, save, three_visits, where
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 
@@ -145,7 +145,7 @@ def test_a_link_has_no_metrics(service: InProcessService) -> None:
     assert reply.status == 400
     assert reply.json["error"] == (
         "Unknown parameter 'link_id' in the query string; known are website_id, timezone, format, "
-        "formulas"
+        "formulas, bom"
     )
 
 
@@ -163,3 +163,15 @@ def test_a_version_of_a_table_that_does_not_exist_is_refused(service: InProcessS
 
     assert reply.status == 400
     assert "unknown table 'event'; tables are events" in reply.json["error"]
+
+
+def test_results_by_time_show_the_annotations_of_the_website(service: InProcessService) -> None:
+    save(service, "annotations", start="2026-11-05", text="Autumn campaign")
+    save(service, "annotations", start="2026-10-05", text="Before")
+    save(service, "annotations", website="blog", start="2026-11-05", text="Another website")
+
+    found = ask(service, "visits", dimensions=["path", "time:week"]).json["meta"]["annotations"]
+
+    assert [each["text"] for each in found] == ["Autumn campaign"]
+    for dimensions in ([], ["time:hour_of_day"]):
+        assert "annotations" not in ask(service, "visits", dimensions=dimensions).json["meta"]

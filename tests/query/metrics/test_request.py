@@ -44,8 +44,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
         (
             ["visits"],
             {"dimensions": ["time:minute"]},
-            "'granularity' minute gives 43,200 data points; at most 10,000 are allowed; use a "
-            "shorter time range or a coarser granularity",
+            "The query needs a row for each of the 43,200 buckets of 'time:minute'; at most 10,000 "
+            "are allowed; use a shorter time range or a coarser part of time; 'having' leaves only "
+            "buckets with data, as in [{'field': 'events', 'operator': 'gt', 'value': 0}]",
         ),
         (
             ["visits"],

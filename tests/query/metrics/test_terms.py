@@ -116,7 +116,7 @@ def test_order_and_having_take_the_name(service: InProcessService) -> None:
             "conversions",
             {},
             "'metrics[0]': 'conversions' needs 'goals', such as [{'event': 'purchase'}] in the "
-            "body",
+            "body, or the name of a saved goal in 'goal'",
         ),
         (
             {"metric": "conversions", "goal": "purchas"},
@@ -143,7 +143,8 @@ def test_order_and_having_take_the_name(service: InProcessService) -> None:
         (
             {"metric": "sum", "field": "properties.a"},
             {},
-            "Unknown member 'field' in 'metrics[0]'; known are metric, property, event, goal, as",
+            "Unknown member 'field' in 'metrics[0]'; known are metric, property, event, goal, "
+            "money, currency, as",
         ),
     ],
 )

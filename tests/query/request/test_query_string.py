@@ -68,3 +68,38 @@ def test_an_unknown_parameter_of_other_routes_is_refused(
 
     assert reply.status == 400
     assert said in reply.json["error"]
+
+
+RESOURCES = ("links", "imports", "goals", "segments", "annotations", "money")
+
+
+@pytest.mark.parametrize("resource", RESOURCES)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_unknown_parameter_of_a_resource_is_refused(
+    service: InProcessService, resource: str, method: str
+) -> None:
+    reply = service.ask(method, f"/v1/{resource}?limt=1", {} if method == "POST" else None)
+
+    assert reply.status == 400
+    assert reply.json["error"].startswith("Unknown parameter 'limt' in the query string; ")
+    assert method == "POST" or reply.json["error"].endswith("did you mean 'limit'?")
+
+
+@pytest.mark.parametrize(
+    ("method", "resource"),
+    [
+        (method, resource)
+        for method in ("GET", "PATCH", "DELETE")
+        for resource in RESOURCES
+        if (method, resource) != ("PATCH", "imports")
+    ],
+)
+def test_an_unknown_parameter_of_one_record_is_refused(
+    service: InProcessService, method: str, resource: str
+) -> None:
+    reply = service.ask(method, f"/v1/{resource}/x?force=true", {} if method == "PATCH" else None)
+
+    none = "there are none, leave it out"
+    known = none if resource in ("links", "imports") else "known are website_id"
+    assert reply.status == 400
+    assert reply.json["error"] == f"Unknown parameter 'force' in the query string; {known}"

@@ -74,3 +74,11 @@ def test_a_name_where_none_is_known_is_to_be_left_out() -> None:
     assert unknown_name_message("parameter", "zz", []) == (
         "Unknown parameter 'zz'; there are none, leave it out"
     )
+
+
+def test_a_known_name_in_the_wrong_place_is_not_suggested() -> None:
+    known = ["visitor.profile_id", "path"]
+
+    assert unknown_name_message("column", "path", known, " in 'groupBy'") == (
+        "The column 'path' cannot be used here in 'groupBy'"
+    )

@@ -7,10 +7,12 @@ import pytest
 
 from query.resources.saved_types import SAVED_TYPES, SavedType
 from schemas.registry import SAVED_RECORDS, record_limits
+from tests.query.lake import a_view, an_event
 from tests.query.query_service import InProcessService, start_service
 
 GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
 STAMP = "2026-11-30T00:53:20.000Z"
+GERMANS = [{"segment": "Germans"}]
 KINDS = pytest.mark.parametrize("saved", SAVED_TYPES, ids=lambda saved: saved.record.plural)
 
 
@@ -52,6 +54,35 @@ def test_a_goal_has_every_field(service: InProcessService) -> None:
         "createdAt": STAMP,
         "updatedAt": STAMP,
     }
+
+
+def test_a_segment_of_what_visitors_did_is_a_cohort(service: InProcessService) -> None:
+    """Its filters are those of any query, and evaluated anew in each."""
+    made(service, "/v1/segments", {"name": "Germans", "filters": [GERMAN]})
+    did = [{"has_done": {"event": "signup", "filters": [GERMAN], "within": "ever"}}]
+    segment = made(service, "/v1/segments", {"name": "Signed up in Germany", "filters": did})
+    service.holds(
+        an_event(country="DE", at="2026-10-10T12:00:00Z"),
+        a_view("/"),
+        a_view("/", visitor="u2", session="s2"),
+    )
+
+    cohort = [{"segment": "Signed up in Germany"}]
+
+    before = service.rows("summary", filters=cohort)[0]["total_events"]
+    service.holds(an_event(visitor="u2", session="s2", country="DE"))
+    after = service.rows("summary", filters=cohort)[0]["total_events"]
+    bought = service.rows("summary", filters=[{"has_done": {"path": "/", "filters": GERMANS}}])
+
+    assert segment["filters"] == did
+    assert (before, after) == (1, 3)
+    assert bought[0]["total_events"] == 0
+
+
+def test_a_goal_is_of_single_events(service: InProcessService) -> None:
+    body = {"name": "a", "event": "b", "filters": [{"has_done": {"event": "c"}}]}
+
+    assert "'filters[0].has_done' has no meaning here" in refused(service, "/v1/goals", body)
 
 
 @KINDS
@@ -111,6 +142,14 @@ def test_a_name_is_unique_on_its_website(service: InProcessService) -> None:
     ):
         reply = service.ask(method, path, body, key="acme-admin", website_id="shop")
         assert (reply.status, reply.json["error"]) == (409, "This name is already taken")
+
+
+def test_a_record_of_another_website_is_not_found_under_this_one(service: InProcessService) -> None:
+    goal = made(service, "/v1/goals", {"name": "Trial", "event": "trial"})
+
+    assert service.ask("GET", f"/v1/goals/{goal['id']}", website_id="shop").json["data"] == goal
+    reply = service.ask("DELETE", f"/v1/goals/{goal['id']}", key="acme-admin", website_id="blog")
+    assert (reply.status, reply.json["error"]) == (404, "No such goal of this website")
 
 
 def test_a_website_is_named_unless_the_key_has_one(service: InProcessService) -> None:

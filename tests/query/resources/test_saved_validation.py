@@ -28,6 +28,8 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
         (Goal, {"name": "a"}, "A goal has either 'event' or 'path'; give one of them"),
         (Goal, {**EVENT, "path": "/"}, "A goal has either 'event' or 'path'; give one of them"),
         (Goal, {**EVENT, "name": " "}, "'name' must have 1 to 255 characters"),
+        (Goal, {**EVENT, "name": "a\0b"}, "'name' has a null character; remove it"),
+        (Goal, {"name": "a", "path": "/\0"}, "'path' has a null character; remove it"),
         (
             Goal,
             {**EVENT, "filters": [{**GERMAN, "field": "contry"}]},

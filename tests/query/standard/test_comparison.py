@@ -203,3 +203,23 @@ def test_an_invalid_comparison_is_rejected(to: Any, message: str) -> None:
         comparison_range(CompareOptions(to), whole, 0, 400)
 
     assert message in refused.value.message
+
+
+def test_a_rate_of_an_empty_period_has_no_change(service: InProcessService) -> None:
+    service.holds(
+        a_view("/", at="2026-11-10T12:00:00Z", session="s1", time_on_page=5),
+        an_event("hello", at="2026-11-09T12:00:00Z", session="s1"),
+    )
+
+    totals = entry(service, "summary", "2026-11-10", "2026-11-10")
+    series = entry(service, "events_by_date", "2026-11-10", "2026-11-10")
+
+    for found in (totals, series):
+        [row], [shown] = found["comparison"]["rows"], found["data"]
+        rates = [name for name in ("bounce_rate", "median_session_duration") if name in shown]
+        assert rates
+        # an event before, but no session
+        assert [row["previous"][name] for name in rates] == [0.0] * len(rates)
+        assert [row["change"][name] for name in rates] == [None] * len(rates)
+        assert [row["changePercent"][name] for name in rates] == [None] * len(rates)
+        assert row["change"]["pageviews"] == 1

@@ -19,9 +19,9 @@ from schemas.tables import EVENTS
 async def left(engine: DuckDBEngine, seconds: float, lapse: float) -> tuple[float, float]:
     """What is left of a question's time at first, and after a lapse."""
     scope = Scope(
-        PinnedVersion(TableVersion(EVENTS, 0, ()), 0), "website_id", "w1", TimeRange(0, 1, "UTC")
+        PinnedVersion(TableVersion(EVENTS, 0, ()), 0), "website_id", ("w1",), TimeRange(0, 1, "UTC")
     )
-    subject = QuerySubject(SubjectKind.WEBSITE, "w1", "o1")
+    subject = QuerySubject(SubjectKind.WEBSITE, ("w1",), "o1")
     query = Query(subject=subject, time_range=scope.time_range, now_ms=0)
     session_list = QUERY_TYPES["session_list"]
     deadline = asyncio.get_running_loop().time() + seconds

@@ -22,6 +22,7 @@ class DiscardingProducer:
     """Takes everything and keeps nothing."""
 
     unavailable_reason = None
+    partition_problem = None
 
     def enqueue(
         self, topic: str, place: int, envelopes: Sequence[bytes], items: int
@@ -56,6 +57,7 @@ def main(settings: Settings) -> None:
         collect_error,
         CollectorProtocol,
         warning=lambda: app.untrusted_proxies.problem,
+        drain=app.drain,
     )
 
 

@@ -15,7 +15,7 @@ from schemas.http.asgi import ClientDisconnected, read_body, send_json
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
 from schemas.http.error_bodies import query_error
 from schemas.http.http_protocol import HttpProtocol
-from schemas.http.server import listen
+from schemas.http.server import bind
 from schemas.runtime.networks import parse_networks
 from tests.installation import eventually, free_port
 
@@ -53,11 +53,11 @@ def running_server(trusted: str = "", **limits: Any) -> Iterator[int]:
         timeout_graceful_shutdown=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    listening = listen("127.0.0.1", port)
+    bound_socket = bind("127.0.0.1", port)
 
     def run() -> None:
         with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-            runner.run(server.serve(sockets=[listening]))
+            runner.run(server.serve(sockets=[bound_socket]))
 
     thread = threading.Thread(target=run)
     thread.start()

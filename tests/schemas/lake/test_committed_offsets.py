@@ -8,6 +8,7 @@ import pytest
 from schemas.lake import committed_offsets
 from schemas.lake.committed_offsets import (
     NO_VERSION,
+    LocalLog,
     LogFollower,
     app_id,
     log_folder,
@@ -26,7 +27,7 @@ def commit(folder: Path, number: int, next_offset: int, name: str = NAME) -> Pat
 
 def test_commits_after_the_first_poll_are_read(tmp_path: Path) -> None:
     commit(tmp_path, 7, 100)
-    log = LogFollower(tmp_path)
+    log = LogFollower(LocalLog(tmp_path))
 
     assert (log.poll(), log.version, log.next_offset(NAME)) == (False, 7, None)
     commit(tmp_path, 8, 110)
@@ -36,7 +37,7 @@ def test_commits_after_the_first_poll_are_read(tmp_path: Path) -> None:
 
 
 def test_a_table_that_does_not_exist_yet_is_followed_from_its_first_entry(tmp_path: Path) -> None:
-    log = LogFollower(tmp_path / "_delta_log")
+    log = LogFollower(LocalLog(tmp_path / "_delta_log"))
     log.poll()
     assert log.version == NO_VERSION
 
@@ -46,7 +47,7 @@ def test_a_table_that_does_not_exist_yet_is_followed_from_its_first_entry(tmp_pa
 
 
 def test_a_torn_entry_is_ignored_until_it_is_complete(tmp_path: Path) -> None:
-    log = LogFollower(tmp_path)
+    log = LogFollower(LocalLog(tmp_path))
     log.poll()
     entry = commit(tmp_path, 0, 3)
     whole = entry.read_text()
@@ -60,7 +61,7 @@ def test_a_torn_entry_is_ignored_until_it_is_complete(tmp_path: Path) -> None:
 
 
 def test_a_follower_that_paused_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = LogFollower(tmp_path)
+    log = LogFollower(LocalLog(tmp_path))
     log.poll()
     commit(tmp_path, 0, 3)
     log.poll()

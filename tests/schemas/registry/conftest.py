@@ -1,4 +1,4 @@
-"""A registry in a file of its own, and the folder of its backups."""
+"""A registry in a file of its own or on a real PostgreSQL, and the folder of its backups."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from schemas.registry import (
     Backups,
     RegistryStore,
 )
+from tests.postgresql import MIGRATED, PostgreSQL
 
 
 @pytest.fixture
@@ -18,9 +19,30 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def url(new_registry: Path, path: Path) -> str:
+def sqlite_url(new_registry: Path, path: Path) -> str:
     shutil.copy(new_registry, path)
     return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def url(sqlite_url: str) -> str:
+    return sqlite_url
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQL]:
+    with PostgreSQL() as server:
+        yield server
+
+
+@pytest.fixture(params=("sqlite", "postgresql"))
+def each_url(request: pytest.FixtureRequest) -> str:
+    """A registry of each kind of database, with its tables; files use it as their `url`."""
+    if request.param == "sqlite":
+        file: str = request.getfixturevalue("sqlite_url")
+        return file
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    return server.new_database(MIGRATED)
 
 
 @pytest.fixture

@@ -19,9 +19,10 @@ from schemas.registry import (
     Website,
     validation,
 )
-from schemas.registry.backups import write_backup
+from schemas.registry.backups import COPY_FOLDER, write_backup
 from schemas.registry.database import create_engine
 from schemas.registry.restore import restore
+from schemas.runtime.settings import Settings
 from tests.schemas.registry.filled_registry import LOSSES, NOW, furnished, removed
 
 RECEIPT = Receipt(RECEIPT_FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
@@ -92,6 +93,33 @@ def test_a_process_that_starts_without_the_registry_uses_the_backup(
     assert (path.stat().st_size if path.exists() else None) == before
     with pytest.raises(RegistryLost):
         RegistryFollower(RegistryStore(url), Backups(path.parent / "none"))
+
+
+def test_a_process_keeps_a_copy_for_its_next_start_without_the_database(
+    url: str, path: Path, store: RegistryStore, tmp_path: Path
+) -> None:
+    _, _, key, text = furnished(store)
+    backups = Backups(tmp_path / "elsewhere", copy_folder=tmp_path / "copy")
+    assert backups.copy
+    RegistryFollower(RegistryStore(url), backups).poll()
+    store.close()
+    path.unlink()
+
+    follower = RegistryFollower(RegistryStore(url), backups)
+
+    [copy] = backups.copy.paths()
+    assert follower.snapshot.find_key(text, NOW) == key
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert text.encode() not in copy.read_bytes()  # keys are hashes
+
+
+def test_a_registry_on_a_database_server_is_copied_by_each_machine(tmp_path: Path) -> None:
+    server = Settings(data_dir=str(tmp_path), registry="postgresql://db/tidemark")
+    copy = Backups.for_settings(server).copy
+
+    assert copy is not None
+    assert copy.folder == tmp_path / COPY_FOLDER
+    assert Backups.for_settings(Settings(data_dir=str(tmp_path))).copy is None
 
 
 def test_receipts_are_read_by_every_process_and_after_the_registry_was_lost(

@@ -19,6 +19,11 @@ from tests.schemas.registry.filled_registry import NOW, furnished, saved_records
 NEW_NAME = {"name": "another"}
 
 
+@pytest.fixture
+def url(each_url: str) -> str:
+    return each_url
+
+
 def an_organization(store: RegistryStore, name: str = "Acme") -> Organization:
     return store.create(validation.new_organization(name, "free", NOW))
 

@@ -19,13 +19,13 @@ def test_a_record_is_found_by_id_or_name_within_its_website(store: RegistryStore
 
     goal, segment, annotation, _ = saved_records(website)
 
-    assert saved.find(website.id, Goal, goal.id) == goal
-    assert saved.find(website.id, Segment, "German") == segment
-    assert saved.find(website.id, Goal, "German") is None
-    assert saved.find(website.id, Goal, segment.id) is None
-    assert saved.find("web_other", Goal, goal.id) is None
-    assert saved.of(website.id, Annotation) == [annotation]
-    assert saved.of("web_other", Annotation) == []
+    assert saved.of_website(website.id).find(Goal, goal.id) == goal
+    assert saved.of_website(website.id).find(Segment, "German") == segment
+    assert saved.of_website(website.id).find(Goal, "German") is None
+    assert saved.of_website(website.id).find(Goal, segment.id) is None
+    assert saved.of_website("web_other").find(Goal, goal.id) is None
+    assert saved.of_website(website.id).of(Annotation) == [annotation]
+    assert saved.of_website("web_other").of(Annotation) == []
 
 
 def test_an_id_is_preferred_to_a_name(store: RegistryStore) -> None:
@@ -35,7 +35,7 @@ def test_an_id_is_preferred_to_a_name(store: RegistryStore) -> None:
     store.create(goal)
     store.update(Goal, "goal_b", NOW, name="goal_a")
 
-    found = Snapshot.read(store).saved.find(website.id, Goal, "goal_a")
+    found = Snapshot.read(store).saved.of_website(website.id).find(Goal, "goal_a")
 
     assert found is not None
     assert found.id == "goal_a"
@@ -53,11 +53,11 @@ def test_a_follower_sees_created_changed_and_deleted_records(store: RegistryStor
     store.delete(Segment, "seg_a")
     after = follower.refresh().saved
 
-    assert after.of(second.id, Goal) == [goal]
-    assert after.of(website.id, Goal) == [renamed]
-    assert after.of(website.id, Segment) == []
-    assert [s.id for s in before.of(website.id, Segment)] == ["seg_a"]
-    assert before.of(second.id, Goal) == []
+    assert after.of_website(second.id).of(Goal) == [goal]
+    assert after.of_website(website.id).of(Goal) == [renamed]
+    assert after.of_website(website.id).of(Segment) == []
+    assert [s.id for s in before.of_website(website.id).of(Segment)] == ["seg_a"]
+    assert before.of_website(second.id).of(Goal) == []
     assert after == Snapshot.read(store).saved
 
 

@@ -15,6 +15,11 @@ from schemas.registry import (
 from tests.schemas.registry.filled_registry import NOW, furnished, saved_records
 
 
+@pytest.fixture
+def url(each_url: str) -> str:
+    return each_url
+
+
 def test_a_record_of_each_class_is_read_as_it_was_created(store: RegistryStore) -> None:
     _, website, *_ = furnished(store)
 

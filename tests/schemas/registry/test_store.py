@@ -29,10 +29,8 @@ NOW = 1_795_248_000_000
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    url = f"sqlite:///{tmp_path}/registry.db"
-    migrate(url)
-    return url
+def url(each_url: str) -> str:
+    return each_url
 
 
 @pytest.fixture
@@ -165,13 +163,14 @@ def test_only_a_complete_active_key_is_accepted(store: RegistryStore) -> None:
     assert RegistryFollower(store).snapshot.find_key(text, NOW) is None
 
 
-def test_the_secret_is_not_stored(url: str, store: RegistryStore) -> None:
+def test_the_secret_is_not_stored(sqlite_url: str, path: Path) -> None:
+    store = RegistryStore(sqlite_url)
     organization = an_organization(store)
     key, text = validation.new_key(organization.id, ["admin"], NOW)
     store.create(key)
     store.close()
 
-    stored = b"".join(p.read_bytes() for p in Path(url.removeprefix("sqlite:///")).parent.iterdir())
+    stored = b"".join(p.read_bytes() for p in path.parent.iterdir())
 
     assert key.id.encode() in stored
     assert text.rpartition("_")[2].encode() not in stored

@@ -1,9 +1,7 @@
 """Each write is logged in its transaction, and followers read that log alone."""
 
 import random
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -29,8 +27,8 @@ NOW = 1_795_248_000_000
 
 
 @pytest.fixture
-def url(new_registry: Path, tmp_path: Path) -> str:
-    return f"sqlite:///{shutil.copy(new_registry, tmp_path)}"
+def url(each_url: str) -> str:
+    return each_url
 
 
 @pytest.fixture

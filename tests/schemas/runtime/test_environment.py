@@ -1,5 +1,6 @@
 """Settings are loaded from the environment, validated, and passed to child processes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def test_a_variable_is_a_field_in_capitals() -> None:
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
+        ("TIDEMARK_DATA_DIR", ""),
         ("TIDEMARK_COLLECT_PORT", "0"),
         ("TIDEMARK_COLLECT_PORT", "http"),
         ("TIDEMARK_WORKERS", "-1"),
@@ -69,3 +71,62 @@ def test_paths_default_to_the_data_folder() -> None:
 def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
     assert environment.mask_secrets(value) == shown
     assert environment.to_environment(Settings(registry=value))["TIDEMARK_REGISTRY"] == value
+
+
+def test_a_setting_with_a_password_may_be_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "registry-url"
+    file.write_text("postgresql://tidemark:s3cret@db.example/x\n")
+
+    loaded = environment.load_settings({"TIDEMARK_REGISTRY_FILE": str(file)})
+
+    assert loaded.registry == "postgresql://tidemark:s3cret@db.example/x"
+    assert not list(environment.unknown_variables({"TIDEMARK_REGISTRY_FILE": str(file)}))
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        ({"TIDEMARK_REGISTRY_FILE": "/nowhere"}, "='/nowhere': No such file or directory"),
+        (
+            {"TIDEMARK_REGISTRY_FILE": "/dev/null", "TIDEMARK_REGISTRY": "sqlite:///x"},
+            "TIDEMARK_REGISTRY and TIDEMARK_REGISTRY_FILE are both set; keep one",
+        ),
+    ],
+)
+def test_a_file_that_gives_no_setting_is_refused(variables: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidSetting, match=re.escape(reason)):
+        environment.load_settings(variables)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AWS_S3_ALLOW_UNSAFE_RENAME", "true"),
+        ("aws_s3_allow_unsafe_rename", "TRUE"),
+        ("AWS_CONDITIONAL_PUT", "disabled"),
+        ("AWS_CONDITIONAL_PUT", "dynamo:locks"),
+    ],
+)
+def test_commits_without_conditional_put_are_refused(variable: str, value: str) -> None:
+    remote, local = {"TIDEMARK_LAKE": "s3://bucket/lake"}, {"TIDEMARK_LAKE": "/srv/lake"}
+
+    with pytest.raises(InvalidSetting, match=f"^{variable}={value}: commits "):
+        environment.load_settings({**remote, variable: value})
+    assert environment.load_settings({**local, variable: value}).lake == "/srv/lake"
+    assert environment.load_settings({**remote, "AWS_CONDITIONAL_PUT": "etag"})
+
+
+@pytest.mark.parametrize(
+    ("variables", "allowed"),
+    [
+        ({}, False),
+        ({"AWS_ENDPOINT_URL": "https://store.example"}, False),
+        ({"AWS_ENDPOINT_URL": "http://store.example"}, True),
+        ({"AWS_ENDPOINT": "http://store.example"}, True),
+        ({"AWS_ALLOW_HTTP": "true"}, True),
+    ],
+)
+def test_an_endpoint_without_tls_is_allowed_when_it_is_named_so(
+    variables: dict[str, str], allowed: bool
+) -> None:
+    assert environment.allows_http(variables) is allowed

@@ -133,12 +133,12 @@ def test_a_quarantined_item_is_no_original(tmp_path: Path) -> None:
 
 def test_a_request_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
-    first = sent(None, "a", None, request_id="r1")
+    first = sent(None, "a", None, idempotency_key="r1")
     writer.write([a_message(0, sent(None), first)])
 
     assert writer.write([a_message(1, first)]) == WriteResult(0, 0, {0: 2}, 3)
     assert len(set(rows(settings(tmp_path), EVENTS, "event_hash"))) == 4
-    assert writer.write([a_message(2, sent(None, None, request_id="r2"))]) == WriteResult(
+    assert writer.write([a_message(2, sent(None, None, idempotency_key="r2"))]) == WriteResult(
         2, 0, {0: 3}
     )
     noted = rows(settings(tmp_path), QUARANTINE, "seq", "reason")
@@ -150,7 +150,7 @@ def test_a_request_that_is_sent_again_counts_once(tmp_path: Path) -> None:
 
 
 def test_positions_in_a_request_count_quarantined_items(tmp_path: Path) -> None:
-    request = an_envelope([{"name": "a"}, {"name": 7}, {"name": "c"}], request_id="r")
+    request = an_envelope([{"name": "a"}, {"name": 7}, {"name": "c"}], idempotency_key="r")
     writer = a_writer(tmp_path)
 
     assert writer.write([a_message(0, sent(None), request)]) == WriteResult(3, 1, {0: 1})

@@ -107,7 +107,7 @@ def test_an_item_without_a_visitor_id_gets_the_collectors(tmp_path: Path) -> Non
 def day(name: str, *minutes: float) -> Envelope:
     """Events without a visitor, in an envelope with the collector's visitor."""
     envelope = at(*minutes, visitor=None)
-    return an_envelope(envelope.items, count=len(minutes), visitor=name)
+    return an_envelope(envelope.items, count=len(minutes), anonymous_id=name)
 
 
 def test_an_event_without_a_visitor_has_no_session(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_errors_have_the_same_visitor_and_no_session(tmp_path: Path) -> None:
     body = [{"message": "x is undefined"}]
     writer = BatchWriter(settings(tmp_path), ERROR_REPORT, Lookups())
 
-    writer.write([a_message(0, an_envelope(body, visitor="d1"))])
+    writer.write([a_message(0, an_envelope(body, anonymous_id="d1"))])
 
     columns = ("anonymous_id", "visitor_hash", "visitor_made", "session_id")
     assert rows(settings(tmp_path), ERRORS, *columns) == [("d1", hash63("d1"), True, None)]

@@ -4,13 +4,16 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from schemas.lake.delta_log import LOG_FOLDER
 from stream.storage.object_store import LocalStorage, ObjectStorage, storage_at
 from stream.storage.scratch_directory import LOCK_FILE
+from tests.s3.server import S3Server
 
 SCRIPT = """
 import sys
@@ -58,18 +61,43 @@ def test_entries_after_cleaned_up_ones_are_synced(tmp_path: Path, synced: list[s
 def test_a_url_is_an_object_store_and_a_path_is_local(tmp_path: Path) -> None:
     assert isinstance(storage_at(str(tmp_path)), LocalStorage)
     assert isinstance(storage_at(f"file://{tmp_path}"), LocalStorage)
-    with pytest.raises(ValueError, match="nowhere"):
+    with pytest.raises(OSError, match="nowhere"):
         ObjectStorage("nowhere://bucket/lake")
 
 
-def test_local_copies_from_an_object_store_leave_no_temporary_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStorage]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
-    (tmp_path / "lake").mkdir()
-    (tmp_path / "lake" / "a.parquet").write_bytes(b"data")
-    bucket = ObjectStorage((tmp_path / "lake").as_uri())
+    with S3Server(tmp_path / "s3") as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield ObjectStorage(f"{server.url}/events")
+
+
+def test_files_of_an_object_store_are_written_whole_read_and_removed(
+    bucket: ObjectStorage,
+) -> None:
+    finished = bucket.scratch_directory() / "large"
+    finished.write_bytes(bytes(11_000_000))
+
+    bucket.put("day=2026-11-21/a.parquet", pa.py_buffer(b"PAR1"))
+    assert bucket.adopt(finished, "day=2026-11-21/b.parquet") == 11_000_000
+    assert not finished.exists()
+    with bucket.filesystem().open_input_file("day=2026-11-21/a.parquet") as file:
+        assert file.read() == b"PAR1"
+    with bucket.local_copy("day=2026-11-21/b.parquet") as copy:
+        assert copy.stat().st_size == 11_000_000
+    for _ in range(2):
+        bucket.remove("day=2026-11-21/a.parquet")
+    with pytest.raises(FileNotFoundError), bucket.local_copy("day=2026-11-21/a.parquet"):
+        pass
+
+
+def test_local_copies_from_an_object_store_leave_no_temporary_files(
+    bucket: ObjectStorage,
+) -> None:
+    bucket.put("a.parquet", pa.py_buffer(b"data"))
 
     with bucket.local_copy("a.parquet") as file:
         assert file.read_bytes() == b"data"

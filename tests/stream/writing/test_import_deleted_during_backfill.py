@@ -9,8 +9,8 @@ from msgspec import structs
 from schemas.kinds import IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
-from stream.enrich.pipeline import EnrichmentStep
 from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.enrichment_step import EnrichmentStep
 from stream.maintenance.import_deletion import seal_import
 from stream.rows.row_batch import RowBatch
 from stream.runtime.errors import Fenced

@@ -12,10 +12,11 @@ import pytest
 from deploy.cli import main
 from deploy.local.doctor import CHECKS, Check, CheckContext, CheckSkipped, run_checks
 from deploy.local.doctor.check import FULL_DISK
-from deploy.local.doctor.kafka import TablePosition, TopicOffsets, compare_offsets
+from deploy.local.doctor.kafka import compare_offsets
 from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
 from deploy.local.doctor.processes import LEFTOVERS_CHECK, PORTS_CHECK, PROCESSES_CHECK
 from deploy.local.doctor.settings import SETTINGS_CHECK
+from deploy.local.kafka.offsets import TablePosition, TopicOffsets
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
 from schemas.lake.topic_identity import TopicIdentity

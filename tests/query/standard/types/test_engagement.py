@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from tests.query.lake import a_view
+from tests.query.lake import a_view, an_event
 from tests.query.query_service import InProcessService
 
 
@@ -43,3 +43,38 @@ def test_sessions_that_interact_are_a_share_of_all(service: InProcessService) ->
             "total_sessions": 3,
         }
     ]
+
+
+def test_interactions_are_unknown_while_none_is_reported(service: InProcessService) -> None:
+    service.holds(a_view("/", session="s1"), a_view("/", session="s2"))
+
+    assert service.rows("interaction_summary") == [
+        {
+            "avg_interactions": None,
+            "interactive_sessions": None,
+            "interaction_rate": None,
+            "total_sessions": 2,
+        }
+    ]
+
+
+def test_reports_without_interactions_are_a_share_of_0(service: InProcessService) -> None:
+    service.holds(a_view("/", session="s1", interaction_count=0))
+
+    [row] = service.rows("interaction_summary")
+
+    assert (row["interactive_sessions"], row["interaction_rate"]) == (0, 0.0)
+
+
+def test_page_views_that_report_are_unknown_while_only_page_exits_do(
+    service: InProcessService,
+) -> None:
+    exits = (an_event("page_exit", path=path, scroll_depth=Decimal(50)) for path in ("/a", "/b"))
+    service.holds(a_view("/a"), a_view("/b"), *exits)
+    assert [row["pageviews"] for row in service.rows("page_scroll_performance")] == [None, None]
+
+    service.holds(a_view("/a", scroll_depth=Decimal(60)))
+    assert {row["name"]: row["pageviews"] for row in service.rows("page_scroll_performance")} == {
+        "/a": 1,
+        "/b": 0,
+    }

@@ -35,7 +35,7 @@ def test_a_place_is_known_as_well_as_can_be(known: Lookups, case: dict[str, Any]
         "region",
         "city",
         lookups=known,
-        address=case.get("address", ""),
+        client_network=case.get("address", ""),
         headers={COUNTRY_HEADER: case["country"]} if "country" in case else {},
         trusted=case.get("key", False),
     )
@@ -76,12 +76,14 @@ def test_an_address_of_a_data_centre_is_a_hint_and_no_flag(tmp_path: Path) -> No
     lookups = Lookups(GeoDatabase([path]))
     columns = ("is_bot", "bot_reason")
 
-    assert facts(VIEW, *columns, lookups=lookups, address="20.33.1.0") == (
+    assert facts(VIEW, *columns, lookups=lookups, client_network="20.33.1.0") == (
         False,
         "hint: data centre",
     )
-    assert facts(VIEW, *columns, lookups=lookups, address="20.34.1.0") == (False, None)
-    assert facts(VIEW, *columns, lookups=lookups, address="20.33.1.0", user_agent="curl/8") == (
+    assert facts(VIEW, *columns, lookups=lookups, client_network="20.34.1.0") == (False, None)
+    assert facts(
+        VIEW, *columns, lookups=lookups, client_network="20.33.1.0", user_agent="curl/8"
+    ) == (
         True,
         "http library: curl",
     )

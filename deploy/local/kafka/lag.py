@@ -1,0 +1,100 @@
+"""Lag of the tables behind Kafka: end offsets against next offsets, whoever stores or does not.
+
+Heartbeats tell the lag of live workers on one machine only. This is true with any number of
+machines, and while no worker is alive.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+from msgspec import Struct
+
+from deploy.local.kafka.offsets import TablePosition, TopicOffsets, table_position, topic_offsets
+from schemas.kinds import ALL_KINDS
+from schemas.runtime.settings import Settings
+
+TIMEOUT_SECONDS = 5.0
+FETCH_MS = 200
+
+UnreadOffsets = Mapping[TopicPartition, int]
+"""First unread offset of each topic partition that has unread messages."""
+
+
+class TopicLag(Struct, frozen=True):
+    """What a table does not have yet of its topic."""
+
+    messages: int
+    seconds: float
+    """Age of the oldest unread message; 0 without any."""
+
+
+def topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]:
+    """The lag of each topic; without those whose table cannot be read, empty without Kafka."""
+    try:
+        return asyncio.run(asyncio.wait_for(_topic_lags(settings, now_ms), TIMEOUT_SECONDS))
+    except (KafkaError, OSError, TimeoutError):
+        return {}
+
+
+async def _topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]:
+    kafka = await topic_offsets(settings)
+    unread: dict[TopicPartition, int] = {}
+    messages: dict[str, int] = {}
+    for kind in ALL_KINDS:
+        topic = settings.topic(kind.topic)
+        if topic not in kafka:
+            continue
+        position = await asyncio.to_thread(table_position, settings, kind, kafka[topic])
+        of_topic = unread_offsets(topic, kafka[topic], position)
+        unread |= of_topic
+        messages[topic] = sum(kafka[topic].end[at.partition] - of_topic[at] for at in of_topic)
+    oldest = await _timestamps(settings, unread)
+    return {
+        topic: TopicLag(count, _seconds(oldest.get(topic, now_ms), now_ms))
+        for topic, count in messages.items()
+        if not count or topic in oldest
+    }
+
+
+def unread_offsets(
+    topic: str, kafka: TopicOffsets, position: TablePosition | None
+) -> UnreadOffsets:
+    """Where the unread messages begin; messages that Kafka has deleted are none."""
+    stored = position.next if position else {}
+    starts = {p: max(stored.get(p, 0), first) for p, first in kafka.first.items()}
+    return {
+        TopicPartition(topic, partition): start
+        for partition, start in starts.items()
+        if start < kafka.end[partition]
+    }
+
+
+async def _timestamps(settings: Settings, unread: UnreadOffsets) -> Mapping[str, int]:
+    """Kafka's timestamp of the oldest unread message of each topic."""
+    if not unread:
+        return {}
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=settings.brokers, enable_auto_commit=False, max_partition_fetch_bytes=1024
+    )
+    await consumer.start()
+    found: dict[TopicPartition, int] = {}
+    try:
+        consumer.assign(list(unread))
+        for topic_partition, offset in unread.items():
+            consumer.seek(topic_partition, offset)
+        while len(found) < len(unread):
+            for topic_partition, records in (await consumer.getmany(timeout_ms=FETCH_MS)).items():
+                found.setdefault(topic_partition, records[0].timestamp)
+                consumer.pause(topic_partition)
+    finally:
+        await consumer.stop()
+    oldest: dict[str, int] = {}
+    for topic_partition, at_ms in found.items():
+        oldest[topic_partition.topic] = min(at_ms, oldest.get(topic_partition.topic, at_ms))
+    return oldest
+
+
+def _seconds(oldest_ms: int, now_ms: int) -> float:
+    return max(0.0, round((now_ms - oldest_ms) / 1000, 1))

@@ -1,0 +1,195 @@
+"""Data files of an object store, fetched once into the local cache of the machine.
+
+Files are immutable, so a path names its content for ever. A fetch that is not needed any more is
+stopped and leaves nothing; files that were complete by then stay, so a repeated query gets further.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from query.engine.cache_folder import CacheFolder, CacheFull, Reservation
+from schemas.errors import QueryTimeout, QueryTooHeavy, Unavailable
+from schemas.lake.delta_table import DataFile
+from schemas.lake.object_store import ObjectFolder, describe
+
+CONCURRENT_FETCHES = 16
+OTHER_PROCESS_SECONDS = 0.02
+"""Pause before looking again for a file that another process fetches."""
+REMEMBERED_SECONDS = 20.0
+"""Time during which a file that was used need not be looked for."""
+MAX_REMEMBERED = 50_000
+MAGIC = b"PAR1"
+
+
+class FetchFailed(Exception):
+    """A data file is missing in the object store, or is not what was stored."""
+
+    def __init__(self, data_file: DataFile, problem: str) -> None:
+        super().__init__(f"{data_file.path} {problem}")
+        self.data_file = data_file
+        self.problem = problem
+
+
+class Fetch(Struct, eq=False):
+    """A running fetch, and how many queries wait for it."""
+
+    task: "asyncio.Task[None]"
+    waiting: int = 0
+
+
+class DataFileCache:
+    """The data files of one lake; for the event loop of one process."""
+
+    def __init__(
+        self,
+        objects: ObjectFolder,
+        cache: CacheFolder,
+        seconds: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._objects = objects
+        self._cache = cache
+        self._seconds = seconds
+        self._clock = clock
+        self._fetches: dict[str, Fetch] = {}
+        self._slots = asyncio.Semaphore(CONCURRENT_FETCHES)
+        self._used_at: dict[str, float] = {}
+
+    @property
+    def folder(self) -> str:
+        return str(self._cache.folder)
+
+    def local_path(self, data_file: DataFile) -> str:
+        return str(self._cache.path(self._name(data_file)))
+
+    async def fetch(self, data_files: Sequence[DataFile]) -> list[str]:
+        """Fetch what the cache does not have."""
+        unsure = [each for each in data_files if not self._was_used(self.local_path(each))]
+        if unsure:
+            missing = await asyncio.to_thread(self._missing, unsure)
+            if missing:
+                await self._fetch_all(missing)
+            self._remember(self.local_path(each) for each in unsure)
+        return [self.local_path(data_file) for data_file in data_files]
+
+    def keep(self, paths: Iterable[str]) -> None:
+        unsure = [Path(path) for path in paths if not self._was_used(path)]
+        for path in unsure:
+            if path.exists():
+                path.touch()
+        self._remember(map(str, unsure))
+
+    def discard_damaged(self, data_files: Sequence[DataFile]) -> bool:
+        damaged = [each for each in data_files if self._cache.discard(self._name(each), each.size)]
+        for data_file in damaged:
+            self._used_at.pop(self.local_path(data_file), None)
+        return bool(damaged)
+
+    async def problem(self, data_file: DataFile) -> str | None:
+        try:
+            return await asyncio.to_thread(self._frame_problem, data_file)
+        except FileNotFoundError:
+            return "is missing"
+
+    def _frame_problem(self, data_file: DataFile) -> str | None:
+        name, length = self._name(data_file), len(MAGIC)
+        if (size := self._objects.size(name)) != data_file.size:
+            return f"has {size} bytes, not {data_file.size}"
+        ends = [self._objects.read_range(name, at, length) for at in (0, size - length)]
+        return None if ends == [MAGIC, MAGIC] else "is not a Parquet file"
+
+    async def _fetch_all(self, missing: Sequence[DataFile]) -> None:
+        needed = sum(data_file.size for data_file in missing)
+        reservation = Reservation(self._cache, needed)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await asyncio.to_thread(reservation.make)
+                async with asyncio.TaskGroup() as group:
+                    for data_file in missing:
+                        group.create_task(self._fetch_shared(data_file))
+        except CacheFull:
+            raise self._too_heavy(needed) from None
+        except TimeoutError:
+            raise self._timed_out(missing) from None
+        except ExceptionGroup as failed:
+            raise _cause(failed) from None
+        finally:
+            reservation.release()
+
+    def _too_heavy(self, needed: int) -> QueryTooHeavy | Unavailable:
+        if needed > self._cache.max_bytes:
+            return QueryTooHeavy(
+                f"The query needs {needed / 2**20:,.0f} MB of data files that are not on this "
+                f"machine, more than its cache holds ({self._cache.max_bytes / 2**20:,.0f} MB, "
+                "TIDEMARK_LAKE_CACHE_MB); use a shorter time range"
+            )
+        return Unavailable("The cache of data files is full of files in use; retry", 5)
+
+    def _timed_out(self, missing: Sequence[DataFile]) -> QueryTimeout:
+        fetched = sum(self._was_used(self.local_path(data_file)) for data_file in missing)
+        return QueryTimeout(
+            f"The query timed out while its data was fetched from the object store: {fetched} of "
+            f"{len(missing)} data files are here now; repeat the query, it continues with the "
+            "others, or use a shorter time range"
+        )
+
+    async def _fetch_shared(self, data_file: DataFile) -> None:
+        """Fetch a file, or wait for the fetch of another query; the last to leave stops it."""
+        name = self._name(data_file)
+        fetch = self._fetches.get(name)
+        if fetch is None:
+            fetch = Fetch(asyncio.create_task(self._fetch(data_file, name)))
+            self._fetches[name] = fetch
+        fetch.waiting += 1
+        try:
+            await asyncio.shield(fetch.task)
+            self._remember([self.local_path(data_file)])
+        finally:
+            fetch.waiting -= 1
+            if not fetch.waiting:
+                fetch.task.cancel()
+                self._fetches.pop(name, None)
+
+    async def _fetch(self, data_file: DataFile, name: str) -> None:
+        async with self._slots:
+            while (part := await asyncio.to_thread(self._cache.open_part, name)) is None:
+                await asyncio.sleep(OTHER_PROCESS_SECONDS)
+                if self._cache.use(name, data_file.size):
+                    return
+            try:
+                if self._cache.use(name, data_file.size):
+                    return  # another process was faster
+                async for piece in self._objects.stream(name):
+                    await asyncio.to_thread(part.write, piece)
+                if problem := await asyncio.to_thread(part.finish, data_file.size):
+                    raise FetchFailed(data_file, problem)
+            except FileNotFoundError:
+                raise FetchFailed(data_file, "is missing") from None
+            finally:
+                part.close()
+
+    def _missing(self, data_files: Iterable[DataFile]) -> list[DataFile]:
+        return [each for each in data_files if not self._cache.use(self._name(each), each.size)]
+
+    def _name(self, data_file: DataFile) -> str:
+        return data_file.path.removeprefix(f"{self._objects.url}/")
+
+    def _was_used(self, path: str) -> bool:
+        return self._clock() - self._used_at.get(path, 0.0) < REMEMBERED_SECONDS
+
+    def _remember(self, paths: Iterable[str]) -> None:
+        if len(self._used_at) > MAX_REMEMBERED:
+            self._used_at.clear()
+        self._used_at |= dict.fromkeys(paths, self._clock())
+
+
+def _cause(failed: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error; that of an unreachable store for the caller."""
+    error = failed.exceptions[0]
+    if isinstance(error, OSError):
+        return Unavailable(f"The object store of the tables cannot be read: {describe(error)}")
+    return error

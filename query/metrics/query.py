@@ -1,0 +1,95 @@
+"""MetricsQuery: what one metrics query asks, validated."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from query.metrics.dimensions import Dimension
+from query.metrics.fields import FIELDS
+from query.metrics.terms import SelectedMetric
+from query.request.filter_struct import fields_named, names_behavior
+from query.request.order import OrderTerm
+from query.request.query import MAX_ROWS, Query
+from query.request.time_range import Granularity, SeriesPoint
+from query.scope.profiles import PROFILE_FIELD, names_profile
+from query.sql.fragment import Fragment
+from schemas.tables import EVENTS, IDENTITIES, Table
+
+DEFAULT_LIMIT = 1_000
+
+
+class MetricsQuery(Struct, frozen=True, kw_only=True):
+    """A validated metrics query."""
+
+    query: Query
+    dimensions: tuple[Dimension, ...]
+    metrics: tuple[SelectedMetric, ...]
+    having: Fragment
+    """Conditions on the columns `m0`, `m1`, ... of the result."""
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """The tables that its metrics read."""
+        return list(dict.fromkeys(table for m in self.metrics for table in m.metric.tables))
+
+    @property
+    def reads_events(self) -> bool:
+        """Whether it needs events, also when its metrics are of other tables."""
+        fields = set().union(*map(fields_named, self.query.filters))
+        return (
+            EVENTS in self.tables
+            or any(map(names_behavior, self.query.filters))
+            or any(dimension.reads_events for dimension in self.dimensions)
+            or any(FIELDS[name].reads_events for name in fields & FIELDS.keys())
+        )
+
+    @property
+    def further_tables(self) -> Sequence[Table]:
+        """The tables that facts of rows come from."""
+        profiles = self.query.by_profile or any(map(names_profile, self.query.filters))
+        profiles = profiles or any(dimension.name == PROFILE_FIELD for dimension in self.dimensions)
+        return [*([EVENTS] if self.reads_events else []), *([IDENTITIES] if profiles else [])]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns of the SQL by their names in the result."""
+        dimensions = {d.name: f"d{i}" for i, d in enumerate(self.dimensions)}
+        return dimensions | {m.name: f"m{i}" for i, m in enumerate(self.metrics)}
+
+    @property
+    def by_buckets(self) -> Sequence[Granularity]:
+        """The widths of the buckets of time that rows are grouped by."""
+        times = (d.time.granularity for d in self.dimensions if d.time)
+        return [granularity for granularity in times if granularity is not None]
+
+    @property
+    def points(self) -> Sequence[SeriesPoint]:
+        """Every bucket of the time range, of the first dimension that is one."""
+        return self.query.time_range.points(self.by_buckets[0])
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the result has a row for every bucket of the time range."""
+        if len(self.dimensions) != 1 or self.having.text:
+            return False
+        return bool(self.by_buckets)
+
+    @property
+    def limit_offset(self) -> tuple[int, int]:
+        """Rows of the page, and rows before it."""
+        return self.query.page.limit_offset(MAX_ROWS if self.is_series else DEFAULT_LIMIT)
+
+    @property
+    def order(self) -> Sequence[OrderTerm]:
+        """The requested order, else time ascending or the first metric descending.
+
+        Then every dimension, so that the order is total.
+        """
+        first = self.dimensions[0] if self.dimensions else None
+        default = (
+            OrderTerm(first.name, "asc")
+            if first is not None and first.time
+            else OrderTerm(self.metrics[0].name, "desc")
+        )
+        own = list(self.query.page.order) or [default]
+        return [*own, *(OrderTerm(d.name, "asc") for d in self.dimensions)]

@@ -1,0 +1,91 @@
+"""Scope: which rows of a table version a query may see; and scopes in further tables."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from query.engine.snapshots import PinnedVersion
+from query.request.time_range import Granularity, TimeRange
+from query.scope.visitor_sets import all_time
+from query.sql.fragment import Fragment, VisitorSet
+from schemas.lake.delta_table import DataFile
+from schemas.tables import EVENTS, IDENTITIES, Table
+
+
+class Scope(Struct, frozen=True):
+    """Which rows of a table version a query may see."""
+
+    pinned: PinnedVersion
+    subject_column: str
+    subjects: tuple[str, ...]
+    time_range: TimeRange
+    granularity: Granularity = Granularity.DAILY
+    where: Fragment = Fragment()
+    """A further condition on the rows, by columns of the table."""
+    visit_where: Fragment = Fragment()
+    """A further condition on the visits of the rows, by facts of the visit."""
+    keys: Fragment = Fragment()
+    """The visits or visitors of one page of a list; beside the conditions, for all relations."""
+    keys_are_visits: bool = False
+    """Whether the keys are of visits."""
+    fact_range: TimeRange | None = None
+    """The time range around which facts of visits are looked up, when rows are read of less."""
+    asked_range: TimeRange | None = None
+    """The time range of the query, when rows are read of less: in it visitors did something."""
+    later: Fragment = Fragment()
+    """A condition on what is computed from the rows, whose sets of visitors are needed."""
+    events: PinnedVersion | None = None
+    """The version of events that facts of the visit and sets of visitors come from."""
+    include_bots: bool = False
+    identities: PinnedVersion | None = None
+    """The version of identities that profiles come from."""
+    by_profile: bool = False
+    """Whether the devices of one profile are one visitor."""
+
+    @property
+    def table(self) -> Table:
+        return self.pinned.version.table
+
+    @property
+    def data_files(self) -> Sequence[DataFile]:
+        """The data files that may hold rows of the subject and the time range."""
+        same = self.subject_column == self.table.subject_column
+        subjects = self.subjects if same else None
+        return self.pinned.data_files(subjects, self.time_range.start_ms, self.time_range.end_ms)
+
+
+def set_scope(scope: Scope, visitors: VisitorSet) -> Scope:
+    """The events that count for a set of visitors."""
+    time_range = scope.asked_range or scope.fact_range or scope.time_range
+    return structs.replace(
+        events_scope(scope),
+        time_range=all_time(time_range.zone) if visitors.ever else time_range,
+        where=visitors.where,
+    )
+
+
+def events_scope(scope: Scope) -> Scope:
+    """All events of the subject in the time range."""
+    if scope.events is None:
+        raise ValueError("a scope without a version of events has no facts of visits or visitors")
+    return structs.replace(
+        without_conditions(scope), pinned=scope.events, subject_column=EVENTS.subject_column
+    )
+
+
+def identity_scope(scope: Scope) -> Scope:
+    """All identities of the subject, those of bots left out."""
+    if scope.identities is None:
+        raise ValueError("a scope without a version of identities has no profiles")
+    return structs.replace(
+        without_conditions(scope),
+        pinned=scope.identities,
+        subject_column=IDENTITIES.subject_column,
+        time_range=all_time(scope.time_range.zone),
+        by_profile=False,
+    )
+
+
+def without_conditions(scope: Scope) -> Scope:
+    nothing = Fragment()
+    return structs.replace(scope, where=nothing, visit_where=nothing, keys=nothing, later=nothing)

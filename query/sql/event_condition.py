@@ -1,0 +1,18 @@
+"""The condition that a row is an event of a name, or a page view of a path."""
+
+from query.sql.fragment import Fragment
+from query.sql.row_definitions import PAGE_VIEW
+
+WILDCARD = "*"
+"""Any characters, in a path."""
+
+
+def event_condition(event: str | None, path: str | None, value: str) -> Fragment:
+    """One of both is given; `value` is the name of the bound value."""
+    if path is None:
+        return Fragment(f"name = ${value}", {value: event})
+    if WILDCARD not in path:
+        return Fragment(f"{PAGE_VIEW} AND path = ${value}", {value: path})
+    pattern = path.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    text = f"{PAGE_VIEW} AND path LIKE ${value} ESCAPE '!'"
+    return Fragment(text, {value: pattern.replace(WILDCARD, "%")})

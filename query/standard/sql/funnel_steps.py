@@ -1,0 +1,110 @@
+"""The rows that complete the steps of a funnel, and the visitors or sessions that did.
+
+A row completes a step when it meets the step's condition, comes after a row that completed the
+step before, and lies within the window from the row that completed the first step. Of several
+first rows the latest that leads there counts: a running maximum over the rows in order, so that
+one pass per step is enough and no row completes two steps.
+"""
+
+from collections.abc import Sequence
+
+from query.sql.row_definitions import ROW_ORDER, first_value
+from query.sql.select import Cte
+from query.standard.sql.breakdown import GROUP_CTES, JOIN_GROUPS, Breakdown
+
+
+def completed_ctes(
+    key: str, conditions: Sequence[str], breakdown: Breakdown | None
+) -> tuple[Cte, ...]:
+    """`completed`: each row that completes a step; with a breakdown `actor_groups` as well.
+
+    The conditions are those of the steps; the window is the bound value `window_ms`.
+    """
+    count = len(conditions)
+    return (
+        _first_step_rows(key, conditions, breakdown),
+        *(_step_rows(number, count) for number in range(2, count + 1)),
+        _completed(count),
+        *(_actor_groups() if breakdown else ()),
+    )
+
+
+def _first_step_rows(key: str, conditions: Sequence[str], breakdown: Breakdown | None) -> Cte:
+    matches = "".join(
+        f",\n               CASE WHEN {text} THEN 1 ELSE 0 END AS is_{number}"
+        for number, text in enumerate(conditions, 1)
+    )
+    value = f",\n               {breakdown.value.text} AS row_value" if breakdown else ""
+    return Cte(
+        "step_rows_1",
+        f"""
+        SELECT {key} AS actor_key,
+               {ROW_ORDER}{matches},
+               CASE WHEN {conditions[0]} THEN ms END AS first_step_ms_1{value}
+          FROM scoped
+         WHERE {key} IS NOT NULL
+           AND ({" OR ".join(conditions)})
+        """,  # noqa: S608
+    )
+
+
+def _step_rows(number: int, steps: int) -> Cte:
+    earlier_rows = "OVER (PARTITION BY actor_key ORDER BY " + ROW_ORDER
+    earlier_rows += " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    last = number - 1
+    matches = ", ".join(f"is_{n}" for n in range(1, steps + 1))
+    earlier_columns = ", ".join(
+        [f"first_step_ms_{n}" for n in range(1, number)]
+        + [f"previous_step_ms_{n}" for n in range(2, number)]
+    )
+    latest = f"MAX(first_step_ms_{last}) {earlier_rows}"
+    completed = f"MAX(CASE WHEN first_step_ms_{last} IS NOT NULL THEN ms END) {earlier_rows}"
+    return Cte(
+        f"step_rows_{number}",
+        f"""
+        SELECT actor_key, {ROW_ORDER}, {matches}, {earlier_columns},
+               {completed} AS previous_step_ms_{number},
+               CASE WHEN is_{number} = 1 AND ms - {latest} <= $window_ms
+                    THEN {latest} END AS first_step_ms_{number}
+          FROM step_rows_{last}
+        """,  # noqa: S608
+    )
+
+
+def _completed(steps: int) -> Cte:
+    completions = "\n        UNION ALL\n".join(
+        f"""
+        SELECT {n} AS step_number, actor_key,
+               {"NULL" if n == 1 else f"ms - previous_step_ms_{n}"} AS elapsed_ms,
+               ROW_NUMBER() OVER (PARTITION BY actor_key ORDER BY {ROW_ORDER}) AS completion_rank
+          FROM step_rows_{steps}
+         WHERE first_step_ms_{n} IS NOT NULL"""  # noqa: S608
+        for n in range(1, steps + 1)
+    )
+    return Cte("completed", completions)
+
+
+def _actor_groups() -> tuple[Cte, ...]:
+    """The group of each visitor or session: by the value of the first row that is a first step."""
+    values = f"""
+        SELECT actor_key AS valued_actor, {first_value("row_value")} AS breakdown_value
+          FROM step_rows_1
+         WHERE first_step_ms_1 IS NOT NULL
+         GROUP BY actor_key
+    """  # noqa: S608
+    sizes = """
+        SELECT breakdown_value, COUNT(*) AS value_size
+          FROM actor_values
+         GROUP BY breakdown_value
+    """
+    groups = f"""
+        SELECT valued_actor, group_rank, chosen_value, is_other, member_value
+          FROM actor_values
+          {JOIN_GROUPS}
+    """  # noqa: S608
+    return (
+        Cte("actor_values", values),
+        Cte("value_sizes", sizes),
+        *GROUP_CTES,
+        Cte("actor_groups", groups),
+    )

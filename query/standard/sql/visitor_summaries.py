@@ -1,0 +1,62 @@
+"""What lists of visitors show of each: activity, profile id, last known device and location.
+
+Columns of a visitor are those of the newest page view, the referrer that of the first one.
+"""
+
+from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value, last_value
+from query.sql.select import Cte
+
+
+def last(column: str) -> str:
+    """The value of a column in the visitor's newest page view."""
+    return f"{last_value(column)} FILTER (WHERE {PAGE_VIEW})"
+
+
+def summary_ctes(
+    relation: str = "scoped", condition: str = "visitor_hash IS NOT NULL"
+) -> tuple[Cte, Cte]:
+    """`visitors` and `session_counts`: a row for each visitor in the relation, by the condition."""
+    summaries = f"""
+        SELECT visitor_hash      AS visitor,
+               MIN(anonymous_id) AS visitor_id,
+               COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id))
+                                 AS event_profile_id,
+               MIN(ms)           AS first_ms,
+               MAX(ms)           AS last_ms,
+               COUNT(*)                                            AS total_events,
+               COUNT(*) FILTER (WHERE {PAGE_VIEW})                 AS page_views,
+               COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END) AS unique_pages,
+               COUNT(*) FILTER (WHERE {IS_CUSTOM})                 AS custom_events,
+               COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END) AS unique_event_names,
+               {last("country")}      AS last_country,
+               {last("region")}       AS last_region,
+               {last("device_type")}  AS last_device,
+               {last("browser_name")} AS last_browser,
+               {last("os_name")}      AS last_os,
+               {first_value("COALESCE(referrer_name, referrer)")}
+                   FILTER (WHERE {PAGE_VIEW}) AS first_referrer
+          FROM {relation}
+         WHERE {condition}
+         GROUP BY visitor_hash
+    """  # noqa: S608
+    sessions = f"""
+        SELECT visitor_hash                 AS visitor,
+               COUNT(DISTINCT session_hash) AS sessions
+          FROM visit_rows
+         WHERE {PAGE_VIEW}
+           AND {condition}
+         GROUP BY visitor_hash
+    """  # noqa: S608
+    return Cte("visitors", summaries), Cte("session_counts", sessions)
+
+
+VISITOR_LIST = """
+    SELECT visitor_id, event_profile_id, first_ms, last_ms,
+           COALESCE(sessions, 0) AS session_count,
+           total_events, page_views, unique_pages,
+           last_country, last_region, last_device, last_browser, last_os, first_referrer,
+           custom_events AS custom_event_count, unique_event_names
+      FROM visitors
+      LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
+     ORDER BY last_ms DESC, visitor_id
+"""

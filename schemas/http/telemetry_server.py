@@ -1,0 +1,103 @@
+"""TelemetryServer: metrics and health checks of one process, on a port of its own.
+
+It runs in a thread, so that it answers for a process whose event loop or main thread hangs. Several
+collectors share the port of events: there the kernel would choose which one is asked.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib.metadata import version
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+import msgspec
+from prometheus_client import (
+    CollectorRegistry,
+    Gauge,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    make_wsgi_app,
+)
+from prometheus_client.registry import Collector
+
+from schemas.http.health import HEALTH_PATHS, Health
+from schemas.http.heartbeat_health import heartbeat_health
+from schemas.runtime.settings import Settings
+from schemas.telemetry.instruments import REGISTRY
+
+log = logging.getLogger(__name__)
+
+LIVE_PATHS = ("/livez", "/health/live")
+PROBE_PATHS = ("/livez", "/readyz", *HEALTH_PATHS)
+
+HealthSource = Callable[[], Health]
+StartResponse = Callable[[str, list[tuple[str, str]]], Any]
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _SilentHandler(WSGIRequestHandler):
+    timeout = 10
+    """Seconds for a request; a client that sends nothing occupies a thread no longer."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write no access log."""
+
+
+class TelemetryServer:
+    """Serves until the process ends."""
+
+    def __init__(self, health: HealthSource, registry: CollectorRegistry = REGISTRY) -> None:
+        self._health = health
+        self._metrics = make_wsgi_app(registry)
+
+    def start(self, host: str, port: int) -> int | None:
+        """Serve in a thread; returns the port, or None when it cannot be opened.
+
+        A process without metrics does its work: a port in use is logged, and ends nothing.
+        """
+        try:
+            server = make_server(host, port, self._respond, _Server, _SilentHandler)
+        except OSError as error:
+            log.warning("no metrics", extra={"host": host, "port": port, "reason": error.strerror})
+            return None
+        threading.Thread(target=server.serve_forever, name="telemetry", daemon=True).start()
+        return server.server_port
+
+    def _respond(self, request: dict[str, Any], start: StartResponse) -> Iterable[bytes]:
+        path = request["PATH_INFO"]
+        if path == "/metrics":
+            response: Iterable[bytes] = self._metrics(request, start)
+            return response
+        if path not in PROBE_PATHS:
+            start("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+            return [b"Not found; there are /metrics and " + ", ".join(PROBE_PATHS).encode() + b"\n"]
+        health = self._health()
+        passed = health.live and (path in LIVE_PATHS or health.ready)
+        status = "200 OK" if passed else "503 Service Unavailable"
+        start(status, [("Content-Type", "application/json")])
+        return [msgspec.json.encode(health)]
+
+
+def start_telemetry(settings: Settings, process: str, *collectors: Collector) -> None:
+    """Serve the metrics of this process, unless the settings name no port.
+
+    `collectors` read what is counted elsewhere when the metrics are requested.
+    """
+    if not settings.metrics_port:
+        return
+    ProcessCollector(registry=REGISTRY)
+    PlatformCollector(registry=REGISTRY)
+    GCCollector(registry=REGISTRY)
+    info = Gauge("tidemark_info", "Version and process", ("version", "process"), registry=REGISTRY)
+    info.labels(version("tidemark"), process).set(1)
+    for collector in collectors:
+        REGISTRY.register(collector)
+    health = partial(heartbeat_health, settings.data / "run", process)
+    TelemetryServer(health).start(settings.metrics_host, settings.metrics_port)

@@ -1,0 +1,92 @@
+"""LocationSettings: where data lies, and the addresses on which processes listen.
+
+Part of `Settings`, which is one struct.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+Port = Annotated[int, Meta(ge=1, le=65_535)]
+
+
+class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Locations of data, and addresses."""
+
+    # Locations
+    data_dir: Annotated[
+        str, Meta(min_length=1, description="data folder: broker, lake, registry, logs")
+    ] = ".tidemark"
+    data_access: Annotated[
+        Literal["owner", "group"],
+        Meta(description="permissions of files in the data folder: owner only, or owner and group"),
+    ] = "owner"
+    lake: Annotated[
+        str, Meta(description="URL or folder of the tables; empty: `lake` in the data folder")
+    ] = ""
+    registry: Annotated[
+        str,
+        Meta(description="database URL of the registry; empty: SQLite in the data folder"),
+    ] = ""
+    geo: Annotated[
+        str,
+        Meta(
+            description="geo database files (.mmdb, comma-separated); empty: the "
+            "one installed by `make setup`"
+        ),
+    ] = ""
+
+    # Addresses
+    host: Annotated[str, Meta(description="address that both HTTP services listen on")] = (
+        "127.0.0.1"
+    )
+    collect_port: Annotated[Port, Meta(description="port of the collector")] = 4000
+    query_port: Annotated[Port, Meta(description="port of the query service")] = 4001
+    broker_port: Annotated[Port, Meta(description="port of the broker that `up` starts")] = 4092
+    broker_controller_port: Annotated[
+        Port, Meta(description="port of that broker's controller")
+    ] = 4093
+    kafka: Annotated[
+        str, Meta(description="host:port,… of an existing Kafka; empty: `up` starts its own")
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        Meta(description="trusted proxies (CIDR, comma-separated) whose X-Forwarded-For is used"),
+    ] = ""
+    country_headers: Annotated[
+        str,
+        Meta(description="headers (comma-separated) in which trusted proxies send the country"),
+    ] = "cf-ipcountry"
+
+    connections: Annotated[int, Meta(ge=16, description="maximum connections per process")] = 8_192
+    address_connections: Annotated[
+        int,
+        Meta(
+            ge=1, description="maximum connections per client address; trusted proxies are exempt"
+        ),
+    ] = 1_024
+    stalled_seconds: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=600,
+            description="seconds a client may read nothing of its response (write timeout)",
+        ),
+    ] = 30.0
+
+    metrics_host: Annotated[
+        str, Meta(description="address on which each process serves /metrics, /livez and /readyz")
+    ] = "127.0.0.1"
+    metrics_port: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65_000,
+            description="port of /metrics of a process; `up` counts up from it for each process; "
+            "0: none",
+        ),
+    ] = 4100
+    drain_seconds: Annotated[
+        float,
+        Meta(ge=0, le=600, description="seconds for which a stopping HTTP service still serves"),
+    ] = 1.0

@@ -1,0 +1,1 @@
+"""Telemetry: metrics in the format of Prometheus, and probes of every process."""

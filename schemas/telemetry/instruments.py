@@ -1,0 +1,93 @@
+"""All metrics that processes count or time, declared in one place.
+
+Labels have few values: kinds, tables, query types, outcomes; never an id of a tenant or a visitor.
+What is counted elsewhere already (queues, progress) is read when the metrics are requested.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+REGISTRY = CollectorRegistry()
+
+SHORT_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+LONG_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
+
+ITEMS = Counter(
+    "tidemark_items",
+    "Valid items of requests by topic: acknowledged, or failed (Kafka did not acknowledge)",
+    ("topic", "outcome"),
+    registry=REGISTRY,
+)
+ACKNOWLEDGEMENT_SECONDS = Histogram(
+    "tidemark_kafka_acknowledgement_seconds",
+    "Time from sending a chunk to its acknowledgement by Kafka",
+    ("topic",),
+    buckets=SHORT_SECONDS,
+    registry=REGISTRY,
+)
+CHUNK_BYTES = Histogram(
+    "tidemark_chunk_bytes",
+    "Size of the chunks sent to Kafka",
+    ("topic",),
+    buckets=tuple(4**power for power in range(4, 12)),
+    registry=REGISTRY,
+)
+BATCH_SECONDS = Histogram(
+    "tidemark_batch_seconds",
+    "Time to enrich, write and commit a batch",
+    ("topic",),
+    buckets=LONG_SECONDS,
+    registry=REGISTRY,
+)
+STORED_ROWS = Counter(
+    "tidemark_stored_rows",
+    "Rows of batches: stored, duplicates, or quarantined",
+    ("topic", "outcome"),
+    registry=REGISTRY,
+)
+TASK_SECONDS = Histogram(
+    "tidemark_maintenance_task_seconds",
+    "Time of a maintenance task of the keeper for one table",
+    ("task", "table"),
+    buckets=LONG_SECONDS,
+    registry=REGISTRY,
+)
+TASK_FAILURES = Counter(
+    "tidemark_maintenance_task_failures",
+    "Maintenance tasks that failed and are repeated in the next cycle",
+    ("task", "table"),
+    registry=REGISTRY,
+)
+QUERY_SECONDS = Histogram(
+    "tidemark_query_seconds",
+    "Time of one query by its type, without waiting for its turn",
+    ("type", "outcome"),
+    buckets=(*SHORT_SECONDS, 10, 30),
+    registry=REGISTRY,
+)
+
+
+@cache
+def item_counter(topic: str, outcome: str) -> Counter:
+    """The counter of items with these labels; looking it up by labels costs some microseconds."""
+    return ITEMS.labels(topic, outcome)
+
+
+@contextmanager
+def timed_query(query_type: str) -> Iterator[None]:
+    """Time a query, and count it as answered, or as failed when it raises."""
+    began, outcome = time.perf_counter(), "failed"
+    try:
+        yield
+        outcome = "answered"
+    finally:
+        QUERY_SECONDS.labels(query_type, outcome).observe(time.perf_counter() - began)
+
+
+def gauge(name: str, description: str, read: Callable[[], float]) -> None:
+    """A gauge whose value is read when the metrics are requested."""
+    Gauge(name, description, registry=REGISTRY).set_function(read)

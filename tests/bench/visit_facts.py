@@ -1,0 +1,82 @@
+"""CPU of queries that filter and group by facts of the visit, beside the same without them."""
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from schemas.tables import EVENTS
+from stream.maintenance.derivation import Derivation
+from stream.storage.delta_commit import LakeTable
+from tests.bench.dataset import DataSet, make
+from tests.bench.query_service import BenchmarkQuery, service, standard
+from tests.bench.results import BenchmarkResult, Figure
+from tests.bench.traffic_sql import MINE
+
+EVENTS_MADE = 1_000_000
+TURNS = 9
+
+
+def measure() -> BenchmarkResult:
+    """Each pair in turns, so that both meet the same load of the machine."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-facts-") as folder:
+        data_set = make(Path(folder), EVENTS_MADE, EVENTS_MADE)
+        Derivation()(LakeTable(data_set.settings, EVENTS), data_set.settings)
+        with service(data_set) as ours:
+            figures = []
+            for without, with_facts in pairs(data_set):
+                spent: dict[str, list[float]] = {without.name: [], with_facts.name: []}
+                for _ in range(TURNS + 1):
+                    for query in (without, with_facts):
+                        spent[query.name].append(ours.ask(query).cpu_ms)
+                base, own = (statistics.median(each[1:]) for each in spent.values())
+                figures.append(
+                    Figure(with_facts.name, own, "ms CPU", base, without.name, "ratio ≤ 1.3")
+                )
+    how = (
+        f"{EVENTS_MADE:,} events of one website in 30 days among as many of others, facts of visits"
+        f" prepared; CPU of the service over HTTP, middle of {TURNS}."
+    )
+    return BenchmarkResult("Facts of visits", how, figures)
+
+
+def pairs(data_set: DataSet) -> list[tuple[BenchmarkQuery, BenchmarkQuery]]:
+    """Queries without and with a fact of the visit."""
+    filters = {
+        "channel": {"field": "visit.channel", "operator": "eq", "value": "Organic Search"},
+        "exit page": {"field": "visit.exit_page", "operator": "eq", "value": "/"},
+    }
+    filtered = [
+        (
+            standard(name, "website_id", {}, data_set.span()),
+            named(
+                f"{name}, filter on {fact}",
+                "/v1/query",
+                {"parameters": [name], "filters": [condition]},
+                data_set,
+            ),
+        )
+        for name in ("summary", "top_pages")
+        for fact, condition in filters.items()
+    ]
+    grouped = [
+        (
+            metrics(f"{', '.join(asked)} by {column}", asked, column, data_set),
+            metrics(f"{', '.join(asked)} by {fact}", asked, fact, data_set),
+        )
+        for asked, column, fact in (
+            (["visitors", "page_views"], "path", "visit.entry_page"),
+            (["visits", "bounce_rate"], "browser_name", "visit.channel"),
+        )
+    ]
+    return [*filtered, *grouped]
+
+
+def metrics(name: str, asked: list[str], dimension: str, data_set: DataSet) -> BenchmarkQuery:
+    """A metrics query by one dimension."""
+    return named(name, "/v1/query/metrics", {"metrics": asked, "dimensions": [dimension]}, data_set)
+
+
+def named(name: str, path: str, body: dict[str, Any], data_set: DataSet) -> BenchmarkQuery:
+    """A request about the website in the whole time."""
+    return BenchmarkQuery(name, path, f"website_id={MINE}", {**body, **data_set.span()})

@@ -1,0 +1,148 @@
+"""Rows and visits grouped by every value that they have, one by one."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from tests.oracle import wall_clock
+from tests.oracle.aggregates import grouped
+from tests.oracle.filters import FilterJson, all_hold
+from tests.oracle.metric_values import METRICS, Group
+from tests.oracle.query import ScopedRows, StandardQuery
+from tests.oracle.sessions import sessions
+from tests.oracle.stored_rows import Row, RowsByTable
+from tests.oracle.visits import SOURCES, Visits, days_around, is_about_visits
+
+BUCKETS = {
+    "minute": "minute",
+    "hour": "hourly",
+    "day": "daily",
+    "week": "weekly",
+    "month": "monthly",
+}
+MEASURES = ("time_on_page", "scroll_depth")
+"""Columns that have the name of a metric."""
+
+Key = tuple[Any, ...]
+
+
+class Asked(Protocol):
+    """What decides which rows there are, and in which groups."""
+
+    @property
+    def metrics(self) -> Sequence[str]: ...
+    @property
+    def dimensions(self) -> Sequence[str]: ...
+    @property
+    def filters(self) -> Sequence[FilterJson]: ...
+    @property
+    def zone(self) -> str: ...
+    @property
+    def scoped(self) -> StandardQuery: ...
+
+
+class Point(Struct, frozen=True, order=True):
+    """A bucket of time, in the order of time; two may have one label."""
+
+    seconds: float
+    label: str
+
+
+def point(label: str, distance: int) -> Point:
+    """The bucket with this label where clocks are so many seconds ahead of UTC."""
+    local = datetime.fromisoformat(label).replace(tzinfo=UTC)
+    return Point(local.timestamp() - distance, label)
+
+
+def groups_of(held: RowsByTable, query: Asked) -> dict[Key, Group]:
+    """What each combination of values has, of all that a metric of the query is about."""
+    found: dict[Key, Group] = {}
+
+    def group(key: Key) -> Group:
+        return found.setdefault(key, Group())
+
+    filters = ScopedRows(held, query.scoped).resolved(query.filters)
+    matching = [row for row in told_rows(held, query) if all_hold(row, filters)]
+    for row in matching:
+        group(_key(row, query, row)).rows.append(row)
+    for error in told_rows(held, query, "errors"):
+        if all_hold(error, filters):
+            group(_key(error, query, error)).errors.append(error)
+    for vital in told_rows(held, query, "vitals"):
+        if all_hold(vital, filters):
+            group(_key(vital, query, vital)).vitals.append(vital)
+    _add_visits(held, query, filters, matching, group)
+    return {
+        key: each
+        for key, each in found.items()
+        if any(METRICS[name].has(each) for name in query.metrics)
+    }
+
+
+def _add_visits(
+    held: RowsByTable,
+    query: Asked,
+    filters: Sequence[FilterJson],
+    matching: Sequence[Row],
+    group: Any,
+) -> None:
+    kept = {row["session_id"] for row in matching} - {None}
+    of_visits = [each for each in filters if is_about_visits(each)]
+    rows = [row for row in told_rows(held, query) if all_hold(row, of_visits)]
+    of_session = grouped(matching, lambda row: row["session_id"])
+    for visit in sessions([row for row in rows if row["session_id"] in kept]):
+        start = visit.views[0]
+        mine = of_session[start["session_id"]]
+        for key in dict.fromkeys(_key(row, query, start) for row in mine):
+            group(key).visits.append(visit)
+        group(_key(start, query, start)).entries += 1
+        group(_key(visit.views[-1], query, start)).exits += 1
+        for view in visit.views:
+            group(_key(view, query, start)).views_of_visits += 1
+
+
+def told_rows(held: RowsByTable, query: Asked, table: str = "events") -> list[Row]:
+    """All rows of the time range, with the facts of their visits."""
+    scoped = ScopedRows(held, query.scoped)
+    visits = Visits(scoped.between(*days_around(scoped.start_ms, scoped.end_ms)).events)
+    known = {row["anonymous_id"] for row in scoped.between(0, scoped.start_ms).events}
+    return [
+        {**_told(row, visits, known, table), **_times(row, query.zone)}
+        for row in scoped.rows(table)
+    ]
+
+
+def _times(row: Row, zone: str) -> Row:
+    local = wall_clock.wall(row["ms"], zone)
+    return {"time:hour_of_day": local.hour, "time:day_of_week": local.isoweekday()}
+
+
+def _told(row: Row, visits: Visits, known: set[str | None], table: str) -> Row:
+    told = visits.told(row, table)
+    plain = {name: told[f"visit.{name}"] for name in SOURCES}
+    own = {f"event.{name}": row.get(name) for name in MEASURES}
+    return {**told, **plain, **own, "visitor.is_new": _is_new(row, known)}
+
+
+def _is_new(row: Row, known: set[str | None]) -> bool | None:
+    return None if row["anonymous_id"] is None else row["anonymous_id"] not in known
+
+
+def _key(row: Row, query: Asked, timed: Row) -> Key:
+    """The values of a row; its part of time is that of another row."""
+    return tuple(
+        _part_of_time(timed["ms"], name, query) if name.startswith("time:") else row.get(name)
+        for name in query.dimensions
+    )
+
+
+def _part_of_time(ms: int, name: str, query: Asked) -> Any:
+    part = name.removeprefix("time:")
+    if part == "hour_of_day":
+        return wall_clock.wall(ms, query.zone).hour
+    if part == "day_of_week":
+        return wall_clock.wall(ms, query.zone).isoweekday()
+    label, distance = wall_clock.bucket(ms, query.zone, BUCKETS[part])
+    return point(label, distance)

@@ -1,0 +1,174 @@
+"""Each file is fetched once; what is stopped leaves nothing; what fails is named."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from query.engine.cache_folder import CacheFolder
+from query.engine.data_file_cache import DataFileCache, FetchFailed
+from schemas.errors import QueryTimeout, QueryTooHeavy, Unavailable
+from schemas.lake.data_files import checksum
+from schemas.lake.delta_table import DataFile
+from schemas.lake.object_store import ObjectFolder
+
+CONTENT = b"PAR1" + bytes(92) + b"PAR1"
+
+
+class SlowStore(ObjectFolder):
+    """An object store in memory, whose objects arrive in two pieces with a pause between them."""
+
+    def __init__(self, **objects: bytes) -> None:
+        self.url = "s3://bucket/lake"
+        self.objects = objects
+        self.streamed: list[str] = []
+        self.started = asyncio.Event()
+        self.pause = asyncio.Event()
+        self.pause.set()
+        self.error: Exception | None = None
+
+    async def stream(self, name: str) -> AsyncIterator[memoryview]:
+        self.streamed.append(name)
+        if self.error:
+            raise self.error
+        try:
+            content = self.objects[name.rpartition("-")[2].removesuffix(".parquet")]
+        except KeyError:
+            raise FileNotFoundError(name) from None
+        yield memoryview(content[:50])
+        self.started.set()
+        await self.pause.wait()
+        yield memoryview(content[50:])
+
+
+def a_file(number: int, content: bytes = CONTENT, size: int = 100) -> DataFile:
+    name = f"{number:032x}-{checksum(content)}.parquet"
+    path = f"s3://bucket/lake/events/day=2026-11-21/{name}"
+    return DataFile(path, "2026-11-21", 1, size, None, None, None)
+
+
+def a_store(content: bytes = CONTENT) -> SlowStore:
+    return SlowStore(**{checksum(CONTENT): content})
+
+
+def a_cache(
+    folder: Path, store: SlowStore, max_bytes: int = 1_000, seconds: float = 5.0
+) -> DataFileCache:
+    return DataFileCache(store, CacheFolder(folder, max_bytes), seconds)
+
+
+def files_in(folder: Path) -> list[str]:
+    found = (path.name for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in found if name != ".lock")
+
+
+def test_concurrent_queries_fetch_a_file_once(tmp_path: Path) -> None:
+    async def scenario() -> tuple[SlowStore, list[list[str]]]:
+        store = a_store()
+        cache = a_cache(tmp_path, store)
+        fetched = await asyncio.gather(*(cache.fetch([a_file(1), a_file(2)]) for _ in range(5)))
+        await cache.fetch([a_file(2)])
+        return store, fetched
+
+    store, fetched = asyncio.run(scenario())
+
+    assert len(store.streamed) == 2
+    assert all(Path(path).read_bytes() == CONTENT for path in fetched[0])
+    assert fetched == [fetched[0]] * 5
+
+
+def test_two_processes_fetch_a_file_once(tmp_path: Path) -> None:
+    async def scenario() -> int:
+        stores = [a_store(), a_store()]
+        caches = [a_cache(tmp_path, store) for store in stores]
+        await asyncio.gather(*(cache.fetch([a_file(1)]) for cache in caches))
+        return sum(len(store.streamed) for store in stores)
+
+    assert asyncio.run(scenario()) == 1
+
+
+def test_a_fetch_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = a_store()
+        store.pause.clear()
+        cache = a_cache(tmp_path, store)
+        queries = [asyncio.create_task(cache.fetch([a_file(1)])) for _ in range(2)]
+        await store.started.wait()
+        queries[0].cancel()
+        await asyncio.sleep(0.05)
+        assert any(name.endswith(".part") for name in files_in(tmp_path))
+        queries[1].cancel()
+        await asyncio.gather(*queries, return_exceptions=True)
+        await asyncio.sleep(0.05)
+
+    asyncio.run(scenario())
+
+    assert files_in(tmp_path) == []
+
+
+def test_what_was_fetched_before_the_deadline_stays(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = a_store()
+        cache = a_cache(tmp_path, store, seconds=0.3)
+        await cache.fetch([a_file(1)])
+        store.pause.clear()
+        with pytest.raises(QueryTimeout, match=r"timed out while .* 0 of 1 data files are here"):
+            await cache.fetch([a_file(1), a_file(2)])
+        await asyncio.sleep(0.05)
+
+    asyncio.run(scenario())
+
+    assert files_in(tmp_path) == [a_file(1).path.rpartition("/")[2]]
+
+
+def test_a_missing_and_a_damaged_file_are_named(tmp_path: Path) -> None:
+    async def scenario(store: SlowStore, data_file: DataFile) -> str:
+        with pytest.raises(FetchFailed) as failed:
+            await a_cache(tmp_path, store).fetch([data_file])
+        assert failed.value.data_file == data_file
+        return failed.value.problem
+
+    assert asyncio.run(scenario(SlowStore(), a_file(1))) == "is missing"
+    assert asyncio.run(scenario(a_store(bytes(100)), a_file(1))) == "has a wrong checksum"
+    assert files_in(tmp_path) == []
+
+
+def test_a_store_that_is_away_is_unavailable(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = a_store()
+        store.error = OSError("connection refused")
+        with pytest.raises(Unavailable, match=r"object store .* connection refused"):
+            await a_cache(tmp_path, store).fetch([a_file(1)])
+
+    asyncio.run(scenario())
+
+
+def test_a_query_beyond_the_cache_is_too_heavy(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        cache = a_cache(tmp_path, a_store(), max_bytes=150)
+        with pytest.raises(QueryTooHeavy, match="TIDEMARK_LAKE_CACHE_MB"):
+            await cache.fetch([a_file(1), a_file(2)])
+        await cache.fetch([a_file(1)])
+        with pytest.raises(Unavailable, match="full of files in use"):
+            await cache.fetch([a_file(2)])
+
+    asyncio.run(scenario())
+
+
+def test_a_damaged_copy_is_discarded_and_fetched_again(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        cache = a_cache(tmp_path, a_store())
+        await cache.fetch([a_file(1)])
+        copy = tmp_path / a_file(1).path.removeprefix("s3://bucket/lake/")
+        assert not cache.discard_damaged([a_file(1)])
+        damage(copy)
+        assert cache.discard_damaged([a_file(1)])
+        assert await cache.fetch([a_file(1)]) == [str(copy)]
+        assert not cache.discard_damaged([a_file(1)])
+
+    asyncio.run(scenario())
+
+
+def damage(copy: Path) -> None:
+    copy.write_bytes(bytes(100))

@@ -1,0 +1,55 @@
+"""Few items share a commit; many, and those that somebody waits for, do not wait."""
+
+from stream.consumer.commit_pace import FEW_ITEMS, SPARE_COMMITS, CommitPace
+
+QUIET_SECONDS = 15.0
+
+
+class Arrivals:
+    """A second is a tick; each brings so many items."""
+
+    def __init__(self, quiet_seconds: float = QUIET_SECONDS) -> None:
+        self.now = 0.0
+        self.items = 0
+        self.pace = CommitPace(quiet_seconds, lambda: self.now)
+
+    def commits(self, seconds: int, items: int, awaited: bool = False) -> int:
+        """Commits during so many seconds."""
+        commits = 0
+        for _ in range(seconds):
+            self.now += 1
+            self.items += items
+            if self.items and self.pace.allows(self.items, awaited):
+                commits, self.items = commits + 1, 0
+        return commits
+
+
+def test_an_item_a_second_needs_at_most_250_batches_an_hour() -> None:
+    assert Arrivals().commits(3600, 1) <= 250
+
+
+def test_after_a_pause_the_first_items_do_not_wait() -> None:
+    arrivals = Arrivals()
+    arrivals.commits(600, 1)
+    arrivals.commits(200, 0)
+
+    assert arrivals.commits(SPARE_COMMITS, 1) == SPARE_COMMITS
+
+
+def test_no_item_waits_longer_than_the_quiet_seconds() -> None:
+    arrivals = Arrivals()
+    arrivals.commits(100, 1)
+
+    assert all(arrivals.commits(int(QUIET_SECONDS), 1) == 1 for _ in range(20))
+
+
+def test_many_items_do_not_wait() -> None:
+    assert Arrivals().commits(600, FEW_ITEMS) == 600
+
+
+def test_awaited_items_do_not_wait() -> None:
+    assert Arrivals().commits(600, 1, awaited=True) == 600
+
+
+def test_without_quiet_seconds_nothing_waits() -> None:
+    assert Arrivals(0).commits(600, 1) == 600
