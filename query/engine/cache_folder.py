@@ -157,7 +157,7 @@ class CacheFolder:
 
 
 class Reservation:
-    """Room for the files of one query; it can be released while it is still being made."""
+    """Room for the files that one query fetches; it can be released while it is still being made."""
 
     def __init__(self, folder: CacheFolder, size: int) -> None:
         self._folder = folder
@@ -171,6 +171,15 @@ class Reservation:
         with self._lock:
             if not self._released:
                 self._held = self._folder.reserve(self._size)
+
+    def shrink(self, size: int) -> None:
+        """Give a part of it back: a file is there, or will not be."""
+        with self._lock:
+            self._size -= size
+            if self._held is not None:
+                os.ftruncate(self._held[0], self._size)
+        if not self._size:
+            self.release()
 
     def release(self) -> None:
         """Give it back."""

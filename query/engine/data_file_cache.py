@@ -37,6 +37,7 @@ class FetchFailed(Exception):
 class Fetch(Struct, eq=False):
     """A running fetch, and how many queries wait for it."""
 
+    name: str
     task: "asyncio.Task[None]"
     waiting: int = 0
 
@@ -56,6 +57,7 @@ class DataFileCache:
         self._seconds = seconds
         self._clock = clock
         self._fetches: dict[str, Fetch] = {}
+        self._starting = asyncio.Lock()
         self._slots = asyncio.Semaphore(CONCURRENT_FETCHES)
         self._used_at: dict[str, float] = {}
 
@@ -70,9 +72,7 @@ class DataFileCache:
         """Fetch what the cache does not have."""
         unsure = [each for each in data_files if not self._was_used(self.local_path(each))]
         if unsure:
-            missing = await asyncio.to_thread(self._missing, unsure)
-            if missing:
-                await self._fetch_all(missing)
+            await self._fetch_missing(unsure)
             self._remember(self.local_path(each) for each in unsure)
         return [self.local_path(data_file) for data_file in data_files]
 
@@ -102,23 +102,61 @@ class DataFileCache:
         ends = [self._objects.read_range(name, at, length) for at in (0, size - length)]
         return None if ends == [MAGIC, MAGIC] else "is not a Parquet file"
 
-    async def _fetch_all(self, missing: Sequence[DataFile]) -> None:
-        needed = sum(data_file.size for data_file in missing)
-        reservation = Reservation(self._cache, needed)
+    async def _fetch_missing(self, data_files: Sequence[DataFile]) -> None:
+        fetches: list[Fetch] = []
         try:
             async with asyncio.timeout(self._seconds):
-                await asyncio.to_thread(reservation.make)
-                async with asyncio.TaskGroup() as group:
-                    for data_file in missing:
-                        group.create_task(self._fetch_shared(data_file))
-        except CacheFull:
-            raise self._too_heavy(needed) from None
+                async with self._starting:  # one after the other: no file is reserved twice
+                    await self._start(data_files, fetches)
+                await _wait(fetches)
         except TimeoutError:
-            raise self._timed_out(missing) from None
-        except ExceptionGroup as failed:
-            raise _cause(failed) from None
+            raise self._timed_out(data_files) from None
         finally:
-            reservation.release()
+            self._leave(fetches)
+
+    async def _start(self, data_files: Sequence[DataFile], fetches: list[Fetch]) -> None:
+        """Join the running fetches of what is missing; make room for the others and start them."""
+        missing = await asyncio.to_thread(self._missing, data_files)
+        self._remember({*map(self.local_path, data_files)} - {*map(self.local_path, missing)})
+        running = [self._fetches.get(self._name(data_file)) for data_file in missing]
+        fetches += (_join(fetch) for fetch in running if fetch)
+        new = [each for each, fetch in zip(missing, running, strict=True) if not fetch]
+        if new:
+            reservation = Reservation(self._cache, sum(data_file.size for data_file in new))
+            try:
+                await asyncio.to_thread(reservation.make)
+            except CacheFull:
+                raise self._too_heavy(sum(data_file.size for data_file in missing)) from None
+            except asyncio.CancelledError:
+                reservation.release()
+                raise
+            fetches += (_join(self._start_fetch(each, reservation)) for each in new)
+
+    def _start_fetch(self, data_file: DataFile, reservation: Reservation) -> Fetch:
+        name = self._name(data_file)
+        fetch = Fetch(name, asyncio.create_task(self._fetch(data_file, name)))
+        self._fetches[name] = fetch
+
+        def end(task: "asyncio.Task[None]") -> None:
+            reservation.shrink(data_file.size)
+            self._forget(fetch)
+            if not task.cancelled() and task.exception() is None:
+                self._remember([self.local_path(data_file)])
+
+        fetch.task.add_done_callback(end)
+        return fetch
+
+    def _leave(self, fetches: Iterable[Fetch]) -> None:
+        """The last query to leave a fetch stops it."""
+        for fetch in fetches:
+            fetch.waiting -= 1
+            if not fetch.waiting:
+                fetch.task.cancel()
+                self._forget(fetch)
+
+    def _forget(self, fetch: Fetch) -> None:
+        if self._fetches.get(fetch.name) is fetch:
+            del self._fetches[fetch.name]
 
     def _too_heavy(self, needed: int) -> QueryTooHeavy | Unavailable:
         if needed > self._cache.max_bytes:
@@ -136,23 +174,6 @@ class DataFileCache:
             f"{len(missing)} data files are here now; repeat the query, it continues with the "
             "others, or use a shorter time range"
         )
-
-    async def _fetch_shared(self, data_file: DataFile) -> None:
-        """Fetch a file, or wait for the fetch of another query; the last to leave stops it."""
-        name = self._name(data_file)
-        fetch = self._fetches.get(name)
-        if fetch is None:
-            fetch = Fetch(asyncio.create_task(self._fetch(data_file, name)))
-            self._fetches[name] = fetch
-        fetch.waiting += 1
-        try:
-            await asyncio.shield(fetch.task)
-            self._remember([self.local_path(data_file)])
-        finally:
-            fetch.waiting -= 1
-            if not fetch.waiting:
-                fetch.task.cancel()
-                self._fetches.pop(name, None)
 
     async def _fetch(self, data_file: DataFile, name: str) -> None:
         async with self._slots:
@@ -187,9 +208,21 @@ class DataFileCache:
         self._used_at |= dict.fromkeys(paths, self._clock())
 
 
-def _cause(failed: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error; that of an unreachable store for the caller."""
-    error = failed.exceptions[0]
-    if isinstance(error, OSError):
-        return Unavailable(f"The object store of the tables cannot be read: {describe(error)}")
-    return error
+def _join(fetch: Fetch) -> Fetch:
+    fetch.waiting += 1
+    return fetch
+
+
+async def _wait(fetches: Sequence[Fetch]) -> None:
+    """Wait for all, or for the first that fails; what others wait for goes on."""
+    if not fetches:
+        return
+    tasks = [fetch.task for fetch in fetches]
+    ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    try:
+        for task in ended:
+            task.result()
+    except OSError as error:
+        raise Unavailable(
+            f"The object store of the tables cannot be read: {describe(error)}"
+        ) from None

@@ -66,7 +66,7 @@ def files_in(folder: Path) -> list[str]:
 def test_concurrent_queries_fetch_a_file_once(tmp_path: Path) -> None:
     async def scenario() -> tuple[SlowStore, list[list[str]]]:
         store = a_store()
-        cache = a_cache(tmp_path, store)
+        cache = a_cache(tmp_path, store, max_bytes=200)  # room for each file once
         fetched = await asyncio.gather(*(cache.fetch([a_file(1), a_file(2)]) for _ in range(5)))
         await cache.fetch([a_file(2)])
         return store, fetched
