@@ -157,7 +157,7 @@ class CacheFolder:
 
 
 class Reservation:
-    """Room for the files that one query fetches; it can be released while it is still being made."""
+    """Room for the files that a query fetches; it can be released while it is still being made."""
 
     def __init__(self, folder: CacheFolder, size: int) -> None:
         self._folder = folder
