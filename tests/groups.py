@@ -13,7 +13,7 @@ GROUPS = (
         "tests/ingest/endpoints/test_access.py",
         "tests/ingest/publishing/test_producer.py",
     ),
-    ("tests/stream/test_worker_with_kafka.py",),
+    ("tests/stream/test_worker_with_kafka.py", "tests/stream/test_worker_losses.py"),
     ("tests/schemas/http/",),
     ("tests/schemas/registry/",),
     ("tests/oracle/test_standard.py",),

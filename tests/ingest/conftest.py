@@ -1,4 +1,4 @@
-"""A real Kafka and a collector process for these tests."""
+"""A real Kafka, a collector process, and a collector in this process without Kafka."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from deploy.local.kafka.broker import Broker
 from tests.ingest.collector_process import CollectorProcess, start_collector
+from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
 from tests.installation import format_storage, free_port
 
 
@@ -35,3 +36,9 @@ def own_broker(tmp_path: Path) -> Iterator[Broker]:
     broker = Broker(tmp_path / "broker", free_port(), free_port())
     yield broker
     broker.kill()
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> InMemoryCollector:
+    """With a registry of its own; what it publishes stays in memory."""
+    return in_memory_collector(tmp_path)

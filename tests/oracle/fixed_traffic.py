@@ -12,10 +12,10 @@ from typing import Any
 
 from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, Table
 from tests.oracle import wall_clock
-from tests.oracle.random_traffic import (
+from tests.oracle.random_traffic import DAY_MS, Stage, Traffic
+from tests.oracle.traffic_values import (
     AGENTS,
     CAMPAIGNS,
-    DAY_MS,
     DOMAINS,
     MESSAGES,
     NAMES,
@@ -23,9 +23,7 @@ from tests.oracle.random_traffic import (
     PROPERTIES,
     SOURCES,
     VITAL_NAMES,
-    Stage,
     StoredRow,
-    Traffic,
 )
 from tests.oracle.wall_clock import MINUTE
 from tests.query.lake import Stored, hashed

@@ -14,8 +14,9 @@ from tests.oracle.filters import FilterJson
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame, plain
-from tests.oracle.random_traffic import CAMPAIGNS, PATHS, SOURCES, Traffic, stages, traffic
+from tests.oracle.random_traffic import Traffic, stages, traffic
 from tests.oracle.service import Service
+from tests.oracle.traffic_values import CAMPAIGNS, PATHS, SOURCES
 from tests.query.lake import a_view, an_event
 
 Scene = tuple[Traffic, QueryFrame]

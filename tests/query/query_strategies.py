@@ -232,3 +232,7 @@ def spoiled(draw: st.DrawFn, sound: st.SearchStrategy[dict[str, Any]]) -> Any:
             continue
         place[key] = draw(anything)
         return body
+
+
+def names_in(count: int) -> dict[str, Any]:
+    return {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(count)]}

@@ -1,45 +1,29 @@
 """Any JSON gets a result or a 4xx, never a 500, and none of its text becomes SQL."""
 
-import asyncio
 import json
-import os
 import re
 import time
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.custom.compiler import compile_page
-from query.custom.request import CustomQueryBody
 from query.custom.tables import CUSTOM_TABLES
-from query.custom.validation import validate
-from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
-from query.engine.snapshots import PinnedVersion
-from query.request.time_range import TimeRange
-from query.scope.scope import Scope
-from schemas.lake.delta_table import TableVersion
 from schemas.runtime.settings import Settings
+from tests.query.hostile_settings import EXAMPLES, SETTINGS
 from tests.query.lake import a_click, a_view, a_vital, an_error, an_outbound_click
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
 from tests.query.query_strategies import (
     anything,
     as_json,
+    names_in,
     spoiled,
     valid_custom_requests,
     valid_filters,
     valid_metrics_requests,
     valid_standard_requests,
-)
-
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
-"""Of each test; more of them find more, and take longer."""
-
-SETTINGS = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 
 
@@ -207,43 +191,6 @@ def test_a_body_beyond_a_mebibyte_is_refused(service: InProcessService) -> None:
     assert (reply.status, reply.json["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
-# The SQL itself
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
-    folder = tmp_path_factory.mktemp("engine")
-    running = DuckDBEngine("safety", str(folder), folder / "spill", PoolLimits(64, 1))
-    yield running
-    running.close()
-
-
-@SETTINGS
-@given(value=st.text(min_size=1, max_size=30), name=st.from_regex(r"[a-z_]{1,20}", fullmatch=True))
-def test_no_word_of_a_request_gets_into_the_sql(
-    engine: DuckDBEngine, value: str, name: str
-) -> None:
-    def create(value: str, name: str) -> str:
-        query = {
-            "table": "sessions",
-            "selects": [{"field": "duration", "aggregate": "avg", "alias": name}],
-            "groupBy": ["country"],
-            "filters": [{"field": "entry_path", "operator": "contains", "value": value}],
-        }
-        return sql_of(engine, query)
-
-    assert create(value, name) == create("x", "y")
-
-
-def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:
-    """The text that a query of shop becomes."""
-    plan = validate(msgspec.convert(query, CustomQueryBody))
-    pinned = PinnedVersion(TableVersion(plan.table.table, 0, ()), 0)
-    column, day = plan.table.table.subject_column, TimeRange(0, 86_400_000, "UTC")
-    scope = Scope(pinned, column, ("shop",), day, events=pinned)
-    return asyncio.run(compile_page(engine, plan, scope, 10)).text
-
-
 def test_the_widest_query_allowed_is_answered(service: InProcessService) -> None:
     listed = {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(40)]}
     query = {
@@ -256,23 +203,6 @@ def test_the_widest_query_allowed_is_answered(service: InProcessService) -> None
     reply = service.ask("POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop")
 
     assert reply.status == 200, reply.body
-
-
-def names_in(count: int) -> dict[str, Any]:
-    return {"field": "path", "operator": "in", "value": [f"/{n}" for n in range(count)]}
-
-
-def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDBEngine) -> None:
-    counts = {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]}
-    outside = {"field": "path", "operator": "not_in"}
-
-    assert sql_of(engine, {**counts, "filters": [names_in(1000)]}) == sql_of(
-        engine, {**counts, "filters": [names_in(101)]}
-    )
-    long, short = ([{**outside, "value": names_in(n)["value"]}] for n in (100, 1))
-    assert sql_of(engine, {**counts, "filters": long}) == sql_of(
-        engine, {**counts, "filters": short}
-    )
 
 
 @pytest.mark.parametrize("path", ["/v1/query/custom", "/v1/query/compile", "/v1/query"])

@@ -1,10 +1,12 @@
-"""A lake whose table of events has several versions, and the log of that table."""
+"""A worker on a broker, and a lake whose table of events has several versions."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from deploy.local.kafka.broker import Broker
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.delta_log import (
     LOG_FOLDER,
@@ -12,8 +14,29 @@ from schemas.lake.delta_log import (
 from schemas.runtime.settings import Settings
 from stream.enrich.rules.lookups import Lookups
 from stream.writing.batch_writer import BatchWriter
+from tests.installation import format_storage, free_port
 from tests.stream.builders import a_message, named, settings
 from tests.stream.damaged_logs import ROWS
+from tests.stream.kafka_site import Site
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a broker for this folder."""
+    folder = tmp_path_factory.mktemp("stream") / "broker"
+    format_storage(folder)
+    with Broker(folder, port=free_port(), controller_port=free_port()) as running:
+        yield running.address
+
+
+@pytest.fixture
+def site(broker: str, tmp_path: Path) -> Iterator[Site]:
+    """A worker that can be started, without topics so far."""
+    site = Site(broker, tmp_path)
+    yield site
+    if site.process and site.process.poll() is None:
+        site.process.kill()
+        site.process.wait()
 
 
 @pytest.fixture(scope="module")

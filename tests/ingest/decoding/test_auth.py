@@ -1,15 +1,8 @@
 """Authentication: API keys, website ids, and what each gives access to."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
+from tests.ingest.in_memory_collector import InMemoryCollector
 
 
 def subjects(collector: InMemoryCollector) -> list[tuple[str, str, int]]:

@@ -1,17 +1,11 @@
 """Unknown parameters of the query string are named in the response, and nothing is refused."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ingest.decoding.ignored_parameters import MAX_LISTED_NAMES, ignored_parameters
-from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
+from tests.ingest.in_memory_collector import InMemoryCollector
 
 
 def named(collector: InMemoryCollector, target: str, body: Any) -> Any:

@@ -8,18 +8,13 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.asgi_client import request_once
-from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
+from tests.ingest.in_memory_collector import InMemoryCollector
 
 PREFLIGHTS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "clients" / "preflights.json").read_text()
 )["requests"]
 
 POSTED = ("/batch", "/track", "/vitals", "/errors", "/events", "/identify", "/engagement")
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
 
 
 @pytest.mark.parametrize("preflight", PREFLIGHTS, ids=range(len(PREFLIGHTS)))

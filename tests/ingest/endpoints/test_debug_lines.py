@@ -1,18 +1,11 @@
 """Entries of `/debug`: ignored members, moved times and repeated ids of each item."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from ingest.endpoints.debug_lines import DebugLines
-from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 
 def remarks(collector: InMemoryCollector) -> list[dict[str, Any]]:

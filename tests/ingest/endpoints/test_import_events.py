@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +12,10 @@ from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
 from ingest.publishing.throttle import MAX_WAITING, CpuThrottle
 from schemas.envelope import Envelope
 from schemas.errors import Unavailable
-from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 THEN = 1_551_441_600_000
 """2019-03-01 12:00:00 UTC."""
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
 
 
 def an_item(**fields: Any) -> dict[str, Any]:

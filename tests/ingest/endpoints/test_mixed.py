@@ -1,16 +1,9 @@
 """POST /: items of every type, as they are published, and how invalid ones are rejected."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
+from tests.ingest.in_memory_collector import InMemoryCollector
 from tests.ingest.mixed_items import AWAY, OOPS, PAYLOAD, VIEW, plain, sent
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,10 @@
 """POST /batch: a result for each item, and the status of the whole."""
 
-from pathlib import Path
-
 import pytest
 
 from ingest.publishing.partition_queue import DeliveryStatus
-from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
+from tests.ingest.in_memory_collector import InMemoryCollector
 from tests.ingest.mixed_items import AWAY, OOPS, PAYLOAD, VIEW, plain, sent
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
 
 
 def test_a_huge_item_is_refused_for_its_size_before_anything_else(

@@ -1,16 +1,9 @@
 """POST /events, /identify, /engagement, and what all mixed routes have in common."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 from tests.ingest.mixed_items import OOPS, VIEW, plain, sent
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
 
 
 @pytest.mark.parametrize("path", ["/", "/batch", "/events", "/identify", "/engagement"])

@@ -1,18 +1,12 @@
 """GET /px.jpg: an item in a query string, and an image as the response."""
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from tests.asgi_client import request_once
-from tests.ingest.in_memory_collector import InMemoryCollector, in_memory_collector
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
+from tests.ingest.in_memory_collector import InMemoryCollector
 
 
 def item(collector: InMemoryCollector, **query: object) -> tuple[str, Any]:

@@ -20,11 +20,6 @@ EVENT = b'{"name":"signup"}'
 TRACK = "/track?website_id=shop&wait=stored"
 
 
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
-
-
 class Worker:
     """Commits to the tables of a lake as a stream worker does, nothing but next offsets."""
 

@@ -19,11 +19,6 @@ DAY_MS = 86_400_000
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
 
 
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
-
-
 def test_a_click_is_recorded_and_redirected(collector: InMemoryCollector, tmp_path: Path) -> None:
     headers = {"referer": "https://news.example/", "user-agent": "Firefox"}
 

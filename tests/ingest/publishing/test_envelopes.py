@@ -10,17 +10,11 @@ from tests.ingest.in_memory_collector import (
     NOW,
     InMemoryCollector,
     anonymous_ids,
-    in_memory_collector,
 )
 
 FIREFOX = {"user-agent": "Firefox"}
 ADDRESS = "203.0.113.0"
 """The truncated address of the test client."""
-
-
-@pytest.fixture
-def collector(tmp_path: Path) -> InMemoryCollector:
-    return in_memory_collector(tmp_path)
 
 
 def event(name: str, **more: Any) -> dict[str, Any]:

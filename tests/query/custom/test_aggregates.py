@@ -1,7 +1,5 @@
 """Aggregates of custom queries: numbers worked out by hand."""
 
-from pathlib import Path
-
 import pytest
 
 from query.custom.aggregates import AGGREGATES
@@ -9,13 +7,7 @@ from tests.query.custom_queries import rows
 from tests.query.lake import (
     a_vital,
 )
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
+from tests.query.query_service import InProcessService
 
 MEASURED = [a_vital("LCP", value) for value in (100, 200, 300, 1000.5)]
 

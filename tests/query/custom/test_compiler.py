@@ -1,34 +1,12 @@
 """Custom queries: properties, buckets, having, pages; what they may name, and would read."""
 
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from query.custom.tables import CUSTOM_TABLES
-from query.standard.query_types import QUERY_TYPES
-from tests.query.lake import a_click, a_view, an_error, an_event
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
-
-COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
-
-def rows(service: InProcessService, *selects: Any, table: str = "events", **query: Any) -> Any:
-    reply = service.custom(table, list(selects) or [COUNT], **query)
-    assert reply.status == 200, reply.json
-    return reply.json["data"]
-
-
-def ask(service: InProcessService, query: Any, path: str = "/v1/query/custom", **more: Any) -> Any:
-    body = {"query": {"table": "events", "selects": [COUNT], **query}, **NOVEMBER, **more}
-    return service.ask("POST", path, body, website_id="shop")
-
+from tests.query.custom.custom_requests import COUNT, ask, rows
+from tests.query.lake import a_view, an_event
+from tests.query.query_service import InProcessService
 
 # Properties
 
@@ -199,118 +177,3 @@ def test_an_invalid_query_names_the_invalid_field(
     reply = ask(service, query)
 
     assert (reply.status, message in reply.json["error"]) == (400, True), reply.json
-
-
-# What it would run
-
-
-def test_a_query_is_explained_without_being_run(service: InProcessService) -> None:
-    service.holds(*(a_view(path, at="2026-11-10T12:00:00Z") for path in ("/", "/b")))
-    service.holds(a_view("/", at="2026-10-01T12:00:00Z"))
-    service.holds(a_view("/", website="rival", at="2026-11-10T12:00:00Z"))
-    filters = [{"field": "path", "op": "eq", "value": "/"}]
-
-    body = ask(service, {"filters": filters}, "/v1/query/compile").json
-
-    assert body["success"]
-    assert body["tables"] == [{"name": "events", "version": 3, "rows": 2}]
-    assert body["values"] == {
-        "subject": "shop",
-        "start": "2026-11-01T00:00:00.000Z",
-        "end": "2026-12-01T00:00:00.000Z",
-        "f0_0": "/",
-        "limit": 1000,
-        "offset": 0,
-    }
-    assert all(f"${name}" in body["sql"] for name in body["values"])
-    assert str(service.data) not in str(body)
-
-
-def test_an_explanation_tells_nothing_of_the_rows_of_others(service: InProcessService) -> None:
-    service.holds(a_view("/"))
-    alone = ask(service, {}, "/v1/query/compile").json
-
-    service.holds(*(a_view(f"/{n}", website="rival") for n in range(50)))
-    beside = ask(service, {}, "/v1/query/compile").json
-
-    [before], [after] = alone.pop("tables"), beside.pop("tables")
-    assert alone == beside
-    assert {**before, "version": None} == {**after, "version": None}
-
-
-def test_what_cannot_be_asked_cannot_be_explained(service: InProcessService) -> None:
-    reply = ask(service, {"table": "event"}, "/v1/query/compile")
-
-    assert (reply.status, reply.json["code"]) == (400, "VALIDATION_ERROR")
-
-
-# What there is
-
-
-def test_every_table_is_listed_with_what_its_columns_take(service: InProcessService) -> None:
-    body = service.ask("GET", "/v1/query/tables", key=None).json
-    tables = {table["name"]: table for table in body["tables"]}
-
-    assert list(tables) == list(CUSTOM_TABLES)
-    assert tables["events"]["properties"] == "properties.<path>"
-    assert tables["errors"]["properties"] is None
-    assert tables["clicks"]["subjects"] == ["website_id", "link_id"]
-    [lineno] = [c for c in tables["errors"]["columns"] if c["name"] == "lineno"]
-    assert lineno == {
-        "name": "lineno",
-        "type": "integer",
-        "meaning": "line in it",
-        "scope": "row",
-        "aliasOf": None,
-        "groupBy": True,
-        "operators": [
-            "eq",
-            "ne",
-            "gt",
-            "gte",
-            "lt",
-            "lte",
-            "in",
-            "not_in",
-            "is_null",
-            "is_not_null",
-        ],
-        "aggregates": [
-            *("count", "uniq", "sum", "avg", "min", "max"),
-            *("median", "p75", "p90", "p95", "p99"),
-        ],
-    }
-
-
-def test_whatever_is_listed_can_be_asked(service: InProcessService) -> None:
-    service.holds(a_view("/"), an_error(), a_click())
-
-    for table in service.ask("GET", "/v1/query/tables", key=None).json["tables"]:
-        for column in table["columns"]:
-            selects = [
-                {"field": column["name"], "aggregate": aggregate}
-                for aggregate in column["aggregates"]
-            ]
-            assert rows(service, *selects, table=table["name"]), column
-
-
-def test_types_are_listed_with_what_they_take(service: InProcessService) -> None:
-    plain = service.ask("GET", "/v1/query/types", key=None).json
-    body = service.ask("GET", "/v1/query/types", key=None, include_meta="true").json
-
-    assert plain["types"] == body["types"] == list(QUERY_TYPES)
-    assert "configs" not in plain
-    assert list(body["configs"]) == list(QUERY_TYPES)
-    clicks = body["configs"]["link_clicks_by_day"]
-    assert clicks["columns"] == [
-        {"name": "date", "type": "date", "unit": "date"},
-        {"name": "clicks", "type": "integer", "unit": None},
-    ]
-    assert clicks["granularity"] == ["minute", "hourly", "daily", "weekly", "monthly"]
-    assert clicks["defaultLimit"] is None
-    assert body["presets"][:2] == ["today", "yesterday"]
-    assert msgspec.json.encode(body)
-
-
-def test_a_wrong_flag_is_refused(service: InProcessService) -> None:
-    assert service.ask("GET", "/v1/query/types", key=None, include_meta="yes").status == 400

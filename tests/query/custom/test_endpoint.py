@@ -1,21 +1,12 @@
 """POST /v1/query/custom: whole responses, order and limit."""
 
-from pathlib import Path
-
-import pytest
-
 from tests.query.custom_queries import COUNT, rows
 from tests.query.lake import (
     a_click,
     a_view,
 )
 from tests.query.metrics_queries import save
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import NOVEMBER, InProcessService
 
 
 def test_an_answer_has_rows_and_meta(service: InProcessService) -> None:

@@ -1,22 +1,16 @@
 """Facts of the visit in custom queries: of every row of the visit, in every table with sessions."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.query.custom_queries import COUNT, rows
 from tests.query.lake import a_view, a_vital, an_engagement, an_error, an_event, an_outbound_click
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService
 
 LATER = "2026-11-10T12:05:00Z"
 BUY = [{"field": "name", "operator": "eq", "value": "purchase"}]
 SUM = {"field": "properties.total", "aggregate": "sum", "alias": "revenue"}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def purchase(session: str | None, total: float) -> Any:

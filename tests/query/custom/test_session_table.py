@@ -1,20 +1,11 @@
 """The table of sessions, which is computed from events."""
 
-from pathlib import Path
-
-import pytest
-
 from tests.query.custom_queries import rows
 from tests.query.lake import (
     a_view,
     an_event,
 )
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import InProcessService
 
 
 def test_sessions_are_computed_from_their_events(service: InProcessService) -> None:

@@ -1,7 +1,5 @@
 """The tables of custom queries: their rows and columns."""
 
-from pathlib import Path
-
 import pytest
 
 from query.custom.tables import CUSTOM_TABLES
@@ -16,12 +14,7 @@ from tests.query.lake import (
     an_identity,
     an_outbound_click,
 )
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import InProcessService
 
 
 def test_each_table_answers_with_its_own_rows(service: InProcessService) -> None:

@@ -1,18 +1,11 @@
 """Error messages for invalid custom queries."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.query.custom_queries import COUNT
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
+from tests.query.query_service import NOVEMBER, InProcessService
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"table": "event"}, "Unknown table 'event'; did you mean 'events'?"),

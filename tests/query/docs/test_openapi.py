@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from openapi_spec_validator import validate
@@ -12,12 +11,7 @@ from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.openapi import openapi_document
 from tests.asgi_client import request_once
 from tests.query.lake import a_view
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import InProcessService
 
 
 def test_the_document_is_openapi_3_1(service: InProcessService) -> None:

@@ -102,11 +102,6 @@ def test_tables_are_pinned_each_on_its_own(lake: Lake) -> None:
 # Compaction during queries
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
-
 def compact(lake: Lake) -> None:
     """One new part instead of all, and the old files gone, as after vacuum."""
     table = DeltaTable(table_url(str(lake.root), EVENTS))

@@ -17,7 +17,7 @@ from query.formats.columns import ColumnKind, ResultColumn
 from query.formats.xlsx import MAX_TEXT_LENGTH, XlsxWriter
 from schemas.errors import ResultTooLarge
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
+from tests.query.query_service import NOVEMBER, InProcessService
 
 COLUMNS = [
     ResultColumn("text", ColumnKind.TEXT),
@@ -58,11 +58,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def test_each_kind_has_its_type_of_cell() -> None:
@@ -208,8 +203,9 @@ def test_buckets_are_dates_in_every_kind_of_query(service: InProcessService) -> 
 
 
 def test_an_export_beyond_a_worksheet_is_an_error_and_no_broken_file(
-    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    service = start_service(tmp_path)
     service.holds(an_event("a"), an_event("b"), an_event("=c"))
     place = {"website_id": "shop", "format": "xlsx", "columns": "name,ts", **NOVEMBER}
 

@@ -1,7 +1,5 @@
 """Operators of filters: the rows that each keeps."""
 
-from pathlib import Path
-
 import pytest
 
 from query.request.operators import OPERATORS
@@ -9,13 +7,7 @@ from tests.query.custom_queries import rows
 from tests.query.lake import (
     a_view,
 )
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
+from tests.query.query_service import InProcessService
 
 FILTERED = [
     a_view("/a", country="DE", visitor="u1"),

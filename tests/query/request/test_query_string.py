@@ -1,17 +1,10 @@
 """Unknown parameters of a query string."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
+from tests.query.query_service import NOVEMBER, InProcessService
 
 STANDARD = {"parameters": ["summary"], **NOVEMBER}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 @pytest.mark.parametrize(

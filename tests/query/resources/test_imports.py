@@ -1,22 +1,16 @@
 """Imports over HTTP: permissions to create, list and undo them, and their fields."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.registry import Import, ImportState, record_limits
 from tests.query.lake import an_event
-from tests.query.query_service import NOW, InProcessService, start_service
+from tests.query.query_service import NOW, InProcessService
 
 IMPORTS = "/v1/imports"
 ADMIN = "acme-admin"
 BODY = {"websiteId": "shop", "name": "visits.csv"}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def create(service: InProcessService, **more: Any) -> dict[str, Any]:

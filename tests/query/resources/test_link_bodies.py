@@ -1,6 +1,5 @@
 """Every optional field of a link can be created, read, updated and cleared."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from query.resources.link_bodies import LinkChanges, LinkResource, NewLink
 from schemas.registry.link_validation import WIRE_NAMES
 from schemas.registry.records import LINK_FIELDS, LinkFieldKind
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService
 
 VALUES = {
     LinkFieldKind.ID: ("c-1", "c-2"),
@@ -18,11 +17,6 @@ VALUES = {
     LinkFieldKind.TARGET_URL: ("https://t.example/a", "https://t.example/b"),
 }
 REQUIRED = {"name": "Launch", "targetUrl": "https://t.example/"}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def test_every_field_is_created_updated_and_cleared(service: InProcessService) -> None:

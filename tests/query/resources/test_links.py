@@ -13,11 +13,6 @@ from tests.query.query_service import InProcessService, start_service
 LINKS = "/v1/links"
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
-
 def create(service: InProcessService, **more: Any) -> dict[str, Any]:
     reply = service.ask(
         "POST", LINKS, {"name": "Launch", "targetUrl": "https://t.example/", **more}

@@ -1,6 +1,5 @@
 """Goals, segments, annotations and money properties over HTTP."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,17 +7,12 @@ import pytest
 from query.resources.saved_types import SAVED_TYPES, SavedType
 from schemas.registry import SAVED_RECORDS, record_limits
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService
 
 GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
 STAMP = "2026-11-30T00:53:20.000Z"
 GERMANS = [{"segment": "Germans"}]
 KINDS = pytest.mark.parametrize("saved", SAVED_TYPES, ids=lambda saved: saved.record.plural)
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def made(service: InProcessService, path: str, body: object, website: str = "shop") -> Any:

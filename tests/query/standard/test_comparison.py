@@ -1,7 +1,6 @@
 """Comparisons: the same question about another span, beside each row."""
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +11,9 @@ from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import Malformed
 from tests.query.lake import a_click, a_view, an_event
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService
 
 PERIOD = {"to": "previous_period"}
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def entry(service: InProcessService, parameter: str, start: str, end: str, **more: Any) -> Any:

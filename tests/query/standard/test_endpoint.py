@@ -4,14 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.query.lake import a_click, a_view, an_event, an_outbound_click
+from tests.query.lake import a_click, a_view
 from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
-
 
 # The envelope
 
@@ -138,181 +132,10 @@ def test_a_request_names_one_subject(service: InProcessService, subject: dict[st
     assert reply.json["error"].startswith("Give either 'website_id' or 'link_id'")
 
 
-# Pages, sources
-
-
-def test_pages_are_ordered_by_visitors_and_share_them(service: InProcessService) -> None:
-    service.holds(
-        a_view("/a", visitor="u1"),
-        a_view("/a", visitor="u2"),
-        a_view("/b", visitor="u1"),
-        a_view("/b", visitor="u1"),
-        a_view("/c", visitor="u3"),
-        a_view(None, visitor="u4"),
-        an_event("signup", path="/a", visitor="u5"),
-    )
-
-    assert service.rows("pages") == [
-        {"name": "/a", "pageviews": 2, "visitors": 2, "percentage": 50.0},
-        {"name": "/b", "pageviews": 2, "visitors": 1, "percentage": 25.0},
-        {"name": "/c", "pageviews": 1, "visitors": 1, "percentage": 25.0},
-    ]
-    assert [row["name"] for row in service.rows("pages", limit=2, page=2)] == ["/c"]
-
-
-def test_traffic_without_a_referrer_is_direct(service: InProcessService) -> None:
-    service.holds(
-        a_view("/", visitor="u1", referrer="https://google.com/", referrer_name="Google"),
-        a_view("/", visitor="u2", session="s2", referrer="Direct", referrer_name="Direct"),
-        a_view("/", visitor="u3", session="s3"),
-    )
-
-    assert service.rows("traffic") == [
-        {"name": "Direct", "pageviews": 2, "visitors": 2, "percentage": 66.67},
-        {"name": "Google", "pageviews": 1, "visitors": 1, "percentage": 33.33},
-    ]
-
-
-# Clicks away
-
-
-def test_links_away_are_told_apart_by_target_and_text(service: InProcessService) -> None:
-    service.holds(
-        an_outbound_click("https://a.example/x", "Docs", visitor="u1", session="s1"),
-        an_outbound_click(
-            "https://a.example/x", "Docs", visitor="u2", session="s2", at="2026-11-11T08:00:00.125Z"
-        ),
-        an_outbound_click("https://a.example/x", "More", visitor="u1", session="s1"),
-        a_view("/"),
-    )
-
-    assert service.rows("outbound_links") == [
-        {
-            "href": "https://a.example/x",
-            "text": "Docs",
-            "total_clicks": 2,
-            "unique_users": 2,
-            "unique_sessions": 2,
-            "percentage": 66.67,
-            "last_clicked": "2026-11-11T08:00:00.125Z",
-        },
-        {
-            "href": "https://a.example/x",
-            "text": "More",
-            "total_clicks": 1,
-            "unique_users": 1,
-            "unique_sessions": 1,
-            "percentage": 33.33,
-            "last_clicked": "2026-11-10T12:00:00.000Z",
-        },
-    ]
-
-
-def test_domains_share_the_clicks_of_one_website(service: InProcessService) -> None:
-    service.holds(
-        an_outbound_click("https://a.example/1", visitor="u1"),
-        an_outbound_click("https://a.example/2", visitor="u2"),
-        an_outbound_click("https://b.example/1", visitor="u1"),
-        an_outbound_click("https://b.example/1", visitor="u9", website="blog"),
-    )
-
-    assert service.rows("outbound_domains") == [
-        {
-            "domain": "a.example",
-            "total_clicks": 2,
-            "unique_users": 2,
-            "unique_links": 2,
-            "percentage": 66.67,
-        },
-        {
-            "domain": "b.example",
-            "total_clicks": 1,
-            "unique_users": 1,
-            "unique_links": 1,
-            "percentage": 33.33,
-        },
-    ]
-
-
-# Links
-
-
 def test_clicks_of_a_link_are_counted(service: InProcessService) -> None:
     service.holds(a_click(), a_click(), a_click(link="away", organization="globex"))
 
     assert service.rows("link_total_clicks", subject="link:go") == [{"total": 2}]
-
-
-def test_every_day_has_a_point_also_without_clicks(service: InProcessService) -> None:
-    service.holds(a_click(at="2026-11-02T23:59:59.999Z"), a_click(at="2026-11-04T00:00:00Z"))
-    span = {"startDate": "2026-11-02", "endDate": "2026-11-04"}
-
-    assert service.rows("link_clicks_by_day", subject="link:go", **span) == [
-        {"date": "2026-11-02", "clicks": 1},
-        {"date": "2026-11-03", "clicks": 0},
-        {"date": "2026-11-04", "clicks": 1},
-    ]
-
-
-def test_days_are_days_of_the_zone_and_both_ends_belong(service: InProcessService) -> None:
-    service.holds(
-        a_click(at="2026-11-01T22:59:59.999Z"),  # still the 1st in Berlin
-        a_click(at="2026-11-01T23:00:00Z"),  # the 2nd
-        a_click(at="2026-11-02T22:59:59.999Z"),  # the 2nd
-        a_click(at="2026-11-02T23:00:00Z"),  # the 3rd
-    )
-    span = {"startDate": "2026-11-02", "endDate": "2026-11-02", "timezone": "Europe/Berlin"}
-
-    assert service.rows("link_clicks_by_day", subject="link:go", **span) == [
-        {"date": "2026-11-02", "clicks": 2}
-    ]
-
-
-def test_the_hour_that_occurs_twice_keeps_its_clicks_apart(service: InProcessService) -> None:
-    service.holds(
-        a_click(at="2026-10-25T00:30:00Z"),  # 02:30 summer time
-        a_click(at="2026-10-25T01:30:00Z"),  # 02:30 winter time
-        a_click(at="2026-10-25T01:40:00Z"),
-    )
-    day = {"startDate": "2026-10-25", "endDate": "2026-10-25", "timezone": "Europe/Berlin"}
-
-    hours = service.rows("link_clicks_by_day", subject="link:go", granularity="hourly", **day)
-
-    assert hours[1:5] == [
-        {"date": "2026-10-25 01:00:00", "clicks": 0},
-        {"date": "2026-10-25 02:00:00", "clicks": 1},
-        {"date": "2026-10-25 02:00:00", "clicks": 2},
-        {"date": "2026-10-25 03:00:00", "clicks": 0},
-    ]
-    assert sum(hour["clicks"] for hour in hours) == 3
-    assert service.rows("link_clicks_by_day", subject="link:go", **day) == [
-        {"date": "2026-10-25", "clicks": 3}
-    ]
-
-
-def test_a_series_is_whole_unless_a_limit_is_asked(service: InProcessService) -> None:
-    month = service.rows("link_clicks_by_day", subject="link:go", granularity="hourly")
-    third = service.rows("link_clicks_by_day", subject="link:go", limit=2, page=3)
-
-    assert len(month) == 30 * 24
-    assert [row["date"] for row in third] == ["2026-11-05", "2026-11-06"]
-
-
-def test_referrers_of_one_name_are_one_row(service: InProcessService) -> None:
-    service.holds(
-        a_click(referrer="https://x.com/b", referrer_name="X"),
-        a_click(referrer="https://t.co/a", referrer_name="X"),
-        a_click(referrer="Direct", referrer_name="Direct"),
-        a_click(),
-        a_click(),
-        a_click(referrer="https://news.example/today", referrer_name="news.example"),
-    )
-
-    assert service.rows("link_top_referrers", subject="link:go") == [
-        {"name": "Direct", "referrer": "Direct", "clicks": 3},
-        {"name": "X", "referrer": "https://t.co/a", "clicks": 2},
-        {"name": "news.example", "referrer": "https://news.example/today", "clicks": 1},
-    ]
 
 
 # What is left out, and what is not
@@ -323,12 +146,6 @@ def test_programs_are_left_out_unless_asked_for(service: InProcessService) -> No
 
     assert service.rows("summary")[0]["pageviews"] == 2
     assert service.rows("summary", include_bots=True)[0]["pageviews"] == 3
-
-
-def test_a_late_row_is_found_by_when_it_happened(service: InProcessService) -> None:
-    service.holds(a_view("/", at="2026-11-30T23:00:00Z", received="2026-12-07T22:00:00Z"))
-
-    assert service.rows("summary")[0]["pageviews"] == 1
 
 
 def test_filters_apply_to_every_type_of_a_request(service: InProcessService) -> None:

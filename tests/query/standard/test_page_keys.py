@@ -1,12 +1,11 @@
 """A page of a long list is computed from its own sessions or visitors only."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.query.lake import Stored, a_view, an_error, an_event, an_outbound_click
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService
 
 LISTS = {
     "session_list": "first_visit",
@@ -14,11 +13,6 @@ LISTS = {
     "profile_list": "last_visit",
 }
 """By what each is ordered. Asked for, that order is made of whole rows, and nothing is chosen."""
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def a_visit(number: int, minute: int) -> list[Stored]:

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -27,17 +25,8 @@ from query.standard.declaration.statement import (
 )
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from schemas.tables import ColumnType, Table
-from tests.query.lake import (
-    Stored,
-    a_click,
-    a_view,
-    a_vital,
-    an_engagement,
-    an_error,
-    an_event,
-    an_outbound_click,
-)
 from tests.query.query_service import InProcessService, start_service
+from tests.query.standard.diverse_rows import ROWS
 
 ENTRIES = """
     SELECT NULL::VARCHAR AS name, NULL::VARCHAR AS outbound_domain,
@@ -47,64 +36,6 @@ LABELS = ("date", "minute", "name", "step", "period", "complete")
 """Fields that are there also where nothing happened."""
 ONLY_FOR_THE_ORDER = {"epoch", "kafka_partition", "kafka_offset", "seq", "row_rank"}
 EVERY = [query_type for family in FAMILIES for query_type in family]
-
-FULL = {
-    "country": "DE",
-    "region": "BE",
-    "city": "Berlin",
-    "browser_name": "Chrome",
-    "browser_version": "140",
-    "os_name": "macOS",
-    "device_type": "desktop",
-    "referrer": "https://x.com/a",
-    "referrer_name": "X",
-}
-MORE: dict[str, Any] = {
-    "channel": "Organic Social",
-    "utm_source": "s",
-    "utm_medium": "m",
-    "utm_campaign": "c",
-    "utm_term": "t",
-    "utm_content": "d",
-    "language": "de",
-    "timezone": "Europe/Berlin",
-    **FULL,
-}
-SEEN: dict[str, Any] = {
-    "os_version": "15",
-    "screen_resolution": "1920x1080",
-    "viewport_size": "1200x800",
-    "scroll_depth": Decimal(50),
-    "interaction_count": 3,
-    **dict.fromkeys(("load_time", "dom_ready_time", "ttfb", "render_time"), 100),
-}
-LATELY = "2026-11-30T00:52:20Z"
-ROWS: list[Stored] = [
-    *(
-        a_view(f"/{n}", session=f"s{n}", visitor=f"u{n}", time_on_page=5, **MORE, **SEEN)
-        for n in range(3)
-    ),
-    *(a_view(f"/next/{n}", session=f"s{n}", visitor=f"u{n}") for n in range(3)),
-    *(
-        a_view(f"/{n}", session=f"now{n}", visitor=f"u{n}", at=LATELY, received=LATELY, **MORE)
-        for n in range(3)
-    ),
-    *(an_outbound_click(f"https://x{n}.example/") for n in range(3)),
-    *(an_error(f"e{n}", path=f"/{n}", error_type=f"T{n}") for n in range(3)),
-    *(a_click(**FULL | {"country": c, "referrer_name": c}) for c in ("DE", "FR", "IT")),
-    *(
-        an_event(f"n{n}", path=f"/{n}", properties=f'{{"plan":"p{n}","seats":{n}}}')
-        for n in range(3)
-    ),
-    *(
-        an_engagement(
-            f"/{n}", visitor=f"u{v}", rage_click_count=n, form_field_count=1, active_time=v
-        )
-        for n in range(3)
-        for v in range(5)
-    ),
-    *(a_vital(metric, value, **FULL) for metric in ("LCP", "CLS") for value in (0.1, 1.5, 2.5)),
-]
 
 
 @pytest.fixture(scope="module")
@@ -246,114 +177,6 @@ def test_a_name_declared_twice_stops_the_program() -> None:
 
 def test_every_column_type_is_known_to_the_engine() -> None:
     assert set(DUCKDB_TYPES) == set(ColumnType)
-
-
-# Numbers of the types that have no test of their own family
-
-
-def test_the_course_of_a_website_agrees_with_its_totals(tmp_path: Path) -> None:
-    service = start_service(tmp_path)
-    service.holds(
-        # begins on the 10th and goes on after midnight
-        a_view("/a", session="s1", at="2026-11-10T23:59:00Z"),
-        a_view("/b", session="s1", at="2026-11-11T00:01:00Z"),
-        a_view("/a", session="s2", visitor="u2", at="2026-11-11T09:00:00Z"),
-    )
-    days = {"startDate": "2026-11-10", "endDate": "2026-11-12"}
-
-    nothing = dict.fromkeys(("pageviews", "visitors", "sessions"), 0)
-    ratios = ("bounce_rate", "median_session_duration", "pages_per_session")
-    assert service.rows("events_by_date", **days) == [
-        {
-            "date": "2026-11-10",
-            "pageviews": 1,
-            "visitors": 1,
-            "sessions": 1,
-            "bounce_rate": 0.0,
-            "median_session_duration": 120.0,
-            "pages_per_session": 2.0,
-        },
-        {
-            "date": "2026-11-11",
-            "pageviews": 2,
-            "visitors": 2,
-            "sessions": 1,
-            "bounce_rate": 100.0,
-            "median_session_duration": 0.0,
-            "pages_per_session": 1.0,
-        },
-        {"date": "2026-11-12", **nothing, **dict.fromkeys(ratios, 0.0)},
-    ]
-    assert service.rows("session_metrics", **days) == [
-        {
-            "total_sessions": 2,
-            "avg_session_duration": 60.0,
-            "bounce_rate": 50.0,
-            "total_events": 3,
-        }
-    ]
-
-
-def test_the_first_and_last_pages_of_sessions(tmp_path: Path) -> None:
-    service = start_service(tmp_path)
-    service.holds(
-        # the same instant: the order in which they were sent decides
-        a_view("/in"),
-        a_view("/out"),
-        a_view("/in", session="s2", visitor="u2"),
-    )
-
-    assert service.rows("entry_pages") == [
-        {"name": "/in", "pageviews": 2, "visitors": 2, "percentage": 100.0}
-    ]
-    assert service.rows("exit_pages") == [
-        {"name": "/in", "pageviews": 1, "visitors": 1, "percentage": 50.0},
-        {"name": "/out", "pageviews": 1, "visitors": 1, "percentage": 50.0},
-    ]
-
-
-def test_custom_events_are_what_the_sender_named(tmp_path: Path) -> None:
-    service = start_service(tmp_path)
-    service.holds(
-        a_view("/"),
-        an_event("page_exit"),
-        an_outbound_click("https://x.example/"),
-        an_event("signup", properties='{"plan":"pro"}', at="2026-11-10T12:00:00Z"),
-        an_event("signup", properties="{}", visitor="u2", at="2026-11-11T12:00:00Z"),
-        an_event("login", path="/in"),
-    )
-
-    assert service.rows("custom_events") == [
-        {
-            "name": "signup",
-            "total_events": 2,
-            "unique_users": 2,
-            "unique_sessions": 1,
-            "last_occurrence": "2026-11-11T12:00:00.000Z",
-            "first_occurrence": "2026-11-10T12:00:00.000Z",
-            "events_with_properties": 1,
-            "percentage": 66.67,
-        },
-        {
-            "name": "login",
-            "total_events": 1,
-            "unique_users": 1,
-            "unique_sessions": 1,
-            "last_occurrence": "2026-11-10T12:00:00.000Z",
-            "first_occurrence": "2026-11-10T12:00:00.000Z",
-            "events_with_properties": 0,
-            "percentage": 33.33,
-        },
-    ]
-    assert service.rows("custom_events_summary") == [
-        {
-            "total_events": 3,
-            "unique_event_types": 2,
-            "unique_users": 2,
-            "unique_sessions": 1,
-            "unique_pages": 1,
-        }
-    ]
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)

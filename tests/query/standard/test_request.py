@@ -10,12 +10,7 @@ from schemas.lake.table_location import table_url
 from schemas.registry import Website
 from schemas.tables import CLICKS
 from tests.query.lake import a_click, a_view
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import NOVEMBER, InProcessService
 
 
 def views(path: str, visitors: int, each: int = 1) -> list[Any]:

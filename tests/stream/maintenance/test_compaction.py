@@ -1,8 +1,7 @@
 """Compaction changes files and nothing else; readers of an older version read on."""
 
 import threading
-from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,7 @@ from schemas.tables import EVENTS, LEDGER, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact, merge_files
 from stream.maintenance.merge_plan import (
-    FULL_FILE_BYTES,
-    QUIET_MS,
-    SMALL_FILE_BYTES,
-    LiveDataFile,
     live_data_files,
-    merge_plan,
 )
 from stream.maintenance.scheduler import TASKS
 from stream.maintenance.vacuum import checkpoint
@@ -264,53 +258,3 @@ def test_every_task_works_on_every_table(tmp_path: Path) -> None:
             make_task()(LakeTable(config, table), config)
 
     assert len(version(config, LEDGER).data_files) == 1
-
-
-TODAY = date(2026, 11, 21)
-
-
-def a_piece(
-    size: int, day: date = TODAY, first: int = 1, last: int = 2, path: str = "p"
-) -> LiveDataFile:
-    """First and last are hours from the midnight that begins the day."""
-    hour = 3_600_000
-    midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
-
-    def at(hours: int) -> datetime:
-        return datetime.fromtimestamp((midnight + hours * hour) / 1000, UTC)
-
-    return LiveDataFile(path, day, 10, size, at(first), at(last), midnight)
-
-
-def sizes_joined(found: Sequence[LiveDataFile], now_ms: int = NOON_MS) -> list[list[int]]:
-    return [[piece.size for piece in joined] for _, joined in merge_plan(found, now_ms, 3)]
-
-
-def test_a_growing_day_joins_its_small_parts_then_its_medium_ones() -> None:
-    small, medium, full = 100, SMALL_FILE_BYTES, FULL_FILE_BYTES
-
-    assert sizes_joined([a_piece(small)] * 2 + [a_piece(medium)] * 7) == []
-    assert sizes_joined([a_piece(small)] * 3 + [a_piece(full)]) == [[100, 100, 100]]
-    assert sizes_joined([a_piece(medium)] * 8 + [a_piece(small)]) == [[medium] * 8]
-
-
-def test_a_day_that_is_over_comes_into_its_final_form_once() -> None:
-    yesterday = date(2026, 11, 20)
-    day = a_piece(100, yesterday)
-    late = a_piece(50, yesterday, first=-9, last=-1)
-    mixed = a_piece(75, yesterday, first=-9, last=1)
-
-    assert sizes_joined([day, day]) == [[100, 100]]
-    assert sizes_joined([day, late, late]) == [[100, 50, 50]]
-    assert sizes_joined([mixed]) == [[75]]
-    assert sizes_joined([day, late]) == []
-    assert sizes_joined([a_piece(FULL_FILE_BYTES, yesterday), day, late]) == []
-
-
-def test_a_day_that_is_over_but_still_filled_is_treated_as_growing() -> None:
-    yesterday = date(2026, 11, 20)
-    begun = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1000)
-    found = [LiveDataFile("p", yesterday, 1, 100, None, None, begun + DAY_MS)] * 2
-
-    assert sizes_joined(found, begun + DAY_MS + QUIET_MS) == []
-    assert sizes_joined(found, begun + DAY_MS + QUIET_MS + 1) == [[100, 100]]

@@ -1,22 +1,15 @@
 """Re-enrichment: a dry run shows the changes, and each day changes in one version."""
 
-import os
-import signal
-import subprocess
-import sys
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from deploy.cli import main
-from schemas.kinds import CUSTOM_EVENT, KINDS
+from schemas.kinds import KINDS
 from schemas.registry.migrate import migrate
-from schemas.runtime.environment import to_environment
-from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.rules_version import RULES_VERSION
@@ -25,68 +18,23 @@ from stream.maintenance.compaction import compact
 from stream.maintenance.re_enrichment import ReEnrichedDay, ReEnrichmentOptions, re_enrich
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
-from tests.installation import ROOT
 from tests.stream.builders import (
-    NOON_MS,
     a_message,
     an_envelope,
-    replace_data_file,
     rows,
     settings,
     version,
 )
+from tests.stream.maintenance.re_enriched_lake import (
+    FIREFOX,
+    TODAY,
+    everything,
+    fill,
+    options,
+    run,
+    stale,
+)
 from tests.stream.writing.test_backfill_writer import a_backfill, lines
-
-TODAY = date(2026, 11, 21)
-DAY_MS = 86_400_000
-EVERYTHING = [column.name for column in EVENTS.columns if column.name != "day"]
-FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:141.0) Gecko/20100101 Firefox/141.0"
-
-PAGES = [
-    {"name": "screen_view", "path": "https://a.example/x%20y?utm_source=n", "anonymousId": "v"},
-    {"name": "screen_view", "path": "/b", "referrer": "https://www.google.com/search?q=1"},
-    {"name": "screen_view", "properties": {"path": "https://a.example/100%25", "title": "T"}},
-    {"name": "outbound_click", "href": "https://b.example/y", "text": "more", "path": "/b"},
-    {"name": "signup", "properties": {"plan": "pro"}, "timestamp": NOON_MS - 2 * DAY_MS},
-]
-
-
-def fill(folder: Path, **envelope: Any) -> None:
-    """The same events of two websites on two days of receipt."""
-    drain = BatchWriter(settings(folder), CUSTOM_EVENT, Lookups())
-    for offset, (website, day) in enumerate(
-        (website, day) for day in (0, 1) for website in ("w1", "w2")
-    ):
-        received = NOON_MS - day * DAY_MS
-        sent = an_envelope(
-            PAGES, subject_id=website, received_ms=received, user_agent=FIREFOX, **envelope
-        )
-        drain.write([a_message(offset, sent)])
-
-
-def stale(folder: Path, **columns: Any) -> None:
-    """Make the stored rows look as if other rules had enriched them."""
-    table = LakeTable(settings(folder), EVENTS)
-    for part in version(settings(folder), EVENTS).data_files:
-        stored = pq.read_table(part.path, partitioning=None)
-        for name, value in {"rules_version": 1, **columns}.items():
-            at = stored.schema.get_field_index(name)
-            field = stored.schema.field(name)
-            column = pa.array([value] * stored.num_rows, field.type)
-            stored = stored.set_column(at, field, column)
-        replace_data_file(table, part, stored)
-
-
-def options(**others: Any) -> ReEnrichmentOptions:
-    return ReEnrichmentOptions(TODAY - timedelta(days=1), TODAY, **others)
-
-
-def run(folder: Path, **others: Any) -> list[ReEnrichedDay]:
-    return list(re_enrich(settings(folder), Lookups(), options(**others)))
-
-
-def everything(folder: Path) -> list[tuple[Any, ...]]:
-    return rows(settings(folder), EVENTS, *EVERYTHING)
 
 
 def shown(done: ReEnrichedDay) -> dict[str, Any]:
@@ -240,53 +188,6 @@ def test_a_compaction_in_between_makes_a_day_start_again(
     done = run(tmp_path)
 
     assert (compacting, [each.rows for each in done]) == ([], [10, 10])
-    assert everything(tmp_path) == right
-
-
-KILLED = """
-import os, signal, sys
-from datetime import date
-from schemas.runtime.environment import load_settings
-from stream.storage.delta_commit import LakeTable
-from stream.enrich.rules.lookups import Lookups
-from stream.maintenance.re_enrichment import ReEnrichmentOptions, re_enrich
-
-write, done = LakeTable._write, []
-
-def crash_after(self, actions, moves):
-    if len(done) == 1 and sys.argv[1] == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    write(self, actions, moves)
-    done.append(1)
-    if len(done) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-LakeTable._write = crash_after
-days = ReEnrichmentOptions(date(2026, 11, 20), date(2026, 11, 21))
-list(re_enrich(load_settings(), Lookups(), days))
-"""
-
-
-@pytest.mark.parametrize(("moment", "left"), [("before", 10), ("after", 0)])
-def test_a_kill_in_the_middle_leaves_whole_days_and_the_rest_is_done_later(
-    tmp_path: Path, moment: str, left: int
-) -> None:
-    fill(tmp_path)
-    right = everything(tmp_path)
-    stale(tmp_path, referrer_name="Altavista")
-    config: Settings = settings(tmp_path)
-
-    died = subprocess.run(
-        [sys.executable, "-c", KILLED, moment],
-        cwd=ROOT,
-        env={**os.environ, **to_environment(config), "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-
-    assert died.returncode == -signal.SIGKILL
-    names = [name for (name,) in rows(config, EVENTS, "referrer_name")]
-    assert (len(names), names.count("Altavista")) == (20, left)
-    assert sum(each.rows for each in run(tmp_path)) == left
     assert everything(tmp_path) == right
 
 

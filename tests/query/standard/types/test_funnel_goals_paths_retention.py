@@ -1,20 +1,14 @@
 """funnel, goals, paths and retention: numbers worked out by hand."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.query.lake import a_view, an_error, an_event
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService
 
 WHOLE = {"breakdown": None, "other": False}
 """Of each row without a breakdown."""
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
 
 
 def at(clock: str) -> str:

@@ -1,18 +1,10 @@
 """How pages were used, and by whom: numbers worked out by hand."""
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.query.lake import a_view, an_engagement, an_event, an_identity
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import InProcessService
 
 
 def raged(target: str | None, **more: Any) -> dict[str, Any]:

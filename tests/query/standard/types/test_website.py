@@ -1,16 +1,9 @@
 """Totals of a website: numbers worked out by hand from the definitions."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.query.lake import Stored, a_view, an_event
-from tests.query.query_service import InProcessService, start_service
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> InProcessService:
-    return start_service(tmp_path)
+from tests.query.query_service import InProcessService
 
 
 def at(clock: str) -> str:

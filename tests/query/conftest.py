@@ -9,4 +9,5 @@ from tests.query.query_service import InProcessService, start_service
 
 @pytest.fixture
 def service(tmp_path: Path) -> InProcessService:
+    """It runs in this process, with one lake and one registry of its own."""
     return start_service(tmp_path)
