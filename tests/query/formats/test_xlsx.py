@@ -17,7 +17,7 @@ from query.formats.columns import ColumnKind, ResultColumn
 from query.formats.xlsx import MAX_TEXT_LENGTH, XlsxWriter
 from schemas.errors import ResultTooLarge
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import NOVEMBER, InProcessService
+from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
 COLUMNS = [
     ResultColumn("text", ColumnKind.TEXT),
