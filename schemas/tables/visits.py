@@ -10,8 +10,10 @@ from msgspec import Struct
 from schemas.tables.column import (
     DAY_COLUMN,
     EPOCH_COLUMN,
+    LOCATION_COLUMNS,
     OFFSET_COLUMNS,
     TIME_ORDER,
+    USER_AGENT_COLUMNS,
     WEBSITE_COLUMN,
     Column,
     ColumnType,
@@ -59,21 +61,9 @@ VISIT_COLUMNS = (
     VisitColumn("entry_page", "path", "path of the first page view of the visit"),
     VisitColumn("exit_page", "path", "path of the last page view of the visit", is_last=True),
     VisitColumn("landing_host", "host", "host of the first page view of the visit"),
-    *(
-        _of_first_view(name)
-        for name in (
-            "browser_name",
-            "browser_version",
-            "os_name",
-            "os_version",
-            "device_type",
-            "country",
-            "region",
-            "city",
-            "language",
-            "timezone",
-        )
-    ),
+    *(_of_first_view(column.name) for column in (*USER_AGENT_COLUMNS, *LOCATION_COLUMNS)),
+    _of_first_view("language"),
+    _of_first_view("timezone"),
 )
 
 LAST = "last_"

@@ -2,22 +2,14 @@
 
 from schemas.event_times import MAX_FUTURE_MS, instant_ms
 from schemas.items import MIN_EVENT_TIME_MS
+from schemas.tables.column import LOCATION_COLUMNS, USER_AGENT_COLUMNS
 from stream.enrich.pipeline import PIPELINE, build_pipeline
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.enrich.steps.event_time import put_event_time
 from stream.rows.row_batch import RowBatch
 
-FILE_COLUMNS = (
-    "browser_name",
-    "browser_version",
-    "os_name",
-    "os_version",
-    "device_type",
-    "country",
-    "region",
-    "city",
-)
+FILE_COLUMNS = tuple(column.name for column in (*USER_AGENT_COLUMNS, *LOCATION_COLUMNS))
 """Columns whose value in the file wins over ours."""
 
 REASON_FROM_FILE = "told"

@@ -15,6 +15,7 @@ from msgspec import Raw
 from schemas.envelope import Envelope
 from schemas.items import EMPTY_RAW, Item
 from schemas.kinds import Kind
+from schemas.tables.column import USER_AGENT_COLUMNS
 from stream.enrich.pipeline import PIPELINE, build_pipeline, run_pipeline
 from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
@@ -31,7 +32,7 @@ RE_ENRICHMENT_PIPELINE = build_pipeline(
 )
 
 SENDER_COLUMNS = (
-    *("browser_name", "browser_version", "os_name", "os_version", "device_type"),
+    *(column.name for column in USER_AGENT_COLUMNS),
     *("is_bot", "bot_reason"),
 )
 """Columns derived from `sender`; without it they stay as they are."""

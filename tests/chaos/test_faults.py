@@ -17,19 +17,22 @@ import pytest
 
 from schemas.registry import Import, ImportState
 from schemas.runtime.heartbeat import read_heartbeats
+from tests.chaos.faults import (
+    DRAIN_SECONDS,
+    SESSION_SECONDS,
+    hit,
+    settle,
+    stack_with_short_sessions,
+)
 from tests.chaos.recorded_load import (
     LoadSender,
     duplicate_positions,
-    event_id_counts,
     ledger_balance,
     row_count,
 )
 from tests.flow.tenant import Tenant
 from tests.flow.test_imports import a_file, importing, imports, tidemark
-from tests.installation import Installation, eventually, format_storage
-
-SESSION_SECONDS = 6
-DRAIN_SECONDS = 60
+from tests.installation import Installation, eventually
 
 EVERY_PROCESS = ("broker", "collector-1", "worker-1", "worker-2", "keeper", "query-1")
 SEED = int(os.environ.get("TIDEMARK_CHAOS_SEED", "1"))
@@ -39,42 +42,13 @@ ROUNDS = int(os.environ.get("TIDEMARK_CHAOS_ROUNDS", "1"))
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    folder = tmp_path_factory.mktemp("chaos")
-    format_storage(folder / "kafka")
-    with Installation(
-        folder,
-        workers=2,
-        session_seconds=SESSION_SECONDS,
-        batch_seconds=0.5,
-        small_parts=10,
-        compact_seconds=2.0,
-    ) as stack:
+    with stack_with_short_sessions(tmp_path_factory.mktemp("chaos"), workers=2) as stack:
         yield stack
 
 
 @pytest.fixture
 def tenant(stack: Installation) -> Tenant:
     return Tenant.create(stack)
-
-
-def settle(tenant: Tenant, load: LoadSender, seconds: float = DRAIN_SECONDS) -> None:
-    """Everything acknowledged is stored once; of the rest nothing is stored twice."""
-    lake = tenant.stack.settings.lake_url
-    eventually(
-        lambda: load.acknowledged <= set(event_id_counts(lake, tenant.website.id)),
-        seconds=seconds,
-    )
-    found = event_id_counts(lake, tenant.website.id)
-
-    assert load.acknowledged - set(found) == set()
-    assert set(found) - load.acknowledged <= load.unknown
-    assert [i for i, times in found.items() if times != 1] == []
-
-
-def hit(stack: Installation, name: str, number: signal.Signals) -> int:
-    """Send the signal to a process that is there."""
-    eventually(lambda: name in stack.pids())
-    return stack.signal(name, number)
 
 
 def holds_something(stack: Installation, worker: str) -> bool:

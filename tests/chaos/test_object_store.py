@@ -2,15 +2,15 @@
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.chaos.faults import hit, settle, stack_with_short_sessions
 from tests.chaos.recorded_load import LoadSender
-from tests.chaos.test_faults import SESSION_SECONDS, hit, settle
 from tests.flow.tenant import Tenant
-from tests.installation import Installation, eventually, format_storage
+from tests.installation import Installation, eventually
 from tests.s3.server import S3Server
 
 DRAIN_SECONDS = 240
@@ -34,18 +34,10 @@ def stack(
     tmp_path_factory: pytest.TempPathFactory, server: S3Server, scratch: Path
 ) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("chaos-s3")
-    format_storage(folder / "kafka")
     with pytest.MonkeyPatch.context() as patched:
         for name, value in {**server.environment, "TMPDIR": str(scratch)}.items():
             patched.setenv(name, value)
-        with Installation(
-            folder,
-            lake=server.url,
-            session_seconds=SESSION_SECONDS,
-            batch_seconds=0.5,
-            small_parts=10,
-            compact_seconds=2.0,
-        ) as stack:
+        with stack_with_short_sessions(folder, lake=server.url) as stack:
             yield stack
 
 
@@ -64,17 +56,24 @@ def test_killed_writers_lose_and_double_nothing(stack: Installation, tenant: Ten
     settle(tenant, load, DRAIN_SECONDS)
 
 
+def send_during(
+    load: LoadSender, begin: Callable[[], object], end: Callable[[], object], seconds: float
+) -> None:
+    """Send before, during and after a fault."""
+    load.wait_for(300)
+    begin()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        load.wait_for(30)
+    end()
+    load.wait_for(300)
+
+
 def test_a_store_that_answers_nothing_for_a_while(
     stack: Installation, tenant: Tenant, server: S3Server
 ) -> None:
     with LoadSender(stack.collect_url, tenant.website.id) as load:
-        load.wait_for(300)
-        server.freeze()
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            load.wait_for(30)
-        server.thaw()
-        load.wait_for(300)
+        send_during(load, server.freeze, server.thaw, seconds=20)
 
     settle(tenant, load, DRAIN_SECONDS)
 
@@ -83,13 +82,7 @@ def test_a_store_that_is_gone_for_a_while(
     stack: Installation, tenant: Tenant, server: S3Server
 ) -> None:
     with LoadSender(stack.collect_url, tenant.website.id) as load:
-        load.wait_for(300)
-        server.kill()
-        until = time.monotonic() + 15
-        while time.monotonic() < until:
-            load.wait_for(30)
-        server.start()
-        load.wait_for(300)
+        send_during(load, server.kill, server.start, seconds=15)
 
     settle(tenant, load, DRAIN_SECONDS)
 

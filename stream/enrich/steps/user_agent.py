@@ -9,6 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from schemas.envelope import CLIENT_HINTS, Envelope
+from schemas.tables.column import USER_AGENT_COLUMNS
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.client_hints import (
     GENERIC_BRANDS,
@@ -24,7 +25,7 @@ from stream.enrich.rules.user_agent_parser import user_agent_parser
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
-COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
+COLUMNS = tuple(column.name for column in USER_AGENT_COLUMNS)
 
 SAFARI_SYSTEMS = frozenset({"macOS", "iOS", "tvOS", "watchOS", "Windows"})
 """Systems that Safari exists for; a user agent of another system only claims to be Safari."""

@@ -31,6 +31,17 @@ def service(tmp_path: Path) -> InProcessService:
     return service
 
 
+def save_fees(service: InProcessService) -> None:
+    save(
+        service,
+        "money",
+        name="Fees",
+        event="subscription",
+        property="properties.amount",
+        currency="EUR",
+    )
+
+
 def both(service: InProcessService) -> None:
     save(
         service,
@@ -40,14 +51,7 @@ def both(service: InProcessService) -> None:
         property="properties.total",
         currencyProperty="properties.currency",
     )
-    save(
-        service,
-        "money",
-        name="Fees",
-        event="subscription",
-        property="properties.amount",
-        currency="EUR",
-    )
+    save_fees(service)
 
 
 def test_sums_are_of_one_currency(service: InProcessService) -> None:
@@ -81,14 +85,7 @@ def test_rows_may_be_grouped_by_currency(service: InProcessService) -> None:
 
 
 def test_the_only_currency_need_not_be_named(service: InProcessService) -> None:
-    save(
-        service,
-        "money",
-        name="Fees",
-        event="subscription",
-        property="properties.amount",
-        currency="EUR",
-    )
+    save_fees(service)
 
     found = rows(service, "revenue", dimensions=["event.channel"], limit=1)
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.query.lake import a_view, an_error, an_event, an_identity
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
+from tests.query.scope.kept_events import kept
 
 SEVEN = {"field": "visitor.profile_id", "operator": "eq", "value": "user-7"}
 PRO = {"field": "traits.plan", "operator": "eq", "value": "pro"}
@@ -47,12 +48,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
         an_identity("user-7", visitor="nobody", website="rival", at="2026-12-02T10:00:00Z"),
     )
     return service
-
-
-def kept(service: InProcessService, *filters: Any, **more: Any) -> int:
-    [row] = service.rows("summary", filters=list(filters), **more)
-    count: int = row["total_events"]
-    return count
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from query.scope.visitor_sets import visitor_target
 from schemas.tables import CLICKS, ERRORS
 from tests.query.lake import a_click, a_view, an_error, an_event
 from tests.query.query_service import InProcessService, start_service
+from tests.query.scope.kept_events import kept
 
 SIGNED_UP = {"has_done": {"event": "signup"}}
 NEVER_SIGNED_UP = {"has_not_done": {"event": "signup", "within": "ever"}}
@@ -37,13 +38,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
         a_click(visitor="u1"),
     )
     return service
-
-
-def kept(service: InProcessService, *filters: Any, **more: Any) -> int:
-    """Events in November that the filters keep."""
-    [row] = service.rows("summary", filters=list(filters), **more)
-    count: int = row["total_events"]
-    return count
 
 
 @pytest.mark.parametrize(

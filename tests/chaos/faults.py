@@ -1,0 +1,56 @@
+"""Faults of processes, and what must hold after them."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.recorded_load import (
+    LoadSender,
+    event_id_counts,
+)
+from tests.flow.tenant import Tenant
+from tests.installation import Installation, eventually, format_storage
+
+SESSION_SECONDS = 6
+
+
+DRAIN_SECONDS = 60
+
+
+def settle(tenant: Tenant, load: LoadSender, seconds: float = DRAIN_SECONDS) -> None:
+    """Everything acknowledged is stored once; of the rest nothing is stored twice."""
+    lake = tenant.stack.settings.lake_url
+    eventually(
+        lambda: load.acknowledged <= set(event_id_counts(lake, tenant.website.id)),
+        seconds=seconds,
+    )
+    found = event_id_counts(lake, tenant.website.id)
+
+    assert load.acknowledged - set(found) == set()
+    assert set(found) - load.acknowledged <= load.unknown
+    assert [i for i, times in found.items() if times != 1] == []
+
+
+def hit(stack: Installation, name: str, number: signal.Signals) -> int:
+    """Send the signal to a process that is there."""
+    eventually(lambda: name in stack.pids())
+    return stack.signal(name, number)
+
+
+@contextmanager
+def stack_with_short_sessions(folder: Path, **settings: Any) -> Iterator[Installation]:
+    """Processes whose failure is noticed within seconds, and that compact often."""
+    format_storage(folder / "kafka")
+    with Installation(
+        folder,
+        **{
+            "session_seconds": SESSION_SECONDS,
+            "batch_seconds": 0.5,
+            "small_parts": 10,
+            "compact_seconds": 2.0,
+            **settings,
+        },
+    ) as stack:
+        yield stack
