@@ -23,6 +23,9 @@ IDENTITY_COLUMNS = (
 PROFILES = "visitor_profiles"
 PROFILE_FIELD = "visitor.profile_id"
 PROFILE_COLUMN = "profile_of_visitor"
+LISTED_PROFILE = "listed_profile_id"
+LISTED_TRAITS = "listed_traits"
+"""The same two, under names that columns of rows do not have: for joins with lists of visitors."""
 PERSON = "person_hash"
 """One of the visitors of a profile, the same for all of them."""
 PROFILE_JOIN = Join(PROFILES, f"{PROFILES}.profile_visitor = stored.visitor_hash")
@@ -68,6 +71,7 @@ def profile_ctes() -> Sequence[Cte]:
     """  # noqa: S608
     profiles = f"""
         SELECT profile_visitor, {PROFILE_COLUMN}, {TRAITS_COLUMN},
+               {PROFILE_COLUMN} AS {LISTED_PROFILE}, {TRAITS_COLUMN} AS {LISTED_TRAITS},
                MIN(profile_visitor) OVER (PARTITION BY {PROFILE_COLUMN}) AS {PERSON}
           FROM profile_devices
           LEFT JOIN profile_traits ON traits_profile = {PROFILE_COLUMN}

@@ -76,11 +76,15 @@ class WantedRelation(Struct, frozen=True):
 
 
 async def scoped_relations(
-    engine: Engine, wanted: Mapping[str, WantedRelation], facts_read: Sequence[VisitFact] = ()
+    engine: Engine,
+    wanted: Mapping[str, WantedRelation],
+    facts_read: Sequence[VisitFact] = (),
+    profiles_read: bool = False,
 ) -> ScopedRelations:
     """The CTEs by these names; facts of visits come before them where one is named.
 
-    `facts_read` are facts that the statement itself takes from `visit_facts`.
+    `facts_read` are facts that the statement itself takes from `visit_facts`; `profiles_read` is
+    whether it names `visitor_profiles`.
     Besides the columns of the table there are `ms` (Unix milliseconds of `ts`), `bucket` and the
     facts of the visit. The names of bound values begin with the name of the CTE, those of `scoped`
     excepted.
@@ -95,7 +99,8 @@ async def scoped_relations(
     facts = facts_named(named.union(*(_all_names(w) for w in wanted.values())))
     relations: list[Relation | Cte] = []
     values: dict[str, object] = {}
-    if main.by_profile or any(reads_profiles(_all_names(w)) for w in wanted.values()):
+    by_profile = main.by_profile or profiles_read
+    if by_profile or any(reads_profiles(_all_names(w)) for w in wanted.values()):
         rows = await _relation(engine, IDENTITY_ROWS, identity_scope(main), IDENTITY_COLUMNS)
         relations += [rows.relation, *profile_ctes()]
         values |= rows.values

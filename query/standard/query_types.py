@@ -104,7 +104,7 @@ def tables_read(query: Query) -> Sequence[Table]:
     ):
         read.append(tables.EVENTS)
     if tables.IDENTITIES not in read and (
-        query.by_profile or any(map(names_profile, query.filters))
+        query_type.reads_profiles or query.by_profile or any(map(names_profile, query.filters))
     ):
         read.append(tables.IDENTITIES)
     return read

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from query.engine.engine import Engine, Sql
 from query.response.worker_threads import run_in_worker
+from query.scope.profiles import PROFILES
 from query.scope.scope import (
     PROPERTY_ENTRIES,
     SCOPED,
@@ -53,6 +54,7 @@ async def build_statement(
         engine,
         {name: WantedRelation(one, columns_used(one.table, names)) for name, one in scopes.items()},
         facts_named(names) if VISIT_FACTS in names else (),
+        PROFILES in names,
     )
     relations: list[Relation | NativeCte | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in scopes:

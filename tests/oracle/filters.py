@@ -41,7 +41,7 @@ def holds(row: Row, condition: FilterJson) -> bool:
     if "not" in condition:
         return not holds(row, condition["not"])
     if "visitor_in" in condition:
-        return row["anonymous_id"] in condition["visitor_in"]
+        return row["person"] in condition["visitor_in"]
     name = condition["operator"]
     if name in OPPOSITES:
         return not _is(row, condition["field"], OPPOSITES[name], condition.get("value"))

@@ -104,7 +104,7 @@ def _vital_metrics(vital: str) -> Mapping[str, Metric]:
 
 
 METRICS: Mapping[str, Metric] = {
-    "visitors": _of_rows(lambda group: distinct(group.rows, "anonymous_id")),
+    "visitors": _of_rows(lambda group: distinct(group.rows, "person")),
     "page_views": _of_rows(lambda group: len(group.views)),
     "events": _of_rows(lambda group: len(group.rows)),
     "time_on_page": _of_rows(_mean_of("time_on_page")),
@@ -131,7 +131,7 @@ METRICS: Mapping[str, Metric] = {
     ),
     "errors": Metric(lambda group: len(group.errors), lambda group: group.errors),
     "affected_visitors": Metric(
-        lambda group: distinct(group.errors, "anonymous_id"), lambda group: group.errors
+        lambda group: distinct(group.errors, "person"), lambda group: group.errors
     ),
     "error_rate": Metric(
         lambda group: _of(distinct(group.errors, "session_id"), len(_seen(group)), 100), _seen

@@ -33,6 +33,7 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
     page: int = 1
     include_bots: bool = False
     compare: str | None = None
+    person: str = "device"
 
     @property
     def scoped(self) -> StandardQuery:
@@ -44,6 +45,7 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
             subject=self.subject,
             zone=self.zone,
             include_bots=self.include_bots,
+            person=self.person,
         )
 
     @property
@@ -61,6 +63,7 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
             "timezone": self.zone,
             "page": self.page,
             "include_bots": self.include_bots,
+            "person": self.person,
             **{name: value for name, value in given.items() if value is not None},
         }
 

@@ -107,7 +107,7 @@ def told_rows(held: RowsByTable, query: Asked, table: str = "events") -> list[Ro
     """All rows of the time range, with the facts of their visits."""
     scoped = ScopedRows(held, query.scoped)
     visits = Visits(scoped.between(*days_around(scoped.start_ms, scoped.end_ms)).events)
-    known = {row["anonymous_id"] for row in scoped.between(0, scoped.start_ms).events}
+    known = {row["person"] for row in scoped.between(0, scoped.start_ms).events}
     return [
         {**_told(row, visits, known, table), **_times(row, query.zone)}
         for row in scoped.rows(table)
@@ -123,11 +123,12 @@ def _told(row: Row, visits: Visits, known: set[str | None], table: str) -> Row:
     told = visits.told(row, table)
     plain = {name: told[f"visit.{name}"] for name in SOURCES}
     own = {f"event.{name}": row.get(name) for name in MEASURES}
-    return {**told, **plain, **own, "visitor.is_new": _is_new(row, known)}
+    device = {"anonymous_id": row["device"]}
+    return {**told, **plain, **own, **device, "visitor.is_new": _is_new(row, known)}
 
 
 def _is_new(row: Row, known: set[str | None]) -> bool | None:
-    return None if row["anonymous_id"] is None else row["anonymous_id"] not in known
+    return None if row["person"] is None else row["person"] not in known
 
 
 def _key(row: Row, query: Asked, timed: Row) -> Key:

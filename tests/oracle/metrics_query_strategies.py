@@ -14,6 +14,7 @@ from tests.oracle.custom_query_strategies import orders, websites
 from tests.oracle.filters import FilterJson
 from tests.oracle.metric_values import METRICS
 from tests.oracle.metrics import MetricsQuery
+from tests.oracle.profiles import TRAIT
 from tests.oracle.query_strategies import ZONES, filters_of_columns, grouped_filters
 from tests.oracle.random_traffic import Stage
 
@@ -21,9 +22,6 @@ TIMES = ("minute", "hour", "day", "week", "month", "hour_of_day", "day_of_week")
 COMPARED = {"Pacific/Apia": None}
 """What is compared with on a stage: where a day was left out, as many days are not those before."""
 COUNTS = ("visitors", "page_views", "events", "visits", "entries", "exits", "bounce_rate")
-
-WITHOUT_ORACLE = ("visitor.profile_id",)
-"""Dimensions that the oracle has no reading of; tests/query/scope computes them by hand."""
 
 
 class NamedField(Struct, frozen=True):
@@ -45,11 +43,7 @@ def metrics_queries(draw: st.DrawFn, stage: Stage) -> MetricsQuery:
     names = draw(st.sampled_from((OF_EVENTS, sorted(METRICS))))
     metrics = draw(st.lists(st.sampled_from(names), min_size=1, max_size=6, unique=True))
     tables = {table.name for name in metrics for table in BY_NAME[name].tables}
-    fields = [
-        field
-        for field in FIELDS.values()
-        if tables <= field.tables and field.name not in WITHOUT_ORACLE
-    ]
+    fields = [field for field in FIELDS.values() if tables <= field.tables]
     dimensions = draw(
         st.lists(st.sampled_from(sorted(field.name for field in fields)), max_size=2, unique=True)
     )
@@ -57,6 +51,7 @@ def metrics_queries(draw: st.DrawFn, stage: Stage) -> MetricsQuery:
         time = f"time:{draw(st.sampled_from(TIMES))}"
         dimensions.insert(draw(st.integers(0, len(dimensions))), time)
     filtered = [NamedField(field.name, field.type) for field in fields]
+    filtered.append(NamedField(TRAIT, ColumnType.STRING))
     filtered += [NamedField(f"time:{part}", ColumnType.INTEGER) for part in TIMES[-2:]]
     return MetricsQuery(
         metrics=metrics,
@@ -75,6 +70,7 @@ def metrics_queries(draw: st.DrawFn, stage: Stage) -> MetricsQuery:
         limit=draw(st.sampled_from((None, None, None, 1, 3))),
         page=draw(st.sampled_from((1, 1, 1, 2))),
         include_bots=draw(st.booleans()),
+        person=draw(st.sampled_from(("device", "device", "profile"))),
         compare=draw(st.sampled_from((None, None, COMPARED.get(stage.zone, "previous_period")))),
     )
 

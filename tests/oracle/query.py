@@ -11,6 +11,8 @@ from schemas.kinds import TABLES
 from tests.oracle import wall_clock
 from tests.oracle.behaviors import with_visitors
 from tests.oracle.filters import FilterJson, all_hold, fields_of
+from tests.oracle.profiles import PROFILE, TRAIT, Profiles, merged
+from tests.oracle.profiles import TABLES as TABLES_WITH_VISITORS
 from tests.oracle.stored_rows import Row, RowsByTable
 from tests.oracle.visits import (
     EVENT_NAMES,
@@ -28,9 +30,12 @@ NAMES = {
     table.name: {column.name for column in table.columns}
     | (VISIT_NAMES if table.name in TABLES_WITH_VISITS else frozenset())
     | (EVENT_NAMES if table.name == "events" else frozenset())
+    | ({PROFILE, TRAIT} if table.name in TABLES_WITH_VISITORS else frozenset())
     for table in TABLES
 }
 """What filters may name."""
+OF_ONE_VISITOR = ("profile_detail", "profile_sessions", "visitor_timeline")
+"""What is told of one visitor: of a person, when the filters name a profile."""
 
 
 class StandardQuery(Struct, frozen=True, kw_only=True):
@@ -50,6 +55,13 @@ class StandardQuery(Struct, frozen=True, kw_only=True):
     """What some types take beside their name."""
     order_by: Sequence[Mapping[str, Any]] = ()
     compare: str | None = None
+    person: str = "device"
+
+    @property
+    def together(self) -> bool:
+        """Whether the devices of a profile are one visitor."""
+        names_profile = any(each.get("field") == PROFILE for each in self.filters)
+        return self.person == "profile" or (self.name in OF_ONE_VISITOR and names_profile)
 
 
 class ScopedRows:
@@ -115,7 +127,15 @@ class ScopedRows:
     def _rows(self, table: str, filters: Sequence[FilterJson]) -> list[Row]:
         stored = self._stored(table, self.start_ms, self.end_ms)
         told = (self._visits.told(row, table) for row in stored)
-        return [row for row in told if all_hold(row, filters)]
+        if table not in TABLES_WITH_VISITORS:
+            return [row for row in told if all_hold(row, filters)]
+        known = (self._profiles.told(row, self.query.together) for row in told)
+        return [merged(row) for row in known if all_hold(row, filters)]
+
+    @cached_property
+    def _profiles(self) -> Profiles:
+        """Whenever they were sent."""
+        return Profiles(self._stored("identities", 0, FAR_MS))
 
     @cached_property
     def _visits(self) -> Visits:

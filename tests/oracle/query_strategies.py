@@ -12,6 +12,7 @@ from schemas.kinds import TABLES
 from schemas.tables import LEDGER, QUARANTINE, ColumnType, Table
 from tests.oracle.behaviors import behaviors
 from tests.oracle.filters import FilterJson
+from tests.oracle.profiles import PROFILE, TRAIT
 from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import Stage
 from tests.oracle.visits import EVENT_NAMES, SOURCES, VISIT_NAMES
@@ -27,6 +28,8 @@ VALUES: Mapping[ColumnType, tuple[Any, ...]] = {
         "u1",
         "s2",
         "signup",
+        "p1",
+        "pro",
         "Direct",
         "Organic Search",
         "Google",
@@ -88,7 +91,7 @@ def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
     columns = filters_of_columns([column for column in table.columns if column.public])
     if table.name not in TABLES_WITH_VISITS:
         return columns
-    names = [*sorted(VISIT_NAMES), *SOURCES]
+    names = [*sorted(VISIT_NAMES), *SOURCES, PROFILE, TRAIT]
     if table.name == "events":
         names += sorted(EVENT_NAMES)
     return st.one_of(columns, filters_of_columns([Text(name) for name in names]), behaviors)

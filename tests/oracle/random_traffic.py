@@ -201,7 +201,8 @@ OWN: Mapping[str, st.SearchStrategy[StoredRow]] = {
     IDENTITIES.name: st.fixed_dictionaries(
         {
             "profile_id": st.sampled_from(("p1", "p2")),
-            "traits": st.sampled_from((None, '{"plan":"pro"}')),
+            "traits": st.sampled_from((None, '{"plan":"pro"}', '{"plan":"free"}', "{}")),
+            "trusted": st.sampled_from((None, False, False, True)),
         }
     ),
     CLICKS.name: st.tuples(
@@ -229,7 +230,7 @@ class Traffic(list[Stored]):
 
 SHOWN = 8
 
-SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12), (ENGAGEMENT, 16), (IDENTITIES, 3))
+SHARES = ((EVENTS, 48), (ERRORS, 10), (VITALS, 16), (CLICKS, 12), (ENGAGEMENT, 16), (IDENTITIES, 5))
 """At most so many rows of each table."""
 
 

@@ -23,6 +23,7 @@ from typing import Any, Self
 from msgspec import Struct, structs
 
 from query.request.subject import SubjectKind
+from query.scope.profiles import PROFILES
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, field_specs
 from query.standard.declaration.listing import Listing
@@ -113,6 +114,11 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     def tables(self) -> Sequence[Table]:
         """All tables that it reads, its own first."""
         return _tables(self)
+
+    @property
+    def reads_profiles(self) -> bool:
+        """Whether the SQL names the profiles of visitors."""
+        return PROFILES in _example_statement(self).names
 
     @property
     def columns(self) -> Sequence[str]:

@@ -3,7 +3,8 @@
 SQL may name more relations: `visit_rows` (all rows of the visits that have a row in `scoped`),
 `visit_facts` (a row for each visit: `visit_session` and the facts that are named), `entries` (a row
 for each property of an event), `scoped_<table>` (the same subject, time range and filters in
-another table) and `unfiltered_<table>` (without the filters). SQL that does not name `visit_facts`
+another table), `unfiltered_<table>` (without the filters) and `visitor_profiles` (the profile and
+traits of each visitor who was identified: `profile_visitor`). SQL that does not name `visit_facts`
 has the facts as columns of `scoped` and `visit_rows`: `visit_channel`, `visit_entry_page`, ...
 """
 

@@ -3,6 +3,7 @@
 Columns of a visitor are those of the newest page view, the referrer that of the first one.
 """
 
+from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
 
@@ -50,13 +51,19 @@ def summary_ctes(
     return Cte("visitors", summaries), Cte("session_counts", sessions)
 
 
-VISITOR_LIST = """
-    SELECT visitor_id, event_profile_id, first_ms, last_ms,
+PROFILE_ID = f"COALESCE({LISTED_PROFILE}, event_profile_id)"
+"""That of the identities, else what came with the events themselves."""
+JOIN_PROFILES = f"LEFT JOIN {PROFILES} ON {PROFILES}.profile_visitor = visitors.visitor"
+
+VISITOR_LIST = f"""
+    SELECT visitor_id, {PROFILE_ID} AS known_profile_id, first_ms, last_ms,
            COALESCE(sessions, 0) AS session_count,
            total_events, page_views, unique_pages,
            last_country, last_region, last_device, last_browser, last_os, first_referrer,
-           custom_events AS custom_event_count, unique_event_names
+           custom_events AS custom_event_count, unique_event_names,
+           {LISTED_TRAITS}
       FROM visitors
       LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
+      {JOIN_PROFILES}
      ORDER BY last_ms DESC, visitor_id
-"""
+"""  # noqa: S608

@@ -5,7 +5,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import ROW_ORDER, last_value
+from query.scope.profiles import LISTED_TRAITS
+from query.sql.row_definitions import ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
     FieldSpec,
@@ -16,7 +17,12 @@ from query.standard.declaration.fields import (
 )
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.visitor_summaries import VISITOR_LIST, summary_ctes
+from query.standard.sql.visitor_summaries import (
+    JOIN_PROFILES,
+    PROFILE_ID,
+    VISITOR_LIST,
+    summary_ctes,
+)
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import (
     EVENTS_OF_SESSION,
@@ -62,6 +68,7 @@ class Profile(Struct, frozen=True):
     referrer: OptionalText
     custom_event_count: int
     unique_event_names: int
+    traits: OptionalText
 
 
 class ProfileDetail(Struct, frozen=True):
@@ -111,27 +118,6 @@ class ProfileSession(Struct, frozen=True):
 
 VISITORS, SESSION_COUNTS = summary_ctes()
 
-# Any page can send the identity of a visitor. Once a server has sent it with an API key, only
-# servers are trusted. Rows older than the column `trusted` have it in `sender`.
-SENT_WITH_KEY = """COALESCE(trusted, sender LIKE '%"trusted":true%', FALSE)"""
-
-VISITOR_IDENTITIES = Cte(
-    "visitor_identities",
-    f"""
-    SELECT visitor_hash                                             AS visitor,
-           {last_value("profile_id")}                               AS identity_profile_id,
-           {last_value("traits")} FILTER (WHERE traits IS NOT NULL) AS identity_traits
-      FROM (
-           SELECT visitor_hash, profile_id, traits, trusted, sender, {ROW_ORDER},
-                  MAX({SENT_WITH_KEY}) OVER (PARTITION BY visitor_hash) AS any_sent_with_key
-             FROM scoped_identities
-            WHERE visitor_hash IS NOT NULL
-           )
-     WHERE {SENT_WITH_KEY} = any_sent_with_key
-     GROUP BY visitor_hash
-    """,  # noqa: S608
-)
-
 TOTAL_DURATION = Cte(
     "total_duration",
     """
@@ -174,8 +160,8 @@ SEEN = PageKeyQuery(
 PROFILES = (
     QueryType(
         name="profile_list",
-        description="visitors, most recent first, with their activity; last known device and "
-        "location",
+        description="visitors, most recent first, with profile id, traits and activity; last "
+        "known device and location",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Profile,
@@ -186,26 +172,24 @@ PROFILES = (
     ),
     QueryType(
         name="profile_detail",
-        description="one visitor, with the profile id and traits last sent with an API key, else "
-        "by a page",
+        description="one visitor, with profile id, traits and activity",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ProfileDetail,
         required_filters=("anonymous_id",),
-        ctes=(VISITORS, SESSION_COUNTS, *session_ctes(), TOTAL_DURATION, VISITOR_IDENTITIES),
-        sql="""
+        ctes=(VISITORS, SESSION_COUNTS, *session_ctes(), TOTAL_DURATION),
+        sql=f"""
             SELECT visitor_id, first_ms, last_ms, COALESCE(sessions, 0), page_views,
                    total_ms AS duration_ms,
                    total_ms AS formatted_duration_ms,
                    last_device, last_browser, last_os, last_country, last_region,
-                   COALESCE(identity_profile_id, event_profile_id),
-                   identity_traits
+                   {PROFILE_ID}, {LISTED_TRAITS}
               FROM visitors
              CROSS JOIN total_duration
               LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
-              LEFT JOIN visitor_identities ON visitor_identities.visitor = visitors.visitor
+              {JOIN_PROFILES}
              ORDER BY last_ms DESC, visitor_id
-        """,
+        """,  # noqa: S608
     ),
     QueryType(
         name="profile_sessions",

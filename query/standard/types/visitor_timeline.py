@@ -18,6 +18,7 @@ class TimelineEntry(Struct, frozen=True):
     session_id: OptionalText
     properties: OptionalText
     referrer: OptionalText
+    anonymous_id: OptionalText
 
 
 TIMELINE_ENTRIES = Cte(
@@ -30,11 +31,11 @@ TIMELINE_ENTRIES = Cte(
                 ELSE 'event' END AS kind,
            COALESCE(href, name) AS entry_name,
            path, session_id, properties,
-           COALESCE(referrer_name, referrer) AS referrer_label,
+           COALESCE(referrer_name, referrer) AS referrer_label, anonymous_id,
            0 AS table_order, epoch, kafka_partition, kafka_offset, seq
       FROM scoped
      UNION ALL
-    SELECT ms, 'error', message, path, session_id, NULL, NULL,
+    SELECT ms, 'error', message, path, session_id, NULL, NULL, anonymous_id,
            1, epoch, kafka_partition, kafka_offset, seq
       FROM scoped_errors
     """,  # noqa: S608
@@ -43,7 +44,7 @@ TIMELINE_ENTRIES = Cte(
 RANKED_ENTRIES = Cte(
     "ranked_entries",
     f"""
-    SELECT ms, kind, entry_name, path, session_id, properties, referrer_label,
+    SELECT ms, kind, entry_name, path, session_id, properties, referrer_label, anonymous_id,
            ROW_NUMBER() OVER (ORDER BY {ROW_ORDER.replace("ms,", "ms, table_order,")}) AS row_rank
       FROM timeline_entries
     """,  # noqa: S608
@@ -53,7 +54,7 @@ TIMELINE = (
     QueryType(
         name="visitor_timeline",
         description="page views, events, outbound clicks and errors of one visitor, ordered "
-        "by time",
+        "by time, with the device of each",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TimelineEntry,
@@ -61,7 +62,8 @@ TIMELINE = (
         required_filters=("anonymous_id",),
         ctes=(TIMELINE_ENTRIES, RANKED_ENTRIES),
         sql="""
-            SELECT ms, kind, entry_name, path, session_id, properties, referrer_label, row_rank
+            SELECT ms, kind, entry_name, path, session_id, properties, referrer_label, anonymous_id,
+                   row_rank
               FROM ranked_entries
              ORDER BY row_rank
         """,

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.oracle.aggregates import ResultRow, distinct, grouped, named, ordered, rounded, views
 from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.profiles import PROFILE, TRAITS
 from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import Session, sessions
 from tests.oracle.stored_rows import Row, event_order
@@ -48,7 +49,7 @@ def session_list(scoped: ScopedRows) -> list[ResultRow]:
             "first_visit": iso(session.events[0]["ms"]),
             "last_visit": iso(session.events[-1]["ms"]),
             "page_views": len(session.views),
-            "visitor_id": first["anonymous_id"],
+            "visitor_id": first["device"],
             "country": first["visit.country"],
             "referrer": visit_referrer(first),
             **of_visit(first, "device_type", "browser_name", "os_name"),
@@ -71,7 +72,7 @@ def interesting(scoped: ScopedRows) -> list[ResultRow]:
         result.append(
             {
                 "session_id": first["session_id"],
-                "visitor_id": first["anonymous_id"],
+                "visitor_id": first["device"],
                 "first_visit": iso(session.events[0]["ms"]),
                 "last_visit": iso(session.events[-1]["ms"]),
                 "duration_seconds": session.milliseconds // 1000,
@@ -126,11 +127,11 @@ def profiles(scoped: ScopedRows, events: list[Row]) -> list[ResultRow]:
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
         customs = [row for row in held if is_custom(row)]
-        identities = [row["profile_id"] for row in held if row.get("profile_id") is not None]
+        profile = profile_of(held)
         result.append(
             {
-                "visitor_id": who,
-                "profile_id": max(identities, default=None),
+                "visitor_id": min(row["device"] for row in held),
+                "profile_id": profile["profile_id"],
                 "first_visit": iso(held[0]["ms"]),
                 "last_visit": iso(held[-1]["ms"]),
                 "session_count": visits_of(scoped, who),
@@ -141,9 +142,21 @@ def profiles(scoped: ScopedRows, events: list[Row]) -> list[ResultRow]:
                 "referrer": referrer(viewed[0]) if viewed else None,
                 "custom_event_count": len(customs),
                 "unique_event_names": distinct(customs, "name"),
+                "traits": profile["traits"],
             }
         )
     return ordered(result, "-last_visit", "visitor_id")
+
+
+def profile_of(held: list[Row]) -> ResultRow:
+    """Profile id and traits of a visitor; without an identity the id that came with events."""
+    trusted = [row["profile_id"] for row in held if row.get("trusted")]
+    sent = trusted or [row.get("profile_id") for row in held]
+    named_by_events = max((each for each in sent if each is not None), default=None)
+    return {
+        "profile_id": held[0][PROFILE] or named_by_events,
+        "traits": held[0][TRAITS],
+    }
 
 
 def spoken(milliseconds: int) -> str:
@@ -167,7 +180,7 @@ def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
         newest = viewed[-1] if viewed else {}
         result.append(
             {
-                "visitor_id": who,
+                "visitor_id": min(row["device"] for row in held),
                 "first_visit": iso(held[0]["ms"]),
                 "last_visit": iso(held[-1]["ms"]),
                 "total_sessions": visits_of(scoped, who),
@@ -178,21 +191,10 @@ def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
                 "browser": newest.get("browser_name"),
                 "os": newest.get("os_name"),
                 **named(newest, "country", "region"),
-                **known_visitors(scoped, who, held),
+                **profile_of(held),
             }
         )
     return result
-
-
-def known_visitors(scoped: ScopedRows, who: str, held: list[Row]) -> ResultRow:
-    """Newest profile id and traits of a visitor."""
-    identities = [row for row in scoped.rows("identities") if row["anonymous_id"] == who]
-    traits = [row["traits"] for row in identities if row.get("traits") is not None]
-    ids = [row["profile_id"] for row in held if row.get("profile_id") is not None]
-    return {
-        "profile_id": identities[-1]["profile_id"] if identities else max(ids, default=None),
-        "traits": traits[-1] if traits else None,
-    }
 
 
 def profile_sessions(scoped: ScopedRows) -> list[ResultRow]:
@@ -252,6 +254,7 @@ def moment(row: Row) -> ResultRow:
         "name": row.get("href") or row["name"],
         **named(row, "path", "session_id", "properties"),
         "referrer": referrer(row),
+        "anonymous_id": row["device"],
     }
 
 
@@ -264,6 +267,7 @@ def failure(row: Row) -> ResultRow:
         **named(row, "path", "session_id"),
         "properties": None,
         "referrer": None,
+        "anonymous_id": row["device"],
     }
 
 

@@ -149,9 +149,43 @@ def test_the_history_of_a_person_is_of_all_devices(service: InProcessService) ->
     [detail] = service.rows("profile_detail", filters=[SEVEN])
     sessions = service.rows("profile_sessions", filters=[SEVEN])
 
-    assert [row["name"] for row in timeline] == ["screen_view", "lost", "purchase"]
+    assert [(row["name"], row["anonymous_id"]) for row in timeline] == [
+        ("screen_view", "phone"),
+        ("lost", "phone"),
+        ("purchase", "desktop"),
+    ]
     assert (detail["total_pageviews"], detail["total_sessions"]) == (1, 1)
     assert [row["session_id"] for row in sessions] == ["s1"]
+
+
+def test_lists_of_visitors_show_who_they_are(service: InProcessService) -> None:
+    """The profile and its traits, sent after the time range and from another device too."""
+    bought = {"name": "goals", "goals": [{"event": "purchase"}], "goal": "purchase"}
+    pro, team = '{"plan":"pro"}', '{"plan":"team"}'
+
+    devices = service.rows("profile_list")
+    people = service.rows("profile_list", person="profile")
+    buyers = service.rows({"name": "visitors", "of": bought}, person="profile")
+    [detail] = service.rows("profile_detail", filters=[SEVEN])
+
+    assert [who(row) for row in devices] == [
+        ("nobody", None, None),
+        ("other", "user-8", team),
+        ("desktop", "user-7", pro),
+        ("phone", "user-7", pro),
+    ]
+    assert [who(row) for row in people] == [
+        ("nobody", None, None),
+        ("other", "user-8", team),
+        ("desktop", "user-7", pro),
+    ]
+    assert [(who(row), row["total_events"]) for row in buyers] == [(("desktop", "user-7", pro), 2)]
+    assert who(detail) == ("desktop", "user-7", pro)
+
+
+def who(row: Any) -> tuple[str, str | None, str | None]:
+    """By what a list knows a visitor."""
+    return row["visitor_id"], row["profile_id"], row["traits"]
 
 
 def test_a_person_is_a_device_or_a_profile(service: InProcessService) -> None:

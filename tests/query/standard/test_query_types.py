@@ -12,6 +12,7 @@ from sqlglot import exp
 from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
+from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.scope.scope import BUCKET, MS
 from query.scope.visits import BY_COLUMN
 from query.sql.portable import FUNCTIONS, parse
@@ -48,6 +49,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     return start_service(tmp_path_factory.mktemp("empty"))
+
+
+PROFILE_COLUMNS = f"{LISTED_PROFILE} VARCHAR, {LISTED_TRAITS} VARCHAR"
 
 
 @pytest.fixture
@@ -97,6 +101,7 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
     bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
     facts = ", ".join(f"{name} VARCHAR" for name in BY_COLUMN)
     bare.execute(f"CREATE TABLE visit_facts (visit_session BIGINT, {facts})")
+    bare.execute(f"CREATE TABLE {PROFILES} (profile_visitor BIGINT, {PROFILE_COLUMNS})")
     select = Select(relations=(), ctes=statement.ctes, body=statement.sql)
 
     described = bare.execute(render(select, DuckDBDialect), dict(statement.values)).description

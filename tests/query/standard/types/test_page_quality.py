@@ -159,7 +159,7 @@ def test_a_profile_says_who_the_visitor_was_last_told_to_be(service: InProcessSe
         an_identity("rival", visitor="u3", website="blog"),
     )
 
-    assert who(service, "u1") == ("user-8", '{"plan":"pro"}')
+    assert who(service, "u1") == ("user-8", None)  # the traits were user-7's
     assert who(service, "u3") == ("user-3", None)
 
 
@@ -186,4 +186,4 @@ def test_a_stranger_does_not_rename_whom_a_server_has_identified(service: InProc
     assert who(service, "u2") == ("user-2", None)
     assert who(service, "u3") == ("user-3", None)
     listed = {row["visitor_id"]: row["profile_id"] for row in service.rows("profile_list")}
-    assert listed == {"u1": "user-7", "u2": None, "u3": None}
+    assert listed == {"u1": "user-7", "u2": "user-2", "u3": "user-3"}
