@@ -1,7 +1,7 @@
 """The query service as one ASGI application: routes, dependencies, errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from math import inf
@@ -28,6 +28,7 @@ from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
+from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
 from query.resources import imports, links, receipts, saved_records
 from query.resources.readiness import ReadinessProbe
@@ -118,15 +119,17 @@ def create_app(
     spill = settings.data / "spill" / name
     standard_pool = _pool("standard", source, spill, _standard_limits(settings), damaged)
     custom_pool = _pool("custom", source, spill, _custom_limits(settings), damaged)
+    table_offsets = TableOffsets(settings.lake_url, settings.topic_prefix, settings.ingest_epoch)
+    watermarks = TopicWatermarks(settings, table_offsets, clock)
     dependencies = QueryDependencies(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
         snapshots=SnapshotCache(
             settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes
         ),
-        table_offsets=TableOffsets(settings.lake_url, settings.topic_prefix, settings.ingest_epoch),
+        table_offsets=table_offsets,
         lost_messages=LostMessages(),
-        freshness=FreshnessTracker(settings.data / "run", clock, settings.topic_prefix),
+        freshness=FreshnessTracker(watermarks, clock),
         standard_limiter=TenantLimiter(standard_pool, STANDARD_CONCURRENCY),
         custom_limiter=TenantLimiter(custom_pool, CUSTOM_CONCURRENCY),
         damaged_files=damaged,
@@ -146,7 +149,7 @@ def create_app(
             Route("/", AsgiEndpoint(root_page(OVERVIEW, settings.query_port, other))),
         ],
         redirect_slashes=False,
-        lifespan=_lifespan(dependencies, probe),
+        lifespan=_lifespan(probe.is_ready, dependencies.follower.run, probe.run, watermarks.run),
     )
     app = HttpMiddleware(
         router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
@@ -249,12 +252,14 @@ class AsgiEndpoint:
         await self._app(scope, receive, send)
 
 
-def _lifespan(dependencies: QueryDependencies, probe: ReadinessProbe) -> Any:
+def _lifespan(
+    is_ready: Callable[[], bool], *background: Callable[[], Coroutine[Any, Any, None]]
+) -> Any:
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(dependencies.follower.run()), asyncio.create_task(probe.run())]
+        tasks = [asyncio.create_task(run()) for run in background]
         try:
-            await until_ready(probe.is_ready)
+            await until_ready(is_ready)
             yield
         finally:
             for task in tasks:

@@ -62,7 +62,7 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
             )
         rows = await run_in_worker(len(result.rows), partial(_rows, prepared, result, budget))
         milliseconds = round((time.perf_counter() - started) * 1000)
-        meta = await _meta(dependencies, body, prepared, result, milliseconds)
+        meta = _meta(dependencies, body, prepared, result, milliseconds)
         # `rows` are encoded already; the type is that of the decoded body.
         response = CustomResponse(success=True, data=cast(Any, rows), meta=meta)
         return LargeResponse(json_pieces(response), budget, media_type="application/json")
@@ -84,14 +84,14 @@ def _table(
     return table_response(format_, prepared.plan.table.name, columns, rows, budget)
 
 
-async def _meta(
+def _meta(
     dependencies: QueryDependencies,
     body: CustomRequest,
     prepared: PreparedCustomQuery,
     result: CustomResult,
     milliseconds: int,
 ) -> CustomMeta:
-    freshness = await dependencies.freshness.freshness_of(result.versions.values())
+    freshness = dependencies.freshness.freshness_of(result.versions.values())
     time_range, granularity = prepared.query.time_range, prepared.plan.granularity
     return CustomMeta(
         row_count=len(result.rows),
@@ -102,6 +102,7 @@ async def _meta(
         timezone=time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
+        stale_reason=freshness.stale_reason,
         versions={name: pinned.version.number for name, pinned in result.versions.items()},
         partial_bucket=UNSET
         if granularity is None

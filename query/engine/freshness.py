@@ -1,73 +1,61 @@
-"""Watermark of a result: everything received before it is included.
+"""Freshness of a result: everything acknowledged before its watermark is included."""
 
-It comes from the heartbeats of the workers while every partition has a live worker. Otherwise it is
-estimated from the newest row of the pinned version, which is exact while no partition lags.
-"""
+from collections.abc import Iterable
 
-import asyncio
-import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from query.engine.snapshots import PinnedVersion
-from schemas.kinds import KINDS
+from query.engine.topic_watermarks import TopicWatermarks
 from schemas.runtime.clock import Clock, format_instant
-from schemas.runtime.heartbeat import STALE_AFTER_MS, Heartbeat, complete_until, read_heartbeats
+from schemas.tables import Table
 
-POLL_SECONDS = 1.0
-
-TOPIC_OF = {kind.table.name: kind.topic for kind in KINDS}
+UNMEASURED = "A topic does not exist in Kafka, or its table cannot be read"
 
 
 class Freshness(Struct, frozen=True):
-    """Watermark and lag for `meta`; null when nothing was ever stored."""
+    """Watermark and lag for `meta`; null when they are not known."""
 
     watermark: str | None
     lag_seconds: float | None
+    stale_reason: str | UnsetType = UNSET
+    """Why they are old, or not known."""
 
 
 class FreshnessTracker:
-    """Reads the heartbeats of the workers at most once a second; knows the number of partitions.
+    """The freshness of pinned versions."""
 
-    `prefix` is the prefix of topic names in Kafka.
-    """
-
-    def __init__(self, run: Path, clock: Clock, prefix: str = "") -> None:
-        self._run = run
+    def __init__(self, watermarks: TopicWatermarks, clock: Clock) -> None:
+        self._watermarks = watermarks
         self._clock = clock
-        self._prefix = prefix
-        self._read_at = float("-inf")
-        self._heartbeats: Sequence[Heartbeat] = ()
-        self._partitions: dict[str, int] = {}
 
-    async def freshness_of(self, pins: Iterable[PinnedVersion]) -> Freshness:
+    def freshness_of(self, pins: Iterable[PinnedVersion]) -> Freshness:
         """The freshness of a result from these versions: that of the least fresh."""
-        await self._read()
-        now = self._clock()
-        watermarks = [self._watermark(pinned, now) for pinned in pins]
+        pins = list(pins)
+        watermarks = [self._watermark(pinned) for pinned in pins]
         known = [watermark for watermark in watermarks if watermark is not None]
+        reason = self._stale_reason(pins, watermarks)
         if not known or len(known) < len(watermarks):
-            return Freshness(None, None)
+            return Freshness(None, None, reason)
         lowest = min(known)
-        return Freshness(format_instant(lowest), max(0, round((now - lowest) / 100)) / 10)
+        seconds = max(0, round((self._clock() - lowest) / 100)) / 10
+        return Freshness(format_instant(lowest), seconds, reason)
 
-    def _watermark(self, pinned: PinnedVersion, now_ms: int) -> int | None:
-        topic = self._prefix + TOPIC_OF[pinned.version.table.name]
-        live = [h for h in self._heartbeats if now_ms - h.at_ms < STALE_AFTER_MS]
-        watermark = complete_until(topic, live, self._partitions.get(topic, 0))
-        # Commits after `checked_ms` are not in the version, even if the workers have no lag.
-        if watermark is None or pinned.is_historic:
+    def is_current(self, table: Table, within_ms: int) -> bool:
+        """Whether the table is known to have everything up to so long ago."""
+        return self._watermarks.is_current(table.name, within_ms)
+
+    def _watermark(self, pinned: PinnedVersion) -> int | None:
+        """What was stored after an earlier version is not in it, whatever Kafka has."""
+        if pinned.is_historic:
             return pinned.version.newest_received_ms
-        return min(watermark, pinned.checked_ms)
+        return self._watermarks.watermark(pinned.version.table.name, pinned.checked_ms)
 
-    async def _read(self) -> None:
-        if time.monotonic() - self._read_at < POLL_SECONDS:
-            return
-        self._read_at = time.monotonic()
-        self._heartbeats = await asyncio.to_thread(read_heartbeats, self._run)
-        for heartbeat in self._heartbeats:
-            for at in heartbeat.progress:
-                count = max(self._partitions.get(at.topic, 0), at.partition + 1)
-                self._partitions[at.topic] = count
+    def _stale_reason(
+        self, pins: list[PinnedVersion], watermarks: list[int | None]
+    ) -> str | UnsetType:
+        newest = [w for p, w in zip(pins, watermarks, strict=True) if not p.is_historic]
+        if not newest:
+            return UNSET
+        if reason := self._watermarks.stale_reason():
+            return reason
+        return UNMEASURED if None in newest else UNSET

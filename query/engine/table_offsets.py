@@ -4,6 +4,7 @@ The newest log entries have it for most partitions; otherwise the table is opene
 """
 
 import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from deltalake.exceptions import DeltaError
@@ -19,6 +20,7 @@ from schemas.lake.committed_offsets import (
     log_source,
 )
 from schemas.lake.delta_table import UnreadableTable, open_table
+from schemas.lake.topic_identity import TopicIdentity
 from schemas.receipts import Receipt
 from schemas.tables import Table
 
@@ -66,15 +68,37 @@ class TableOffsets:
         """The stored offset of a topic partition, read from the log now."""
         return await self._lookup(table, app_id(epoch, self.topic(topic), partition))
 
+    async def stored_offsets(
+        self, table: Table, topic: str, identity: TopicIdentity | None, partitions: Iterable[int]
+    ) -> Mapping[int, int]:
+        """The stored offset of each partition of a topic as it is in Kafka now.
+
+        Without partitions of which nothing is stored: all, when the topic was created anew.
+        """
+        name = self.topic(topic)
+        own = identity_app_id(name, identity.id) if identity else epoch_app_id(name)
+        found = await self._lookup_all(table, [own, epoch_app_id(name)])
+        epoch, newest = found[own].next, found[epoch_app_id(name)].next
+        if newest and not epoch:
+            return {}
+        by_name = {app_id(epoch or self.epoch, name, number): number for number in partitions}
+        stored = await self._lookup_all(table, list(by_name))
+        return {by_name[key]: at.next for key, at in stored.items() if at.next}
+
     async def _lookup(self, table: Table, name: str) -> StoredOffset:
+        return (await self._lookup_all(table, [name]))[name]
+
+    async def _lookup_all(self, table: Table, names: Sequence[str]) -> Mapping[str, StoredOffset]:
+        """The numbers of several application ids; the log is read once for all of them."""
         reader = self._readers.setdefault(table.name, _LogReader(self._lake, table))
         try:
             async with reader.lock:
-                stored = await asyncio.to_thread(reader.from_log, name)
-            if stored is not None:
-                return stored
-            async with reader.reading:
-                return await asyncio.to_thread(reader.from_table, name)
+                found = await asyncio.to_thread(reader.from_log, names)
+            missing = [name for name in names if name not in found]
+            if missing:
+                async with reader.reading:
+                    found |= await asyncio.to_thread(reader.from_table, missing)
+            return found
         except (DeltaError, OSError, UnreadableTable) as error:
             raise unreadable(table, error) from None
 
@@ -99,27 +123,38 @@ class _LogReader:
         """Names that were absent then, oldest first."""
         self._gaps = 0
 
-    def from_log(self, name: str) -> StoredOffset | None:
-        """The offset after reading new log entries; None when the table must be opened."""
+    def from_log(self, names: Sequence[str]) -> dict[str, StoredOffset]:
+        """The offsets after reading new log entries; the table has those that are missing."""
         if not self._log.poll():
             self._known.clear()
             self._absent.clear()
             self._gaps += 1
         if self._log.version == NO_VERSION:
-            return StoredOffset(0, NO_VERSION)
-        offset = self._log.next_offset(name)
-        if offset is None:
-            offset = self._known.get(name, 0 if name in self._absent else None)
-        return None if offset is None else StoredOffset(offset, self._log.version)
+            return dict.fromkeys(names, StoredOffset(0, NO_VERSION))
+        offsets = ((name, self._offset(name)) for name in names)
+        return {
+            name: StoredOffset(offset, self._log.version)
+            for name, offset in offsets
+            if offset is not None
+        }
 
-    def from_table(self, name: str) -> StoredOffset:
-        """The offset according to the table itself."""
+    def _offset(self, name: str) -> int | None:
+        offset = self._log.next_offset(name)
+        return (
+            self._known.get(name, 0 if name in self._absent else None) if offset is None else offset
+        )
+
+    def from_table(self, names: Sequence[str]) -> dict[str, StoredOffset]:
+        """The offsets according to the table itself."""
         gaps = self._gaps
         handle: Any = open_table(self._lake, self._table)
-        offset = handle.transaction_version(name)
-        if gaps == self._gaps:  # else commits may be missing from both
-            self._remember(name, offset)
-        return StoredOffset(offset or 0, handle.version())
+        found: dict[str, StoredOffset] = {}
+        for name in names:
+            offset = handle.transaction_version(name)
+            if gaps == self._gaps:  # else commits may be missing from both
+                self._remember(name, offset)
+            found[name] = StoredOffset(offset or 0, handle.version())
+        return found
 
     def _remember(self, name: str, offset: int | None) -> None:
         if offset is not None:

@@ -60,7 +60,7 @@ async def run_metrics_query(dependencies: QueryDependencies, request: Request) -
         if format_ is not JSON:
             return await run_in_worker(len(rows), partial(_file, format_, query, compared, budget))
         encoded = await run_in_worker(len(rows), partial(_encoded, query, compared, budget))
-        meta = await _meta(dependencies, query, body, compared.result, versions)
+        meta = _meta(dependencies, query, body, compared.result, versions)
         # `encoded` are JSON already; the types are those of the decoded body.
         data, comparison = cast(Any, encoded)
         response = MetricsResponse(success=True, data=data, comparison=comparison, meta=meta)
@@ -134,14 +134,14 @@ def _columns(query: MetricsQuery) -> list[ResultColumn]:
     ]
 
 
-async def _meta(
+def _meta(
     dependencies: QueryDependencies,
     query: MetricsQuery,
     body: MetricsRequest,
     result: MetricsResult,
     versions: Versions,
 ) -> MetricsMeta:
-    freshness = await dependencies.freshness.freshness_of(versions.values())
+    freshness = dependencies.freshness.freshness_of(versions.values())
     saved, time_range = query.query.subject.saved, query.query.time_range
     return MetricsMeta(
         row_count=len(result.rows),
@@ -151,6 +151,7 @@ async def _meta(
         timezone=time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
+        stale_reason=freshness.stale_reason,
         versions={name: pinned.version.number for name, pinned in versions.items()},
         partial_bucket=_partial_bucket(query) if query.by_buckets else UNSET,
         definitions=definitions_of(query) if body.definitions else UNSET,

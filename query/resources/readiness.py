@@ -5,7 +5,7 @@ from pathlib import Path
 
 from query.dependencies import QueryDependencies
 from schemas.errors import Unavailable
-from schemas.runtime.heartbeat import refusal_reason, silence
+from schemas.runtime.heartbeat import SILENT_MS, refusal_reason, silence
 from schemas.tables import EVENTS
 
 POLL_SECONDS = 1.0
@@ -44,9 +44,7 @@ class ReadinessProbe:
 
     async def check(self) -> None:
         """Check now."""
-        self._storage_problem = await asyncio.to_thread(
-            _find_storage_problem, self._run, self._dependencies.clock()
-        )
+        self._storage_problem = await asyncio.to_thread(self._find_storage_problem)
         try:
             pinned = await self._dependencies.snapshots.pin(EVENTS)
             await self._dependencies.damaged_files.check_newest(pinned.version)
@@ -54,6 +52,11 @@ class ReadinessProbe:
         except Unavailable as unavailable:
             self._lake_problem = unavailable.message
 
-
-def _find_storage_problem(run: Path, at_ms: int) -> str | None:
-    return refusal_reason(run, at_ms) or silence(run, at_ms)
+    def _find_storage_problem(self) -> str | None:
+        """A refusal, or silent workers unless those of another machine store instead."""
+        at_ms = self._dependencies.clock()
+        if reason := refusal_reason(self._run, at_ms):
+            return reason
+        if self._dependencies.freshness.is_current(EVENTS, SILENT_MS):
+            return None
+        return silence(self._run, at_ms)

@@ -15,7 +15,10 @@ TableVersions = Annotated[
     dict[str, int], Meta(description="version of each table, for `asOf`; -1: nothing stored yet")
 ]
 Watermark = Annotated[
-    str | None, Meta(description="everything received before it is included; ISO 8601")
+    str | None, Meta(description="everything acknowledged before it is included; ISO 8601")
+]
+StaleReason = Annotated[
+    str, Meta(description="why `watermark` and `lagSeconds` are old or null; only then")
 ]
 
 
@@ -97,6 +100,7 @@ class StandardMeta(Struct):
     watermark: Watermark
     lag_seconds: float | None = field(name="lagSeconds")
     versions: TableVersions
+    stale_reason: StaleReason | UnsetType = field(name="staleReason", default=UNSET)
 
 
 class StandardResponse(Struct, rename="camel"):
@@ -129,6 +133,7 @@ class CustomMeta(Struct, rename="camel"):
     watermark: Watermark
     lag_seconds: float | None
     versions: TableVersions
+    stale_reason: StaleReason | UnsetType = UNSET
     partial_bucket: str | UnsetType | None = UNSET
     annotations: Annotations | UnsetType = UNSET
 
@@ -152,6 +157,7 @@ class MetricsMeta(Struct, rename="camel"):
     watermark: Watermark
     lag_seconds: float | None
     versions: TableVersions
+    stale_reason: StaleReason | UnsetType = UNSET
     partial_bucket: str | UnsetType | None = UNSET
     definitions: dict[str, str] | UnsetType = UNSET
     annotations: Annotations | UnsetType = UNSET

@@ -175,7 +175,7 @@ async def _response_body(
         query_id=request.body.id or f"q_{secrets.token_hex(8)}",
         failed=sum(isinstance(outcome, ApiError) for outcome in outcomes),
         data=cast(list[QueryOutcome], entries),  # each is a QueryOutcome, encoded already
-        meta=await _meta(dependencies, request, versions),
+        meta=_meta(dependencies, request, versions),
     )
 
 
@@ -207,11 +207,11 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
     )
 
 
-async def _meta(
+def _meta(
     dependencies: QueryDependencies, request: StandardRequest, versions: Versions
 ) -> StandardMeta:
     """What all queries of the request have in common."""
-    freshness = await dependencies.freshness.freshness_of(versions.values())
+    freshness = dependencies.freshness.freshness_of(versions.values())
     body, queries = request.body, request.queries
     return StandardMeta(
         parameters=[query.label for query in queries],
@@ -222,6 +222,7 @@ async def _meta(
         timezone=queries[0].time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
+        stale_reason=freshness.stale_reason,
         versions={name: pinned.version.number for name, pinned in versions.items()},
     )
 

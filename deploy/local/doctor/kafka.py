@@ -7,15 +7,11 @@ from aiokafka.errors import KafkaError
 
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.kafka.broker import KafkaUnavailable
-from deploy.local.kafka.offsets import (
-    TablePosition,
-    TopicOffsets,
-    table_position,
-    topic_offsets,
-)
+from deploy.local.kafka.offsets import TablePosition, table_position, topic_offsets
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from deploy.local.processes.process_file import read_processes_file
 from schemas.kinds import ALL_KINDS
+from schemas.lake.topic_offsets import TopicOffsets
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
 

@@ -11,15 +11,12 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
-from deploy.local.kafka.offsets import TablePosition, TopicOffsets, table_position, topic_offsets
+from deploy.local.kafka.offsets import table_position, topic_offsets
 from schemas.kinds import ALL_KINDS
+from schemas.lake.topic_offsets import UnreadOffsets, read_timestamps, unread_offsets
 from schemas.runtime.settings import Settings
 
 TIMEOUT_SECONDS = 5.0
-FETCH_MS = 200
-
-UnreadOffsets = Mapping[TopicPartition, int]
-"""First unread offset of each topic partition that has unread messages."""
 
 
 class TopicLag(Struct, frozen=True):
@@ -47,7 +44,7 @@ async def _topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]
         if topic not in kafka:
             continue
         position = await asyncio.to_thread(table_position, settings, kind, kafka[topic])
-        of_topic = unread_offsets(topic, kafka[topic], position)
+        of_topic = unread_offsets(topic, kafka[topic], position.stored if position else {})
         unread |= of_topic
         messages[topic] = sum(kafka[topic].end[at.partition] - of_topic[at] for at in of_topic)
     oldest = await _timestamps(settings, unread)
@@ -55,19 +52,6 @@ async def _topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]
         topic: TopicLag(count, _seconds(oldest.get(topic, now_ms), now_ms))
         for topic, count in messages.items()
         if not count or topic in oldest
-    }
-
-
-def unread_offsets(
-    topic: str, kafka: TopicOffsets, position: TablePosition | None
-) -> UnreadOffsets:
-    """Where the unread messages begin; messages that Kafka has deleted are none."""
-    stored = position.next if position else {}
-    starts = {p: max(stored.get(p, 0), first) for p, first in kafka.first.items()}
-    return {
-        TopicPartition(topic, partition): start
-        for partition, start in starts.items()
-        if start < kafka.end[partition]
     }
 
 
@@ -79,15 +63,8 @@ async def _timestamps(settings: Settings, unread: UnreadOffsets) -> Mapping[str,
         bootstrap_servers=settings.brokers, enable_auto_commit=False, max_partition_fetch_bytes=1024
     )
     await consumer.start()
-    found: dict[TopicPartition, int] = {}
     try:
-        consumer.assign(list(unread))
-        for topic_partition, offset in unread.items():
-            consumer.seek(topic_partition, offset)
-        while len(found) < len(unread):
-            for topic_partition, records in (await consumer.getmany(timeout_ms=FETCH_MS)).items():
-                found.setdefault(topic_partition, records[0].timestamp)
-                consumer.pause(topic_partition)
+        found = await read_timestamps(consumer, unread)
     finally:
         await consumer.stop()
     oldest: dict[str, int] = {}

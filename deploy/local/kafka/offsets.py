@@ -2,22 +2,14 @@
 
 from collections.abc import Mapping
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from msgspec import Struct
 
 from schemas.kinds import ALL_KINDS, Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
-from schemas.lake.topic_identity import TopicIdentity, fetch_topic_identities
+from schemas.lake.topic_offsets import TopicOffsets, read_topic_offsets
 from schemas.runtime.settings import Settings
-
-
-class TopicOffsets(Struct, frozen=True):
-    """A topic's id in Kafka, and the first and end offsets of its partitions."""
-
-    identity: TopicIdentity | None
-    first: Mapping[int, int]
-    end: Mapping[int, int]
 
 
 class TablePosition(Struct, frozen=True):
@@ -29,6 +21,11 @@ class TablePosition(Struct, frozen=True):
     """Whether the table was written from a topic with this id."""
     next: Mapping[int, int]
     """Partition → next offset; without partitions that were never read."""
+
+    @property
+    def stored(self) -> Mapping[int, int]:
+        """The next offsets; none when they are those of a topic that was deleted since."""
+        return self.next if self.known or not self.epoch else {}
 
 
 def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> TablePosition | None:
@@ -52,39 +49,13 @@ def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> Table
 
 async def topic_offsets(settings: Settings) -> dict[str, TopicOffsets]:
     """Offsets of every topic that exists; KafkaError when Kafka does not respond."""
-    names = [settings.topic(kind.topic) for kind in ALL_KINDS]
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.brokers)
     consumer = AIOKafkaConsumer(bootstrap_servers=settings.brokers)
     try:
         await admin.start()
         await consumer.start()
-        described = await admin.describe_topics(names)
-        identities = await fetch_topic_identities(admin._client, names)
-        partitions = [
-            TopicPartition(topic["topic"], metadata["partition"])
-            for topic in described
-            for metadata in topic["partitions"]
-        ]
-        first, end = (
-            await consumer.beginning_offsets(partitions),
-            await consumer.end_offsets(partitions),
-        )
+        names = [settings.topic(kind.topic) for kind in ALL_KINDS]
+        return await read_topic_offsets(admin, consumer, names)
     finally:
         await consumer.stop()
         await admin.close()
-    return {
-        name: TopicOffsets(
-            identities.get(name),
-            {
-                partition.partition: first[partition]
-                for partition in partitions
-                if partition.topic == name
-            },
-            {
-                partition.partition: end[partition]
-                for partition in partitions
-                if partition.topic == name
-            },
-        )
-        for name in {partition.topic for partition in partitions}
-    }

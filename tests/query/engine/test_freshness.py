@@ -1,86 +1,75 @@
 """How fresh an answer says it is."""
 
-import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
+from msgspec import UNSET
 
-from query.engine.freshness import Freshness, FreshnessTracker
+from query.engine.freshness import UNMEASURED, Freshness, FreshnessTracker
 from query.engine.snapshots import PinnedVersion
+from query.engine.table_offsets import TableOffsets
+from query.engine.topic_watermarks import NOT_MEASURED, Measurement, TopicWatermarks
 from schemas.lake.delta_table import DataFile, TableVersion
-from schemas.runtime.heartbeat import Heartbeat, PartitionProgress, write_heartbeat
-from schemas.tables import CLICKS, EVENTS, Table
+from schemas.runtime.settings import Settings
+from schemas.tables import CLICKS, EVENTS, VITALS, Table
 
 NOW = 1_796_000_000_000
 
 
-def pinned(received: int | None, table: Table = EVENTS, looked: int = NOW) -> PinnedVersion:
-    parts = () if received is None else (DataFile("p", "2026-11-30", 1, 1, None, None, received),)
-    return PinnedVersion(TableVersion(table, 1, parts), looked)
+def pinned(table: Table = EVENTS, checked: int = NOW, historic: bool = False) -> PinnedVersion:
+    newest = DataFile("p", "2026-11-30", 1, 1, None, None, NOW - 60_000)
+    return PinnedVersion(TableVersion(table, 1, (newest,)), checked, historic)
 
 
-def worker(name: str, *partitions: int, level: int | None, at: int = NOW) -> Heartbeat:
-    progress = tuple(PartitionProgress("events", n, 7, 7) for n in partitions)
-    since = {} if level is None else {"events": level}
-    return Heartbeat(name, 1, at, "ready", progress, since)
-
-
-def freshness(
-    run: Path, pins: list[PinnedVersion], *heartbeats: Heartbeat, prefix: str = ""
-) -> Freshness:
-    for heartbeat in heartbeats:
-        write_heartbeat(run, heartbeat)
-    return asyncio.run(FreshnessTracker(run, lambda: NOW, prefix).freshness_of(pins))
-
-
-@pytest.mark.parametrize(
-    ("heartbeats", "seconds"),
-    [
-        ([], 60.0),
-        ([worker("w1", 0, 1, level=NOW - 1_500)], 1.5),
-        ([worker("w1", 0, level=NOW - 1_500), worker("w2", 1, level=NOW - 2_000)], 2.0),
-        # one worker has never been level
-        ([worker("w1", 0, level=NOW - 1_500), worker("w2", 1, level=None)], 60.0),
-        # partition 0 has no holder
-        ([worker("w2", 1, level=NOW - 1_500)], 60.0),
-        # the heartbeat is of a worker that is gone
-        ([worker("w1", 0, 1, level=NOW - 20_000, at=NOW - 20_000)], 60.0),
-        # a process that holds nothing says nothing
-        ([worker("w1", 0, level=NOW - 500), worker("keeper", level=None)], 0.5),
-        # the newest row does not hide that a partition is behind
-        ([worker("w1", 0, level=NOW - 90_000)], 90.0),
-    ],
-)
-def test_the_watermark_is_the_newest_row_or_the_workers_word(
-    tmp_path: Path, heartbeats: list[Heartbeat], seconds: float
-) -> None:
-    found = freshness(tmp_path, [pinned(NOW - 60_000)], *heartbeats)
-
-    assert found.lag_seconds == seconds
-
-
-def test_what_was_stored_after_the_look_is_not_claimed(tmp_path: Path) -> None:
-    looked_before = pinned(NOW - 60_000, looked=NOW - 200)
-
-    found = freshness(tmp_path, [looked_before], worker("w1", 0, level=NOW))
-
-    assert found == Freshness("2026-11-30T00:53:19.800Z", 0.2)
+def tracker(folder: Path, *measured: tuple[int, Mapping[str, int]]) -> FreshnessTracker:
+    """Of measurements that ended then, with the watermarks by table."""
+    settings = Settings(data_dir=str(folder))
+    offsets = TableOffsets(settings.lake_url, "", 1)
+    watermarks = TopicWatermarks(settings, offsets, lambda: NOW)
+    for read_ms, of_tables in measured:
+        watermarks.add(Measurement(read_ms, of_tables))
+    return FreshnessTracker(watermarks, lambda: NOW)
 
 
 def test_an_answer_is_as_fresh_as_its_least_fresh_table(tmp_path: Path) -> None:
-    assert freshness(tmp_path, [pinned(NOW - 1_000), pinned(NOW - 3_000, CLICKS)]) == Freshness(
+    found = tracker(tmp_path, (NOW - 100, {"events": NOW - 1_000, "clicks": NOW - 3_000}))
+
+    assert found.freshness_of([pinned(), pinned(CLICKS)]) == Freshness(
         "2026-11-30T00:53:17.000Z", 3.0
     )
 
 
-def test_nothing_is_said_when_nothing_was_ever_stored(tmp_path: Path) -> None:
-    assert freshness(tmp_path, [pinned(None)]) == Freshness(None, None)
-    assert freshness(tmp_path, []) == Freshness(None, None)
-
-
-def test_topics_are_known_by_their_name_in_kafka(tmp_path: Path) -> None:
-    heartbeat = Heartbeat(
-        "w", 1, NOW, "ready", (PartitionProgress("t1.events", 0, 1, 1),), {"t1.events": NOW}
+def test_what_was_stored_after_the_version_was_checked_is_not_claimed(tmp_path: Path) -> None:
+    found = tracker(
+        tmp_path, (NOW - 1_500, {"events": NOW - 9_000}), (NOW - 100, {"events": NOW - 200})
     )
 
-    assert freshness(tmp_path, [pinned(None)], heartbeat, prefix="t1.").lag_seconds == 0.0
+    assert found.freshness_of([pinned(checked=NOW - 300)]).lag_seconds == 9.0
+    assert found.freshness_of([pinned(checked=NOW)]).lag_seconds == 0.2
+
+
+def test_while_kafka_is_away_the_last_watermark_is_marked_as_old(tmp_path: Path) -> None:
+    found = tracker(tmp_path, (NOW - 30_000, {"events": NOW - 31_000}))
+
+    assert found.freshness_of([pinned()]) == Freshness(
+        "2026-11-30T00:52:49.000Z",
+        31.0,
+        "Kafka has not answered for 30 s: newer data may be stored",
+    )
+
+
+def test_before_kafka_has_answered_nothing_is_claimed(tmp_path: Path) -> None:
+    assert tracker(tmp_path).freshness_of([pinned()]) == Freshness(None, None, NOT_MEASURED)
+
+
+def test_a_table_without_a_topic_has_no_watermark(tmp_path: Path) -> None:
+    found = tracker(tmp_path, (NOW - 100, {"events": NOW - 200}))
+
+    assert found.freshness_of([pinned(), pinned(VITALS)]) == Freshness(None, None, UNMEASURED)
+
+
+def test_a_version_of_the_past_has_nothing_newer_than_its_newest_row(tmp_path: Path) -> None:
+    found = tracker(tmp_path).freshness_of([pinned(historic=True)])
+
+    assert (found.lag_seconds, found.stale_reason) == (60.0, UNSET)
+    assert tracker(tmp_path).freshness_of([]) == Freshness(None, None)

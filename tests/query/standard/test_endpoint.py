@@ -33,6 +33,7 @@ def test_an_answer_has_the_whole_envelope_also_when_nothing_is_stored(
             "timezone": "Europe/Berlin",
             "watermark": None,
             "lagSeconds": None,
+            "staleReason": "Kafka has not answered yet: how much of it is stored is not known",
             "versions": {"events": -1},
         },
     }

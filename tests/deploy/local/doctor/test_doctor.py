@@ -16,10 +16,11 @@ from deploy.local.doctor.kafka import compare_offsets
 from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
 from deploy.local.doctor.processes import LEFTOVERS_CHECK, PORTS_CHECK, PROCESSES_CHECK
 from deploy.local.doctor.settings import SETTINGS_CHECK
-from deploy.local.kafka.offsets import TablePosition, TopicOffsets
+from deploy.local.kafka.offsets import TablePosition
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
 from schemas.lake.topic_identity import TopicIdentity
+from schemas.lake.topic_offsets import TopicOffsets
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 from schemas.runtime.heartbeat import Heartbeat, write_heartbeat

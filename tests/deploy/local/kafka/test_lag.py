@@ -3,26 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.lag import topic_lags, unread_offsets
-from deploy.local.kafka.offsets import TablePosition, TopicOffsets
+from deploy.local.kafka.lag import topic_lags
 from deploy.local.kafka.topics import ensure_topics, required_topics
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from tests.installation import format_storage, free_port
-
-
-def test_unread_messages_begin_at_the_next_offset_of_the_table() -> None:
-    kafka = TopicOffsets(None, first={0: 0, 1: 10, 2: 0, 3: 5}, end={0: 7, 1: 12, 2: 4, 3: 5})
-    position = TablePosition(1, True, {0: 3, 1: 2, 2: 4})
-
-    assert unread_offsets("events", kafka, position) == {
-        TopicPartition("events", 0): 3,
-        TopicPartition("events", 1): 10,  # the others before it were deleted
-    }
-    assert unread_offsets("events", kafka, None)[TopicPartition("events", 2)] == 0
 
 
 def test_the_lag_is_known_without_any_worker(tmp_path: Path) -> None:
