@@ -46,7 +46,8 @@ types: $(DEV) ## check the types
 check: lint types test ## run lint, types and test
 
 docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
-	@$(BIN)/python -m deploy.docs.readme_tables && $(BIN)/python -m deploy.docs.env_example
+	@$(BIN)/python -m deploy.docs.readme_tables && $(BIN)/python -m deploy.docs.env_example \
+		&& $(BIN)/python -m tests.query.engine.trino.statements
 
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)

@@ -25,6 +25,7 @@ from query.engine.data_file_source import DataFileSource, data_file_source
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.freshness import FreshnessTracker
 from query.engine.quarantine import LostMessages
+from query.engine.routing import LargeQueries
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
@@ -121,6 +122,7 @@ def create_app(
     custom_pool = _pool("custom", source, spill, _custom_limits(settings), damaged)
     table_offsets = TableOffsets(settings.lake_url, settings.topic_prefix, settings.ingest_epoch)
     watermarks = TopicWatermarks(settings, table_offsets, clock)
+    large = _large_queries(settings)
     dependencies = QueryDependencies(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
@@ -130,8 +132,8 @@ def create_app(
         table_offsets=table_offsets,
         lost_messages=LostMessages(),
         freshness=FreshnessTracker(watermarks, clock),
-        standard_limiter=TenantLimiter(standard_pool, STANDARD_CONCURRENCY),
-        custom_limiter=TenantLimiter(custom_pool, CUSTOM_CONCURRENCY),
+        standard_limiter=TenantLimiter(standard_pool, STANDARD_CONCURRENCY, large),
+        custom_limiter=TenantLimiter(custom_pool, CUSTOM_CONCURRENCY, large),
         damaged_files=damaged,
         export_limiter=ExportLimiter(),
         timeout_seconds=settings.query_seconds,
@@ -190,6 +192,16 @@ def _pool(
 ) -> DuckDBEngine:
     rmtree(spill / pool, ignore_errors=True)  # left by a killed process of that name
     return DuckDBEngine(pool, source, spill / pool, limits, damaged)
+
+
+def _large_queries(settings: Settings) -> LargeQueries | None:
+    """The distributed engine of the settings, if they name one."""
+    if settings.engine == "duckdb":
+        return None
+    from query.engine.trino.engine import trino_engine  # loads an HTTP client
+
+    engine = trino_engine(settings.engine, ROW_MEMORY_FACTOR * settings.answer_bytes)
+    return LargeQueries(engine, settings.engine_mb * 2**20)
 
 
 def _routes(

@@ -13,6 +13,7 @@ from query.custom.scope import custom_scope
 from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
 from query.engine.engine import Engine, Row, Sql
+from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.query import PageOptions, Query
 from query.request.segments import expand_segments
@@ -89,9 +90,10 @@ def parse_custom_query(
     return PreparedCustomQuery(query, plan, access)
 
 
-def custom_engine(dependencies: QueryDependencies, query: Query) -> Engine:
-    """The engine as the organization of the query may use it."""
-    return dependencies.custom_limiter.for_tenant(query.subject.organization_id)
+def custom_engine(dependencies: QueryDependencies, query: Query, versions: Versions) -> Engine:
+    """The engine for these versions, as the organization of the query may use it."""
+    read_bytes = bytes_to_read(versions.values(), query.subject.ids, [query.time_range])
+    return dependencies.custom_limiter.for_tenant(query.subject.organization_id, read_bytes)
 
 
 async def execute_custom_query(
@@ -101,8 +103,9 @@ async def execute_custom_query(
     tables, query = prepared.plan.tables, prepared.query
 
     async def run(pinned: PinnedVersions) -> CustomResult:
-        engine = custom_engine(dependencies, query)
-        return await _page(engine, prepared, pinned.of_all(tables), budget)
+        versions = pinned.of_all(tables)
+        engine = custom_engine(dependencies, query, versions)
+        return await _page(engine, prepared, versions, budget)
 
     return await dependencies.snapshots.with_pinned(tables, query.as_of, run)
 

@@ -57,10 +57,10 @@ async def _explained(
 ) -> Response:
     """SQL, bound values and row counts, from one version of each table."""
     tables = prepared.plan.tables
-    engine = custom_engine(dependencies, prepared.query)
 
     async def run(pinned: PinnedVersions) -> ExplainResponse:
         versions = pinned.of_all(tables)
+        engine = custom_engine(dependencies, prepared.query, versions)
         sql = await prepared.sql(engine, versions)
         scope = prepared.scope(versions)
         scans = [

@@ -31,7 +31,7 @@ async def bot_reasons(
         return {}
     names = (table.subject_column, *ROW_KEY, "is_bot", "bot_reason")
     columns = [column for column in table.columns if column.name in names]
-    relation = await engine.relation(data_files, columns)
+    relation = await engine.relation(pinned.version.with_files(data_files), columns)
     bots = Relation(
         name="bots",
         source=relation.text,

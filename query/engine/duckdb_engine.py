@@ -23,7 +23,7 @@ from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.engine import DataFileMissing, Row, Sql
 from query.engine.hardening import PoolLimits, connect_hardened, restrict_thread
 from schemas.errors import QueryTooHeavy, Unavailable
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column, ColumnType
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ FOOTER_BATCH_FILES, MAX_FOOTER_BYTES = 500, 1_048_576
 class DuckDBEngine:
     """One pool: a DuckDB instance, and threads that each run one query on its own cursor."""
 
-    dialect = DuckDBDialect
+    name, dialect = "duckdb", DuckDBDialect
 
     def __init__(
         self,
@@ -81,8 +81,9 @@ class DuckDBEngine:
         self._busy = 0
         self._columns_by_file: dict[str, frozenset[str]] = {}
 
-    async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
+    async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
         """The data files as one relation; a column that none of them has is NULL of its type."""
+        data_files = version.data_files
         if not data_files:
             nulls = ",\n".join(f"{_null(column)} AS {column.name}" for column in columns)
             return Sql(f"(SELECT {nulls} WHERE FALSE)")

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 from sqlglot import Dialect
 
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column
 
 Row = tuple[Any, ...]
@@ -39,11 +39,18 @@ class Engine(Protocol):
     """Runs SQL over data files of the lake."""
 
     @property
+    def name(self) -> str:
+        """Its name in responses."""
+
+    @property
     def dialect(self) -> type[Dialect]:
         """The dialect in which statements are rendered for it."""
 
-    async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        """What stands after FROM to read these columns of these data files."""
+    async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
+        """What stands after FROM to read these columns of the data files of a version.
+
+        The version has those of its data files that are needed.
+        """
 
     def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
         """The data files that are not known to be damaged."""

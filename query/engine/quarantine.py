@@ -10,7 +10,7 @@ from query.engine.engine import Engine, Sql
 from query.engine.snapshots import PinnedVersion
 from query.sql.fragment import merge_values
 from query.sql.select import Relation, Select, render
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import TableVersion
 from schemas.lake.lost_ranges import lost_offsets
 from schemas.receipts import Receipt
 from schemas.tables import QUARANTINE
@@ -58,7 +58,7 @@ async def quarantined_items(
     data_files = pinned.data_files(None, receipt.received_ms, until)
     if not data_files:
         return []
-    relation = await engine.relation(data_files, READ_COLUMNS)
+    relation = await engine.relation(pinned.version.with_files(data_files), READ_COLUMNS)
     quarantined = Relation(
         name="quarantined",
         source=relation.text,
@@ -124,7 +124,9 @@ class LostMessages:
             if data_file.path not in self._read_files
         ]
         if new:
-            for *key, first, next_, reason in await _read_lost_ranges(engine, new, seconds):
+            for *key, first, next_, reason in await _read_lost_ranges(
+                engine, pinned.version.with_files(new), seconds
+            ):
                 topic, epoch, number = key
                 offsets = lost_offsets(first, next_, reason)
                 self._ranges.setdefault((topic, epoch, number), set()).add(offsets)
@@ -142,9 +144,9 @@ class LostMessages:
 
 
 async def _read_lost_ranges(
-    engine: Engine, data_files: Sequence[DataFile], seconds: float
+    engine: Engine, version: TableVersion, seconds: float
 ) -> list[tuple[Any, ...]]:
-    relation = await engine.relation(data_files, READ_COLUMNS)
+    relation = await engine.relation(version, READ_COLUMNS)
     lost = Relation(
         name="lost",
         source=relation.text,

@@ -27,14 +27,18 @@ def fetch_all(cursor: "duckdb.DuckDBPyConnection", max_bytes: int, deadline: Dea
     for portion, size in fetch_portions(cursor, FETCH_ROWS):
         total += size
         if total > max_bytes:
-            raise ResultTooLarge(
-                "The result is too large; use a lower 'limit', a shorter time range or "
-                "fewer columns"
-            )
+            raise too_large()
         if deadline.passed:
             raise timeout_error()
         rows += portion
     return rows
+
+
+def too_large() -> ResultTooLarge:
+    """The error for rows beyond the memory limit."""
+    return ResultTooLarge(
+        "The result is too large; use a lower 'limit', a shorter time range or fewer columns"
+    )
 
 
 def fetch_batch(cursor: "duckdb.DuckDBPyConnection", max_rows: int, max_bytes: int) -> list[Row]:

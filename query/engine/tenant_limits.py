@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from query.engine.deadline import timeout_error
 from query.engine.engine import Engine, Row, Sql
+from query.engine.routing import LargeQueries
 from schemas.errors import Unavailable
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column
 
 MAX_QUEUED = 32
@@ -26,14 +27,23 @@ MAX_EXPORTS = 2
 class TenantLimiter:
     """Limits the concurrent queries of each tenant in one pool."""
 
-    def __init__(self, engine: Engine, concurrency: int) -> None:
+    def __init__(
+        self, engine: Engine, concurrency: int, large_queries: LargeQueries | None = None
+    ) -> None:
         self.pool = engine
+        self._large_queries = large_queries
         self._concurrency = concurrency
         self._queues: dict[str, TenantQueue] = {}
 
-    def for_tenant(self, tenant: str) -> "TenantEngine":
-        """The engine of the pool, limited for that tenant."""
-        return TenantEngine(self, self.pool, tenant)
+    def for_tenant(self, tenant: str, read_bytes: int | None = None) -> "TenantEngine":
+        """The engine for a query that reads so many bytes, limited for that tenant.
+
+        That of the pool for small ones, and for those of unknown size.
+        """
+        large = self._large_queries
+        if large is None or read_bytes is None or read_bytes < large.min_bytes:
+            return TenantEngine(self, self.pool, tenant)
+        return TenantEngine(self, large.engine.for_tenant(tenant), tenant)
 
     @asynccontextmanager
     async def slot(self, tenant: str, seconds: float) -> AsyncIterator[float]:
@@ -74,10 +84,11 @@ class TenantEngine:
         self._limiter = limiter
         self._engine = engine
         self._tenant = tenant
+        self.name = engine.name
         self.dialect = engine.dialect
 
-    async def relation(self, data_files: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        return await self._engine.relation(data_files, columns)
+    async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
+        return await self._engine.relation(version, columns)
 
     def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
         return self._engine.intact(data_files)

@@ -21,7 +21,7 @@ from query.sql.result_forms import Page
 from query.standard.comparison import ComparedRow, Comparison, change_of, percent_of
 from schemas.runtime.clock import format_instant
 
-ALL_ROWS = 2**62
+ALL_ROWS = 2**31 - 1
 
 Key = tuple[Any, ...]
 

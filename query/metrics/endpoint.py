@@ -10,7 +10,9 @@ from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Row
+from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersions
+from query.engine.tenant_limits import TenantEngine
 from query.formats.columns import ColumnKind, ResultColumn, group_kind
 from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS, negotiate_format
 from query.formats.output_formats import FORMATS, JSON, Format
@@ -85,16 +87,27 @@ async def _run(
     dependencies: QueryDependencies, query: MetricsQuery, budget: ResponseBudget
 ) -> tuple[Versions, ComparedMetrics]:
     """The rows of one page, and the versions they are from."""
-    engine = dependencies.standard_limiter.for_tenant(query.query.subject.organization_id)
     tables = list(dict.fromkeys([*query.tables, *query.further_tables]))
 
     async def run(pinned: PinnedVersions) -> tuple[Versions, ComparedMetrics]:
-        prepared = PreparedMetrics(query, pinned.of_all(tables), engine, budget)
+        versions = pinned.of_all(tables)
+        engine = _engine_for(dependencies, query, versions)
+        prepared = PreparedMetrics(query, versions, engine, budget)
         with timed_query("metrics"):
             result = await execute(prepared)
         return prepared.versions, ComparedMetrics(result, await compare(prepared, result))
 
     return await dependencies.snapshots.with_pinned(tables, query.query.as_of, run)
+
+
+def _engine_for(
+    dependencies: QueryDependencies, query: MetricsQuery, versions: Versions
+) -> TenantEngine:
+    asked = query.query
+    ranges = [asked.time_range, *([asked.comparison_range] if asked.comparison_range else [])]
+    return dependencies.standard_limiter.for_tenant(
+        asked.subject.organization_id, bytes_to_read(versions.values(), asked.subject.ids, ranges)
+    )
 
 
 def _encoded(

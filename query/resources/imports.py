@@ -124,8 +124,9 @@ async def _count_rows(dependencies: QueryDependencies, import_: Import) -> int:
     engine = dependencies.standard_limiter.for_tenant(import_.organization_id)
 
     async def run(pinned: PinnedVersions) -> int:
-        data_files = pinned.of(EVENTS).data_files([import_.website_id], 0, MAX_MS)
-        relation = await engine.relation(data_files, COUNT_COLUMNS)
+        events = pinned.of(EVENTS)
+        data_files = events.data_files([import_.website_id], 0, MAX_MS)
+        relation = await engine.relation(events.version.with_files(data_files), COUNT_COLUMNS)
         rows_of_import = Relation(
             name="rows_of_import",
             source=relation.text,

@@ -8,7 +8,7 @@ from query.engine.snapshots import PinnedVersion
 from query.request.time_range import Granularity, TimeRange
 from query.scope.visitor_sets import all_time
 from query.sql.fragment import Fragment, VisitorSet
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import EVENTS, IDENTITIES, Table
 
 
@@ -52,6 +52,11 @@ class Scope(Struct, frozen=True):
         same = self.subject_column == self.table.subject_column
         subjects = self.subjects if same else None
         return self.pinned.data_files(subjects, self.time_range.start_ms, self.time_range.end_ms)
+
+    @property
+    def version(self) -> TableVersion:
+        """The version of the table with these data files only."""
+        return self.pinned.version.with_files(self.data_files)
 
 
 def set_scope(scope: Scope, visitors: VisitorSet) -> Scope:

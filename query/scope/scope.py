@@ -49,8 +49,8 @@ from query.sql.portable import names_in
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte, Join, Relation
 from schemas.lake.committed_offsets import NO_VERSION
-from schemas.lake.delta_table import DataFile, TableVersion
-from schemas.tables import EVENTS, VISITS, Column, Table
+from schemas.lake.delta_table import TableVersion
+from schemas.tables import VISITS, Column
 from schemas.tables.derived_table import source_key
 
 SCOPED = "scoped"
@@ -138,7 +138,7 @@ async def _relation(
 ) -> _BoundRelation:
     where = _conditions(scope)
     stored = _stored_columns(scope, names)
-    source = await engine.relation(scope.data_files, stored)
+    source = await engine.relation(scope.version, stored)
     text = source.text
     if scope.by_profile and VISITOR in (stored_names := [column.name for column in stored]):
         text = merged_devices(text, stored_names)
@@ -221,16 +221,14 @@ def _fact_sources(
     relations = {}
     if used:
         files = [f for f in used.values() if f.rows]
-        of_files = structs.replace(views, pinned=_pinned(VISITS.table, files), where=Fragment())
+        pinned = PinnedVersion(TableVersion(VISITS.table, NO_VERSION, tuple(files)), 0)
+        of_files = structs.replace(views, pinned=pinned, where=Fragment())
         relations[PREPARED_VISITS] = WantedRelation(of_files, columns_of_prepared(facts))
     if unprepared or not used:
-        of_views = structs.replace(views, pinned=_pinned(EVENTS, unprepared))
+        version = views.pinned.version.with_files(unprepared)
+        of_views = structs.replace(views, pinned=structs.replace(views.pinned, version=version))
         relations[VISIT_VIEWS] = WantedRelation(of_views, columns_of_views(facts))
     return relations
-
-
-def _pinned(table: Table, data_files: Sequence[DataFile]) -> PinnedVersion:
-    return PinnedVersion(TableVersion(table, NO_VERSION, tuple(data_files)), 0)
 
 
 def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:

@@ -9,6 +9,8 @@ from msgspec import Struct, structs
 
 from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
+from query.engine.engine import Engine
+from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.request.query import Query
 from query.response.bodies import SeriesAnnotation
@@ -99,7 +101,7 @@ async def _run_one(
         budget.check()
         async with asyncio.timeout_at(budget.ends):
             check_own_members(query)
-            engine = dependencies.standard_limiter.for_tenant(query.subject.organization_id)
+            engine = _engine_for(query, versions, dependencies)
             prepared = prepare(query, versions, engine, budget.ends)
             with timed_query(query.name):
                 compared = await _execute_and_compare(prepared, versions)
@@ -110,6 +112,14 @@ async def _run_one(
         return error
     except TimeoutError:
         return timeout_error()
+
+
+def _engine_for(query: Query, versions: Versions, dependencies: QueryDependencies) -> Engine:
+    read = [versions[table.name] for table in tables_read(query)]
+    ranges = [query.time_range, *([query.comparison_range] if query.comparison_range else [])]
+    return dependencies.standard_limiter.for_tenant(
+        query.subject.organization_id, bytes_to_read(read, query.subject.ids, ranges)
+    )
 
 
 async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> ComparedResult:

@@ -4,12 +4,13 @@ A table that needs more than reader protocol 1 (deletion vectors, column mapping
 because a plain list of its files would include deleted rows.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from schemas.lake.delta_log import LOG_FOLDER, damaged_entries, named
 from schemas.lake.object_store import one_line_errors, storage_options
@@ -62,6 +63,10 @@ class TableVersion(Struct, frozen=True):
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.data_files)
+
+    def with_files(self, data_files: Sequence[DataFile]) -> "TableVersion":
+        """The version with these of its data files only."""
+        return structs.replace(self, data_files=tuple(data_files))
 
     @property
     def newest_received_ms(self) -> int | None:

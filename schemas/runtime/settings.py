@@ -145,6 +145,22 @@ class Settings(LocationSettings, frozen=True, kw_only=True, forbid_unknown_field
     ] = 60
 
     # The query service
+    engine: Annotated[
+        str,
+        Meta(
+            pattern=r"^(duckdb|trinos?://.+)$",
+            description="engine of large queries beside DuckDB: "
+            "`trino://user@host:8080/catalog.schema`, `trinos://` for HTTPS",
+        ),
+    ] = "duckdb"
+    engine_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="MB of data files from which the distributed engine answers a query; "
+            "0: all queries",
+        ),
+    ] = 4096
     query_seconds: Annotated[float, Meta(gt=0, le=600, description="query timeout, seconds")] = 10.0
     answer_bytes: Annotated[
         int,

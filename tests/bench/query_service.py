@@ -25,7 +25,7 @@ from query.app import create_app
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Row, Sql
 from schemas.http.middleware import HttpMiddleware
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.registry import RegistryStore
 from schemas.runtime.environment import to_environment
 from schemas.tables import Column
@@ -150,10 +150,10 @@ class OneFile(DuckDBEngine):
     def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
         return ()  # the one file per table has nothing prepared
 
-    async def relation(self, parts: Sequence[DataFile], columns: Sequence[Column]) -> Sql:
-        if not parts:
-            return await super().relation(parts, columns)
-        table = Path(parts[0].path).parts[-3]
+    async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
+        if not version.data_files:
+            return await super().relation(version, columns)
+        table = Path(version.data_files[0].path).parts[-3]
         return Sql(f"read_parquet('{self.made.plain(table)}')")
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:

@@ -32,6 +32,7 @@ EVERYWHERE = {"msgspec", "starlette"}
 """Libraries whose types are the vocabulary of every service: structs, and requests over HTTP."""
 
 USERS = {
+    "aiohttp": {"query/engine/trino/client.py"},
     "aiokafka": {
         "deploy/local/doctor/kafka.py",
         "deploy/local/kafka/lag.py",
@@ -110,7 +111,12 @@ USERS = {
         "stream/consumer/partition_lag.py",
     },
     "sqlalchemy": {"schemas/registry/"},
-    "sqlglot": {"query/engine/duckdb_dialect.py", "query/engine/engine.py", "query/sql/"},
+    "sqlglot": {
+        "query/engine/duckdb_dialect.py",
+        "query/engine/engine.py",
+        "query/engine/trino/dialect.py",
+        "query/sql/",
+    },
     "ua_parser": {"stream/enrich/rules/user_agent_parser.py"},
     "ua_parser_rs": {"stream/enrich/rules/user_agent_parser.py"},
     "uvicorn": {

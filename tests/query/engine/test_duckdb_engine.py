@@ -1,7 +1,7 @@
 """DuckDB as the engine: hardening, deadline, memory, and columns that no file has yet."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from query.engine.duckdb_engine import DuckDBEngine, PoolLimits, connect_hardene
 from query.engine.engine import DataFileMissing, Row, Sql
 from query.sql.fragment import merge_values
 from schemas.errors import QueryTimeout, QueryTooHeavy, ResultTooLarge, Unavailable
-from schemas.lake.delta_table import DataFile
+from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import EVENTS
 from tests.query.engine.forbidden_writes import WRITES
 
@@ -34,6 +34,10 @@ def engine(tmp_path: Path) -> Iterator[DuckDBEngine]:
 
 def part(path: Path) -> DataFile:
     return DataFile(str(path), "2026-11-10", 1, 1, None, None, None)
+
+
+def version_of(paths: Sequence[Path]) -> TableVersion:
+    return TableVersion(EVENTS, 0, tuple(part(path) for path in paths))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,7 @@ def test_columns_of_many_files_are_no_rows_of_an_answer(tmp_path: Path) -> None:
 
     async def counted() -> list[Row]:
         columns = [column for column in EVENTS.columns if column.name in ("name", "country")]
-        relation = await engine.relation([part(file) for file in files], columns)
+        relation = await engine.relation(version_of(files), columns)
         return await engine.rows(Sql(f"SELECT COUNT(*) FROM {relation.text}", relation.values), 5)
 
     assert asyncio.run(counted()) == [(600,)]
@@ -264,7 +268,7 @@ def _asked(
 ) -> list[tuple[object, ...]]:
     async def running_query() -> list[tuple[object, ...]]:
         columns = [column for column in EVENTS.columns if column.name in names]
-        relation = await engine.relation([part(file) for file in files], columns)
+        relation = await engine.relation(version_of(files), columns)
         return await engine.rows(Sql(text.format(relation.text), relation.values), 5)
 
     return asyncio.run(running_query())

@@ -17,7 +17,7 @@ from schemas.errors import QueryTimeout, Unavailable
 class Slow:
     """An engine with queries that end when the test says so; it records their tenants."""
 
-    dialect = "slow"
+    name = dialect = "slow"
 
     def __init__(self) -> None:
         self.running: list[str] = []
