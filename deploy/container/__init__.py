@@ -1,0 +1,1 @@
+"""The container image, and the health check that runs inside of it."""
