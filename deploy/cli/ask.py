@@ -19,9 +19,15 @@ type_options = combine_options(
         "--step",
         multiple=True,
         metavar="STEP",
-        help="Step of `funnel`: a path that begins with /, or the name of an event. Repeated.",
+        help="Step of `funnel`: a saved goal, a path that begins with /, or an event. Repeated. "
+        "goal:NAME, path:PATH and event:NAME say which is meant.",
     ),
-    click.option("--goal", multiple=True, metavar="GOAL", help="Goal of `goals`, as --step."),
+    click.option(
+        "--goal",
+        multiple=True,
+        metavar="GOAL",
+        help="Goal of `goals` and of --metrics conversions, as --step.",
+    ),
     click.option(
         "--breakdown",
         metavar="FIELD",
@@ -44,9 +50,20 @@ type_options = combine_options(
 
 kind_options = combine_options(
     click.option(
-        "--metrics", metavar="A,B", help="Metrics instead of query types: visitors,bounce_rate."
+        "--metrics",
+        metavar="A,B",
+        help="Metrics instead of query types: 'visitors, conversions(Signup), revenue(EUR), "
+        "sum(properties.price) as turnover, p95(load_time)'. Arguments: goal of conversions and "
+        "conversion_rate, currency or money property of revenue, property of an aggregate, then "
+        "event=, goal=, money=, currency=.",
     ),
     click.option("--by", metavar="A,B", help="Dimensions of the metrics: visit.channel,time:day."),
+    click.option(
+        "--having",
+        multiple=True,
+        metavar="FILTER",
+        help="Condition on metrics, as --where: 'visits > 10'. May be repeated.",
+    ),
     click.option(
         "--custom",
         type=click.File(),
@@ -82,6 +99,7 @@ def ask(
     types: tuple[str, ...],
     metrics: str | None,
     by: str | None,
+    having: tuple[str, ...],
     custom: IO[str] | None,
     format_: str,
     json: bool,
@@ -97,6 +115,7 @@ def ask(
     tidemark ask goals --goal signup --goal /thanks --breakdown visit.channel
     tidemark ask retention --option period=month --format csv
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
+    tidemark ask --metrics 'conversions(Signup), revenue(EUR)' --by visit.utm_campaign
     tidemark ask --custom query.json --json
 
     A TYPE may be JSON with options of its own: '{"name": "top_pages", "limit": 3}'.
@@ -104,9 +123,13 @@ def ask(
     """
     if sum(map(bool, (types, metrics, custom))) != 1:
         raise click.UsageError("give query types, --metrics or --custom: one of them")
-    if by and not metrics:
-        raise click.UsageError("--by needs --metrics")
+    if (by or having) and not metrics:
+        raise click.UsageError(f"{'--by' if by else '--having'} needs --metrics")
     own = _type_options(options)
+    of_metrics = {
+        "having": list(having) or None,
+        "goals": own.pop("goals", None) if metrics else None,
+    }
     if own and len(types) != 1:
         raise click.UsageError(f"options of a query type ({', '.join(own)}) need exactly one TYPE")
     client, request = prepare_request(tidemark, options)
@@ -116,7 +139,7 @@ def ask(
         if custom is not None:
             _ask_custom(client, read_json(custom.read(), "--custom"), request, chosen)
         elif metrics is not None:
-            _ask_metrics(client, metrics, by or (), request, chosen)
+            _ask_metrics(client, metrics, by or (), {**request, **of_metrics}, chosen)
         else:
             _ask_types(client, [_parse_type(each, own) for each in types], request, chosen)
 

@@ -59,7 +59,13 @@ query_options = combine_options(
         multiple=True,
         metavar="FILTER",
         help="Filter: 'country = DE', 'path starts_with /docs', 'plan in pro, team', "
-        "'referrer is null', 'has done signup ever'. May be repeated; all must hold.",
+        "'referrer is null', 'has done signup ever', 'segment = NAME'. May be repeated; all must "
+        "hold.",
+    ),
+    click.option(
+        "--person",
+        type=click.Choice(["device", "profile"]),
+        help="What counts as one visitor: a device (the default), or all devices of a profile.",
     ),
     click.option("--filters", metavar="JSON", help="JSON array of filters, as in the API."),
     click.option("--bots", is_flag=True, help="Include bot traffic."),

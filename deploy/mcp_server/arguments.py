@@ -1,6 +1,6 @@
 """Arguments of the tools; their JSON schemas are made from these declarations."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -13,6 +13,10 @@ ORDER_HELP = "Fields to order by, descending: `visitors`, or `name asc`."
 Positive = Annotated[int, Meta(ge=1)]
 FilterList = list[str | dict[str, Any]]
 Filters = Annotated[FilterList, Meta(description=FILTER_HELP)]
+Compare = Annotated[
+    str | None,
+    Meta(description="previous_period or previous_year: adds previous_… and change_… columns."),
+]
 Order = Annotated[list[str], Meta(description=ORDER_HELP)]
 
 
@@ -46,6 +50,10 @@ class TimeArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     timezone: Annotated[
         str | None, Meta(description="IANA time zone of the days. Default: the website's.")
     ] = None
+    person: Annotated[
+        Literal["device", "profile"] | None,
+        Meta(description="What counts as one visitor: a device (default), or a profile's devices."),
+    ] = None
     include_bots: Annotated[bool, Meta(description="Count bot traffic too.")] = False
     limit: Annotated[Positive | None, Meta(description="Rows of a page.")] = None
     page: Annotated[Positive | None, Meta(description="Which page.")] = None
@@ -71,17 +79,20 @@ class QueryTypeArguments(TimeArguments, frozen=True, kw_only=True):
         str | None,
         Meta(description="Bucket of a time series: minute, hourly, daily, weekly, monthly."),
     ] = None
-    compare: Annotated[
-        str | None,
-        Meta(description="previous_period or previous_year: adds previous_… and change_… columns."),
-    ] = None
+    compare: Compare = None
 
 
 class MetricsArguments(TimeArguments, frozen=True, kw_only=True):
     """Metrics by dimensions."""
 
     metrics: Annotated[
-        list[str], Meta(min_length=1, description="Names of list_metrics, e.g. visitors.")
+        list[str | dict[str, Any]],
+        Meta(
+            min_length=1,
+            description="Names of list_metrics, e.g. visitors; with arguments "
+            "conversions(Signup), conversion_rate(Signup), revenue(EUR), "
+            "sum(properties.price) as turnover, p95(load_time); or objects as in the API.",
+        ),
     ]
     dimensions: Annotated[
         list[str],
@@ -89,7 +100,15 @@ class MetricsArguments(TimeArguments, frozen=True, kw_only=True):
     ] = []
     filters: Filters = []
     having: Annotated[FilterList, Meta(description="Conditions on metrics: `visits > 10`.")] = []
+    goals: Annotated[
+        list[str | dict[str, Any]],
+        Meta(
+            description="What conversions are of, when no saved goal is named: an event, a path, "
+            "or an object {event or path, filters, label}."
+        ),
+    ] = []
     order_by: Order = []
+    compare: Compare = None
 
 
 class CustomArguments(TimeArguments, frozen=True, kw_only=True):

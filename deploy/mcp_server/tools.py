@@ -100,7 +100,8 @@ def ask(context: ToolContext, arguments: QueryTypeArguments) -> str:
 
 def ask_metrics(context: ToolContext, arguments: MetricsArguments) -> str:
     """The rows of metrics by dimensions."""
-    request = {**_conditions(arguments), **context.request(arguments)}
+    own = {**_conditions(arguments), "compare": arguments.compare}
+    request = {**own, **context.request(arguments)}
     return context.text(
         context.client.metrics(arguments.metrics, by=arguments.dimensions, **request)
     )
@@ -125,8 +126,8 @@ def _custom_query(arguments: CustomArguments) -> dict[str, Any]:
 
 
 def _conditions(arguments: Any) -> dict[str, Any]:
-    """Filters, having and order that were given."""
-    names = ("filters", "having", "order_by")
+    """Filters, having, goals and order that were given."""
+    names = ("filters", "having", "goals", "order_by")
     return {name: value for name in names if (value := getattr(arguments, name, None))}
 
 

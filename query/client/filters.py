@@ -3,7 +3,9 @@
 Operators have the names of the API or a sign: = != > >= < <= and ~ (contains), !~ (not_contains).
 A value may be a number, true, false, or a text, in quotes where it looks like one of those or ends
 in spaces. Lists are separated by commas: `country in DE, AT`.
-`has done`, `has not done` are followed by an event or a path, then `ever` and `3 times` if wanted.
+`has done`, `has not done` are followed by a saved goal, a path or an event, then `ever` and
+`3 times` if wanted.
+`segment = Germans` stands for the filters of a saved segment.
 """
 
 import re
@@ -29,6 +31,7 @@ _TEXTS = ("contains", "not_contains", "starts_with", "ends_with")
 _LISTS = ("in", "not_in")
 _ALONE = ("is_null", "is_not_null")
 _WORDS = ("eq", "ne", "gt", "gte", "lt", "lte", *_TEXTS, *_LISTS, *_ALONE)
+_ACTS = ("event", "path", "goal")
 _GROUPS = ("and", "or", "not", "filters", "has_done", "has_not_done")
 _BEHAVIOR = re.compile(
     r"""\s*has(?:_|\s+)(?P<not>not(?:_|\s+))?done\s+
@@ -68,6 +71,8 @@ def parse_filter(text: str) -> dict[str, Any]:
         )
     condition = {"field": match["quoted"] or match["field"], "operator": operator}
     value = match["value"].strip()
+    if match["field"] == "segment":
+        return _segment(text, operator, value)
     if operator in _ALONE:
         if value:
             raise wrong_argument(f"filter '{text}': '{operator}' takes no value", "filters")
@@ -80,15 +85,29 @@ def parse_filter(text: str) -> dict[str, Any]:
 
 
 def _behavior(match: re.Match[str]) -> dict[str, Any]:
-    """What visitors did: a page view where it begins with `/`, else an event."""
-    act = match["act"]
-    name = str(_value(act, is_text=True))
-    did: dict[str, Any] = {"path" if name.startswith("/") else "event": name}
+    """What visitors did: a saved goal, a path that begins with `/`, or an event."""
+    did = _act_named(str(_value(match["act"], is_text=True)))
     if match["times"]:
         did["times"] = int(match["times"])
     if match["ever"]:
         did["within"] = "ever"
     return {"has_not_done" if match["not"] else "has_done": did}
+
+
+def _segment(text: str, operator: str, value: str) -> dict[str, Any]:
+    """The filters of a segment, or their negation."""
+    if operator not in ("eq", "ne") or not value:
+        raise wrong_argument(
+            f"filter '{text}': write 'segment = NAME' or 'segment != NAME'", "filters"
+        )
+    segment = {"segment": str(_value(value, is_text=True))}
+    return segment if operator == "eq" else {"not": segment}
+
+
+def _act_named(text: str) -> dict[str, Any]:
+    """A saved goal, a path or an event by its name; `event:`, `path:` and `goal:` say which."""
+    member, colon, rest = text.partition(":")
+    return {member: rest} if colon and rest and member in _ACTS else {"name": text}
 
 
 def to_filters(given: Any) -> list[Any]:

@@ -6,19 +6,22 @@ from typing import Any, BinaryIO
 
 from query.client.connection import HttpClient
 from query.client.errors import ServiceError, wrong_argument
+from query.client.metric_terms import parse_metrics
 from query.client.requests import _members, _names, _parameter, _split
 from query.client.rows import Rows, _outcome, _rows_of
 
 QueryParameter = str | Mapping[str, Any]
 """A query type by name, or a dict with `name` and its options."""
+MetricTerms = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+"""Metrics in short text, as dicts of the API, or both in a list."""
 
 
 class QueryClient(HttpClient):
     """Asks the query service.
 
     All queries take `website_id` or `link_id`, `start` and `end` or `preset`, `timezone`,
-    `filters`, `limit`, `page`, `order_by`, `include_bots` and whatever else the request has, by
-    its name in the API. Without an `end`, a `start` means until now.
+    `filters`, `limit`, `page`, `order_by`, `include_bots`, `person` and whatever
+    else the request has, by its name in the API. Without an `end`, a `start` means until now.
     """
 
     def ask(self, types: QueryParameter | Sequence[QueryParameter], **asked: Any) -> Any:
@@ -46,10 +49,11 @@ class QueryClient(HttpClient):
         response = self._json("POST", "/v1/query", {"parameters": parameters, **body}, where)
         return {entry["parameter"]: _outcome(entry) for entry in response["data"]}
 
-    def metrics(
-        self, metrics: str | Sequence[str], by: str | Sequence[str] = (), **asked: Any
-    ) -> Rows:
-        """Metrics by dimensions: metrics("visits, bounce_rate", by="visit.channel", …)."""
+    def metrics(self, metrics: MetricTerms, by: str | Sequence[str] = (), **asked: Any) -> Rows:
+        """Metrics by dimensions: metrics("visits, conversions(Signup)", by="visit.channel", …).
+
+        `metrics` is short text, or a list of texts and dicts as in the API.
+        """
         where, body = _metrics(metrics, by, asked)
         return _rows_of(self._json("POST", "/v1/query/metrics", body, where))
 
@@ -71,7 +75,7 @@ class QueryClient(HttpClient):
         return self._bytes("POST", "/v1/query", {"parameters": [parameter], **body}, where)
 
     def metrics_written(
-        self, metrics: str | Sequence[str], by: str | Sequence[str], format: str, **asked: Any
+        self, metrics: MetricTerms, by: str | Sequence[str], format: str, **asked: Any
     ) -> Iterator[bytes]:
         """The rows of `metrics` in a format."""
         where, body = _metrics(metrics, by, {**asked, "format": format})
@@ -118,11 +122,11 @@ class QueryClient(HttpClient):
 
 
 def _metrics(
-    metrics: str | Sequence[str], by: str | Sequence[str], asked: Mapping[str, Any]
+    metrics: MetricTerms, by: str | Sequence[str], asked: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     where, body = _split(asked)
     dimensions = {"dimensions": _names(by)} if by else {}
-    return where, {"metrics": _names(metrics), **dimensions, **body}
+    return where, {"metrics": parse_metrics(metrics), **dimensions, **body}
 
 
 def _custom(

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from query.client.errors import wrong_argument
-from query.client.filters import to_filters
+from query.client.filters import _act_named, to_filters
 
 _IN_URL = ("website_id", "link_id", "format", "formulas")
 """Arguments that go into the query string."""
 _NAMES = {"start": "startDate", "end": "endDate", "order_by": "orderBy", "as_of": "asOf"}
 _BODY = (
     *("startDate", "endDate", "preset", "timezone", "granularity", "filters", "limit", "page"),
-    *("orderBy", "compare", "asOf", "include_bots", "id", "sortBy", "sortOrder"),
+    *("orderBy", "compare", "asOf", "include_bots", "person", "id", "sortBy", "sortOrder"),
 )
 """Arguments that are members of every body; others are options of a query type."""
 _ORDER = re.compile(r"(\S+?)(?:(?:\s+|:)(asc|desc))?", re.IGNORECASE)
@@ -63,14 +63,14 @@ def _order_term(given: Any) -> Any:
 
 
 def _steps(given: Any) -> list[Any]:
-    """Steps of a funnel, or goals: a path that begins with `/`, the name of an event, or a dict."""
+    """Steps of a funnel, or goals: names of saved goals, paths or events, or dicts."""
     steps = [given] if isinstance(given, str | Mapping) else given
     return [_step(each) for each in steps]
 
 
 def _step(given: Any) -> Any:
     if isinstance(given, str):
-        return {"path" if given.startswith("/") else "event": given}
+        return _act_named(given)
     return _members(given) if isinstance(given, Mapping) else given
 
 

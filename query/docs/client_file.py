@@ -11,6 +11,7 @@ PACKAGE = "query.client"
 MODULES = (
     "errors",
     "filters",
+    "metric_terms",
     "rows",
     "connection",
     "requests",

@@ -9,11 +9,10 @@ from msgspec import UNSET, structs
 
 from query.request.filter_struct import MAX_DEPTH, Filter
 from query.request.filters import FilterField
-from query.request.suggestions import unknown_name_message
+from query.request.saved_goals import find_goal
 from query.sql.fragment import Fragment
 from query.standard.scope import filterable_fields
-from query.standard.sql.steps import step_condition
-from query.standard.types.goals import saved_step
+from query.standard.sql.steps import saved_step, step_condition
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
@@ -64,19 +63,15 @@ def _of_goals(filter_: Filter, saved: SavedRecords, path: str) -> Filter:
     if not names:
         raise Malformed(f"'{path}.value' is missing; give the name of a saved goal")
     any_of = [
-        Filter(field=PREFIX + _find(name, saved, path).id, operator="eq", value=True)
+        Filter(
+            field=PREFIX + find_goal(str(name), saved, f"{path}.value").id,
+            operator="eq",
+            value=True,
+        )
         for name in names
     ]
     together = any_of[0] if len(any_of) == 1 else Filter(any_of=any_of)
     return together if POSITIVE[operator] else Filter(none_of=together)
-
-
-def _find(name: object, saved: SavedRecords, path: str) -> Goal:
-    goal = saved.find(Goal, str(name))
-    if goal is None:
-        known = [one.name for one in saved.of(Goal)]
-        raise Malformed(unknown_name_message("goal", str(name), known, f" in '{path}.value'"))
-    return goal
 
 
 def goal_conditions(fields: Iterable[str], saved: SavedRecords) -> Mapping[str, Fragment]:

@@ -23,7 +23,8 @@ from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import check_time_zone
 from query.sql.fragment import Fragment
-from query.standard.types.goals import MAX_GOALS, GoalStep, resolve_goal
+from query.standard.sql.steps import Step, resolve_step
+from query.standard.types.goals import MAX_GOALS
 from schemas.errors import Malformed
 from schemas.registry import SavedRecords
 from schemas.tables import ColumnType
@@ -43,7 +44,7 @@ class MetricsRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     """Conditions on metrics."""
     order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
     """Metrics and dimensions."""
-    goals: Annotated[list[GoalStep], Meta(max_length=MAX_GOALS)] = []
+    goals: Annotated[list[Step], Meta(max_length=MAX_GOALS)] = []
     """What conversions are of."""
     start_date: str | None = None
     end_date: str | None = None
@@ -75,7 +76,7 @@ def parse_request(
     compared = None
     if body.compare is not None:
         compared = comparison_range(body.compare, time_range, now_ms, MAX_DAYS, body.preset)
-    goals = [resolve_goal(goal, saved, f"goals[{i}]") for i, goal in enumerate(body.goals)]
+    goals = [resolve_step(goal, saved, f"goals[{i}]") for i, goal in enumerate(body.goals)]
     by_currency = CURRENCY in body.dimensions
     metrics = select_metrics(body.metrics, goals, saved, by_currency)
     computed = {CURRENCY: _currency(body, saved)} if by_currency else {}

@@ -16,8 +16,7 @@ from query.request.order import FieldName
 from query.request.property_path import PREFIX, is_property, parse_property
 from query.request.suggestions import METRIC_WORDS, shorten, unknown_name_message
 from query.sql.fragment import Fragment, all_of, merge_values
-from query.standard.sql.steps import Step, step_condition
-from query.standard.types.goals import saved_step
+from query.standard.sql.steps import Step, saved_step, step_condition
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
@@ -152,8 +151,9 @@ def _number(name: str, at: str, position: int) -> Fragment:
         return Fragment(property_.number, {property_.parameter: property_.pointer})
     known = [f.name for f in FIELDS.values() if f.type in NUMBER_TYPES and EVENTS.name in f.tables]
     if name not in known:
-        known.append(f"{PREFIX}<path>")
-        raise Malformed(unknown_name_message("number", name, known, f" in '{at}.property'"))
+        message = unknown_name_message("number", name, known, f" in '{at}.property'")
+        hint = "" if message.endswith("?") else f"; a property is '{PREFIX}{shorten(name)}'"
+        raise Malformed(message + hint)
     return Fragment(FIELDS[name].column)
 
 

@@ -58,10 +58,14 @@ class Filter(
 
 
 class Behavior(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a visitor did: an event, a page view of a path, or rows of events that filters keep."""
+    """What a visitor did: an event, a page view of a path, a saved goal, rows that filters keep."""
 
     event: BehaviorText | None = None
     path: BehaviorText | None = None
+    goal: BehaviorText | None = None
+    """A saved goal by its id or name."""
+    name: BehaviorText | None = None
+    """A saved goal, else a path that begins with `/`, else an event."""
     filters: list[Filter] = []
     within: Literal["range", "ever"] = "range"
     """In the time range of the query, or in all that is stored, before and after it too."""

@@ -162,7 +162,7 @@ def _compile_behavior(filter_: Filter, target: FilterTarget, path: str, name: st
     )
     where = all_of(_act(behavior, at, name), filters)
     if not where.text:
-        raise Malformed(f"'{at}' is empty; it needs 'event', 'path' or 'filters'")
+        raise Malformed(f"'{at}' is empty; it needs 'event', 'path', 'goal' or 'filters'")
     members = VisitorSet(f"done_{name}", where, behavior.within == "ever", behavior.times)
     text = f"({visitors.column} IN (SELECT {members.column} FROM {members.name}))"  # noqa: S608
     if word == "has_not_done":
@@ -172,6 +172,8 @@ def _compile_behavior(filter_: Filter, target: FilterTarget, path: str, name: st
 
 def _act(behavior: Behavior, at: str, name: str) -> Fragment:
     """The event, or the page view of a path, that a behavior names."""
+    if behavior.goal is not None or behavior.name is not None:
+        raise Malformed(f"'{at}' cannot name a saved goal here; give 'event' or 'path'")
     if behavior.event is None and behavior.path is None:
         return Fragment()
     if behavior.event is not None and behavior.path is not None:

@@ -1,4 +1,7 @@
-"""Segments in filters: `{"segment": "<id or name>"}` stands for the filters of the segment."""
+"""Segments in filters: `{"segment": "<id or name>"}` stands for the filters of the segment.
+
+So do the saved goals in what visitors did: `{"has_done": {"goal": "<id or name>"}}`.
+"""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -7,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from query.request.filter_struct import MAX_DEPTH, Behavior, Filter
+from query.request.saved_goals import members_of_act
 from query.request.suggestions import unknown_name_message
 from schemas.errors import Malformed
 from schemas.registry import SavedRecords, Segment
@@ -39,11 +43,22 @@ def _expand(filter_: Filter, saved: SavedRecords, path: str, depth: int = 0) -> 
 
 
 def _expand_behaviors(filter_: Filter, saved: SavedRecords, path: str) -> Filter:
-    """The filter with the segments among the conditions on what visitors did replaced."""
+    """The filter with what is saved in place of names in what visitors did."""
 
     def expanded(word: str, behavior: Behavior) -> Behavior:
-        filters = expand_segments(behavior.filters, saved, f"{path}.{word}.filters")
-        return replace(behavior, filters=filters)
+        at = f"{path}.{word}"
+        filters = expand_segments(behavior.filters, saved, f"{at}.filters")
+        act = {name: getattr(behavior, name) for name in ("event", "path", "goal", "name")}
+        if act["goal"] is act["name"] is None:
+            return replace(behavior, filters=filters)
+        found = members_of_act(act, saved, at)
+        return Behavior(
+            event=found.get("event"),
+            path=found.get("path"),
+            filters=[*found.get("filters", ()), *filters],
+            within=behavior.within,
+            times=behavior.times,
+        )
 
     return replace(filter_, **{word: expanded(word, each) for word, each in filter_.behaviors})
 

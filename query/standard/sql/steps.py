@@ -6,12 +6,13 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct, structs
 
 from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.saved_goals import goal_members, members_of_act
 from query.request.segments import expand_segments
 from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
 from query.sql.event_condition import event_condition
 from query.sql.fragment import Fragment, all_of
 from schemas.errors import Malformed
-from schemas.registry import SavedRecords
+from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS, ColumnType
 
 StepText = Annotated[str, Meta(min_length=1, max_length=2048)]
@@ -28,10 +29,14 @@ StepT = TypeVar("StepT", bound="Step")
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An event with that name, or a page view of that path; `*` stands for any characters."""
+    """An event, a page view of a path in which `*` stands for any characters, or a saved goal."""
 
     event: StepText | None = None
     path: StepText | None = None
+    goal: StepText | None = None
+    """A saved goal by its id or name."""
+    name: StepText | None = None
+    """A saved goal, else a path that begins with `/`, else an event."""
     filters: list[Filter] = []
     label: StepText | None = None
 
@@ -41,9 +46,27 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return self.label or self.event or self.path or ""
 
 
-def resolve_segments(step: StepT, saved: SavedRecords, path: str) -> StepT:
-    """The step with the filters of segments in place of their names."""
-    return structs.replace(step, filters=expand_segments(step.filters, saved, f"{path}.filters"))
+def resolve_step(step: StepT, saved: SavedRecords, path: str) -> StepT:
+    """The step with what is saved in place of names of goals and segments; Malformed."""
+    filters = expand_segments(step.filters, saved, f"{path}.filters")
+    if step.goal is step.name is None:
+        return structs.replace(step, filters=filters)
+    act = {name: getattr(step, name) for name in ("event", "path", "goal", "name")}
+    found = members_of_act(act, saved, path)
+    return structs.replace(
+        step,
+        goal=None,
+        name=None,
+        event=found.get("event"),
+        path=found.get("path"),
+        filters=[*found.get("filters", ()), *filters],
+        label=step.label or found.get("label"),
+    )
+
+
+def saved_step(goal: Goal) -> Step:
+    """A saved goal as a step."""
+    return Step(**goal_members(goal))
 
 
 def step_condition(
@@ -51,7 +74,7 @@ def step_condition(
 ) -> Fragment:
     """The condition on a row that completes the step; by default on a row of `scoped`."""
     if (step.event is None) is (step.path is None):
-        raise Malformed(f"'{path}' must have either 'event' or 'path'")
+        raise Malformed(f"'{path}' must have one of 'event', 'path', 'goal' and 'name'")
     where = compile_conditions(
         step.filters, fields, "table 'events'", f"{path}.filters", f"{prefix}_f"
     )

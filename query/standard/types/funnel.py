@@ -33,7 +33,7 @@ from query.standard.sql.breakdown import (
 )
 from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
 from query.standard.sql.funnel_steps import completed_ctes
-from query.standard.sql.steps import Step, resolve_segments, step_condition
+from query.standard.sql.steps import Step, resolve_step, step_condition
 from schemas.registry import SavedRecords
 from schemas.tables import EVENTS
 
@@ -61,9 +61,9 @@ class Funnel(BreakdownOptions, frozen=True):
         return cls([Step(path="/0"), Step(path="/next/0")])
 
     def resolve(self, saved: SavedRecords, path: str) -> Self:
-        """The options with the filters of segments in place of their names."""
+        """The options with saved goals and segments in place of their names."""
         steps = [
-            resolve_segments(step, saved, f"{path}.steps[{i}]") for i, step in enumerate(self.steps)
+            resolve_step(step, saved, f"{path}.steps[{i}]") for i, step in enumerate(self.steps)
         ]
         return structs.replace(self, steps=steps)
 

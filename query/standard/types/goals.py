@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal, Self
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from query.engine.engine import Row
-from query.request.filters import Filter
 from query.request.subject import SubjectKind
-from query.request.suggestions import unknown_name_message
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
 from query.standard.declaration.fields import Other, Percent
@@ -29,7 +27,7 @@ from query.standard.sql.breakdown import (
     BreakdownOptions,
     parse_breakdown,
 )
-from query.standard.sql.steps import Step, StepText, resolve_segments, step_condition
+from query.standard.sql.steps import Step, resolve_step, saved_step, step_condition
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
@@ -37,16 +35,10 @@ from schemas.tables import EVENTS
 MAX_GOALS = 20
 
 
-class GoalStep(Step, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An event, a page view, or a saved goal by its id or name."""
-
-    goal: StepText | None = None
-
-
 class Goals(BreakdownOptions, frozen=True):
     """Options of the request."""
 
-    goals: Annotated[list[GoalStep], Meta(min_length=1, max_length=MAX_GOALS)] | UnsetType = UNSET
+    goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)] | UnsetType = UNSET
     """All saved goals of the website by default."""
     attribution: Literal["last_touch", "first_touch"] | None = None
     """Whose value counts in a breakdown: that of the row, or of the visitor's first row."""
@@ -54,41 +46,19 @@ class Goals(BreakdownOptions, frozen=True):
     @classmethod
     def example(cls) -> "Goals":
         """An event and two pages."""
-        return cls([GoalStep(event="n0"), GoalStep(path="/0", label="start"), GoalStep(path="/1")])
+        return cls([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")])
 
     def resolve(self, saved: SavedRecords, path: str) -> Self:
         """The options with saved goals and segments in place of their names."""
         if self.goals is UNSET:
             return structs.replace(self, goals=_all_goals(saved, path))
         goals = [
-            resolve_goal(goal, saved, f"{path}.goals[{i}]") for i, goal in enumerate(self.goals)
+            resolve_step(goal, saved, f"{path}.goals[{i}]") for i, goal in enumerate(self.goals)
         ]
         return structs.replace(self, goals=goals)
 
 
-def resolve_goal(step: GoalStep, saved: SavedRecords, path: str) -> GoalStep:
-    """The goal with what is saved in place of names; Malformed."""
-    if step.goal is None:
-        return resolve_segments(step, saved, path)
-    if step.event is not None or step.path is not None:
-        raise Malformed(f"'{path}' must have one of 'event', 'path' and 'goal'")
-    goal = saved.find(Goal, step.goal)
-    if goal is None:
-        names = [known.name for known in saved.of(Goal)]
-        raise Malformed(unknown_name_message("goal", step.goal, names, f" in '{path}'"))
-    own = resolve_segments(step, saved, path)
-    found = saved_step(goal)
-    filters = [*found.filters, *own.filters]
-    return structs.replace(found, filters=filters, label=step.label or goal.name)
-
-
-def saved_step(goal: Goal) -> GoalStep:
-    """A saved goal as a step."""
-    filters = convert(goal.filters, list[Filter])
-    return GoalStep(event=goal.event, path=goal.path, filters=filters, label=goal.name)
-
-
-def _all_goals(saved: SavedRecords, path: str) -> list[GoalStep]:
+def _all_goals(saved: SavedRecords, path: str) -> list[Step]:
     goals = saved.of(Goal)
     if not goals:
         raise Malformed(f"'{path}.goals' is missing, and the website has no saved goals")

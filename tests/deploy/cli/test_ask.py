@@ -46,7 +46,7 @@ def test_a_query_type_has_options_filters_order_and_pages(ask: Ask) -> None:
         "parameters": [
             {
                 "name": "funnel",
-                "steps": [{"path": "/"}, {"event": "signup"}],
+                "steps": [{"name": "/"}, {"name": "signup"}],
                 "window": 60,
                 "by": "session",
             }
@@ -70,11 +70,11 @@ def test_types_may_be_json_and_goals_are_steps(ask: Ask) -> None:
     _, goals = ask(answering(ENTRY), "goals", "--goal", "/a", *split, *WEBSITE)
 
     assert body_of(script)["parameters"] == [
-        {"name": "funnel", "id": "a", "steps": [{"path": "/"}, {"event": "b"}]},
+        {"name": "funnel", "id": "a", "steps": [{"name": "/"}, {"name": "b"}]},
         "summary",
     ]
     assert body_of(goals)["parameters"] == [
-        {"name": "goals", "goals": [{"path": "/a"}], "breakdown": "visit.channel"}
+        {"name": "goals", "goals": [{"name": "/a"}], "breakdown": "visit.channel"}
     ]
 
 

@@ -36,6 +36,22 @@ def test_a_condition_is_read(text: str, field: str, operator: str, value: Any) -
     assert parse_filter(text) == {"field": field, "operator": operator, "value": value}
 
 
+@pytest.mark.parametrize(
+    ("text", "filter_"),
+    [
+        ("segment = German phones", {"segment": "German phones"}),
+        ("segment != 12", {"not": {"segment": "12"}}),
+    ],
+)
+def test_a_segment_is_named(text: str, filter_: Any) -> None:
+    assert parse_filter(text) == filter_
+
+
+def test_a_segment_has_no_other_operator() -> None:
+    with pytest.raises(InvalidRequest, match="write 'segment = NAME'"):
+        parse_filter("segment in a, b")
+
+
 @pytest.mark.parametrize("text", ["referrer is null", "referrer is_null", " referrer  IS  NULL "])
 def test_a_test_for_null_has_no_value(text: str) -> None:
     assert parse_filter(text) == {"field": "referrer", "operator": "is_null"}
@@ -44,15 +60,17 @@ def test_a_test_for_null_has_no_value(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "behavior"),
     [
-        ("has done signup", {"has_done": {"event": "signup"}}),
-        ("has_done /pricing", {"has_done": {"path": "/pricing"}}),
-        ("has not done signup ever", {"has_not_done": {"event": "signup", "within": "ever"}}),
-        ("Has Done  buy now 3 times", {"has_done": {"event": "buy now", "times": 3}}),
+        ("has done signup", {"has_done": {"name": "signup"}}),
+        ("has_done /pricing", {"has_done": {"name": "/pricing"}}),
+        ("has done goal:Sign up", {"has_done": {"goal": "Sign up"}}),
+        ("has not done event:signup", {"has_not_done": {"event": "signup"}}),
+        ("has not done signup ever", {"has_not_done": {"name": "signup", "within": "ever"}}),
+        ("Has Done  buy now 3 times", {"has_done": {"name": "buy now", "times": 3}}),
         (
             "has_not_done '3 times' 2 times ever",
-            {"has_not_done": {"event": "3 times", "times": 2, "within": "ever"}},
+            {"has_not_done": {"name": "3 times", "times": 2, "within": "ever"}},
         ),
-        ('has done "/a b ever"', {"has_done": {"path": "/a b ever"}}),
+        ('has done "/a b ever"', {"has_done": {"name": "/a b ever"}}),
     ],
 )
 def test_what_visitors_did_is_read(text: str, behavior: Any) -> None:

@@ -9,7 +9,7 @@ from query.client import Client, InvalidRequest, Rows
 from tests.query.client.scripted_service import Playing, Said, Script, answering
 
 ENTRY = {"parameter": "funnel", "success": True, "data": [{"step": 1}]}
-STEPS = [{"path": "/"}, {"event": "signup"}]
+STEPS = [{"name": "/"}, {"event": "signup"}]
 DE = {"field": "country", "operator": "eq", "value": "DE"}
 
 
@@ -20,7 +20,7 @@ def body_of(script: Script) -> Any:
 @pytest.mark.parametrize(
     ("types", "more"),
     [
-        ("funnel", {"steps": ["/", "signup"], "window": 60}),
+        ("funnel", {"steps": ["/", "event:signup"], "window": 60}),
         ({"name": "funnel", "steps": ["/", {"event": "signup"}], "window": 60}, {}),
         ({"name": "funnel", "steps": STEPS}, {"window": 60}),
     ],
@@ -28,19 +28,20 @@ def body_of(script: Script) -> Any:
 def test_one_query_type_has_options(playing: Playing, types: Any, more: dict[str, Any]) -> None:
     client, script = playing(answering(ENTRY))
 
-    rows = client.ask(types, website_id="w", preset="today", limit=3, **more)
+    rows = client.ask(types, website_id="w", preset="today", limit=3, person="profile", **more)
 
     assert rows == [{"step": 1}]
     assert body_of(script) == {
         "parameters": [{"name": "funnel", "steps": STEPS, "window": 60}],
         "preset": "today",
         "limit": 3,
+        "person": "profile",
     }
 
 
 def test_the_question_of_visitors_has_its_steps_in_full(playing: Playing) -> None:
     client, script = playing(answering(ENTRY))
-    of = {"name": "funnel", "steps": ["/", "signup"], "step": 2, "outcome": "dropped"}
+    of = {"name": "funnel", "steps": ["/", "event:signup"], "step": 2, "outcome": "dropped"}
 
     client.ask("visitors", of=of, website_id="w", preset="today")
 

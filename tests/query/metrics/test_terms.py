@@ -135,6 +135,14 @@ def test_order_and_having_take_the_name(service: InProcessService) -> None:
             "or '_'",
         ),
         (
+            {"metric": "sum", "property": "price"},
+            {},
+            "Unknown number 'price' in 'metrics[0].property'; known are event.time_on_page, "
+            "time_on_page, event.scroll_depth, scroll_depth, interaction_count, page_count, "
+            "load_time, dom_ready_time, dom_interactive, ttfb, request_time, render_time; "
+            "a property is 'properties.price'",
+        ),
+        (
             {"metric": "sum", "property": "time_on_pag"},
             {},
             "Unknown number 'time_on_pag' in 'metrics[0].property'; did you mean 'time_on_page'?",

@@ -202,7 +202,10 @@ def test_facts_of_visits_are_those_of_all_time_for_what_was_ever_done(
 @pytest.mark.parametrize(
     ("filter_", "message"),
     [
-        ({"has_done": {}}, "'filters[0].has_done' is empty; it needs 'event', 'path' or 'filters'"),
+        (
+            {"has_done": {}},
+            "'filters[0].has_done' is empty; it needs 'event', 'path', 'goal' or 'filters'",
+        ),
         ({"has_done": {"event": "a", "path": "/"}}, "'filters[0].has_done' has both 'event' and"),
         ({"has_done": {"event": "a"}, "field": "path"}, "'filters[0]' must be one condition, or"),
         ({"has_done": {"filters": [{"field": "pth", "operator": "eq", "value": "a"}]}}, "'path'"),

@@ -129,7 +129,10 @@ def test_a_step_may_have_filters(service: InProcessService) -> None:
     [
         ({}, "'parameters[0].steps' is missing"),
         ({"steps": [{"path": "/a"}]}, "'parameters[0].steps' must have at least 2 elements"),
-        ({"steps": [{"path": "/a"}, {}]}, "'steps[1]' must have either 'event' or 'path'"),
+        (
+            {"steps": [{"path": "/a"}, {}]},
+            "'steps[1]' must have one of 'event', 'path', 'goal' and 'name'",
+        ),
         (
             {"steps": [{"path": "/a"}, {"path": "/b"}], "by": "person"},
             "'parameters[0].by' has a value that is not allowed: 'person'",

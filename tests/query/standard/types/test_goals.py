@@ -85,7 +85,7 @@ def test_a_mistake_fails_this_query(service: InProcessService) -> None:
     )
     both = {"name": "goals", "goals": [{"goal": "Trial", "event": "trial"}]}
     assert error_of(service, both) == (
-        "'parameters[0].goals[0]' must have one of 'event', 'path' and 'goal'"
+        "'parameters[0].goals[0]' has both 'event' and 'goal'; give one of them"
     )
     for n in range(MAX_GOALS):
         save(service, name=f"Goal {n}", event="trial")
