@@ -26,6 +26,7 @@ from stream.consumer.start_offsets import (
 )
 from stream.faust_adapter import (
     batches,
+    credentials,
     end_offset,
     table_offset_transport,
 )
@@ -71,7 +72,7 @@ class Worker:
         self._writers = writers
         """By name of the topic in Kafka, like every topic here."""
         self._end = end
-        self._topic_ids = TopicIdentityClient(settings.brokers)
+        self._topic_ids = TopicIdentityClient(settings)
         self._locks = {topic: asyncio.Lock() for topic in writers}
         self._budget = FetchBudget()
         self.app = create_app(settings, name, set(writers), self.start_offsets, self._budget, group)
@@ -221,6 +222,7 @@ def create_app(
     app = faust.App(
         settings.consumer_group + group,
         broker=";".join(f"kafka://{address}" for address in settings.brokers.split(",")),
+        broker_credentials=credentials(settings),
         datadir=folder,
         store="memory://",
         web_enabled=False,

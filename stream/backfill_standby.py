@@ -27,6 +27,7 @@ from schemas.runtime.heartbeat import (
     remove_heartbeat,
     write_heartbeat,
 )
+from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ async def _poll_end_offsets(
     settings: Settings, heartbeat: "StandbyHeartbeat", known_offsets: EndOffsets | None
 ) -> bool:
     topic = settings.topic(IMPORTED_EVENT.topic)
-    consumer = AIOKafkaConsumer(bootstrap_servers=settings.brokers)
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.brokers)
+    consumer = AIOKafkaConsumer(**client_arguments(settings))
+    admin = AIOKafkaAdminClient(**client_arguments(settings))
     try:
         await consumer.start()
         await admin.start()

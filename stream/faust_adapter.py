@@ -19,6 +19,9 @@ from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.events import EventT
 
+from schemas.kafka.connection_problem import explain
+from schemas.runtime.kafka_access import client_arguments
+from schemas.runtime.settings import Settings
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import BatchLimits, MessageQueue
@@ -165,6 +168,20 @@ def end_offset(app: faust.App, topic: str, partition: int) -> int | None:
         return None
 
 
+def credentials(settings: Settings) -> faust.auth.Credentials | None:
+    """TLS and login in Faust's form; None without either."""
+    arguments = client_arguments(settings)
+    tls = arguments.get("ssl_context")
+    if "sasl_mechanism" in arguments:
+        return faust.SASLCredentials(
+            username=arguments["sasl_plain_username"],
+            password=arguments["sasl_plain_password"],
+            mechanism=arguments["sasl_mechanism"],
+            ssl_context=tls,
+        )
+    return faust.SSLCredentials(tls) if tls else None
+
+
 async def start(app: faust.App) -> None:
     """Start the app; Unreachable when Kafka does not answer."""
     try:
@@ -173,22 +190,22 @@ async def start(app: faust.App) -> None:
         raise Unreachable(str(error)) from error
 
 
-async def topics_exist(brokers: str, topics: Set[str], pause: float = 0.2) -> None:
+async def topics_exist(settings: Settings, topics: Set[str], pause: float = 0.2) -> None:
     """Wait until Kafka answers and has all topics; `deploy` creates them, never a worker."""
     previous = ""
-    while missing := await _missing(brokers, topics):
+    while missing := await _missing(settings, topics):
         if missing != previous:
-            log.info("waiting for topics", extra={"missing": missing, "kafka": brokers})
+            log.info("waiting for topics", extra={"missing": missing, "kafka": settings.brokers})
         previous = missing
         await asyncio.sleep(pause)
 
 
-async def _missing(brokers: str, topics: Set[str]) -> str:
-    consumer = AIOKafkaConsumer(bootstrap_servers=brokers)
+async def _missing(settings: Settings, topics: Set[str]) -> str:
+    consumer = AIOKafkaConsumer(**client_arguments(settings))
     try:
         await consumer.start()
         return ", ".join(sorted(topics - await consumer.topics()))
     except KafkaError as error:
-        return f"all: {error}"
+        return f"all: {await explain(settings, error)}"
     finally:
         await consumer.stop()

@@ -105,7 +105,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     geo_database = await asyncio.to_thread(_geo_database, settings)
     topics = {settings.topic(kind.topic) for kind in role.kinds}
-    if not await _completes_before(stop, topics_exist(settings.brokers, topics)):
+    if not await _completes_before(stop, topics_exist(settings, topics)):
         return EXIT_OK
     try:
         await asyncio.to_thread(check_conditional_put, settings.lake_url)

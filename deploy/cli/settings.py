@@ -35,11 +35,11 @@ def settings(tidemark: CliContext, json: bool) -> None:
 @click.pass_obj
 def topics(tidemark: CliContext, declare: bool, json: bool) -> None:
     """Show the topics: partitions required by the settings, and partitions in Kafka."""
-    address, wanted = tidemark.settings.brokers, required_topics(tidemark.settings)
+    wanted = required_topics(tidemark.settings)
     try:
         if declare:
-            ensure_topics(address, wanted)
-        have = partition_counts(address, [topic.name for topic in wanted])
+            ensure_topics(tidemark.settings, wanted)
+        have = partition_counts(tidemark.settings, [topic.name for topic in wanted])
     except KafkaUnavailable as error:
         raise click.ClickException(str(error)) from None
     rows = [{**msgspec.to_builtins(topic), "in_kafka": have[topic.name]} for topic in wanted]

@@ -100,7 +100,7 @@ async def _supervise(
     def declare_topics() -> None:
         from deploy.local.kafka.topics import ensure_topics, required_topics
 
-        ensure_topics(settings.brokers, required_topics(settings))
+        ensure_topics(settings, required_topics(settings))
 
     async def redeclare_topics() -> bool:
         try:

@@ -11,12 +11,15 @@ from typing import Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.client import ConnectionGroup
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError
 from aiokafka.protocol.admin import DescribeConfigsRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.structs import RecordMetadata
 
+from schemas.kafka.connection_problem import explain
 from schemas.lake.topic_identity import fetch_topic_identities
+from schemas.runtime.kafka_access import client_arguments
+from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +49,10 @@ class KafkaConnection:
         self._in_flight: set[asyncio.Future[RecordMetadata]] = set()
 
     @classmethod
-    async def open(cls, brokers: str) -> Self:
-        """Connect; one of CONNECTION_ERRORS."""
+    async def open(cls, settings: Settings) -> Self:
+        """Connect; one of CONNECTION_ERRORS, with what to do."""
         producer = AIOKafkaProducer(
-            bootstrap_servers=brokers,
+            **client_arguments(settings),
             acks="all",
             enable_idempotence=True,
             max_batch_size=MAX_MESSAGE_BYTES,
@@ -60,8 +63,10 @@ class KafkaConnection:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 await producer.start()
-        except BaseException:
+        except BaseException as error:
             await stop_producer(producer)
+            if isinstance(error, KafkaConnectionError):
+                raise KafkaConnectionError(await explain(settings, error)) from None
             raise
         return cls(producer)
 

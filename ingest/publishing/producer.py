@@ -162,7 +162,7 @@ class KafkaProducer:
                 await self._connection.stop()
 
     async def _connect(self) -> KafkaConnection:
-        connection = await KafkaConnection.open(self._settings.brokers)
+        connection = await KafkaConnection.open(self._settings)
         try:
             await self._read_topics(connection, CONNECT_TIMEOUT_SECONDS)
             await self._refresh_partitions(connection)

@@ -26,6 +26,7 @@ from schemas.lake.topic_offsets import (
     unread_offsets,
 )
 from schemas.runtime.clock import Clock
+from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -177,11 +178,11 @@ class TopicWatermarks:
 
     async def _clients(self) -> tuple[AIOKafkaAdminClient, AIOKafkaConsumer]:
         if self._admin is None or self._consumer is None:
-            brokers = self._settings.brokers
-            self._admin = AIOKafkaAdminClient(bootstrap_servers=brokers)
+            arguments = client_arguments(self._settings)
+            self._admin = AIOKafkaAdminClient(**arguments)
             await self._admin.start()
             self._consumer = AIOKafkaConsumer(
-                bootstrap_servers=brokers,
+                **arguments,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
                 max_partition_fetch_bytes=1024,

@@ -28,6 +28,9 @@ from aiokafka.protocol.types import (
 )
 from msgspec import Struct
 
+from schemas.runtime.kafka_access import client_arguments
+from schemas.runtime.settings import Settings
+
 log = logging.getLogger(__name__)
 
 METADATA_API_KEY = 3
@@ -168,8 +171,8 @@ def _encode_uuid(topic_id: bytes) -> str:
 class TopicIdentityClient:
     """Fetches topic identities with its own Kafka client, replaced after errors; one event loop."""
 
-    def __init__(self, brokers: str, request_ms: int = 2_000) -> None:
-        self._brokers = brokers
+    def __init__(self, settings: Settings, request_ms: int = 2_000) -> None:
+        self._settings = settings
         self._request_ms = request_ms
         self._client: AIOKafkaClient | None = None
         self._connecting = asyncio.Lock()
@@ -192,7 +195,7 @@ class TopicIdentityClient:
         async with self._connecting:
             if self._client is None:
                 client = AIOKafkaClient(
-                    bootstrap_servers=self._brokers, request_timeout_ms=self._request_ms
+                    **client_arguments(self._settings), request_timeout_ms=self._request_ms
                 )
                 await client.bootstrap()
                 self._client = client

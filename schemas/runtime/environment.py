@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
@@ -52,6 +53,10 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     except ValueError as error:
         name = f"{PREFIX}TRUSTED_PROXIES"
         raise InvalidSetting(f"{name}={settings.trusted_proxies!r}: {error}") from None
+    try:
+        client_arguments(settings)
+    except InvalidKafkaAccess as error:
+        raise InvalidSetting(str(error)) from None
     if problem := unsafe_commits(settings.lake_url, environ):
         raise InvalidSetting(problem)
     return settings

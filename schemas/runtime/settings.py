@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from schemas.runtime.location_settings import LocationSettings
+from schemas.runtime.kafka_settings import KafkaSettings
 
 GEO_FOLDER = Path(sys.prefix) / "share" / "tidemark" / "geo"
 GEO_FILES = ("places.mmdb", "places-ipv6.mmdb")
@@ -19,7 +19,7 @@ GEO_FILES = ("places.mmdb", "places-ipv6.mmdb")
 ProcessCount = Annotated[int, Meta(ge=1, le=64)]
 
 
-class Settings(LocationSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings."""
 
     # Numbers of processes and partitions

@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from schemas.lake.delta_table import UnreadableTable, open_table
+from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from stream.runtime.errors import ForeignGroup
@@ -52,7 +53,7 @@ async def refuse_foreign_group(settings: Settings, group: str, lake: str) -> Non
     if not lake:
         return
     try:
-        members = await asyncio.wait_for(_client_ids(settings.brokers, group), TIMEOUT_SECONDS)
+        members = await asyncio.wait_for(_client_ids(settings, group), TIMEOUT_SECONDS)
     except (KafkaError, TimeoutError) as error:  # no group was ever there, or it may not be read
         log.info("members of the consumer group not read", extra={"reason": repr(error)})
         return
@@ -64,8 +65,8 @@ async def refuse_foreign_group(settings: Settings, group: str, lake: str) -> Non
         )
 
 
-async def _client_ids(brokers: str, group: str) -> list[str]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=brokers)
+async def _client_ids(settings: Settings, group: str) -> list[str]:
+    admin = AIOKafkaAdminClient(**client_arguments(settings))
     try:
         await admin.start()
         responses = await admin.describe_consumer_groups([group])

@@ -120,7 +120,7 @@ class RowRecovery:
         replay_range = ReplayRange(
             received.first_ms - MAX_EARLY_MS, received.last_ms + MAX_LATE_MS, end_offsets
         )
-        replay(self._settings.brokers, self._topic, replay_range, handle)
+        replay(self._settings, self._topic, replay_range, handle)
         if not lost:
             return RecoveredRows(self._no_rows(), (), epoch)
         resolved = self._state.resolve(pa.concat_tables(lost).combine_chunks(), offsets.next_offset)
@@ -135,7 +135,7 @@ class RowRecovery:
 
     def _epoch(self) -> int | None:
         """The epoch of the topic that Kafka has; None when the table read another topic."""
-        kafka_topic = topic_identity(self._settings.brokers, self._topic)
+        kafka_topic = topic_identity(self._settings, self._topic)
         if kafka_topic and (
             epoch := self._main.next_offset(identity_app_id(self._topic, kafka_topic.id))
         ):

@@ -11,6 +11,8 @@ from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from schemas.lake.topic_identity import TopicIdentity, TopicIdentityClient
+from schemas.runtime.kafka_access import client_arguments
+from schemas.runtime.settings import Settings
 from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.errors import Unreachable
 
@@ -32,19 +34,19 @@ class ReplayRange(Struct, frozen=True):
     """By partition: the first offset that is not read."""
 
 
-def replay(brokers: str, topic: str, replay_range: ReplayRange, handle: HandleBatch) -> None:
+def replay(settings: Settings, topic: str, replay_range: ReplayRange, handle: HandleBatch) -> None:
     """Call `handle` with the messages that Kafka still has; Unreachable without Kafka."""
     try:
-        asyncio.run(_replay(brokers, topic, replay_range, handle))
+        asyncio.run(_replay(settings, topic, replay_range, handle))
     except (KafkaError, TimeoutError) as error:
-        raise Unreachable(f"Kafka at {brokers} does not answer: {error!r}") from None
+        raise Unreachable(f"Kafka at {settings.brokers} does not answer: {error!r}") from None
 
 
-def topic_identity(brokers: str, topic: str) -> TopicIdentity | None:
+def topic_identity(settings: Settings, topic: str) -> TopicIdentity | None:
     """The topic id in Kafka; None when Kafka reports none. Unreachable without Kafka."""
 
     async def fetch() -> TopicIdentity | None:
-        client = TopicIdentityClient(brokers)
+        client = TopicIdentityClient(settings)
         try:
             return (await client.fetch([topic])).get(topic)
         finally:
@@ -53,12 +55,14 @@ def topic_identity(brokers: str, topic: str) -> TopicIdentity | None:
     try:
         return asyncio.run(fetch())
     except (KafkaError, TimeoutError) as error:
-        raise Unreachable(f"Kafka at {brokers} does not answer: {error!r}") from None
+        raise Unreachable(f"Kafka at {settings.brokers} does not answer: {error!r}") from None
 
 
-async def _replay(brokers: str, topic: str, replay_range: ReplayRange, handle: HandleBatch) -> None:
+async def _replay(
+    settings: Settings, topic: str, replay_range: ReplayRange, handle: HandleBatch
+) -> None:
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=brokers, enable_auto_commit=False, auto_offset_reset="none"
+        **client_arguments(settings), enable_auto_commit=False, auto_offset_reset="none"
     )
     await consumer.start()
     try:

@@ -176,7 +176,7 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
         collect_port=free_port(),
     )
     with Broker(folder / "broker", settings.broker_port, settings.broker_controller_port):
-        ensure_topics(settings.brokers, required_topics(settings))
+        ensure_topics(settings, required_topics(settings))
         website = _website(settings)
         plain_port = free_port()
         commands = [

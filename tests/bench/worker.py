@@ -49,7 +49,10 @@ def measure() -> BenchmarkResult:
         Broker(Path(folder) / "broker", free_port(), free_port()) as broker,
     ):
         settings = Settings(data_dir=folder, kafka=broker.address, partitions=PARTITIONS)
-        ensure_topics(broker.address, [*required_topics(settings), TopicSpec("plain", PARTITIONS)])
+        ensure_topics(
+            Settings(kafka=broker.address),
+            [*required_topics(settings), TopicSpec("plain", PARTITIONS)],
+        )
         migrate(settings.registry_url)
         ours = our_worker(settings)
         stock = stock_faust(broker.address, "plain")

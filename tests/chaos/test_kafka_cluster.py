@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
+from schemas.runtime.settings import Settings
 from tests.chaos.kafka_cluster import KafkaCluster
 from tests.http_client import call
 from tests.ingest.collector_process import CollectorProcess, published_names
@@ -64,7 +65,7 @@ def start(cluster: KafkaCluster, folder: Path, replication: int) -> CollectorPro
     collector = CollectorProcess(
         folder, cluster.address, topic_prefix=f"{folder.name}-", replication=replication
     )
-    ensure_topics(cluster.address, required_topics(collector.settings))
+    ensure_topics(Settings(kafka=cluster.address), required_topics(collector.settings))
     return collector
 
 
@@ -142,7 +143,7 @@ def test_a_request_never_exceeds_what_its_topic_takes(
 ) -> None:
     collector = CollectorProcess(tmp_path, cluster.address, topic_prefix="small-")
     for topic in required_topics(collector.settings):
-        ensure_topics(cluster.address, [SmallTopic(topic.name)])
+        ensure_topics(Settings(kafka=cluster.address), [SmallTopic(topic.name)])
     with collector:
         eventually(collector.ready)
         large = collector.post([{"name": "large", "text": "x" * 2_000} for _ in range(150)])

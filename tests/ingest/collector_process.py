@@ -119,7 +119,7 @@ class CollectorProcess:
 def start_collector(folder: Path, broker: Broker, **settings: Any) -> CollectorProcess:
     """A collector whose topics are there."""
     collector = CollectorProcess(folder, broker.address, topic_prefix=f"{folder.name}-", **settings)
-    ensure_topics(broker.address, required_topics(collector.settings))
+    ensure_topics(Settings(kafka=broker.address), required_topics(collector.settings))
     return collector
 
 
@@ -141,7 +141,7 @@ def published_names(collector: CollectorProcess) -> list[str]:
 def read_topic(collector: CollectorProcess, topic: str = "events") -> dict[int, list[bytes]]:
     """The messages of each topic partition."""
     brokers, name = collector.settings.brokers, collector.settings.topic(topic)
-    count = partition_counts(brokers, [name])[name]
+    count = partition_counts(collector.settings, [name])[name]
     return asyncio.run(_read(brokers, [TopicPartition(name, number) for number in range(count)]))
 
 

@@ -40,6 +40,7 @@ USERS = {
         "deploy/local/kafka/topics.py",
         "ingest/publishing/kafka_connection.py",
         "query/engine/topic_watermarks.py",
+        "schemas/kafka/connection_problem.py",
         "schemas/lake/topic_identity.py",
         "schemas/lake/topic_offsets.py",
         "stream/app.py",

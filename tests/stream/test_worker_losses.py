@@ -62,7 +62,7 @@ def test_rows_of_a_lost_data_file_are_recovered_from_kafka_once_and_lost_ones_re
     site.create_topics()
     site.send_chunks(chunks)
     writer = BatchWriter(site.settings, CUSTOM_EVENT, Lookups())
-    writer.assign_topic(topic_identity(site.settings.brokers, site.topic), {0: len(chunks)})
+    writer.assign_topic(topic_identity(site.settings, site.topic), {0: len(chunks)})
     writer.write([a_message(0, body=chunks[0])])
     writer.write([a_message(offset, body=chunks[offset]) for offset in (1, 2)])
     before = rows(site.settings, EVENTS, *columns)

@@ -10,6 +10,7 @@ from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.offsets import TablePosition, table_position, topic_offsets
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from deploy.local.processes.process_file import read_processes_file
+from schemas.kafka.connection_problem import explain
 from schemas.kinds import ALL_KINDS
 from schemas.lake.topic_offsets import TopicOffsets
 from schemas.runtime.finding import Finding
@@ -26,9 +27,7 @@ def find_missing_topics(scope: CheckContext) -> Iterator[Finding]:
     _require_running_kafka(settings)
     wanted = required_topics(settings)
     try:
-        have = partition_counts(
-            settings.brokers, [topic.name for topic in wanted], REQUEST_TIMEOUT_SECONDS
-        )
+        have = partition_counts(settings, [topic.name for topic in wanted], REQUEST_TIMEOUT_SECONDS)
     except KafkaUnavailable as error:
         yield _unreachable_finding(settings, str(error))
         return
@@ -50,7 +49,7 @@ def repair_missing_topics(scope: CheckContext, finding: Finding) -> str | None:
     """Create missing topics and partitions; none are removed."""
     if finding.remedy != DECLARE_COMMAND:
         return None
-    ensure_topics(scope.settings.brokers, required_topics(scope.settings))
+    ensure_topics(scope.settings, required_topics(scope.settings))
     return f"{finding.subject}: created"
 
 
@@ -61,7 +60,7 @@ def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
     try:
         offsets = asyncio.run(asyncio.wait_for(topic_offsets(settings), REQUEST_TIMEOUT_SECONDS))
     except (KafkaError, TimeoutError, OSError) as error:
-        yield _unreachable_finding(settings, str(error) or "no response")
+        yield _unreachable_finding(settings, asyncio.run(explain(settings, error)))
         return
     for kind in ALL_KINDS:
         topic = settings.topic(kind.topic)

@@ -1,7 +1,7 @@
 """Broker: one local Kafka node: format, start, wait until ready, stop.
 
 with Broker(folder, port=free_port(), controller_port=free_port()) as broker:
-    ensure_topics(broker.address, [TopicSpec("events", partitions=8)])
+    ensure_topics(Settings(kafka=broker.address), [TopicSpec("events", partitions=8)])
 """
 
 import base64

@@ -14,6 +14,7 @@ from msgspec import Struct
 from deploy.local.kafka.offsets import table_position, topic_offsets
 from schemas.kinds import ALL_KINDS
 from schemas.lake.topic_offsets import UnreadOffsets, read_timestamps, unread_offsets
+from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 
 TIMEOUT_SECONDS = 5.0
@@ -60,7 +61,7 @@ async def _timestamps(settings: Settings, unread: UnreadOffsets) -> Mapping[str,
     if not unread:
         return {}
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=settings.brokers, enable_auto_commit=False, max_partition_fetch_bytes=1024
+        **client_arguments(settings), enable_auto_commit=False, max_partition_fetch_bytes=1024
     )
     await consumer.start()
     try:

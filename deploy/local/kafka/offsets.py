@@ -9,6 +9,7 @@ from msgspec import Struct
 from schemas.kinds import ALL_KINDS, Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
 from schemas.lake.topic_offsets import TopicOffsets, read_topic_offsets
+from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 
 
@@ -49,8 +50,8 @@ def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> Table
 
 async def topic_offsets(settings: Settings) -> dict[str, TopicOffsets]:
     """Offsets of every topic that exists; KafkaError when Kafka does not respond."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.brokers)
-    consumer = AIOKafkaConsumer(bootstrap_servers=settings.brokers)
+    admin = AIOKafkaAdminClient(**client_arguments(settings))
+    consumer = AIOKafkaConsumer(**client_arguments(settings))
     try:
         await admin.start()
         await consumer.start()

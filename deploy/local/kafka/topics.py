@@ -10,7 +10,9 @@ from msgspec import Struct
 
 from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.broker_properties import MAX_MESSAGE_BYTES
+from schemas.kafka.connection_problem import explain
 from schemas.kinds import ALL_KINDS
+from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.settings import Settings
 
 REQUEST_TIMEOUT_SECONDS = 30.0
@@ -52,22 +54,28 @@ def required_topics(settings: Settings) -> list[TopicSpec]:
 
 
 def ensure_topics(
-    address: str, topics: Iterable[TopicSpec], seconds: float = REQUEST_TIMEOUT_SECONDS
+    settings: Settings, topics: Iterable[TopicSpec], seconds: float = REQUEST_TIMEOUT_SECONDS
 ) -> None:
     """Create missing topics and partitions; idempotent."""
-    _with_admin_client(address, lambda admin: _ensure_topics(admin, list(topics)), seconds)
+    _with_admin_client(settings, lambda admin: _ensure_topics(admin, list(topics)), seconds)
 
 
-def partition_counts(address: str, names: Iterable[str], seconds: float = 10.0) -> dict[str, int]:
+def partition_counts(
+    settings: Settings, names: Iterable[str], seconds: float = 10.0
+) -> dict[str, int]:
     """Topic → number of partitions; 0 for a topic that does not exist."""
-    return _with_admin_client(address, lambda admin: _partition_counts(admin, list(names)), seconds)
+    return _with_admin_client(
+        settings, lambda admin: _partition_counts(admin, list(names)), seconds
+    )
 
 
 def _with_admin_client(
-    address: str, request: Callable[[AIOKafkaAdminClient], Awaitable[AdminResult]], seconds: float
+    settings: Settings,
+    request: Callable[[AIOKafkaAdminClient], Awaitable[AdminResult]],
+    seconds: float,
 ) -> AdminResult:
     async def run() -> AdminResult:
-        admin = AIOKafkaAdminClient(bootstrap_servers=address)
+        admin = AIOKafkaAdminClient(**client_arguments(settings))
         try:
             await admin.start()
             return await request(admin)
@@ -76,8 +84,9 @@ def _with_admin_client(
 
     try:
         return asyncio.run(asyncio.wait_for(run(), seconds))
-    except (KafkaError, TimeoutError) as error:
-        raise KafkaUnavailable(f"Kafka at {address}: {error or 'no response'}") from None
+    except (KafkaError, TimeoutError, InvalidKafkaAccess) as error:
+        reason = asyncio.run(explain(settings, error))
+        raise KafkaUnavailable(f"Kafka at {settings.brokers}: {reason}") from None
 
 
 async def _ensure_topics(admin: AIOKafkaAdminClient, topics: list[TopicSpec]) -> None:

@@ -282,7 +282,7 @@ def test_an_existing_kafka_is_used_instead_of_one_of_our_own(tmp_path: Path) -> 
         Installation(tmp_path / "ours", kafka=theirs.address, partitions=3) as stack,
     ):
         names = list(stack.pids())
-        have = partition_counts(theirs.address, ["events"])
+        have = partition_counts(Settings(kafka=theirs.address), ["events"])
 
     assert names == ["collector-1", "worker-1", "backfill", "keeper", "query-1"]
     assert have == {"events": 3}

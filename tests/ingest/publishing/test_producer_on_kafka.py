@@ -12,6 +12,7 @@ from pathlib import Path
 
 from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
+from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.ingest.collector_process import (
     CollectorProcess,
@@ -156,7 +157,9 @@ def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: 
         early = collector_process.post({"name": "early"})
         ready = call("GET", f"{collector_process.url}/health/ready")
         own_broker.start()
-        ensure_topics(own_broker.address, required_topics(collector_process.settings))
+        ensure_topics(
+            Settings(kafka=own_broker.address), required_topics(collector_process.settings)
+        )
         eventually(collector_process.ready)
         late = collector_process.post({"name": "late"})
 
@@ -222,7 +225,7 @@ def test_a_topic_may_get_more_partitions(tmp_path: Path, broker: Broker) -> None
     with start_collector(tmp_path, broker, partitions=1) as collector_process:
         eventually(collector_process.ready)
         topic = collector_process.settings.topic("events")
-        ensure_topics(broker.address, [TopicSpec(topic, partitions=4)])
+        ensure_topics(Settings(kafka=broker.address), [TopicSpec(topic, partitions=4)])
 
         def spread() -> bool:
             for number in range(20):

@@ -19,34 +19,37 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 def test_topics_are_made_with_their_partitions(broker: Broker) -> None:
-    ensure_topics(broker.address, [TopicSpec("made", partitions=3)])
+    ensure_topics(Settings(kafka=broker.address), [TopicSpec("made", partitions=3)])
 
-    assert partition_counts(broker.address, ["made", "never-made"]) == {"made": 3, "never-made": 0}
+    assert partition_counts(Settings(kafka=broker.address), ["made", "never-made"]) == {
+        "made": 3,
+        "never-made": 0,
+    }
 
 
 def test_partitions_are_added_and_never_taken_away(broker: Broker) -> None:
     counts = []
     for wanted in (2, 5, 3):
-        ensure_topics(broker.address, [TopicSpec("growing", partitions=wanted)])
-        counts.append(partition_counts(broker.address, ["growing"])["growing"])
+        ensure_topics(Settings(kafka=broker.address), [TopicSpec("growing", partitions=wanted)])
+        counts.append(partition_counts(Settings(kafka=broker.address), ["growing"])["growing"])
 
     assert counts == [2, 5, 5]
 
 
 def test_more_copies_than_brokers_are_refused_by_name(broker: Broker) -> None:
     with pytest.raises(KafkaUnavailable, match="copied: Unable to replicate the partition 3 time"):
-        ensure_topics(broker.address, [TopicSpec("copied", replication=3)])
+        ensure_topics(Settings(kafka=broker.address), [TopicSpec("copied", replication=3)])
 
 
 def test_topics_outlive_a_killed_broker(broker: Broker) -> None:
-    ensure_topics(broker.address, [TopicSpec("kept", partitions=4)])
+    ensure_topics(Settings(kafka=broker.address), [TopicSpec("kept", partitions=4)])
 
     broker.kill()
     gone = broker_answers(broker.port)
     broker.start()
 
     assert gone is False
-    assert partition_counts(broker.address, ["kept"]) == {"kept": 4}
+    assert partition_counts(Settings(kafka=broker.address), ["kept"]) == {"kept": 4}
 
 
 def test_a_broker_whose_folder_is_deleted_while_it_runs_starts_anew(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_a_broker_without_its_port_says_why_it_ended(broker: Broker, tmp_path: P
 
 def test_nobody_answers_on_a_free_port() -> None:
     with pytest.raises(KafkaUnavailable, match=r"^Kafka at 127\.0\.0\.1:1: "):
-        partition_counts("127.0.0.1:1", ["any"])
+        partition_counts(Settings(kafka="127.0.0.1:1"), ["any"])
 
 
 def test_each_kind_has_a_topic_as_the_settings_say() -> None:

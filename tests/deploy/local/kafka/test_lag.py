@@ -17,7 +17,7 @@ def test_the_lag_is_known_without_any_worker(tmp_path: Path) -> None:
     format_storage(tmp_path / "broker")
     with Broker(tmp_path / "broker", free_port(), free_port()) as broker:
         settings = Settings(data_dir=str(tmp_path), kafka=broker.address)
-        ensure_topics(broker.address, required_topics(settings))
+        ensure_topics(Settings(kafka=broker.address), required_topics(settings))
         sent_ms = now_ms() - 60_000
 
         async def send() -> None:
