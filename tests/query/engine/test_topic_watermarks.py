@@ -33,7 +33,7 @@ def test_watermarks_follow_the_tables_whoever_writes_them(tmp_path: Path) -> Non
     lake = Lake(tmp_path / "lake")
     with Broker(tmp_path / "broker", free_port(), free_port()) as broker:
         settings = Settings(data_dir=str(tmp_path), kafka=broker.address)
-        ensure_topics(broker.address, required_topics(settings))
+        ensure_topics(settings, required_topics(settings))
         offsets = TableOffsets(settings.lake_url, "", 1)
         watermarks = TopicWatermarks(settings, offsets, now_ms)
 
