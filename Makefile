@@ -21,7 +21,7 @@ DOCS := schemas/http/docs/dist/swagger-ui-bundle.js
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs chaos bench lock mcp geo clean browser
+.PHONY: help setup run test format lint types check docs chaos cluster bench lock mcp geo clean browser
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
+
+cluster: $(DEV) $(PAGE) $(DOCS) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, S3) for trying; ARGS="tests/flow" runs tests on one
+	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)
 
 bench: $(DEV) $(PAGE) $(JARS) ## run the benchmarks and record them in tests/bench/RESULTS.md
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from schemas.registry.migrate import migrate
+from tests.cluster.parts import stack_settings
 from tests.groups import group_of, is_listed
-from tests.installation import Installation, format_storage
+from tests.installation import Installation
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -54,8 +55,7 @@ def new_registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """One running Tidemark for all tests that leave it running."""
     folder = tmp_path_factory.mktemp("stack")
-    format_storage(folder / "kafka")
     metrics_port = METRICS_PORTS + os.getpid() % 500 * PROCESSES
-    settings = {"batch_seconds": 0.3, "compact_seconds": 2.0, "metrics_port": metrics_port}
-    with Installation(folder, **settings) as stack:
+    own = {"batch_seconds": 0.3, "compact_seconds": 2.0, "metrics_port": metrics_port}
+    with stack_settings(folder) as settings, Installation(folder, **{**settings, **own}) as stack:
         yield stack

@@ -26,6 +26,7 @@ from schemas.http.asgi import header
 from schemas.http.client_ip import truncate_ip
 from schemas.http.openapi import Operation, Parameter, Response
 from schemas.http.rate_limit_headers import Headers
+from schemas.http.unknown_records import snapshot_with_link
 from schemas.plans import Group
 from schemas.registry import Link
 from schemas.tables.clicks import Click
@@ -84,14 +85,15 @@ def redirect_endpoint(dependencies: Dependencies) -> ASGIApp:
             raise MethodNotAllowed(", ".join(METHODS))
         slug: str = scope["path"][len(LINKS_PATH) :]
         wants_qr_code = slug.endswith(QR_CODE_SUFFIX)
-        link = dependencies.registry.snapshot.links_by_slug.get(
-            slug.removesuffix(QR_CODE_SUFFIX) if wants_qr_code else slug
-        )
+        slug = slug.removesuffix(QR_CODE_SUFFIX)
+        link = dependencies.registry.snapshot.links_by_slug.get(slug)
         try:
             _admit(dependencies, link, scope)
         except RateLimitExceeded as exceeded:
             await _send_error(scope, send, RATE_LIMITED_PAGE, exceeded)
             return
+        if link is None:
+            link = (await snapshot_with_link(dependencies.registry, slug)).links_by_slug.get(slug)
         if link is None:
             await _send_error(scope, send, UNKNOWN_LINK_PAGE, NotFound("No such link"))
         elif wants_qr_code:

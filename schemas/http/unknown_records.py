@@ -1,6 +1,6 @@
 """Rereads the registry for requests that name a record which this process does not know yet.
 
-A website, key or import works at once for whoever created it, in every process. Requests with
+A website, key, link or import works at once for whoever created it, in every process. Requests with
 unknown ids share reads of the registry (`schemas/registry/on_demand_read.py`).
 """
 
@@ -57,6 +57,14 @@ async def snapshot_with_websites(
     unknown = [id_ for id_ in website_ids if is_unknown(id_, snapshot.websites)]
     if unknown:
         await registry.newer_than(snapshot, unknown)
+    return registry.snapshot
+
+
+async def snapshot_with_link(registry: RereadableRegistry, slug: str) -> Snapshot:
+    """The snapshot, reread if it has no link of that slug."""
+    snapshot = registry.snapshot
+    if is_unknown(slug, snapshot.links_by_slug):
+        await registry.newer_than(snapshot, [slug])
     return registry.snapshot
 
 

@@ -10,8 +10,9 @@ from tests.chaos.recorded_load import (
     LoadSender,
     event_id_counts,
 )
+from tests.cluster.parts import stack_settings
 from tests.flow.tenant import Tenant
-from tests.installation import Installation, eventually, format_storage
+from tests.installation import Installation, eventually
 
 SESSION_SECONDS = 6
 
@@ -42,15 +43,12 @@ def hit(stack: Installation, name: str, number: signal.Signals) -> int:
 @contextmanager
 def stack_with_short_sessions(folder: Path, **settings: Any) -> Iterator[Installation]:
     """Processes whose failure is noticed within seconds, and that compact often."""
-    format_storage(folder / "kafka")
-    with Installation(
-        folder,
-        **{
-            "session_seconds": SESSION_SECONDS,
-            "batch_seconds": 0.5,
-            "small_parts": 10,
-            "compact_seconds": 2.0,
-            **settings,
-        },
-    ) as stack:
+    own = {
+        "session_seconds": SESSION_SECONDS,
+        "batch_seconds": 0.5,
+        "small_parts": 10,
+        "compact_seconds": 2.0,
+        **settings,
+    }
+    with stack_settings(folder) as parts, Installation(folder, **{**parts, **own}) as stack:
         yield stack

@@ -1,4 +1,4 @@
-"""A new website, key or import works at once; unknown ids cause few reads of the registry."""
+"""A new website, key, link or import works at once; unknown ids cause few reads of the registry."""
 
 import asyncio
 import json
@@ -43,6 +43,17 @@ def app(store: CountedStore, tmp_path: Path) -> HttpMiddleware:
     """A collector that never polls the registry."""
     settings = Settings(data_dir=str(tmp_path))
     return create_app(InMemoryProducer(), RegistryFollower(store), lambda: NOW, settings)
+
+
+def test_a_new_link_redirects_at_once(app: HttpMiddleware, store: CountedStore) -> None:
+    owner = store.create(validation.new_organization("Acme", "pro", NOW))
+    link = store.create(validation.new_link(owner.id, "Spring", "https://t.example/", NOW))
+    before = store.reads
+
+    statuses = [request_once(app, "GET", f"/l/{slug}").status for slug in (link.slug, "no", "no")]
+
+    assert statuses == [302, 404, 404]
+    assert store.reads - before == 2  # an unknown slug is looked for once
 
 
 def test_new_records_work_at_once(app: HttpMiddleware, store: CountedStore) -> None:
