@@ -14,6 +14,7 @@ RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
 S3   := $(VENV)/.fetched-s3
+TRINO := $(VENV)/.fetched-trino
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
@@ -21,10 +22,10 @@ DOCS := schemas/http/docs/dist/swagger-ui-bundle.js
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs chaos cluster bench lock mcp geo clean browser
+.PHONY: help setup run test format lint types check docs chaos cluster conformance bench lock mcp geo clean browser
 
 help: ## list the commands
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
@@ -54,6 +55,9 @@ chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 
 cluster: $(DEV) $(PAGE) $(DOCS) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, S3) for trying; ARGS="tests/flow" runs tests on one
 	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)
+
+conformance: $(DEV) $(S3) $(TRINO) ## compare the answers of DuckDB and Trino (downloads Trino, 821 MB; needs 3 GB of memory)
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 bench: $(DEV) $(PAGE) $(JARS) ## run the benchmarks and record them in tests/bench/RESULTS.md
 	@$(BIN)/python -m tests.bench $(ARGS)
@@ -113,6 +117,11 @@ $(S3): $(DEV) $(LOCKS)/s3proxy-jars.sha256
 	@echo "setup: S3 server for tests"
 	@rm -rf $(VENV)/share/tidemark/s3proxy
 	@$(BIN)/python -m tests.s3.jars
+	@touch $@
+
+$(TRINO): $(DEV) $(LOCKS)/trino-server.sha256
+	@echo "setup: Trino"
+	@$(BIN)/python -m tests.conformance.trino_download
 	@touch $@
 
 $(NODE): $(BARE) $(LOCKS)/web.txt

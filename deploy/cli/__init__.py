@@ -40,6 +40,7 @@ COMMANDS = {
     "reenrich": "reenrich.reenrich",
     "scrub": "scrub.scrub",
     "repair": "repair.repair",
+    "engine": "engine.engine",
     "geo": "geo.geo",
     "demo": "demo.demo",
 }

@@ -104,6 +104,7 @@ def _meta(
         lag_seconds=freshness.lag_seconds,
         stale_reason=freshness.stale_reason,
         versions={name: pinned.version.number for name, pinned in result.versions.items()},
+        engine=result.engine,
         partial_bucket=UNSET
         if granularity is None
         else time_range.current_bucket_label(dependencies.clock(), granularity),

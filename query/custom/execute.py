@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
@@ -15,6 +15,7 @@ from query.dependencies import QueryDependencies
 from query.engine.engine import Engine, Row, Sql
 from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
+from query.engine.tenant_limits import TenantEngine
 from query.request.query import PageOptions, Query
 from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
@@ -57,6 +58,8 @@ class CustomResult(Struct, frozen=True):
     rows: Sequence[Row]
     total: int
     versions: Versions
+    engine: str | UnsetType = UNSET
+    """The name of the engine, where there are several."""
 
 
 def parse_custom_query(
@@ -90,7 +93,9 @@ def parse_custom_query(
     return PreparedCustomQuery(query, plan, access)
 
 
-def custom_engine(dependencies: QueryDependencies, query: Query, versions: Versions) -> Engine:
+def custom_engine(
+    dependencies: QueryDependencies, query: Query, versions: Versions
+) -> TenantEngine:
     """The engine for these versions, as the organization of the query may use it."""
     read_bytes = bytes_to_read(versions.values(), query.subject.ids, [query.time_range])
     return dependencies.custom_limiter.for_tenant(query.subject.organization_id, read_bytes)
@@ -111,14 +116,17 @@ async def execute_custom_query(
 
 
 async def _page(
-    engine: Engine, prepared: PreparedCustomQuery, versions: Versions, budget: ResponseBudget
+    engine: TenantEngine,
+    prepared: PreparedCustomQuery,
+    versions: Versions,
+    budget: ResponseBudget,
 ) -> CustomResult:
     rows = await engine.rows(await prepared.sql(engine, versions), budget.seconds)
     total = rows[0][-1] if rows else 0
     if not rows and prepared.query.page.number > 1:
         count = await compile_count(engine, prepared.plan, prepared.scope(versions))
         [(total,)] = await engine.rows(count, budget.seconds)
-    return CustomResult([row[:-1] for row in rows], total, versions)
+    return CustomResult([row[:-1] for row in rows], total, versions, engine.reported_name)
 
 
 def result_rows(

@@ -72,7 +72,9 @@ async def _explained(
             for name, value in sql.values.items()
             if name.split("_")[-1] != FILES_PARAMETER
         }
-        return ExplainResponse(success=True, sql=sql.text, values=values, tables=scans)
+        return ExplainResponse(
+            success=True, sql=sql.text, values=values, tables=scans, engine=engine.reported_name
+        )
 
     body = await dependencies.snapshots.with_pinned(tables, prepared.query.as_of, run)
     return LargeResponse(json_pieces(body), budget, media_type="application/json")

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from query.engine.deadline import timeout_error
 from query.engine.engine import Engine, Row, Sql
@@ -41,9 +41,12 @@ class TenantLimiter:
         That of the pool for small ones, and for those of unknown size.
         """
         large = self._large_queries
-        if large is None or read_bytes is None or read_bytes < large.min_bytes:
+        if large is None:
             return TenantEngine(self, self.pool, tenant)
-        return TenantEngine(self, large.engine.for_tenant(tenant), tenant)
+        if read_bytes is None or read_bytes < large.min_bytes:
+            return TenantEngine(self, self.pool, tenant, self.pool.name)
+        engine = large.engine.for_tenant(tenant)
+        return TenantEngine(self, engine, tenant, engine.name)
 
     @asynccontextmanager
     async def slot(self, tenant: str, seconds: float) -> AsyncIterator[float]:
@@ -80,7 +83,15 @@ class TenantQueue(Struct):
 class TenantEngine:
     """An engine that runs a few queries of one tenant at once."""
 
-    def __init__(self, limiter: TenantLimiter, engine: Engine, tenant: str) -> None:
+    def __init__(
+        self,
+        limiter: TenantLimiter,
+        engine: Engine,
+        tenant: str,
+        reported_name: str | UnsetType = UNSET,
+    ) -> None:
+        self.reported_name = reported_name
+        """The name of the engine in responses, where there are several."""
         self._limiter = limiter
         self._engine = engine
         self._tenant = tenant

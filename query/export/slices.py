@@ -12,6 +12,7 @@ from contextlib import aclosing
 
 from query.dependencies import QueryDependencies
 from query.engine.engine import DataFileMissing, Row
+from query.engine.routing import bytes_to_read
 from query.engine.snapshots import UNREADABLE, PinnedVersion
 from query.export.request import PreparedExport
 from query.export.statement import export_statement
@@ -88,6 +89,8 @@ async def _batches(
     time_range: TimeRange,
     versions: Versions,
 ) -> AsyncGenerator[list[Row], None]:
-    engine = dependencies.custom_limiter.pool
+    subject = export.query.subject
+    read_bytes = bytes_to_read(versions.values(), subject.ids, [time_range])
+    engine = dependencies.custom_limiter.for_tenant(subject.organization_id, read_bytes)
     sql = await export_statement(engine, export, time_range, versions)
     return engine.batches(sql, dependencies.timeout_seconds, BATCH_ROWS)

@@ -62,7 +62,7 @@ async def run_metrics_query(dependencies: QueryDependencies, request: Request) -
         if format_ is not JSON:
             return await run_in_worker(len(rows), partial(_file, format_, query, compared, budget))
         encoded = await run_in_worker(len(rows), partial(_encoded, query, compared, budget))
-        meta = _meta(dependencies, query, body, compared.result, versions)
+        meta = _meta(dependencies, query, body, compared, versions)
         # `encoded` are JSON already; the types are those of the decoded body.
         data, comparison = cast(Any, encoded)
         response = MetricsResponse(success=True, data=data, comparison=comparison, meta=meta)
@@ -76,6 +76,8 @@ class ComparedMetrics(Struct, frozen=True):
 
     result: MetricsResult
     comparison: Comparison | None
+    engine: str | UnsetType
+    """The name of the engine, where there are several."""
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -95,7 +97,8 @@ async def _run(
         prepared = PreparedMetrics(query, versions, engine, budget)
         with timed_query("metrics"):
             result = await execute(prepared)
-        return prepared.versions, ComparedMetrics(result, await compare(prepared, result))
+        comparison = await compare(prepared, result)
+        return versions, ComparedMetrics(result, comparison, engine.reported_name)
 
     return await dependencies.snapshots.with_pinned(tables, query.query.as_of, run)
 
@@ -151,14 +154,14 @@ def _meta(
     dependencies: QueryDependencies,
     query: MetricsQuery,
     body: MetricsRequest,
-    result: MetricsResult,
+    compared: ComparedMetrics,
     versions: Versions,
 ) -> MetricsMeta:
     freshness = dependencies.freshness.freshness_of(versions.values())
     saved, time_range = query.query.subject.saved, query.query.time_range
     return MetricsMeta(
-        row_count=len(result.rows),
-        total_rows=result.total,
+        row_count=len(compared.rows),
+        total_rows=compared.result.total,
         page=body.page,
         limit=query.limit_offset[0],
         timezone=time_range.zone,
@@ -169,6 +172,7 @@ def _meta(
         partial_bucket=_partial_bucket(query) if query.by_buckets else UNSET,
         definitions=definitions_of(query) if body.definitions else UNSET,
         annotations=(query.by_buckets and annotations_within(saved, time_range)) or UNSET,
+        engine=compared.engine,
     )
 
 

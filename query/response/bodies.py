@@ -58,12 +58,18 @@ Annotations = Annotated[
 ]
 
 
+EngineName = Annotated[
+    str, Meta(description="`duckdb` or `trino`; only where a distributed engine is configured")
+]
+
+
 class QueryMeta(Struct, rename="camel"):
     """Rows of all pages; for time series also the label of the bucket that can still grow."""
 
     total_rows: int
     partial_bucket: str | UnsetType | None = UNSET
     annotations: Annotations | UnsetType = UNSET
+    engine: EngineName | UnsetType = UNSET
 
 
 class QueryComparison(Struct):
@@ -136,6 +142,7 @@ class CustomMeta(Struct, rename="camel"):
     stale_reason: StaleReason | UnsetType = UNSET
     partial_bucket: str | UnsetType | None = UNSET
     annotations: Annotations | UnsetType = UNSET
+    engine: EngineName | UnsetType = UNSET
 
 
 class CustomResponse(Struct):
@@ -161,6 +168,7 @@ class MetricsMeta(Struct, rename="camel"):
     partial_bucket: str | UnsetType | None = UNSET
     definitions: dict[str, str] | UnsetType = UNSET
     annotations: Annotations | UnsetType = UNSET
+    engine: EngineName | UnsetType = UNSET
 
 
 class MetricsResponse(Struct):
@@ -229,6 +237,7 @@ class ExplainResponse(Struct):
     sql: str
     values: dict[str, Any]
     tables: list[TableScan]
+    engine: EngineName | UnsetType = UNSET
 
 
 class ImportResource(Struct, rename="camel"):

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
-from query.engine.engine import Engine
 from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
+from query.engine.tenant_limits import TenantEngine
 from query.request.query import Query
 from query.response.bodies import SeriesAnnotation
 from query.response.response_budget import ResponseBudget
@@ -38,6 +38,8 @@ class ComparedResult(Struct, frozen=True):
     comparison: Comparison | None = None
     annotations: Sequence[SeriesAnnotation] = ()
     """Of the website, in a result whose rows begin with time."""
+    engine: str | UnsetType = UNSET
+    """The name of the engine, where there are several."""
 
 
 Versions = Mapping[str, PinnedVersion]
@@ -105,6 +107,7 @@ async def _run_one(
             prepared = prepare(query, versions, engine, budget.ends)
             with timed_query(query.name):
                 compared = await _execute_and_compare(prepared, versions)
+            compared = structs.replace(compared, engine=engine.reported_name)
             compared_rows = compared.comparison.rows if compared.comparison else ()
             budget.add_rows(len(compared.result.rows) + len(compared_rows))
             return await run_in_worker(len(compared.result.rows), partial(encode, query, compared))
@@ -114,7 +117,7 @@ async def _run_one(
         return timeout_error()
 
 
-def _engine_for(query: Query, versions: Versions, dependencies: QueryDependencies) -> Engine:
+def _engine_for(query: Query, versions: Versions, dependencies: QueryDependencies) -> TenantEngine:
     read = [versions[table.name] for table in tables_read(query)]
     ranges = [query.time_range, *([query.comparison_range] if query.comparison_range else [])]
     return dependencies.standard_limiter.for_tenant(

@@ -200,6 +200,7 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
             compared.result.total,
             compared.partial if timed else UNSET,
             compared.annotations or UNSET,
+            compared.engine,
         ),
         comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
         if comparison

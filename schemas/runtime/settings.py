@@ -148,7 +148,7 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
     engine: Annotated[
         str,
         Meta(
-            pattern=r"^(duckdb|trinos?://.+)$",
+            pattern=r"^(duckdb|trinos?://[^@/]+@[^@/]+/[^./]+\.[^./]+)$",
             description="engine of large queries beside DuckDB: "
             "`trino://user@host:8080/catalog.schema`, `trinos://` for HTTPS",
         ),

@@ -24,10 +24,14 @@ START_SECONDS = 60.0
 
 
 class S3Server:
-    """A server with one bucket; all its state is in `folder`."""
+    """A server with one bucket; all its state is in `folder`.
 
-    def __init__(self, folder: Path) -> None:
+    With `lenient` it ignores headers that it does not know, which clients like Trino send.
+    """
+
+    def __init__(self, folder: Path, *, lenient: bool = False) -> None:
         self.folder = folder
+        self.lenient = lenient
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -115,6 +119,7 @@ class S3Server:
 
     def _properties(self) -> str:
         lines = {
+            "s3proxy.ignore-unknown-headers": str(self.lenient).lower(),
             "s3proxy.authorization": "aws-v2-or-v4",
             "s3proxy.identity": KEY,
             "s3proxy.credential": SECRET,

@@ -35,6 +35,10 @@ TIME_LIMITS = ("EXCEEDED_TIME_LIMIT", "EXCEEDED_CPU_LIMIT")
 FULL = ("QUERY_QUEUE_FULL", "SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "NO_NODES_AVAILABLE")
 MISSING = ("DELTA_LAKE_FILESYSTEM_ERROR", "HIVE_FILE_NOT_FOUND", "DELTA_LAKE_INVALID_TABLE")
 """What Trino says when vacuum has deleted a data file or the version of the table."""
+UNREGISTERED = ("CATALOG_NOT_FOUND", "SCHEMA_NOT_FOUND", "TABLE_NOT_FOUND")
+OF_THE_ENGINE = ("EXTERNAL", "INTERNAL_ERROR")
+"""Kinds of errors that are neither the statement's nor a limit's."""
+FAILED = "The query engine failed; retry"
 UNREACHABLE = "The query engine cannot be reached right now; retry"
 
 
@@ -139,7 +143,11 @@ def _translated_errors() -> Iterator[None]:
             raise Unavailable("Too many concurrent queries; retry in a moment", 1) from None
         if error.name in MISSING:
             raise DataFileMissing from error
-        if error.kind == "INSUFFICIENT_RESOURCES":
+        if error.kind in OF_THE_ENGINE or error.name in UNREGISTERED:
+            fix = "tidemark engine register" if error.name in UNREGISTERED else ""
+            log.error("query engine failed", extra={"why": str(error), "fix": fix})
+            raise Unavailable(FAILED) from None
+        if error.kind == "INSUFFICIENT_RESOURCES" or error.name == "QUERY_TEXT_TOO_LARGE":
             raise QueryTooHeavy(
                 "The query exceeds the memory limit; use a shorter time range, "
                 "more filters or fewer groups"

@@ -80,6 +80,8 @@ def ask_everything(service: InProcessService) -> None:
     assert service.custom("events", [COUNT]).status == 200
     metrics = {"metrics": ["visitors"], **NOVEMBER}
     assert service.ask("POST", "/v1/query/metrics", metrics, website_id="shop").status == 200
+    about = {"website_id": "shop", "format": "csv", **NOVEMBER}
+    assert service.ask("GET", "/v1/export/events", **about).status == 200
 
 
 def test_small_queries_stay_on_duckdb(tmp_path: Path, played: Coordinator) -> None:
@@ -91,7 +93,7 @@ def test_small_queries_stay_on_duckdb(tmp_path: Path, played: Coordinator) -> No
 def test_large_queries_of_every_endpoint_go_to_trino(tmp_path: Path, played: Coordinator) -> None:
     ask_everything(service_of(tmp_path, played, megabytes=0))
 
-    assert len(played.statements) == 3
+    assert len(played.statements) == 4
     assert all("FROM events FOR VERSION AS OF" in text for text in played.statements)
     tags = {headers["X-Trino-Client-Tags"] for headers in played.headers}
     assert tags == {"organization:acme"}
@@ -106,3 +108,24 @@ def test_the_compiled_statement_is_that_of_the_engine(tmp_path: Path) -> None:
 
     assert reply.status == 200
     assert "FOR VERSION AS OF" in reply.json["sql"]
+    assert reply.json["engine"] == "trino"
+
+
+@pytest.mark.parametrize(("megabytes", "name"), [(0, "trino"), (1, "duckdb")])
+def test_a_response_names_its_engine(
+    tmp_path: Path, played: Coordinator, megabytes: int, name: str
+) -> None:
+    service = service_of(tmp_path, played, megabytes)
+
+    assert service.query("top_pages").json["data"][0]["meta"]["engine"] == name
+    assert service.custom("events", [COUNT]).json["meta"]["engine"] == name
+    metrics = {"metrics": ["visitors"], **NOVEMBER}
+    reply = service.ask("POST", "/v1/query/metrics", metrics, website_id="shop")
+    assert reply.json["meta"]["engine"] == name
+
+
+def test_one_engine_is_not_named(tmp_path: Path) -> None:
+    service = start_service(tmp_path)
+    service.holds(a_view("/"))
+
+    assert "engine" not in service.custom("events", [COUNT]).json["meta"]

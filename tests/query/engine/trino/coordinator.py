@@ -22,6 +22,8 @@ class Coordinator:
         self.answers = answers
         self.statements: list[str] = []
         self.headers: list[Mapping[str, str]] = []
+        self.errors: dict[str, Mapping[str, str]] = {}
+        """The error that a statement gets, by its first word."""
         self.cancelled = Event()
         self.asked = Event()
         """Set once somebody waits for a page."""
@@ -55,7 +57,8 @@ def coordinator(*answers: Answer) -> Iterator[Coordinator]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             played.statements.append(body.decode())
             played.headers.append(dict(self.headers))
-            self.reply(played.page(0))
+            error = played.errors.get(played.statements[-1].split()[0])
+            self.reply({"error": error} if error else played.page(0))
 
         def do_GET(self) -> None:
             played.asked.set()

@@ -1,0 +1,93 @@
+"""What Trino must do beside the same rows: versions, limits, cancelling, errors when it is gone."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from query.app import QueryService
+from query.engine.engine import Sql
+from query.engine.trino.engine import TrinoEngine, trino_engine
+from schemas.errors import QueryTimeout
+from tests.conformance.questions import Question
+from tests.conformance.services import answer, ask
+from tests.conformance.trino_server import TrinoServer
+from tests.query.query_service import NOVEMBER
+
+ENDLESS = "SELECT COUNT(*) FROM events a, events b, events c, events d"
+WAIT_SECONDS = 60.0
+MAX_BYTES = 1_000_000
+
+
+def count_question(version: int | None = None) -> Question:
+    """How many events there are, in a version."""
+    count = {"field": "*", "aggregate": "count", "alias": "n"}
+    body = {"query": {"table": "events", "selects": [count]}, **NOVEMBER}
+    body |= {"asOf": {"events": version}} if version else {}
+    return Question("versions", "POST", "/v1/query/custom", "shop", body)
+
+
+def old_versions_are_read(duckdb: QueryService, trino: QueryService) -> str | None:
+    """A named version has the rows that it had."""
+    for version in (2, None):
+        expected, found = (answer(one, count_question(version)) for one in (duckdb, trino))
+        if expected != found or expected[0] != 200:
+            return f"version {version}: {expected} and {found}"
+    if answer(trino, count_question(2)) == answer(trino, count_question()):
+        return "the named version is the newest"
+    return None
+
+
+def a_query_beyond_its_limit_ends(server: TrinoServer) -> str | None:
+    """The caller gets a timeout, and the server works no more."""
+    engine = trino_engine(server.address, MAX_BYTES)
+    text = f"{ENDLESS} WHERE a.name > 'limit'"
+    try:
+        asyncio.run(engine.rows(Sql(text), 2.0))
+    except QueryTimeout:
+        return None if _ended(server, text) else "it still runs on the server"
+    return "it gave rows"
+
+
+def a_query_of_a_caller_that_is_gone_ends(server: TrinoServer) -> str | None:
+    """The server works no more."""
+    text = f"{ENDLESS} WHERE a.name > 'gone'"
+    asyncio.run(_leave(trino_engine(server.address, MAX_BYTES), server, text))
+    return None if _ended(server, text) else "it still runs on the server"
+
+
+async def _leave(engine: TrinoEngine, server: TrinoServer, text: str) -> None:
+    task = asyncio.create_task(engine.rows(Sql(text), WAIT_SECONDS))
+    running = await asyncio.to_thread(
+        eventually, lambda: server.query_states().get(text) == "RUNNING"
+    )
+    assert running, server.query_states()
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def a_server_that_is_gone_is_an_error_of_the_contract(
+    server: TrinoServer, trino: QueryService
+) -> str | None:
+    """503, with the body of every error."""
+    server.kill()
+    reply = ask(trino, count_question())
+    expected = {"success": False, "code": "UNAVAILABLE"}
+    body = reply.json
+    found = {name: body.get(name) for name in expected}
+    if reply.status == 503 and found == expected and "retry" in body["error"]:
+        return None
+    return f"{reply.status} {body}"
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether it holds within a generous time."""
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _ended(server: TrinoServer, text: str) -> bool:
+    return eventually(lambda: server.query_states().get(text) in ("FAILED", None))
