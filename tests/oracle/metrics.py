@@ -75,18 +75,19 @@ def expected_result(held: RowsByTable, query: MetricsQuery) -> list[ResultRow]:
 
 def page_of(held: RowsByTable, query: MetricsQuery) -> list[tuple[Key, ResultRow]]:
     """The metrics of each row of the page, with the values of its dimensions."""
-    found = [each for each in values_of(held, query).items() if all_hold(each[1], query.having)]
+    values = values_of(held, query, is_series(query))
+    found = [each for each in values.items() if all_hold(each[1], query.having)]
     ordered = _ordered(found, query)
     limit = query.limit or (10_000 if is_series(query) else 1_000)
     return ordered[(query.page - 1) * limit : query.page * limit]
 
 
-def values_of(held: RowsByTable, query: MetricsQuery) -> dict[Key, ResultRow]:
-    """The metrics of every combination of values."""
+def values_of(held: RowsByTable, query: MetricsQuery, every_bucket: bool) -> dict[Key, ResultRow]:
+    """The metrics of every combination of values, or of every bucket also where nothing was."""
     groups = groups_of(held, query)
     if not query.dimensions:
         groups.setdefault((), Group())
-    if is_series(query):
+    if every_bucket:
         points = points_of(query, query.dimensions[0])
         groups |= {(at,): groups.get((at,), Group()) for at in points}
     return {

@@ -1,5 +1,6 @@
 """Oracle of comparisons of metrics: each row beside the same one of the days before."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -25,29 +26,31 @@ def expected_comparison(held: RowsByTable, query: MetricsQuery) -> ResultRow:
     days = query.end - query.start + timedelta(days=1)
     other = replace(query, start=query.start - days, end=query.end - days)
     start, beyond = wall_clock.bounds(other.start, other.end, other.zone)
-    before = values_of(held, replace(other, having=()))
+    before = values_of(held, replace(other, having=()), is_series(query))
+    moves = [_moves(name, query, other) for name in query.dimensions]
     return {
         "start": wall_clock.iso(start),
         "end": wall_clock.iso(beyond),
         "rows": [
-            _beside(query, other, row, _same_place(key, query, other), before)
+            _beside(query, other, row, _same_place(key, moves), before)
             for key, row in page_of(held, query)
         ],
     }
 
 
-def _same_place(key: Key, query: MetricsQuery, other: MetricsQuery) -> Key | None:
-    """The same values, each bucket as far from the beginning of the days before."""
-    moved: list[Any] = []
-    for name, value in zip(query.dimensions, key, strict=True):
-        if name.removeprefix("time:") not in BUCKETS or not name.startswith("time:"):
-            moved.append(value)
-            continue
-        at, others = points_of(query, name).index(value), points_of(other, name)
-        if at >= len(others):
-            return None
-        moved.append(others[at])
-    return tuple(moved)
+def _moves(name: str, query: MetricsQuery, other: MetricsQuery) -> Mapping[Any, Any] | None:
+    """Each bucket with the one as far from the beginning of the days before; None of others."""
+    if not name.startswith("time:") or name.removeprefix("time:") not in BUCKETS:
+        return None
+    return dict(zip(points_of(query, name), points_of(other, name), strict=False))
+
+
+def _same_place(key: Key, moves: Sequence[Mapping[Any, Any] | None]) -> Key | None:
+    """The same values in the days before; None where these have no such bucket."""
+    pairs = list(zip(key, moves, strict=True))
+    if any(move is not None and value not in move for value, move in pairs):
+        return None
+    return tuple(value if move is None else move[value] for value, move in pairs)
 
 
 def _beside(
