@@ -18,6 +18,7 @@ from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.drain import until_ready
 from schemas.http.error_bodies import collect_error
 from schemas.http.server import serve
+from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
 from schemas.kinds import ALL_KINDS
 from schemas.registry import (
@@ -80,6 +81,7 @@ def run(settings: Settings, name: str) -> None:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        await limiter.close()
         clicks.close()
         await producer.close(FLUSH_TIMEOUT_SECONDS)
         clicks.count_unacknowledged()
@@ -87,6 +89,7 @@ def run(settings: Settings, name: str) -> None:
             acknowledged_counter.write()
 
     recent_requests = RecentRequests()
+    limiter = SharedRateLimiter.for_settings(settings, "collector")
     app = create_app(
         producer,
         follower,
@@ -98,6 +101,7 @@ def run(settings: Settings, name: str) -> None:
         salts,
         producer.disk,
         acknowledged_counter,
+        limiter=limiter,
     )
 
     start_telemetry(settings, name, app.requests)

@@ -35,7 +35,7 @@ from schemas.http.http_requests import routes as metric_routes
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
-from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.rate_limit import LocalRateLimiter, RateLimiter
 from schemas.http.unknown_records import reread_for_unknown
 from schemas.http.usage import usage_by_path
 from schemas.kinds import KINDS
@@ -97,14 +97,16 @@ def create_app(
     disk_floor: DiskFloor | None = None,
     acknowledged_counter: AcknowledgedCounter | None = None,
     endpoints: Sequence[CollectorEndpoint] = ENDPOINTS,
+    limiter: RateLimiter | None = None,
 ) -> HttpMiddleware:
-    """The collector as an ASGI application."""
+    """The collector as an ASGI application; without a `limiter` it counts alone."""
+    limiter = limiter or LocalRateLimiter()
     routes: dict[str, ASGIApp] = {}
     prefixes = tuple(endpoint.path for endpoint in endpoints if endpoint.serves_paths_below)
     middleware = HttpMiddleware(
         dispatcher(routes, prefixes),
         shape=collect_error,
-        limiter=LocalRateLimiter(),
+        limiter=limiter,
         clock=clock,
         trusted=parse_networks(settings.trusted_proxies),
         countries=parse_header_names(settings.country_headers),
@@ -130,6 +132,7 @@ def create_app(
     noncritical_checks = {
         "partitions": lambda: producer.partition_problem,
         "registry": lambda: registry.error,
+        "limits": lambda: limiter.problem,
         "proxies": lambda: middleware.untrusted_proxies.problem,
         "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
     }

@@ -6,11 +6,13 @@ import sys
 from query.app import create_app
 from schemas.http.error_bodies import query_error
 from schemas.http.server import serve
+from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
 from schemas.registry import DatabaseError, RegistryStore, registry_unavailable
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.gc_freeze import frozen_startup_objects
+from schemas.runtime.log_setup import silence
 
 
 def main() -> None:
@@ -21,8 +23,10 @@ def main() -> None:
     try:
         settings = load_settings()
         set_umask(settings)
+        silence("aiokafka")
         store = RegistryStore(settings.registry_url)
-        service = create_app(settings, store, name)
+        limiter = SharedRateLimiter.for_settings(settings, "query")
+        service = create_app(settings, store, name, limiter=limiter)
     except InvalidSetting as error:
         sys.exit(f"query: {error}")
     except (DatabaseError, ImportError) as error:

@@ -44,7 +44,7 @@ from schemas.http.health import health_endpoint
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
-from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.rate_limit import LocalRateLimiter, RateLimiter
 from schemas.http.unknown_records import reread_for_unknown
 from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
@@ -113,8 +113,10 @@ def create_app(
     clock: Clock = now_ms,
     fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
     endpoints: Sequence[QueryEndpoint] = ENDPOINTS,
+    limiter: RateLimiter | None = None,
 ) -> QueryService:
-    """The query service over the lake and the registry of the settings."""
+    """The query service over lake and registry; without a `limiter` it counts alone."""
+    limiter = limiter or LocalRateLimiter()
     source = data_file_source(settings)
     damaged = DamagedFiles(settings.lake_url, settings.data, source)
     spill = settings.data / "spill" / name
@@ -147,14 +149,14 @@ def create_app(
     drain = Drain()
     router = Router(
         [
-            *_routes(endpoints, dependencies, probe, drain),
+            *_routes(endpoints, dependencies, probe, drain, limiter),
             Route("/", AsgiEndpoint(root_page(OVERVIEW, settings.query_port, other))),
         ],
         redirect_slashes=False,
         lifespan=_lifespan(probe.is_ready, dependencies.follower.run, probe.run, watermarks.run),
     )
     app = HttpMiddleware(
-        router, query_error, LocalRateLimiter(), clock, parse_networks(settings.trusted_proxies)
+        router, query_error, limiter, clock, parse_networks(settings.trusted_proxies)
     )
     app.drain = drain
     app.requests = HttpRequests(routes(paths_of(router)))
@@ -209,6 +211,7 @@ def _routes(
     dependencies: QueryDependencies,
     probe: ReadinessProbe,
     drain: Drain,
+    limiter: RateLimiter,
 ) -> list[Route]:
     routes = [
         Route(
@@ -222,6 +225,7 @@ def _routes(
         "registry": probe.registry_problem,
         "dataFiles": dependencies.damaged_files.summary,
         "storing": probe.storage_problem,
+        "limits": lambda: limiter.problem,
     }
     health = health_endpoint(
         "query", {"lake": probe.lake_problem}, spared=degraded, stopping=drain.problem

@@ -206,10 +206,10 @@ class ExceededLimit(Struct, frozen=True, gc=False):
 
 
 class RateLimiter(Protocol):
-    """Creates buckets; the extension point for counts that processes share.
+    """Creates buckets; those of `SharedRateLimiter` have the counts of all processes."""
 
-    A shared limiter would return buckets whose `add` informs the other processes.
-    """
+    problem: str | None
+    """Why counts are not shared with other processes."""
 
     def tenant_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
@@ -248,24 +248,31 @@ class LocalRateLimiter:
     """Counts in this process, in bounded memory."""
 
     def __init__(self) -> None:
+        self.problem: str | None = None
         self._anonymous: OrderedDict[Hashable, RateLimitBucket] = OrderedDict()
         self.find_anonymous: Callable[[Hashable], RateLimitBucket | None] = self._anonymous.get
 
-    def tenant_bucket(
+    def new_bucket(
         self,
         key: Hashable,  # noqa: ARG002
         limit: Limit,
         subject: str,
         now_ms: int,
     ) -> RateLimitBucket:
+        """A bucket without counts."""
         return RateLimitBucket(limit, subject, now_ms)
+
+    def tenant_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
+        return self.new_bucket(key, limit, subject, now_ms)
 
     def anonymous_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
     ) -> RateLimitBucket:
         bucket = self._anonymous.get(key)
         if bucket is None:
-            bucket = self._anonymous[key] = RateLimitBucket(limit, subject, now_ms)
+            bucket = self._anonymous[key] = self.new_bucket(key, limit, subject, now_ms)
             if len(self._anonymous) > MAX_ANONYMOUS_BUCKETS:
                 self._anonymous.popitem(last=False)
             return bucket

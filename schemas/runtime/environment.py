@@ -18,7 +18,7 @@ OTHER_VARIABLES = ("TIDEMARK_API_KEY", "TIDEMARK_KEY")
 
 FILE_SUFFIX = "_FILE"
 """Behind the name of a variable: its value is the content of that file, as for mounted secrets."""
-SECRET_SETTINGS = ("registry",)
+SECRET_SETTINGS = ("registry", "limits_url")
 """Settings whose value may contain a password, and may be given as a file."""
 
 

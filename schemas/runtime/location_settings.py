@@ -28,6 +28,17 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str,
         Meta(description="database URL of the registry; empty: SQLite in the data folder"),
     ] = ""
+    limits_url: Annotated[
+        str,
+        Meta(
+            pattern=r"^((redis|rediss|valkey|valkeys)://.+)?$",
+            description="URL of the Valkey or Redis server that shares rate limits among machines "
+            "(`rediss://` with TLS); empty: shared by the processes of this machine",
+        ),
+    ] = ""
+    limits_password_file: Annotated[
+        str, Meta(description="file with the password of that server; empty: as in the URL")
+    ] = ""
     geo: Annotated[
         str,
         Meta(

@@ -49,6 +49,12 @@ STORED_ROWS = Counter(
     ("topic", "outcome"),
     registry=REGISTRY,
 )
+LIMIT_FAILURES = Counter(
+    "tidemark_limit_failures",
+    "Exchanges of rate-limit counts that failed, by where they are shared: server or machine",
+    ("counts",),
+    registry=REGISTRY,
+)
 TASK_SECONDS = Histogram(
     "tidemark_maintenance_task_seconds",
     "Time of a maintenance task of the keeper for one table",

@@ -55,7 +55,7 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
         "service": "query",
         "live": True,
         "ready": True,
-        "checks": {"lake": "ok", "registry": "ok", "dataFiles": "ok", "storing": "ok"},
+        "checks": dict.fromkeys(("lake", "registry", "dataFiles", "storing", "limits"), "ok"),
     }
     assert process_names == ["query-7"]
     assert read_heartbeats(tmp_path / "run") == []  # what it said holds no longer

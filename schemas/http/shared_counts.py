@@ -1,0 +1,218 @@
+"""Counts of rate-limit buckets that processes share: of one machine in a file, of more in Valkey.
+
+Both count by steps of five seconds and forget a step when it has been over for 60 s, so never more
+than the limit passes within any 60 s.
+"""
+
+import fcntl
+import mmap
+import os
+import struct
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from schemas.http.rate_limit import STEP_MS
+from schemas.http.rate_limit_headers import WINDOW_MS
+from schemas.runtime.clock import Clock, now_ms
+from schemas.runtime.settings import Settings
+
+STEPS = WINDOW_MS // STEP_MS + 1
+"""Steps that count: the current one and those that ended within the window."""
+
+NAME_BYTES = 16
+
+
+class Counted(Struct, frozen=True, gc=False):
+    """Requests, bytes and items of one bucket: to add, or in the window."""
+
+    name: bytes
+    requests: int = 0
+    bytes: int = 0
+    items: int = 0
+    leaves_ms: int = WINDOW_MS
+    """Of a window: milliseconds until its oldest step leaves it."""
+    processes: int = 1
+    """Of a window: processes that counted in the bucket during the last seconds."""
+
+
+class SharedCounts(Protocol):
+    """Adds to the counts of buckets and returns those of the window, in the same order.
+
+    OSError when it cannot.
+    """
+
+    async def add(self, counts: Sequence[Counted]) -> Sequence[Counted]: ...
+
+    async def close(self) -> None: ...
+
+
+SLOTS = 16_384
+PROBES = 8
+FIELDS = 5
+SLOT = struct.Struct(f"<{NAME_BYTES}s{FIELDS * STEPS}q")
+"""Name of a bucket, then its steps: number, requests, bytes, items, bits of processes."""
+EMPTY = (0,) * FIELDS
+PROCESS_BITS = 62
+LOCK_ATTEMPTS = 200
+
+
+class MachineCounts:
+    """Counts of the processes of one machine, in a file that they map into memory.
+
+    A bucket has one of a few slots; when all are taken the one that was used longest ago is reused.
+    """
+
+    def __init__(self, path: Path, clock: Clock = now_ms) -> None:
+        self._clock = clock
+        self._process = 1 << os.getpid() % PROCESS_BITS
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(self._file, SLOTS * SLOT.size)
+        self._memory = mmap.mmap(self._file, SLOTS * SLOT.size)
+
+    async def add(self, counts: Sequence[Counted]) -> Sequence[Counted]:
+        at_ms = self._clock()
+        self._lock()
+        try:
+            return [self._add(one, at_ms) for one in counts]
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    async def close(self) -> None:
+        self._memory.close()
+        os.close(self._file)
+
+    def _lock(self) -> None:
+        """Lock the file; it is held for microseconds, unless its holder was stopped."""
+        for _ in range(LOCK_ATTEMPTS):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0)
+            else:
+                return
+        raise BlockingIOError("the shared rate-limit counts are locked by another process")
+
+    def _add(self, one: Counted, at_ms: int) -> Counted:
+        step = at_ms // STEP_MS
+        at, values = self._slot(one.name)
+        steps = [values[i : i + FIELDS] for i in range(1, len(values), FIELDS)]
+        live = sorted(each for each in steps if step - STEPS < each[0] <= step)
+        current = live.pop() if live and live[-1][0] == step else EMPTY
+        _, requests, size, items, processes = current
+        processes |= self._process
+        live.append((step, requests + one.requests, size + one.bytes, items + one.items, processes))
+        padded = [*live, *(EMPTY for _ in range(STEPS - len(live)))]
+        SLOT.pack_into(self._memory, at, one.name, *(n for each in padded for n in each))
+        _, all_requests, all_bytes, all_items, _ = map(sum, zip(*live, strict=True))
+        leaves_ms = (live[0][0] + STEPS) * STEP_MS - at_ms
+        for before in live[-2:-1]:
+            processes |= before[4]
+        count = processes.bit_count()
+        return Counted(one.name, all_requests, all_bytes, all_items, leaves_ms, count)
+
+    def _slot(self, name: bytes) -> tuple[int, tuple[Any, ...]]:
+        """Offset and values of the slot of a bucket."""
+        first = int.from_bytes(name[:4], "little")
+        oldest, oldest_at = 2**62, 0
+        for probe in range(PROBES):
+            at = (first + probe) % SLOTS * SLOT.size
+            values = SLOT.unpack_from(self._memory, at)
+            if values[0] == name:
+                return at, values
+            if (newest := max(values[1::FIELDS])) < oldest:
+                oldest, oldest_at = newest, at
+        return oldest_at, (name, *EMPTY * STEPS)
+
+
+ADD_AND_SUM = f"""
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local step = math.floor(now / {STEP_MS})
+for i, name in ipairs({{'r', 'b', 'i'}}) do
+  local more = tonumber(ARGV[i])
+  if more > 0 then redis.call('HINCRBY', KEYS[1], step .. name, more) end
+end
+redis.call('HSET', KEYS[1], 'p' .. ARGV[4], step)
+local sums, oldest, processes = {{r = 0, b = 0, i = 0}}, step, 0
+local fields = redis.call('HGETALL', KEYS[1])
+for n = 1, #fields, 2 do
+  local at, name = tonumber(string.sub(fields[n], 1, -2)), string.sub(fields[n], -1)
+  if string.sub(fields[n], 1, 1) == 'p' then
+    if tonumber(fields[n + 1]) >= step - 1 then
+      processes = processes + 1
+    else
+      redis.call('HDEL', KEYS[1], fields[n])
+    end
+  elseif at <= step - {STEPS} then
+    redis.call('HDEL', KEYS[1], fields[n])
+  else
+    sums[name] = sums[name] + tonumber(fields[n + 1])
+    oldest = math.min(oldest, at)
+  end
+end
+redis.call('PEXPIRE', KEYS[1], {WINDOW_MS + 2 * STEP_MS})
+return {{sums.r, sums.b, sums.i, (oldest + {STEPS}) * {STEP_MS} - now, processes}}
+"""
+"""Adds to one bucket and sums its window, by the clock of the server."""
+
+KEY_PREFIX = b"tidemark:limit:"
+CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 1.0
+
+
+class ServerCounts:
+    """Counts of all machines, on a Valkey or Redis server: one round trip for all buckets."""
+
+    def __init__(self, url: str, password: str | None = None) -> None:
+        from valkey.asyncio import Valkey  # slow to load, and only needed with a server
+
+        options: dict[str, Any] = {"password": password} if password else {}
+        self._client = Valkey.from_url(
+            url,
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=ANSWER_SECONDS,
+            **options,
+        )
+        self._process = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self._script = self._client.register_script(ADD_AND_SUM)
+
+    async def add(self, counts: Sequence[Counted]) -> Sequence[Counted]:
+        from valkey.exceptions import ValkeyError
+
+        try:
+            pipeline = self._client.pipeline(transaction=False)
+            for one in counts:
+                await self._script(
+                    keys=[KEY_PREFIX + one.name.hex().encode()],
+                    args=[one.requests, one.bytes, one.items, self._process],
+                    client=pipeline,
+                )
+            replies = await pipeline.execute()
+        except ValkeyError as error:
+            raise OSError(str(error) or repr(error)) from error
+        return [
+            Counted(one.name, *map(int, reply)) for one, reply in zip(counts, replies, strict=True)
+        ]
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def server_counts(settings: Settings) -> ServerCounts | None:
+    """The counts on the server of the settings; None when they name none."""
+    if not settings.limits_url:
+        return None
+    path = settings.limits_password_file
+    password = Path(path).read_text(encoding="utf-8").strip() if path else None
+    return ServerCounts(settings.limits_url, password)
+
+
+def server_address(url: str) -> str:
+    """Host and port, without the password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or 6379}"

@@ -1,0 +1,43 @@
+"""A process that floods one bucket: `python limit_flood.py DATA LIMIT SECONDS START URL FILE`.
+
+Prints how many requests it passed.
+"""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from schemas.http.shared_rate_limit import SharedRateLimiter
+from schemas.plans import Limit
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
+
+PER_TURN = 3
+"""Requests that arrive at once; a service answers some thousand a second."""
+
+
+async def flood(settings: Settings, limit: Limit, seconds: float) -> int:
+    limiter = SharedRateLimiter.for_settings(settings, "flood")
+    bucket = limiter.tenant_bucket("tenant", limit, "a tenant", now_ms())
+    passed, until = 0, time.time() + seconds
+    while time.time() < until:
+        for _ in range(PER_TURN):
+            if bucket.fits(now_ms()):
+                bucket.add(now_ms(), 1, 0)
+                passed += 1
+        await asyncio.sleep(0.001)
+    await limiter.close()
+    return passed
+
+
+def main(data: str, requests: str, seconds: str, start: str, url: str, password_file: str) -> None:
+    settings = Settings(
+        data_dir=str(Path(data)), limits_url=url, limits_password_file=password_file
+    )
+    time.sleep(max(0.0, float(start) - time.time()))
+    print(asyncio.run(flood(settings, Limit(int(requests)), float(seconds))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

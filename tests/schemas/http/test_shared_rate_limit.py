@@ -1,0 +1,152 @@
+"""Rate limits that several processes hold together, with a real Valkey server that is killed."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from schemas.http.rate_limit import RateLimitBucket
+from schemas.http.shared_counts import MachineCounts, ServerCounts, server_address
+from schemas.http.shared_rate_limit import SharedRateLimiter
+from schemas.plans import Limit
+from schemas.runtime.clock import now_ms
+from schemas.telemetry.instruments import LIMIT_FAILURES
+from tests.installation import eventually
+from tests.valkey_server import PASSWORD, ValkeyServer
+
+FLOOD = Path(__file__).parent / "limit_flood.py"
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ValkeyServer]:
+    with ValkeyServer() as server:
+        yield server
+
+
+def passed_by(folders: Sequence[Path], limit: int, url: str = "") -> int:
+    """How many requests processes pass that flood one bucket at the same time."""
+    password_file = folders[0].parent / "password"
+    password_file.write_text(PASSWORD)
+    start = time.time() + 3.0
+    arguments = [str(limit), "6", str(start), url, str(password_file) if url else ""]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, FLOOD, folder, *arguments],
+            stdout=subprocess.PIPE, cwd=ROOT, env={"PYTHONPATH": str(ROOT)},
+        )
+        for folder in folders
+    ]  # fmt: skip
+    return sum(int(process.communicate(timeout=120)[0]) for process in processes)
+
+
+def test_processes_of_one_machine_hold_the_limit_together(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+
+    assert 5_940 <= passed_by([folder] * 4, 6_000) <= 6_060
+
+
+def test_processes_of_several_machines_hold_the_limit_together(
+    tmp_path: Path, server: ValkeyServer
+) -> None:
+    folders = [tmp_path / str(number) for number in range(4)]
+    for folder in folders:
+        folder.mkdir()
+
+    assert 5_940 <= passed_by(folders, 6_000, server.url) <= 6_060
+
+
+class Machine:
+    """One process of a machine of its own."""
+
+    def __init__(self, folder: Path, server: ValkeyServer) -> None:
+        counts = ServerCounts(server.url, PASSWORD)
+        address = server_address(server.url)
+        self.limiter = SharedRateLimiter(
+            "collector", now_ms, MachineCounts(folder), counts, address
+        )
+        self.bucket: RateLimitBucket = self.limiter.tenant_bucket(
+            "tenant", Limit(100), "a tenant", now_ms()
+        )
+
+    def passes(self) -> bool:
+        if not self.bucket.fits(now_ms()):
+            return False
+        self.bucket.add(now_ms(), 1, 0)
+        return True
+
+
+async def until_full(machine: Machine) -> int:
+    """Requests that pass, one after the other, until one is refused for good."""
+    passed, refused_at = 0, None
+    while refused_at is None or time.monotonic() - refused_at < 0.5:
+        if machine.passes():
+            passed, refused_at = passed + 1, None
+        else:
+            refused_at = refused_at or time.monotonic()
+        await asyncio.sleep(0.005)
+    return passed
+
+
+def test_without_the_server_requests_pass_by_the_count_of_the_machine(tmp_path: Path) -> None:
+    async def lose(server: ValkeyServer) -> None:
+        one, other = Machine(tmp_path / "one", server), Machine(tmp_path / "other", server)
+        assert await until_full(one) == 100
+        assert await until_full(other) <= 2  # its first requests, before it knew
+        assert "limit for a tenant is 100 requests" in other.bucket.exceeded().message
+        failures = LIMIT_FAILURES.labels("server")._value.get()
+
+        await asyncio.to_thread(server.kill)
+        third = Machine(tmp_path / "third", server)
+        assert await until_full(third) == 100
+        assert str(server.port) in str(third.limiter.problem)
+        assert LIMIT_FAILURES.labels("server")._value.get() > failures
+
+        await asyncio.to_thread(server.start)
+
+        async def is_shared() -> bool:
+            third.limiter.share(third.bucket)  # type: ignore[arg-type]
+            await asyncio.sleep(0.05)
+            return third.limiter.problem is None
+
+        async with asyncio.timeout(60):
+            while not await is_shared():
+                pass
+        for machine in (one, other, third):
+            await machine.limiter.close()
+
+    with ValkeyServer() as server:
+        asyncio.run(lose(server))
+
+
+def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
+    script = (
+        "import fcntl, sys, time; f = open(sys.argv[1], 'r+b'); fcntl.flock(f, fcntl.LOCK_EX); "
+        "print('locked', flush=True); time.sleep(600)"
+    )
+    path = tmp_path / "counts"
+
+    async def count(holder: subprocess.Popen[bytes]) -> None:
+        limiter = SharedRateLimiter("collector", now_ms, MachineCounts(path))
+        bucket = limiter.tenant_bucket("tenant", Limit(10), "a tenant", now_ms())
+        assert bucket.fits(now_ms())
+        bucket.add(now_ms(), 1, 0)
+        await asyncio.to_thread(eventually, lambda: limiter.problem, 60)
+
+        holder.kill()
+        holder.wait()
+        bucket.add(now_ms(), 1, 0)
+        await asyncio.to_thread(eventually, lambda: limiter.problem is None, 60)
+        await limiter.close()
+
+    MachineCounts(path)
+    command = [sys.executable, "-c", script, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        asyncio.run(count(holder))
