@@ -186,4 +186,5 @@ class PartitionQueue:
             )
         finally:
             self.in_flight = None
+            self.stalled = False  # until the next look, and requests are accepted at once
             chunk.complete(report)

@@ -11,6 +11,14 @@ from tests.installation import free_port
 
 CLUSTER_ID = "dGlkZW1hcmstY2hhb3MtMQ"
 NODES = 3
+FAILOVER = {
+    "broker.session.timeout.ms": "1500",
+    "broker.heartbeat.interval.ms": "250",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "controller.quorum.election.timeout.ms": "500",
+    "controller.quorum.election.backoff.max.ms": "500",
+}
+"""What deploy/REFERENCE.md recommends: how soon a dead node is noticed."""
 
 
 class ClusterNode(Broker):
@@ -31,10 +39,11 @@ class ClusterNode(Broker):
             "node.id": str(self.number),
             "controller.quorum.voters": self._voters,
             "offsets.topic.replication.factor": str(NODES),
+            **FAILOVER,
         }
-        lines = (line.partition("=") for line in text.splitlines())
+        lines = dict(line.split("=", 1) for line in text.splitlines())
         properties.write_text(
-            "".join(f"{name}={replaced.get(name, value)}\n" for name, _, value in lines)
+            "".join(f"{name}={value}\n" for name, value in {**lines, **replaced}.items())
         )
         if not (self.folder / "logs" / "meta.properties").exists():
             self._format(jars, properties)

@@ -65,6 +65,20 @@ async def settle() -> None:
     await asyncio.sleep(2 * LINGER_SECONDS)
 
 
+def test_an_acknowledgement_closes_the_circuit_breaker() -> None:
+    async def test(kafka: Kafka) -> None:
+        kafka.put("a")
+        await settle()
+        kafka.queue.stalled = True
+        while_stalled = kafka.queue.closed
+        kafka.acknowledge()
+        await settle()
+
+        assert (while_stalled, kafka.queue.closed) == (True, False)
+
+    run(test)
+
+
 def test_requests_during_a_delivery_go_into_the_next_chunk() -> None:
     async def test(kafka: Kafka) -> None:
         first = kafka.put("a")
