@@ -17,6 +17,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.structs import RecordMetadata
 
 from schemas.kafka.connection_problem import explain
+from schemas.kafka.topic_configuration import CHECKED, Configuration
 from schemas.lake.topic_identity import fetch_topic_identities
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
@@ -38,7 +39,6 @@ RETIRE_SECONDS = 10.0
 
 TOPIC = 2
 """Kafka's number of the kind of resource."""
-MESSAGE_SIZE = "max.message.bytes"
 
 
 class KafkaConnection:
@@ -92,18 +92,18 @@ class KafkaConnection:
             identities = await fetch_topic_identities(self.producer.client, topics)
         return {name: identity.id for name, identity in identities.items()}
 
-    async def message_limits(self, topics: Iterable[str], seconds: float) -> Mapping[str, int]:
-        """Maximum bytes of a message (`max.message.bytes`) by topic, where Kafka tells it."""
+    async def configurations(
+        self, topics: Iterable[str], seconds: float
+    ) -> Mapping[str, Configuration]:
+        """The configuration of each topic that this client may read."""
         client = self.producer.client
-        request = DescribeConfigsRequest([(TOPIC, topic, [MESSAGE_SIZE]) for topic in topics])
+        request = DescribeConfigsRequest([(TOPIC, topic, list(CHECKED)) for topic in topics])
         async with asyncio.timeout(seconds):
             response = await client.send(client.get_random_node(), request)
         return {
-            name: int(value)
+            name: {key: value for key, value, *_ in entries}
             for error, _message, _kind, name, entries in response.resources
             if not error
-            for key, value, *_ in entries
-            if key == MESSAGE_SIZE
         }
 
     async def answers(self) -> bool:

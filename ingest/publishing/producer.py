@@ -21,7 +21,6 @@ from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.kafka_connection import (
     CONNECT_TIMEOUT_SECONDS,
     CONNECTION_ERRORS,
-    MAX_MESSAGE_BYTES,
     DeliveryError,
     KafkaConnection,
 )
@@ -225,8 +224,8 @@ class KafkaProducer:
         self._topics_read_at = self._now()
         for name, topic_id in (await connection.topic_ids(self._by_name, seconds)).items():
             self._by_name[name].id = topic_id
-        for name, limit in (await connection.message_limits(self._by_name, seconds)).items():
-            self._by_name[name].limit_messages(min(limit, MAX_MESSAGE_BYTES))
+        for name, found in (await connection.configurations(self._by_name, seconds)).items():
+            self._by_name[name].configure(found)
 
     def _new_queue(self, topic: Topic, partition: int) -> PartitionQueue:
         return PartitionQueue(

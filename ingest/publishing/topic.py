@@ -1,7 +1,8 @@
 """Topic: the partition queues of one topic, and what its messages may have."""
 
-from ingest.publishing.kafka_connection import MAX_MESSAGE_BYTES
+from ingest.publishing.kafka_connection import MAX_MESSAGE_BYTES, DeliveryError
 from ingest.publishing.partition_queue import PartitionQueue
+from schemas.kafka.topic_configuration import MESSAGE_SIZE, Configuration, refusal
 
 FRAMING_BYTES = 64 * 1024
 """Part of a message that is for the framing of chunk and Kafka."""
@@ -19,6 +20,13 @@ class Topic:
         """By partition."""
         self._wanted_chunk_bytes = chunk_bytes
         self.limit_messages(MAX_MESSAGE_BYTES)
+
+    def configure(self, configuration: Configuration) -> None:
+        """Respect its configuration in Kafka; DeliveryError if nothing may be sent to it."""
+        if problem := refusal(configuration):
+            raise DeliveryError(f"topic {self.name} {problem}")
+        message_bytes = int(configuration.get(MESSAGE_SIZE, MAX_MESSAGE_BYTES))
+        self.limit_messages(min(message_bytes, MAX_MESSAGE_BYTES))
 
     def limit_messages(self, message_bytes: int) -> None:
         """Let requests and chunks fit into messages of so many bytes, from now on."""

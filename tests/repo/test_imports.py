@@ -37,6 +37,7 @@ USERS = {
         "deploy/local/doctor/kafka.py",
         "deploy/local/kafka/lag.py",
         "deploy/local/kafka/offsets.py",
+        "deploy/local/kafka/topic_configuration.py",
         "deploy/local/kafka/topics.py",
         "ingest/publishing/kafka_connection.py",
         "query/engine/topic_watermarks.py",

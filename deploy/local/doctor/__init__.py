@@ -5,7 +5,7 @@ of this folder, and add its `Check` to `CHECKS`.
 """
 
 from deploy.local.doctor.check import Check, CheckContext, CheckResult, CheckSkipped, run_checks
-from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPICS_CHECK
+from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPIC_CONFIGURATION_CHECK, TOPICS_CHECK
 from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
 from deploy.local.doctor.processes import (
     LEFTOVERS_CHECK,
@@ -35,6 +35,7 @@ CHECKS: tuple[Check, ...] = (
     LOGS_CHECK,
     DATA_FILES_CHECK,
     TOPICS_CHECK,
+    TOPIC_CONFIGURATION_CHECK,
     POSITIONS_CHECK,
     LEDGER_CHECK,
     ACKNOWLEDGED_CHECK,

@@ -1,4 +1,4 @@
-"""Checks of Kafka: topics exist, offsets match the tables."""
+"""Checks of Kafka: topics exist and keep messages, offsets match the tables."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,12 +8,14 @@ from aiokafka.errors import KafkaError
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.offsets import TablePosition, table_position, topic_offsets
+from deploy.local.kafka.topic_configuration import existing_topics
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from deploy.local.processes.process_file import read_processes_file
 from schemas.kafka.connection_problem import explain
+from schemas.kafka.topic_configuration import topic_problems
 from schemas.kinds import ALL_KINDS
 from schemas.lake.topic_offsets import TopicOffsets
-from schemas.runtime.finding import Finding
+from schemas.runtime.finding import Finding, finding_id
 from schemas.runtime.settings import Settings
 
 REQUEST_TIMEOUT_SECONDS = 10.0
@@ -43,6 +45,23 @@ def find_missing_topics(scope: CheckContext) -> Iterator[Finding]:
                 else "It can be shared by fewer workers than the settings ask for.",
                 remedy=DECLARE_COMMAND,
             )
+
+
+def find_unsafe_topics(scope: CheckContext) -> Iterator[Finding]:
+    """Topics whose configuration can lose or stop what Kafka acknowledges."""
+    settings = scope.settings
+    _require_running_kafka(settings)
+    names = [topic.name for topic in required_topics(settings)]
+    try:
+        existing = existing_topics(settings, names, REQUEST_TIMEOUT_SECONDS)
+    except KafkaUnavailable as error:
+        yield _unreachable_finding(settings, str(error))
+        return
+    for name, topic in existing.items():
+        for found in topic_problems(settings, topic.configuration, topic.replicas):
+            subject = f"topic {name}"
+            accepted_by = finding_id(subject, found.problem)  # an operator may mean it
+            yield Finding(subject, found.problem, found.meaning, found.remedy, accepted_by)
 
 
 def repair_missing_topics(scope: CheckContext, finding: Finding) -> str | None:
@@ -130,6 +149,12 @@ TOPICS_CHECK = Check(
     "all topics exist in Kafka",
     find_missing_topics,
     repair_missing_topics,
+    of_full_disk=_is_away,
+)
+TOPIC_CONFIGURATION_CHECK = Check(
+    "topic-configuration",
+    "topics keep messages until they are stored",
+    find_unsafe_topics,
     of_full_disk=_is_away,
 )
 POSITIONS_CHECK = Check(

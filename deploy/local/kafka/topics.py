@@ -57,23 +57,23 @@ def ensure_topics(
     settings: Settings, topics: Iterable[TopicSpec], seconds: float = REQUEST_TIMEOUT_SECONDS
 ) -> None:
     """Create missing topics and partitions; idempotent."""
-    _with_admin_client(settings, lambda admin: _ensure_topics(admin, list(topics)), seconds)
+    with_admin_client(settings, lambda admin: _ensure_topics(admin, list(topics)), seconds)
 
 
 def partition_counts(
     settings: Settings, names: Iterable[str], seconds: float = 10.0
 ) -> dict[str, int]:
     """Topic → number of partitions; 0 for a topic that does not exist."""
-    return _with_admin_client(
-        settings, lambda admin: _partition_counts(admin, list(names)), seconds
-    )
+    return with_admin_client(settings, lambda admin: _partition_counts(admin, list(names)), seconds)
 
 
-def _with_admin_client(
+def with_admin_client(
     settings: Settings,
     request: Callable[[AIOKafkaAdminClient], Awaitable[AdminResult]],
     seconds: float,
 ) -> AdminResult:
+    """The result of a request to Kafka's admin API; KafkaUnavailable says what to do."""
+
     async def run() -> AdminResult:
         admin = AIOKafkaAdminClient(**client_arguments(settings))
         try:
