@@ -136,8 +136,9 @@ async def fetch_topic_identities(
     try:
         metadata = await client.send(node, IdentityRequest(topics))
     except (NotImplementedError, IncompatibleBrokerVersion):
-        # Kafka before 2.8 has no topic ids. The id of its cluster stands in for them: another
-        # cluster is noticed, a topic that was recreated within the cluster is not.
+        # Kafka before 2.8 has no topic ids: aiokafka raises NotImplementedError where the broker
+        # knows only older versions of a request. The id of its cluster stands in for them:
+        # another cluster is noticed, a topic that was recreated within the cluster is not.
         _log_fallback()
         return await _identities_by_cluster(client, node, topics)
     cluster = metadata.cluster_id or ""
