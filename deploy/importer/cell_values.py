@@ -1,4 +1,7 @@
-"""Parses cells of imported files. None: empty cell; ValueError: value not recognized."""
+"""Parses cells of imported files. None: empty cell; ValueError: value not recognized.
+
+InvalidLine is what the line around them ends with when it is no event at all.
+"""
 
 import json
 from collections.abc import Mapping
@@ -15,22 +18,31 @@ PAGE_NAMES = {"page_view": "pageview", "$pageview": "pageview", "$pageleave": "p
 DEVICE_WORDS = {
     "desktop": "desktop",
     "laptop": "desktop",
+    "ultra-wide": "desktop",
     "mobile": "mobile",
     "smartphone": "mobile",
     "phone": "mobile",
+    "phablet": "mobile",
+    "feature phone": "mobile",
     "tablet": "tablet",
     "tv": "tv",
     "smart tv": "tv",
     "smarttv": "tv",
+    "television": "tv",
 }
+UNKNOWN_COUNTRIES = frozenset(("xx", "zz"))
 BOOLEAN_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+class InvalidLine(Exception):
+    """The line is no event; the message says why."""
 
 
 def parse_text(cell: Any) -> str | None:
     """Any scalar as text."""
     if cell is None or isinstance(cell, dict | list):
         return None
-    text = str(cell).strip()
+    text = str(cell).strip(" \t\r\n\0")  # ClickHouse pads texts of a fixed length with NUL
     return None if text.lower() in EMPTY_WORDS else text
 
 
@@ -100,11 +112,11 @@ def parse_device(cell: Any) -> str | None:
 def parse_country(cell: Any) -> str | None:
     """An ISO 3166 code, also from an English country name."""
     text = parse_text(cell)
-    if text is None:
+    if text is None or text.lower() in UNKNOWN_COUNTRIES:
         return None
     if len(text) == 2 and text.isascii() and text.isalpha():
         return text.upper()
-    code = _country_codes().get(text.lower())
+    code = _country_codes().get(text.lower().replace("'", "\N{RIGHT SINGLE QUOTATION MARK}"))
     if code is None:
         raise ValueError("not a country")
     return code
@@ -114,9 +126,38 @@ def parse_country(cell: Any) -> str | None:
 def _country_codes() -> dict[str, str]:
     lines = files("tzdata").joinpath("zoneinfo", "iso3166.tab").read_text().splitlines()
     named = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    return {name.lower(): code for code, name in named} | {
-        "united kingdom": "GB",
-        "south korea": "KR",
-        "türkiye": "TR",
-        "czechia": "CZ",
-    }
+    return {name.lower(): code for code, name in named} | OTHER_COUNTRY_NAMES
+
+
+OTHER_COUNTRY_NAMES = {
+    "american samoa": "AS",
+    "british virgin islands": "VG",
+    "caribbean netherlands": "BQ",
+    "congo - brazzaville": "CG",
+    "congo - kinshasa": "CD",
+    "czechia": "CZ",
+    "eswatini": "SZ",
+    "falkland islands (islas malvinas)": "FK",
+    "ivory coast": "CI",
+    "kosovo": "XK",
+    "macao": "MO",
+    "macedonia": "MK",
+    "myanmar": "MM",
+    "north korea": "KP",
+    "samoa": "WS",
+    "sint maarten": "SX",
+    "south korea": "KR",
+    "st. barthélemy": "BL",
+    "st. helena": "SH",
+    "st. kitts & nevis": "KN",
+    "st. lucia": "LC",
+    "st. martin": "MF",
+    "st. pierre & miquelon": "PM",
+    "st. vincent & grenadines": "VC",
+    "são tomé & príncipe": "ST",
+    "turks & caicos islands": "TC",
+    "türkiye": "TR",
+    "u.s. virgin islands": "VI",
+    "united kingdom": "GB",
+}
+"""Names of Google Analytics that the list of the time zone database spells differently."""

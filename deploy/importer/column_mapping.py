@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from deploy.importer.export_formats import InvalidLine, format_of
+from deploy.importer.cell_values import InvalidLine
+from deploy.importer.export_formats import format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
 
 EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))

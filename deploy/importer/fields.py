@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from deploy.importer import cell_values
+from deploy.importer import cell_values, software_names
 
 
 class ImportField(Struct, frozen=True):
@@ -75,9 +75,9 @@ IMPORT_FIELDS: tuple[ImportField, ...] = (
     ImportField("href", ("href", "link_url", "outbound_url")),
     ImportField("text", ("text", "link_text")),
     ImportField("user_agent", ("user_agent", "useragent", "ua", "http_user_agent")),
-    ImportField("browser_name", ("browser_name", "browser")),
+    ImportField("browser_name", ("browser_name", "browser"), software_names.parse_browser),
     ImportField("browser_version", ("browser_version",)),
-    ImportField("os_name", ("os_name", "os", "operating_system")),
+    ImportField("os_name", ("os_name", "os", "operating_system"), software_names.parse_os),
     ImportField("os_version", ("os_version", "operating_system_version")),
     ImportField(
         "device_type",

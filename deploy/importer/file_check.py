@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from itertools import islice
 
+from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns
-from deploy.importer.export_formats import ExportFormat, InvalidLine, format_of
+from deploy.importer.export_formats import ExportFormat, format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
 from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
 from deploy.importer.totals import refuse_totals

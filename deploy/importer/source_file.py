@@ -1,5 +1,6 @@
 """SourceFile: reads CSV or NDJSON, gzip or plain, line by line."""
 
+import codecs
 import csv
 import gzip
 import hashlib
@@ -11,8 +12,11 @@ from typing import IO, Any, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import EXPORT_COLUMNS
+from deploy.importer.visits_log import actions_of, is_visit
 from query.formats.csv_ndjson import FORMULA_PREFIXES
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -40,7 +44,7 @@ class FileLine(Struct, frozen=True):
     """One line of a file: an event, or the reason why it is invalid."""
 
     number: int
-    """Line number, from 1."""
+    """Line number, from 1; of a visits log the number of the action."""
     fields: Mapping[str, Any] = {}
     text: str = ""
     """The content of an invalid line."""
@@ -55,14 +59,17 @@ class SourceFile:
         self.size = path.stat().st_size
         self.fingerprint = _fingerprint(path, self.size)
         _refuse_binary(path)
-        head = _read_sample(path)
+        start = _read_sample(path)
+        self._encoding = _encoding(start)
+        head = start.decode(self._encoding, errors="replace")
         if format_ is None and head.lstrip()[:1] == "[":
             raise InvalidFile(
                 f"{path.name} is a JSON array; write one object per line: "
                 f"jq -c '.[]' {path.name} > {path.stem}.ndjson"
             )
         self.format = format_ or ("ndjson" if head.lstrip()[:1] == "{" else "csv")
-        self._delimiter = max(DELIMITERS, key=head.partition("\n")[0].count)
+        header = next((line for line in head.splitlines() if not _is_comment(line)), "")
+        self._delimiter = max(DELIMITERS, key=header.count)
         self._read = 0
 
     @property
@@ -73,10 +80,11 @@ class SourceFile:
     def lines(self) -> Generator[FileLine, None, None]:
         """All lines in order, without empty ones."""
         with self.path.open("rb") as raw, _decompressed(raw) as plain:
-            text = io.TextIOWrapper(plain, "utf-8-sig", newline="")
-            lines = (
-                _csv_lines(text, self._delimiter) if self.format == "csv" else _ndjson_lines(text)
-            )
+            text = io.TextIOWrapper(plain, self._encoding, newline="")
+            if self.format == "csv":
+                lines = _csv_lines(text, self._delimiter)
+            else:
+                lines = _with_actions(_ndjson_lines(text))
             try:
                 for line in lines:
                     self._read = raw.tell()
@@ -97,13 +105,19 @@ def _decompressed(raw: IO[bytes]) -> Iterator[IO[bytes]]:
         yield cast(IO[bytes], plain)
 
 
-def _read_sample(path: Path) -> str:
-    """The first bytes, decoded."""
+def _read_sample(path: Path) -> bytes:
+    """The first bytes, uncompressed."""
     try:
         with path.open("rb") as raw, _decompressed(raw) as plain:
-            return plain.read(SAMPLE_BYTES).decode("utf-8-sig", errors="replace")
+            return plain.read(SAMPLE_BYTES)
     except (OSError, EOFError) as error:
         raise InvalidFile(f"{path.name} cannot be read further: {error}") from None
+
+
+def _encoding(start: bytes) -> str:
+    """UTF-16 with a byte order mark, as Matomo writes tables; else UTF-8."""
+    is_utf16 = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return "utf-16" if is_utf16 else "utf-8-sig"
 
 
 def _refuse_binary(path: Path) -> None:
@@ -127,7 +141,7 @@ def _fingerprint(path: Path, size: int) -> str:
 def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
     rows = csv.reader(text, delimiter=delimiter)
-    if (first := next(rows, None)) is None:
+    if (first := next((row for row in rows if not _is_comment("".join(row))), None)) is None:
         return
     header = [name.strip() for name in first]
     if len(set(header)) < len(header) or not any(header):
@@ -143,6 +157,11 @@ def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
             yield FileLine(rows.line_num, text=delimiter.join(row), reason=reason)
 
 
+def _is_comment(line: str) -> bool:
+    """Whether it may stand before the header: empty, or a comment like in Google's reports."""
+    return not line.strip() or line.startswith("#")
+
+
 def _without_formula_guard(cell: str) -> str:
     """The cell without the apostrophe that protects formulas in an export."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in FORMULA_PREFIXES else cell
@@ -156,3 +175,20 @@ def _ndjson_lines(text: IO[str]) -> Iterator[FileLine]:
             yield FileLine(number, msgspec.json.decode(line, type=dict[str, Any]))
         except (msgspec.DecodeError, RecursionError) as error:
             yield FileLine(number, text=line.rstrip("\r\n"), reason=f"not a JSON object: {error}")
+
+
+def _with_actions(lines: Iterator[FileLine]) -> Iterator[FileLine]:
+    """The actions of a visits log, numbered through the file; other lines as they are."""
+    number = 0
+    for line in lines:
+        if not is_visit(line.fields):
+            number = number + 1 if number else 0
+            yield replace(line, number=number or line.number)
+            continue
+        for action in actions_of(line.fields):
+            number += 1
+            if isinstance(action, InvalidLine):
+                text = msgspec.json.encode(line.fields).decode()
+                yield FileLine(number, text=text, reason=str(action))
+            else:
+                yield FileLine(number, action)

@@ -13,6 +13,7 @@ COUNT_COLUMNS = frozenset(
         *("visits", "sessions", "engaged_sessions", "bounces", "bounce_rate", "visit_duration"),
         *("event_count", "total_events", "unique_events", "hits", "conversions", "exit_rate"),
         *("average_session_duration", "views_per_session", "views_per_visit", "views_per_user"),
+        *("unique_conversions", "total_conversions", "entrances", "exits"),
         *("nb_visits", "nb_uniq_visitors", "nb_users", "nb_actions", "nb_hits", "sum_visit_length"),
     )
 )
@@ -40,6 +41,11 @@ class Product(Struct, frozen=True):
 PRODUCTS = (
     Product(
         frozenset(("date", "visitors", "pageviews")),
+        "Plausible (imported_*.csv)",
+        "Plausible exports no single events",
+    ),
+    Product(
+        frozenset(("date", "visitors", "events")),
         "Plausible (imported_*.csv)",
         "Plausible exports no single events",
     ),

@@ -39,7 +39,7 @@ EVENTS = {
         {
             "timestamp": "2024-05-01 10:00:00", "eventId": "e1", "anonymousId": "visitor",
             "sessionId": "visit", "path": "https://a.example/p?utm_source=x", "title": "T",
-            "referrer": "https://b.example/r", "browser_name": "chrome", "os_name": "Mac OS",
+            "referrer": "https://b.example/r", "browser_name": "Chrome", "os_name": "macOS",
             "device_type": "desktop", "country": "GB", "region": "ENG", "language": "en-US",
             "screen_resolution": "1920x1080", "name": "pageview",
         },

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
-from deploy.importer.export_formats import InvalidLine
 from deploy.importer.file_check import check_file
 from deploy.importer.source_file import SourceFile
 
@@ -42,7 +42,7 @@ def test_posthog() -> None:
         "utm_source": "news",
         "browser_name": "Firefox",
         "browser_version": "131",
-        "os_name": "Mac OS X",
+        "os_name": "macOS",
         "os_version": "10.15",
         "device_type": "desktop",
         "country": "DE",
@@ -96,7 +96,7 @@ def test_google_analytics_by_bigquery() -> None:
             "browser_name": "Chrome",
             "browser_version": "130.0",
             "os_name": "Windows",
-            "os_version": "Windows 10",
+            "os_version": "10",
             "device_type": "desktop",
             "country": "DE",
             "region": "Berlin",
@@ -131,9 +131,12 @@ def test_plausible_events() -> None:
     assert engagement["invalid"].startswith("this is no event")
 
 
-def test_a_visits_log_of_matomo_is_refused_by_name() -> None:
-    with pytest.raises(InvalidMapping, match=r"Matomo .*one event per line"):
-        events("matomo.ndjson")
+def test_a_visits_log_of_matomo_as_a_table_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("idSite,idVisit,visitorId,actionDetails_0_url\n1,7,9f2c,/a\n", "utf-16")
+
+    with pytest.raises(InvalidMapping, match=r"Matomo .*Export it as JSON"):
+        check_file(SourceFile(path), ColumnMapper({}))
 
 
 def test_columns_that_are_mapped_by_hand_have_priority() -> None:
@@ -161,26 +164,45 @@ def test_a_damaged_line_is_rejected(line: dict[str, Any], product: str) -> None:
     assert reason.startswith(f"the line is not as {product}")
 
 
-def test_a_line_per_action_of_matomo_is_imported() -> None:
-    """As the command in deploy/REFERENCE.md writes it."""
-    line = {
-        "timestamp": 1793527200,
-        "url": "https://shop.example/",
-        "title": "Home",
-        "visitor_id": "9f2c",
-        "session_id": "7",
-        "referrer": None,
-        "browser": "Chrome",
-        "country": "de",
-    }
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"event": "$identify", "distinct_id": "u", "timestamp": "2026-11-01"}, "'$identify'"),
+        (
+            {"event_name": "session_start", "event_timestamp": "1", "event_params": []},
+            "'session_start'",
+        ),
+        (
+            {
+                **{"session_id": "s", "visit_id": "v", "url_path": "/q/abc"},
+                **{"created_at": "2026-11-01", "event_type": "3"},
+            },
+            "short link",
+        ),
+    ],
+    ids=["posthog", "google analytics", "umami"],
+)
+def test_what_a_product_adds_by_itself_is_no_event(line: dict[str, Any], reason: str) -> None:
+    assert reason in event_or_reason(ColumnMapper({}), line)["invalid"]
 
-    assert ColumnMapper({}).event(line) == {
-        "timestamp": 1793527200000,
-        "name": "pageview",
-        "anonymousId": "9f2c",
-        "sessionId": "7",
-        "path": "https://shop.example/",
-        "title": "Home",
-        "browser_name": "Chrome",
-        "country": "DE",
-    }
+
+def test_the_profile_of_posthog_is_known_once_the_visitor_is_identified() -> None:
+    line = {"event": "buy", "distinct_id": "user_7", "timestamp": "2026-11-01"}
+    known = {"$device_id": "d-1", "$is_identified": True}
+
+    imported = event_or_reason(ColumnMapper({}), {**line, "properties": known})
+    anonymous = event_or_reason(ColumnMapper({}), {**line, "properties": {}})
+
+    assert (imported["anonymousId"], imported["profileId"]) == ("d-1", "user_7")
+    assert "profileId" not in anonymous
+
+
+def test_the_source_in_a_url_is_the_source_of_plausible_without_a_referrer() -> None:
+    line = {"name": "pageview", "site_id": 1, "user_id": "1", "session_id": "2", "hostname": "a.b"}
+    view = {**line, "pathname": "/", "timestamp": "2026-11-01", "referrer_source": "Newsletter"}
+
+    by_url = event_or_reason(ColumnMapper({}), {**view, "referrer": ""})
+    by_referrer = event_or_reason(ColumnMapper({}), {**view, "referrer": "t.co"})
+
+    assert by_url["utm_source"] == "Newsletter"
+    assert "utm_source" not in by_referrer

@@ -34,7 +34,7 @@ def test_a_mapping_without_what_an_event_needs_is_refused(
     ("text", "format_", "message"),
     [
         ("", None, "^visits contains no events$"),
-        ("\n1\n", None, "the first line must be a header"),
+        ("ts,ts\n1,2\n", None, "the first line must be a header"),
         ("ts,name\n", None, "visits contains no events"),
         ("\n\n", "ndjson", "visits contains no events"),
         ("ts,name\n1,a\n", "ndjson", "visits cannot be read as NDJSON: line 1: not a JSON object"),

@@ -97,3 +97,17 @@ def test_a_binary_file_is_refused_by_what_it_is(tmp_path: Path, start: bytes, wh
 
     with pytest.raises(InvalidFile, match=f"export {what}"):
         SourceFile(path)
+
+
+def test_a_table_in_utf_16_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("ts;title\n1;Überblick\n", "utf-16")
+
+    assert [line.fields for line in SourceFile(path).lines()] == [{"ts": "1", "title": "Überblick"}]
+
+
+def test_comments_before_the_header_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "report.csv"
+    path.write_text("# ------\n# Pages; and, screens,\n\nts;name\n1;a\n")
+
+    assert [line.fields for line in SourceFile(path).lines()] == [{"ts": "1", "name": "a"}]

@@ -16,11 +16,17 @@ PLAUSIBLE = "date,visitors,pageviews,bounces,visits,visit_duration\n2026-11-01,1
     [
         (PLAUSIBLE, "Plausible exports no single events"),
         ("date,page,visitors,pageviews\n2026-11-01,/,10,30\n", "Plausible"),
+        ("date,name,link_url,path,visitors,events\n2026-11-01,Signup,,,4,5\n", "Plausible"),
+        ("name,unique_conversions,total_conversions\nSignup,4,5\n", "unique_conversions"),
+        ("# Pages\n\nPage path,Views,Active users\n/,30,4\n", "Google Analytics"),
         ("date,nb_uniq_visitors,nb_visits\n2026-11-01,7,10\n", "Matomo"),
         ("Date,Event name,Event count,Total users\n20261101,page_view,9,4\n", "BigQuery"),
         ("date,url,Page views\n2026-11-01,/,30\n", "Page views"),
     ],
-    ids=["plausible", "plausible pages", "matomo", "google analytics", "unknown product"],
+    ids=[
+        *("plausible", "plausible pages", "plausible events", "plausible goals"),
+        *("google analytics report", "matomo", "google analytics", "unknown product"),
+    ],
 )
 def test_totals_are_refused_by_name(tmp_path: Path, text: str, named: str) -> None:
     with pytest.raises(InvalidMapping, match=f"the file has totals .*{named}"):
