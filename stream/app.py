@@ -12,7 +12,7 @@ from schemas.kinds import IMPORTED_EVENT, Kind
 from schemas.lake.delta_table import DamagedLog
 from schemas.lake.topic_identity import TopicIdentityClient
 from schemas.runtime.settings import Settings
-from schemas.telemetry.instruments import BATCH_SECONDS, STORED_ROWS
+from schemas.telemetry.instruments import BATCH_ROWS, BATCH_SECONDS, STORED_ROWS
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.group_members import client_id
@@ -197,6 +197,7 @@ class Worker:
 
 
 def _count_rows(topic: str, result: WriteResult) -> None:
+    BATCH_ROWS.labels(topic).observe(result.rows)
     STORED_ROWS.labels(topic, "stored").inc(result.rows)
     STORED_ROWS.labels(topic, "duplicate").inc(result.duplicates)
     STORED_ROWS.labels(topic, "quarantined").inc(result.quarantined)

@@ -15,6 +15,7 @@ from ingest.publishing.recent_requests import (
 from schemas.errors import ApiError
 from schemas.http.asgi import headers_by_name
 from schemas.http.middleware import OnError
+from schemas.telemetry.instruments import REJECTED_ITEMS
 
 MAX_KEPT_REJECTS = 50
 """Rejected items kept per request."""
@@ -40,6 +41,7 @@ def record_rejects(
 ) -> None:
     """Record the rejects of an accepted request."""
     if rejects := tuple(rejected):
+        REJECTED_ITEMS.labels(path).inc(len(rejects))
         kept_rejects = _truncated(rejects)
         dependencies.publisher.recent_requests.add(
             subject_id,

@@ -22,6 +22,11 @@ def add_producer_gauges(producer: KafkaProducer) -> None:
         rejecting,
     )
     gauge(
+        "tidemark_kafka_available",
+        "1 while a Kafka broker responds to this collector",
+        lambda: producer.unavailable_reason is None,
+    )
+    gauge(
         "tidemark_producers_replaced",
         "Kafka connections that were replaced after a failed delivery",
         lambda: producer.counts.producers_replaced,

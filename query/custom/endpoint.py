@@ -37,7 +37,6 @@ from query.standard.annotations import annotations_within
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope as KeyScope
-from schemas.telemetry.instruments import timed_query
 
 
 async def run_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
@@ -53,8 +52,7 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     )
 
     async def work(budget: ResponseBudget) -> Response:
-        with timed_query("custom"):
-            result = await execute_custom_query(dependencies, prepared, budget)
+        result = await execute_custom_query(dependencies, prepared, budget)
         budget.add_rows(len(result.rows))
         if format_ is not JSON:
             return await run_in_worker(

@@ -26,6 +26,7 @@ from query.scope.scope import Scope
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
 from schemas.tables import ColumnType
+from schemas.telemetry.instruments import timed_query
 
 Versions = Mapping[str, PinnedVersion]
 """The version of each table, by its name."""
@@ -110,7 +111,8 @@ async def execute_custom_query(
     async def run(pinned: PinnedVersions) -> CustomResult:
         versions = pinned.of_all(tables)
         engine = custom_engine(dependencies, query, versions)
-        return await _page(engine, prepared, versions, budget)
+        with timed_query("custom", engine.name):
+            return await _page(engine, prepared, versions, budget)
 
     return await dependencies.snapshots.with_pinned(tables, query.as_of, run)
 

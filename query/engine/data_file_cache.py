@@ -15,6 +15,7 @@ from query.engine.cache_folder import CacheFolder, CacheFull, Reservation
 from schemas.errors import QueryTimeout, QueryTooHeavy, Unavailable
 from schemas.lake.delta_table import DataFile
 from schemas.lake.object_store import ObjectFolder, describe
+from schemas.telemetry.instruments import CACHED_FILE_READS
 
 CONCURRENT_FETCHES = 16
 OTHER_PROCESS_SECONDS = 0.02
@@ -71,6 +72,7 @@ class DataFileCache:
     async def fetch(self, data_files: Sequence[DataFile]) -> list[str]:
         """Fetch what the cache does not have."""
         unsure = [each for each in data_files if not self._was_used(self.local_path(each))]
+        CACHED_FILE_READS.labels("hit").inc(len(data_files) - len(unsure))
         if unsure:
             await self._fetch_missing(unsure)
             self._remember(self.local_path(each) for each in unsure)
@@ -118,6 +120,8 @@ class DataFileCache:
         """Join the running fetches of what is missing; make room for the others and start them."""
         missing = await asyncio.to_thread(self._missing, data_files)
         self._remember({*map(self.local_path, data_files)} - {*map(self.local_path, missing)})
+        CACHED_FILE_READS.labels("hit").inc(len(data_files) - len(missing))
+        CACHED_FILE_READS.labels("miss").inc(len(missing))
         running = [self._fetches.get(self._name(data_file)) for data_file in missing]
         fetches += (_join(fetch) for fetch in running if fetch)
         new = [each for each, fetch in zip(missing, running, strict=True) if not fetch]

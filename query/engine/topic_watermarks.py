@@ -28,6 +28,7 @@ from schemas.lake.topic_offsets import (
 from schemas.runtime.clock import Clock
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
+from schemas.telemetry.instruments import WATERMARK
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +128,8 @@ class TopicWatermarks:
     def add(self, measurement: Measurement) -> None:
         """Record a measurement; earlier ones stay for versions that were checked before it."""
         self._measurements.append(measurement)
+        for table, watermark in measurement.watermarks.items():
+            WATERMARK.labels(table).set(watermark / 1000)
 
     async def _stored_offsets(self, offsets: Mapping[str, TopicOffsets]) -> StoredByTable:
         stored: dict[str, Mapping[int, int]] = {}

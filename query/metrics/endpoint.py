@@ -95,7 +95,7 @@ async def _run(
         versions = pinned.of_all(tables)
         engine = _engine_for(dependencies, query, versions)
         prepared = PreparedMetrics(query, versions, engine, budget)
-        with timed_query("metrics"):
+        with timed_query("metrics", engine.name):
             result = await execute(prepared)
         comparison = await compare(prepared, result)
         return versions, ComparedMetrics(result, comparison, engine.reported_name)

@@ -52,6 +52,7 @@ from schemas.lake.committed_offsets import NO_VERSION
 from schemas.lake.delta_table import TableVersion
 from schemas.tables import VISITS, Column
 from schemas.tables.derived_table import source_key
+from schemas.telemetry.instruments import VISIT_SOURCES
 
 SCOPED = "scoped"
 REQUIRED_COLUMNS = ("ts", "is_bot")
@@ -218,6 +219,8 @@ def _fact_sources(
     intact = {f.path for f in engine.intact([f for f in by_source.values() if f])}
     used = {path: f for path, f in by_source.items() if f and f.path in intact}
     unprepared = [f for f in views.data_files if f.path not in used]
+    VISIT_SOURCES.labels("prepared").inc(len(used))
+    VISIT_SOURCES.labels("computed").inc(len(unprepared))
     relations = {}
     if used:
         files = [f for f in used.values() if f.rows]

@@ -105,7 +105,7 @@ async def _run_one(
             check_own_members(query)
             engine = _engine_for(query, versions, dependencies)
             prepared = prepare(query, versions, engine, budget.ends)
-            with timed_query(query.name):
+            with timed_query(query.name, engine.name):
                 compared = await _execute_and_compare(prepared, versions)
             compared = structs.replace(compared, engine=engine.reported_name)
             compared_rows = compared.comparison.rows if compared.comparison else ()

@@ -43,6 +43,20 @@ BATCH_SECONDS = Histogram(
     buckets=LONG_SECONDS,
     registry=REGISTRY,
 )
+BATCH_ROWS = Histogram(
+    "tidemark_batch_rows",
+    "Rows of a batch that were stored",
+    ("topic",),
+    buckets=(0, 1, 10, 100, 1_000, 10_000, 100_000),
+    registry=REGISTRY,
+)
+COMMIT_SECONDS = Histogram(
+    "tidemark_commit_seconds",
+    "Time to commit one version of a table, its retries included: committed, or failed",
+    ("table", "outcome"),
+    buckets=LONG_SECONDS,
+    registry=REGISTRY,
+)
 STORED_ROWS = Counter(
     "tidemark_stored_rows",
     "Rows of batches: stored, duplicates, or quarantined",
@@ -53,6 +67,24 @@ LIMIT_FAILURES = Counter(
     "tidemark_limit_failures",
     "Exchanges of rate-limit counts that failed, by where they are shared: server or machine",
     ("counts",),
+    registry=REGISTRY,
+)
+QUARANTINED_ITEMS = Counter(
+    "tidemark_quarantined_items",
+    "Entries of the quarantine by the stage that refused them",
+    ("topic", "stage"),
+    registry=REGISTRY,
+)
+DROPPED_ITEMS = Counter(
+    "tidemark_dropped_items",
+    "Items that were received and dropped on purpose",
+    ("reason",),
+    registry=REGISTRY,
+)
+TABLE_FILES = Gauge(
+    "tidemark_table_files",
+    "Data files of the newest version of a table, as of the last maintenance",
+    ("table",),
     registry=REGISTRY,
 )
 TASK_SECONDS = Histogram(
@@ -70,9 +102,33 @@ TASK_FAILURES = Counter(
 )
 QUERY_SECONDS = Histogram(
     "tidemark_query_seconds",
-    "Time of one query by its type, without waiting for its turn",
-    ("type", "outcome"),
+    "Time of one query by its type and engine, without waiting for its turn",
+    ("type", "engine", "outcome"),
     buckets=(*SHORT_SECONDS, 10, 30),
+    registry=REGISTRY,
+)
+WATERMARK = Gauge(
+    "tidemark_watermark_timestamp_seconds",
+    "Everything acknowledged before this Unix time is in the table",
+    ("table",),
+    registry=REGISTRY,
+)
+CACHED_FILE_READS = Counter(
+    "tidemark_cached_file_reads",
+    "Data files of an object store that queries read: hit (on this machine already), or miss",
+    ("outcome",),
+    registry=REGISTRY,
+)
+VISIT_SOURCES = Counter(
+    "tidemark_visit_sources",
+    "Data files whose visits queries read: prepared by the keeper, or computed by the query",
+    ("source",),
+    registry=REGISTRY,
+)
+REJECTED_ITEMS = Counter(
+    "tidemark_rejected_items",
+    "Invalid items of requests of which other items were accepted, by route",
+    ("route",),
     registry=REGISTRY,
 )
 
@@ -84,14 +140,25 @@ def item_counter(topic: str, outcome: str) -> Counter:
 
 
 @contextmanager
-def timed_query(query_type: str) -> Iterator[None]:
+def timed_query(query_type: str, engine: str) -> Iterator[None]:
     """Time a query, and count it as answered, or as failed when it raises."""
     began, outcome = time.perf_counter(), "failed"
     try:
         yield
         outcome = "answered"
     finally:
-        QUERY_SECONDS.labels(query_type, outcome).observe(time.perf_counter() - began)
+        QUERY_SECONDS.labels(query_type, engine, outcome).observe(time.perf_counter() - began)
+
+
+@contextmanager
+def timed_commit(table: str) -> Iterator[None]:
+    """Time a commit, and count it as committed, or as failed when it raises."""
+    began, outcome = time.perf_counter(), "failed"
+    try:
+        yield
+        outcome = "committed"
+    finally:
+        COMMIT_SECONDS.labels(table, outcome).observe(time.perf_counter() - began)
 
 
 def gauge(name: str, description: str, read: Callable[[], float]) -> None:

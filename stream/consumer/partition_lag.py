@@ -22,7 +22,7 @@ class PartitionLag(Collector):
         )
         seconds = GaugeMetricFamily(
             "tidemark_lag_seconds",
-            "Age of the last stored message of a partition that has more; 0 when all are stored",
+            "For how long a partition has had messages that are not stored; 0 when all are",
             labels=LABELS,
         )
         for part in self._progress.progress():

@@ -27,6 +27,10 @@ class WorkerProgress:
         self._next: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._stored_ms: dict[TopicPartition, int] = {}
+        self._level_ms: dict[TopicPartition, int] = {}
+        """When a partition was seen with nothing to store."""
+        self._backlog_ms: dict[TopicPartition, int] = {}
+        """When a partition was first seen with messages to store."""
         self._stored_until: dict[str, int] = {}
         self._files_scanned = 0
         self._ready = False
@@ -36,6 +40,7 @@ class WorkerProgress:
         """Replace the assigned partitions, with the next offset of each."""
         self._next = dict(next_offsets)
         self._ends, self._stored_ms, self._stored_until = {}, {}, {}
+        self._level_ms, self._backlog_ms = {}, {}
         self._progressed_at = self._monotonic()
 
     def batch_written(
@@ -55,6 +60,12 @@ class WorkerProgress:
     def note_end_offsets(self, end_offsets: dict[TopicPartition, int]) -> None:
         """Update Kafka's end offsets."""
         self._ends.update(end_offsets)
+        now = self._clock()
+        for at in end_offsets.keys() & self._next.keys():
+            if self._ends[at] <= self._next[at]:
+                self._level_ms[at] = now
+            else:
+                self._backlog_ms.setdefault(at, now)
         for topic in {topic for topic, _ in self._next}:
             complete_ms = self._stored_until_ms(topic)
             if complete_ms is not None:
@@ -99,12 +110,18 @@ class WorkerProgress:
         )
 
     def lag_seconds(self, topic: str, partition: int) -> float:
-        """How old the last stored message of a partition is; 0 when all messages are stored."""
-        end, stored = self._ends.get((topic, partition)), self._next.get((topic, partition), 0)
+        """For how long a partition has had messages that are not stored; 0 when all are.
+
+        Counted from its last stored message. A backlog from before the assignment counts from when
+        it was seen, until its first batch is stored.
+        """
+        at = topic, partition
+        end, stored = self._ends.get(at), self._next.get(at, 0)
         if end is None or end <= stored:
             return 0.0
-        stored_ms = self._stored_ms.get((topic, partition))
-        return 0.0 if stored_ms is None else max(0, self._clock() - stored_ms) / 1000
+        now = self._clock()
+        since = max(self._stored_ms.get(at, 0), self._level_ms.get(at, 0))
+        return max(0, now - (since or self._backlog_ms.get(at, now))) / 1000
 
     def write_heartbeat(
         self, run: Path, name: str, pid: int, previous: Heartbeat, reason: str = ""

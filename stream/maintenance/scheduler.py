@@ -19,7 +19,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from schemas.telemetry.instruments import TASK_FAILURES, TASK_SECONDS
+from schemas.telemetry.instruments import TABLE_FILES, TASK_FAILURES, TASK_SECONDS
 from stream.maintenance.compaction import compact
 from stream.maintenance.derivation import Derivation
 from stream.maintenance.import_deletion import ImportDeletion
@@ -87,11 +87,16 @@ class MaintenanceScheduler:
             for name in TASKS if table in TABLES else DERIVED_TASKS:
                 if table.name in self._tables:
                     self._run_logged(name, table, partial(self._run_task, self._tasks[name]))
+            if table.name in self._tables:
+                self._run_logged("count files", table, self._count_files)
 
     def _open(self, table: Table) -> None:
         lake_table = LakeTable(self._settings, table)
         lake_table.store.clear_scratch()
         self._tables[table.name] = lake_table
+
+    def _count_files(self, table: Table) -> None:
+        TABLE_FILES.labels(table.name).set(len(self._tables[table.name].handle.file_uris()))
 
     def _run_task(self, task: Task, table: Table) -> None:
         task(self._tables[table.name], self._settings)

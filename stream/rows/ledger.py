@@ -103,6 +103,14 @@ class LedgerCounts:
         """How many rows the topic's table must get, by these counts."""
         return sum(sums.stored for sums in self._entries.values())
 
+    def dropped_by_reason(self) -> Mapping[str, int]:
+        """How many items were dropped, by reason."""
+        dropped: dict[str, int] = defaultdict(int)
+        for sums in self._entries.values():
+            if sums.drop_reason is not None:
+                dropped[sums.drop_reason] += sums.dropped
+        return dropped
+
     def rows(self, topic: str, epoch: int) -> pa.Table:
         """The entries as rows of the ledger table."""
         entries = list(self._entries.items())

@@ -19,6 +19,7 @@ from schemas.lake.table_location import table_url
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
+from schemas.telemetry.instruments import timed_commit
 from stream.runtime.errors import Fenced, RetriesExhausted
 from stream.storage.object_store import storage_at
 from stream.storage.parquet_writer import NewDataFile
@@ -119,6 +120,13 @@ class LakeTable:
     def _commit(
         self, actions: Actions, data_files: Sequence[NewDataFile], updates: OffsetUpdates
     ) -> None:
+        with timed_commit(self.table.name):
+            self._commit_with_retry(actions, data_files, updates)
+            self._synced = self.store.sync_log(self._synced)
+
+    def _commit_with_retry(
+        self, actions: Actions, data_files: Sequence[NewDataFile], updates: OffsetUpdates
+    ) -> None:
         for attempt in range(MAX_ATTEMPTS):
             if attempt:
                 self.refresh()
@@ -135,7 +143,6 @@ class LakeTable:
             raise RetriesExhausted(
                 f"{self.table.name}: commit failed after {MAX_ATTEMPTS} attempts"
             )
-        self._synced = self.store.sync_log(self._synced)
 
     def _offsets_match(self, updates: OffsetUpdates) -> bool:
         return all(self.next_offset(name) == update.expected for name, update in updates.items())

@@ -37,6 +37,7 @@ from schemas.lake.committed_offsets import app_id
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
+from schemas.telemetry.instruments import DROPPED_ITEMS, QUARANTINED_ITEMS
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
@@ -206,6 +207,10 @@ class BatchWriter:
         self._on_step("write")
         self._main.commit(data_files, {**offsets.by_key(), **prepared.watermarks})
         self._on_step("commit")
+        for entry in quarantined:
+            QUARANTINED_ITEMS.labels(self.topic, entry.stage.value).inc()
+        for reason, dropped in counts.dropped_by_reason().items():
+            DROPPED_ITEMS.labels(reason).inc(dropped)
         self._state.commit(resolved, new.offset_updates)
         self._gaps.forget(new.offset_updates)
         nexts = {partition: update.next for partition, update in new.offset_updates.items()}

@@ -1,5 +1,8 @@
 """Every process serves its metrics and probes."""
 
+import time
+from collections.abc import Mapping
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from deploy.local.process_list import METRICS_PORT, service_specs
@@ -58,10 +61,49 @@ def test_what_was_sent_stored_and_asked_is_counted(tenant: Tenant) -> None:
         for number in partitions
     ]
     assert lags == [0] * len(partitions)
-    answered = {"type": "summary", "outcome": "answered"}
+    assert change("worker-1", "tidemark_batch_rows_sum", topic=topic) == 3
+    commits = {"table": "events", "outcome": "committed"}
+    assert change("worker-1", "tidemark_commit_seconds_count", **commits) >= 1
+    assert value(after["collector-1"], "tidemark_kafka_available") == 1
+    answered = {"type": "summary", "engine": "duckdb", "outcome": "answered"}
     assert change("query-1", "tidemark_query_seconds_count", **answered) >= 1
     tasks = {"task": "compact", "table": "events"}
     assert value(after["keeper"], "tidemark_maintenance_task_seconds_count", **tasks) > 0
+    now = time.time()
+    eventually(
+        lambda: (
+            value(samples(urls["query-1"]), "tidemark_watermark_timestamp_seconds", table="events")
+            > now - 60
+        )
+    )
+    eventually(lambda: value(samples(urls["keeper"]), "tidemark_table_files", table="events") > 0)
+
+
+def labels_seen(urls: Mapping[str, str]) -> frozenset[frozenset[tuple[str, str]]]:
+    return frozenset(labels for url in urls.values() for _, labels in samples(url))
+
+
+def test_senders_cannot_add_values_of_labels(tenant: Tenant) -> None:
+    """Names of events, paths and websites of requests are in no label."""
+    urls = metrics_urls(tenant)
+    names = [f"hostile-{number}" for number in range(3)]
+    sent = at_ms("10:00:00")
+    items = [
+        {"name": name, "path": f"/{name}", "anonymousId": name, "timestamp": sent} for name in names
+    ]
+
+    assert tenant.send([*items, {"name": 7, "path": "/hostile"}]).status == 200
+    for name in names:
+        call("GET", f"{tenant.stack.query_url}/{name}")
+        call("POST", f"{tenant.stack.collect_url}/{name}", {})
+        call("POST", f"{tenant.stack.collect_url}/track?client_id={name}", {"name": name})
+        call("POST", f"{tenant.stack.query_url}/v1/query", {"parameters": [name]})
+    eventually(lambda: tenant.rows("summary")[0]["total_events"] >= len(names))
+
+    values = {text for labels in labels_seen(urls) for _, text in labels}
+    assert not [text for text in values if "hostile" in text]
+    rejected = samples(urls["collector-1"])
+    assert value(rejected, "tidemark_rejected_items_total", route="/track") >= 1
 
 
 def test_every_process_is_live_and_ready(tenant: Tenant) -> None:

@@ -14,4 +14,5 @@ def test_a_producer_without_a_connection_rejects_and_holds_nothing() -> None:
 
     assert REGISTRY.get_sample_value("tidemark_in_flight_bytes") == 300
     assert REGISTRY.get_sample_value("tidemark_rejecting_partitions") == 0
+    assert REGISTRY.get_sample_value("tidemark_kafka_available") == 0
     assert REGISTRY.get_sample_value("tidemark_producers_replaced") == 0

@@ -12,6 +12,7 @@ from schemas.errors import QueryTimeout, QueryTooHeavy, Unavailable
 from schemas.lake.data_files import checksum
 from schemas.lake.delta_table import DataFile
 from schemas.lake.object_store import ObjectFolder
+from schemas.telemetry.instruments import REGISTRY
 
 CONTENT = b"PAR1" + bytes(92) + b"PAR1"
 
@@ -76,6 +77,22 @@ def test_concurrent_queries_fetch_a_file_once(tmp_path: Path) -> None:
     assert len(store.streamed) == 2
     assert all(Path(path).read_bytes() == CONTENT for path in fetched[0])
     assert fetched == [fetched[0]] * 5
+
+
+def test_hits_and_misses_are_counted(tmp_path: Path) -> None:
+    def counted(outcome: str) -> float:
+        name = "tidemark_cached_file_reads_total"
+        return REGISTRY.get_sample_value(name, {"outcome": outcome}) or 0
+
+    async def scenario() -> None:
+        cache = a_cache(tmp_path, a_store())
+        await cache.fetch([a_file(1)])
+        await cache.fetch([a_file(1), a_file(2)])
+
+    hits, misses = counted("hit"), counted("miss")
+    asyncio.run(scenario())
+
+    assert (counted("hit") - hits, counted("miss") - misses) == (1, 2)
 
 
 def test_two_processes_fetch_a_file_once(tmp_path: Path) -> None:

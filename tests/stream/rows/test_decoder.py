@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.kinds import CUSTOM_EVENT, KINDS, Kind
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from schemas.telemetry.instruments import REGISTRY
 from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.arrow_tables import to_arrow
@@ -51,7 +52,11 @@ def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
         a_message(4, named("b")),
     ]
 
+    stage = {"topic": "events", "stage": "decode"}
+    before = REGISTRY.get_sample_value("tidemark_quarantined_items_total", stage) or 0
+
     assert BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(2, 3, {0: 5})
+    assert REGISTRY.get_sample_value("tidemark_quarantined_items_total", stage) == before + 3
     found = rows(config, QUARANTINE, "kafka_offset", "stage", "subject_id", "payload")
     assert found == [
         (1, "decode", None, base64.b64encode(b"\x00garbage").decode()),

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from schemas.kinds import IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from schemas.telemetry.instruments import REGISTRY
 from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import EnrichmentStep
@@ -117,6 +118,9 @@ def test_a_correction_is_one_row_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(PowerCut):
         a_worker(tmp_path, crash_after("ledger")).write([a_message(0, lines(1, 2))])
     a_worker(tmp_path).write([a_message(0, lines(1, 2))])
+    dropped = REGISTRY.get_sample_value("tidemark_dropped_items_total", {"reason": DELETED_IMPORT})
+    assert dropped is not None
+    assert dropped >= 2
     a_worker(tmp_path).write([a_message(0, lines(1, 2)), a_message(1, lines(3, 3))])
 
     assert ledger(tmp_path) == [
