@@ -25,6 +25,7 @@ from schemas.registry import (
     Backups,
     DatabaseError,
     RegistryFollower,
+    RegistrySalts,
     RegistryStore,
     registry_unavailable,
 )
@@ -60,7 +61,10 @@ def run(settings: Settings, name: str) -> None:
         RegistryStore(settings.registry_url), Backups.for_settings(settings)
     )
     acknowledged_counter = AcknowledgedCounter(settings.data, name)
-    clicks, salts = ClickQueue(producer), DailySalts(settings.data / SALTS_FOLDER)
+    clicks = ClickQueue(producer)
+    shared_salts = RegistrySalts.on_server(settings.registry_url)
+    salts = DailySalts(settings.data / SALTS_FOLDER, shared_salts)
+    salts.fetch(now_ms())
 
     def is_ready() -> bool:
         return producer.unavailable_reason is None

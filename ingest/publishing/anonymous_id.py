@@ -3,7 +3,9 @@
 For short links, and for websites whose tracker sends no id. The website, or the owner of the link,
 is part of the hash: without the salt no two ids can be traced to one person. Anyone with the salt
 could try every address with every user agent until an id matches. So all collectors of one data
-folder share one salt per UTC day, and delete it a minute or two after the day ends.
+folder share one salt per UTC day, and delete it a minute or two after the day ends. With a registry
+on a database server those of all machines share it: each fetches the salts of today and tomorrow
+ahead of time, and keeps them in its data folder for when the server is away.
 """
 
 import asyncio
@@ -12,7 +14,9 @@ import logging
 import secrets
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
+from schemas.registry import DatabaseError, first_line
 from schemas.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -21,6 +25,7 @@ DAY_MS = 86_400_000
 GRACE_MS = 60_000
 """Requests received before midnight have their id by then."""
 CLEANUP_INTERVAL_SECONDS = 60.0
+RETRY_SECONDS = 2.0
 SALT_BYTES = 32
 
 
@@ -43,12 +48,26 @@ class AnonymousIds:
         return hashlib.blake2b(text, key=self._salts.get(now_ms), digest_size=16).hexdigest()
 
 
+class SharedSalts(Protocol):
+    """Salts that machines share."""
+
+    def share(self, day: str, proposed: bytes) -> bytes:
+        """The salt of a day: the proposed one, unless another was first; DatabaseError."""
+
+    def delete_before(self, day: str) -> None:
+        """Delete the salts of earlier days; DatabaseError."""
+
+
 class DailySalts:
     """Salts of the current days, shared through files; created on first use."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: SharedSalts | None = None) -> None:
         self._folder = folder
+        self._shared = shared
         self._known: dict[int, bytes] = {}
+        self._fetched: set[int] = set()
+        """Days whose salt is the one that all machines share."""
+        self._is_logged = False
 
     def get(self, now_ms: int) -> bytes:
         """The salt of that UTC day."""
@@ -59,17 +78,49 @@ class DailySalts:
         return salt
 
     async def run(self, clock: Clock) -> None:
-        """Delete expired salts from memory and disk, until cancelled."""
+        """Fetch the salts of all machines, and delete expired ones, until cancelled."""
         while True:
             first_day = self.expire(clock())
             await asyncio.to_thread(delete_salts_before, self._folder, first_day)
-            await asyncio.sleep(CLEANUP_INTERVAL_SECONDS)
+            is_fetched = await asyncio.to_thread(self.fetch, clock(), first_day)
+            await asyncio.sleep(CLEANUP_INTERVAL_SECONDS if is_fetched else RETRY_SECONDS)
+
+    def fetch(self, now_ms: int, first_day: str = "") -> bool:
+        """Take over the shared salts of today and tomorrow; False when the server is away."""
+        if self._shared is None:
+            return True
+        today = now_ms // DAY_MS
+        try:
+            for day in {today, today + 1} - self._fetched:
+                self._take_over(day, self._shared)
+            self._shared.delete_before(first_day)
+        except DatabaseError as error:
+            if not self._is_logged:
+                log.warning("daily salts not fetched", extra={"reason": first_line(error)})
+            self._is_logged = True
+            return False
+        self._is_logged = False
+        return True
+
+    def _take_over(self, day: int, shared: SharedSalts) -> None:
+        """The salt of a day as all machines have it; the first proposes that of its folder."""
+        name = salt_file_name(day)
+        own = self._load_shared(day)
+        salt = shared.share(name, own)
+        self._known[day] = salt
+        self._fetched.add(day)
+        if salt != own:
+            try:
+                _replace_salt(self._folder / name, salt)
+            except OSError as error:
+                log.warning("daily salt not kept", extra={"error": str(error)})
 
     def expire(self, now_ms: int) -> str:
         """Drop expired salts from memory; returns the file name of the first current one."""
         first_day = (now_ms - GRACE_MS) // DAY_MS
         for day in [day for day in self._known if day < first_day]:
             del self._known[day]
+        self._fetched = {day for day in self._fetched if day >= first_day}
         return salt_file_name(first_day)
 
     def _load_shared(self, day: int) -> bytes:
@@ -100,9 +151,7 @@ def read_salt(path: Path) -> bytes:
 
 
 def _create_salt(path: Path) -> None:
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    temporary.touch(mode=0o600)
-    temporary.write_bytes(secrets.token_bytes(SALT_BYTES))
+    temporary = _write_temporary(path, secrets.token_bytes(SALT_BYTES))
     try:
         # A hard link, not a rename: of several collectors that start a day at once, one must win.
         path.hardlink_to(temporary)
@@ -110,6 +159,18 @@ def _create_salt(path: Path) -> None:
         pass
     finally:
         temporary.unlink()
+
+
+def _replace_salt(path: Path, salt: bytes) -> None:
+    _write_temporary(path, salt).replace(path)
+
+
+def _write_temporary(path: Path, salt: bytes) -> Path:
+    """A file beside the path that only its owner can read; its name begins with the day, too."""
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    temporary.touch(mode=0o600)
+    temporary.write_bytes(salt)
+    return temporary
 
 
 def delete_salts_before(folder: Path, first_day: str) -> None:

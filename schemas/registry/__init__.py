@@ -15,6 +15,7 @@ from schemas.registry.api_keys import (
     parse_key,
 )
 from schemas.registry.backups import Backups
+from schemas.registry.daily_salts import RegistrySalts
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.follower import RegistryFollower, first_line, registry_unavailable
 from schemas.registry.record_limits import RecordLimitReached
@@ -52,6 +53,7 @@ __all__ = [
     "RecordNotFound",
     "RegistryFollower",
     "RegistryLost",
+    "RegistrySalts",
     "RegistryStore",
     "SavedRecord",
     "SavedRecords",

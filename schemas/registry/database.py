@@ -159,6 +159,14 @@ The incarnation is a random id, new for each created or restored registry; revis
 incarnations are not comparable. The secret that signs receipts is part of backups.
 """
 
+DAILY_SALTS = sa.Table(
+    "daily_salts",
+    METADATA,
+    sa.Column("day", sa.String(10), primary_key=True),
+    sa.Column("salt", sa.String(64), nullable=False),
+)
+"""Salts of anonymous visitors, which no backup has; see `daily_salts.py`."""
+
 
 def create_engine(url: str, create: bool = False) -> sa.Engine:
     """An engine for the registry; SQLite with WAL, foreign keys and a busy timeout.

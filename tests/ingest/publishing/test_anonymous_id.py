@@ -4,14 +4,16 @@ import asyncio
 import stat
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from ingest.publishing import anonymous_id
 from ingest.publishing.anonymous_id import DailySalts, delete_salts_before, read_salt
+from schemas.registry import RegistrySalts
 from tests.ingest.in_memory_collector import NOW
+from tests.postgresql import MIGRATED, PostgreSQL
 
 DAY_MS = 86_400_000
 MIDNIGHT = NOW // DAY_MS * DAY_MS
@@ -107,3 +109,26 @@ def test_without_its_disk_a_collector_uses_a_salt_of_its_own(
     assert [record.message for record in caplog.records] == [
         "daily salt not shared; using a salt of this process"
     ] * 2
+
+
+def test_collectors_of_two_machines_share_the_salts_of_a_server(tmp_path: Path) -> None:
+    with PostgreSQL() as server, closing(RegistrySalts(server.new_database(MIGRATED))) as salts:
+        one, other = DailySalts(tmp_path / "one", salts), DailySalts(tmp_path / "other", salts)
+        before = other.get(MIDNIGHT)  # the server was away, and it made its own
+        assert one.fetch(MIDNIGHT)
+        assert other.fetch(MIDNIGHT)
+        shared = one.get(MIDNIGHT), one.get(MIDNIGHT + DAY_MS)
+        assert (other.get(MIDNIGHT), other.get(MIDNIGHT + DAY_MS)) == shared
+        assert before != other.get(MIDNIGHT)
+
+        server.stop()
+        again = DailySalts(tmp_path / "other", salts)
+        assert not again.fetch(MIDNIGHT)
+        assert (again.get(MIDNIGHT), again.get(MIDNIGHT + DAY_MS)) == shared
+        server.start()
+
+        tomorrow = MIDNIGHT + DAY_MS + 120_000
+        assert one.fetch(tomorrow, one.expire(tomorrow))
+        days = server.execute("SELECT day FROM daily_salts ORDER BY day", "db1")
+        assert days == [("2026-11-19",), ("2026-11-20",)]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "other").iterdir()} == {0o600}
