@@ -71,7 +71,7 @@ def a_server_that_is_gone_is_an_error_of_the_contract(
     """503, with the body of every error."""
     server.kill()
     reply = ask(trino, count_question())
-    expected = {"success": False, "code": "UNAVAILABLE"}
+    expected = {"success": False, "code": "SERVICE_UNAVAILABLE"}
     body = reply.json
     found = {name: body.get(name) for name in expected}
     if reply.status == 503 and found == expected and "retry" in body["error"]:
