@@ -7,9 +7,15 @@ from typing import IO, Any
 import click
 
 from deploy.cli.context import CliContext, as_json, combine_options, print_json
-from deploy.cli.query_options import client_errors, prepare_request, query_options, read_json
+from deploy.cli.query_options import (
+    bom_option,
+    client_errors,
+    prepare_request,
+    query_options,
+    read_json,
+)
 from deploy.cli.query_output import FILE_FORMAT_NAMES, print_results, print_table, write_output
-from query.client import Client, Rows
+from query.client import Client, InvalidRequest, Rows, parse_metrics
 
 LIST_OPTIONS = {"step": "steps", "goal": "goals"}
 """Option → the option of the query type that it fills."""
@@ -91,6 +97,7 @@ kind_options = combine_options(
     show_default=True,
     help="Output format; file formats hold one query.",
 )
+@bom_option
 @as_json
 @click.pass_obj
 def ask(
@@ -125,6 +132,7 @@ def ask(
         raise click.UsageError("give query types, --metrics or --custom: one of them")
     if (by or having) and not metrics:
         raise click.UsageError(f"{'--by' if by else '--having'} needs --metrics")
+    terms = _metric_terms(metrics) if metrics else None
     own = _type_options(options)
     of_metrics = {
         "having": list(having) or None,
@@ -135,11 +143,13 @@ def ask(
     client, request = prepare_request(tidemark, options)
     request["order_by"] = request.pop("order", None)
     chosen = "json" if json else format_
+    if request.get("bom") and chosen != "csv":
+        raise click.UsageError("--bom needs --format csv")
     with client_errors():
         if custom is not None:
             _ask_custom(client, read_json(custom.read(), "--custom"), request, chosen)
-        elif metrics is not None:
-            _ask_metrics(client, metrics, by or (), {**request, **of_metrics}, chosen)
+        elif terms is not None:
+            _ask_metrics(client, terms, by or (), {**request, **of_metrics}, chosen)
         else:
             _ask_types(client, [_parse_type(each, own) for each in types], request, chosen)
 
@@ -154,12 +164,20 @@ def _ask_types(client: Client, types: list[Any], request: dict[str, Any], format
 
 
 def _ask_metrics(
-    client: Client, metrics: str, by: str | tuple[()], request: dict[str, Any], format_: str
+    client: Client, metrics: list[Any], by: str | tuple[()], request: dict[str, Any], format_: str
 ) -> None:
     if format_ in FILE_FORMAT_NAMES:
         write_output(client.metrics_written(metrics, by, format_, **request), format_)
     else:
         _print_rows(client.metrics(metrics, by, **request), format_)
+
+
+def _metric_terms(text: str) -> list[Any]:
+    """The metrics of --metrics."""
+    try:
+        return parse_metrics(text)
+    except InvalidRequest as error:
+        raise click.UsageError(f"--metrics: {error}") from None
 
 
 def _ask_custom(client: Client, query: Any, request: dict[str, Any], format_: str) -> None:

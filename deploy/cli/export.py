@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from deploy.cli.context import CliContext
-from deploy.cli.query_options import client_errors, prepare_request, query_options
+from deploy.cli.query_options import bom_option, client_errors, prepare_request, query_options
 from deploy.cli.query_output import FILE_FORMAT_NAMES, copy_to, print_progress, write_output
 from query.export.request import EXPORT_TABLES
 from query.formats.negotiation import FORMULAS
@@ -25,6 +25,7 @@ from query.formats.negotiation import FORMULAS
     type=click.Choice(FORMULAS),
     help="CSV only: `keep` does not escape texts that a spreadsheet would run as formulas.",
 )
+@bom_option
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

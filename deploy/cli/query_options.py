@@ -32,6 +32,11 @@ OPTION_BY_MEMBER = {
 }
 """Request field → the option that sets it, for error messages."""
 
+bom_option = click.option(
+    "--bom",
+    is_flag=True,
+    help="CSV only: begin with a byte order mark, so that Excel on Windows reads UTF-8.",
+)
 service_options = combine_options(
     key_options,
     click.option("--url", help="URL of the query service. Default: the one on this machine."),
@@ -100,6 +105,7 @@ def prepare_request(tidemark: CliContext, options: dict[str, Any]) -> tuple[Clie
         options["preset"] = DEFAULT_PRESET
         if sys.stderr.isatty():
             click.echo(f"showing {DEFAULT_PRESET}; --from or --preset set the time range", err=True)
+    options["bom"] = options.get("bom") or None
     return client, {**subject, **{n: v for n, v in options.items() if v not in (None, ())}}
 
 

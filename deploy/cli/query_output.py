@@ -8,7 +8,7 @@ import click
 
 from deploy.cli.context import print_json, print_rows
 from deploy.cli.query_options import with_option_names
-from deploy.local.terminal import escape_lines
+from deploy.local.terminal import escape_line, escape_lines
 from query.client import Rows, ServiceError
 from query.formats.output_formats import FILE_FORMATS
 
@@ -33,8 +33,12 @@ def print_results(results: Mapping[str, Rows | ServiceError], json: bool) -> Non
 
 
 def print_table(rows: Rows) -> None:
-    """Rows as a table."""
+    """Rows as a table, with the annotations of a time series below it."""
     print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
+    for note in getattr(rows, "meta", {}).get("annotations", ()):
+        end = f" to {note['end']}" if note.get("end") else ""
+        link = f" ({note['link']})" if note.get("link") else ""
+        click.echo(escape_line(f"annotation {note['start']}{end}: {note['text']}{link}"))
 
 
 def write_output(chunks: Iterable[bytes], format_: str) -> None:

@@ -9,7 +9,7 @@ from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
 from query.custom.request import DEFAULT_LIMIT, MAX_DAYS, CustomRequest
 from query.custom.row_access import RowAccess, row_access
-from query.custom.scope import custom_scope
+from query.custom.scope import custom_scope, tables_of_visitors
 from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
 from query.engine.engine import Engine, Row, Sql
@@ -25,7 +25,7 @@ from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
-from schemas.tables import ColumnType
+from schemas.tables import ColumnType, Table
 from schemas.telemetry.instruments import timed_query
 
 Versions = Mapping[str, PinnedVersion]
@@ -42,10 +42,18 @@ class PreparedCustomQuery(Struct, frozen=True):
     plan: ValidatedQuery
     row_access: RowAccess
 
+    @property
+    def tables(self) -> Sequence[Table]:
+        """The stored tables that it reads, its own first."""
+        of_visitors = tables_of_visitors(self.query, self.plan.table)
+        return tuple(dict.fromkeys((*self.plan.tables, *of_visitors)))
+
     def scope(self, versions: Versions) -> Scope:
         """The rows of these versions that it may see."""
         plan = self.plan
-        return custom_scope(self.query, plan.table, self.row_access, plan.where, versions)
+        return custom_scope(
+            self.query, plan.table, self.row_access, plan.where, versions, self.query.by_profile
+        )
 
     async def sql(self, engine: Engine, versions: Versions) -> Sql:
         """The SQL of its page over these versions."""
@@ -87,6 +95,7 @@ def parse_custom_query(
         now_ms=now_ms,
         filters=body.query.filters,
         include_bots=body.include_bots,
+        by_profile=body.person == "profile",
         as_of=body.as_of,
         page=PageOptions(body.page, body.limit),
         name=plan.table.name,
@@ -106,7 +115,7 @@ async def execute_custom_query(
     dependencies: QueryDependencies, prepared: PreparedCustomQuery, budget: ResponseBudget
 ) -> CustomResult:
     """The rows of one page, from one version of each table."""
-    tables, query = prepared.plan.tables, prepared.query
+    tables, query = prepared.tables, prepared.query
 
     async def run(pinned: PinnedVersions) -> CustomResult:
         versions = pinned.of_all(tables)

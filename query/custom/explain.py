@@ -56,7 +56,7 @@ async def _explained(
     dependencies: QueryDependencies, prepared: PreparedCustomQuery, budget: ResponseBudget
 ) -> Response:
     """SQL, bound values and row counts, from one version of each table."""
-    tables = prepared.plan.tables
+    tables = prepared.tables
 
     async def run(pinned: PinnedVersions) -> ExplainResponse:
         versions = pinned.of_all(tables)
@@ -83,7 +83,13 @@ async def _explained(
 async def _rows(engine: Engine, scope: Scope, pinned: PinnedVersion, budget: ResponseBudget) -> int:
     """Rows of the subject in the time range in that version, before any filter."""
     everything = structs.replace(
-        scope, pinned=pinned, where=Fragment(), later=Fragment(), include_bots=True
+        scope,
+        pinned=pinned,
+        where=Fragment(),
+        later=Fragment(),
+        include_bots=True,
+        by_profile=False,
+        names_person=False,
     )
     scoped = await scoped_rows(engine, everything, [])
     count = Select(relations=scoped.relations, body="SELECT COUNT(*) FROM scoped")

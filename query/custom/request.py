@@ -1,7 +1,7 @@
 """Body of a custom query."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -47,3 +47,5 @@ class CustomRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
     as_of: AsOf = None
     include_bots: bool = field(name="include_bots", default=False)
+    person: Literal["device", "profile"] = "device"
+    """Whether a visitor is one device, or all devices of one profile."""

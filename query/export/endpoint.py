@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Row
-from query.export.request import EXPORT_TABLES, parse_export
+from query.export.request import EXPORT_TABLES, PERSONS, parse_export
 from query.export.slices import export_batches
 from query.formats.columns import COLUMN_KINDS, ResultColumn
 from query.formats.negotiation import FILE_MEDIA_TYPES, format_parameters, negotiate_format
@@ -89,6 +89,12 @@ ENDPOINTS = (
                     example='[{"field":"country","operator":"eq","value":"DE"}]',
                 ),
                 openapi.Parameter("include_bots", "include bot traffic", {"type": "boolean"}),
+                openapi.Parameter(
+                    "person",
+                    "whose deeds count in has_done: those of a device, or of all devices of its "
+                    "profile; the rows keep their own ids",
+                    {"type": "string", "enum": list(PERSONS)},
+                ),
                 openapi.Parameter(
                     "asOf",
                     "table version, from 'meta.versions' of an earlier response; or that object, "

@@ -7,6 +7,7 @@ from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from query.custom.row_access import RowAccess, row_access
+from query.custom.scope import tables_of_visitors
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable, tables_read
 from query.engine.snapshots import AsOf
 from query.export.columns import parse_columns
@@ -28,6 +29,7 @@ MAX_DAYS = 3_660
 EXPORT_TABLES = CUSTOM_TABLES
 """The tables of custom queries; the rows of a computed one are computed for each export."""
 
+PERSONS = ("device", "profile")
 FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -43,7 +45,8 @@ class PreparedExport(Struct, frozen=True):
     @property
     def tables(self) -> Sequence[Table]:
         """The stored tables that it reads, its own first."""
-        return tables_read(self.table, self.columns, self.where)
+        read = tables_read(self.table, self.columns, self.where)
+        return tuple(dict.fromkeys((*read, *tables_of_visitors(self.query, self.table))))
 
 
 def parse_export(
@@ -63,6 +66,7 @@ def parse_export(
         now_ms=now_ms,
         filters=expand_segments(_filters(params.get("filters")), subject.saved),
         include_bots=_flag("include_bots", params.get("include_bots", "false")),
+        by_profile=_person(params.get("person")) == "profile",
         as_of=_versions(params.get("asOf"), table),
         name=table.name,
     )
@@ -70,6 +74,7 @@ def parse_export(
         query.filters, table.fields, f"table '{table.name}'", visitors=table.visitors
     )
     columns = parse_columns(params.get("columns"), table)
+    tables_of_visitors(query, table)  # before the response begins
     return PreparedExport(query, table, columns, where, row_access(table, subject, key))
 
 
@@ -97,3 +102,9 @@ def _flag(name: str, text: str) -> bool:
     if text not in FLAGS:
         raise Malformed(f"'{name}' is '{text[:40]}'; it must be true or false")
     return FLAGS[text]
+
+
+def _person(text: str | None) -> str | None:
+    if text not in (None, *PERSONS):
+        raise Malformed(f"'person' is '{text[:40]}'; it must be {' or '.join(PERSONS)}")
+    return text

@@ -17,7 +17,7 @@ from schemas.tables import ColumnType
 IDENTITY_ROWS = "identity_rows"
 """The relation with the identities that profiles come from."""
 IDENTITY_COLUMNS = (
-    *("visitor_hash", "profile_id", "traits", "trusted", "sender"),
+    *("visitor_hash", "anonymous_id", "profile_id", "traits", "trusted", "sender"),
     *ROW_ORDER.split(", "),
 )
 PROFILES = "visitor_profiles"
@@ -28,6 +28,8 @@ LISTED_TRAITS = "listed_traits"
 """The same two, under names that columns of rows do not have: for joins with lists of visitors."""
 PERSON = "person_hash"
 """One of the visitors of a profile, the same for all of them."""
+PERSON_ID = "person_anonymous_id"
+"""One of the anonymous ids of a profile, the same for all of them."""
 PROFILE_JOIN = Join(PROFILES, f"{PROFILES}.profile_visitor = stored.visitor_hash")
 
 # Rows older than the column `trusted` have it in `sender`.
@@ -57,7 +59,8 @@ def profile_ctes() -> Sequence[Cte]:
     """A row for each visitor who was ever identified."""
     devices = f"""
         SELECT visitor_hash AS profile_visitor,
-               {last_value("profile_id")} AS {PROFILE_COLUMN}
+               {last_value("profile_id")} AS {PROFILE_COLUMN},
+               MIN(anonymous_id) AS device_id
           FROM ({_counted("visitor_hash")}) AS counted
          WHERE sent_with_key = any_sent_with_key
          GROUP BY visitor_hash
@@ -72,7 +75,8 @@ def profile_ctes() -> Sequence[Cte]:
     profiles = f"""
         SELECT profile_visitor, {PROFILE_COLUMN}, {TRAITS_COLUMN},
                {PROFILE_COLUMN} AS {LISTED_PROFILE}, {TRAITS_COLUMN} AS {LISTED_TRAITS},
-               MIN(profile_visitor) OVER (PARTITION BY {PROFILE_COLUMN}) AS {PERSON}
+               MIN(profile_visitor) OVER (PARTITION BY {PROFILE_COLUMN}) AS {PERSON},
+               MIN(device_id) OVER (PARTITION BY {PROFILE_COLUMN}) AS {PERSON_ID}
           FROM profile_devices
           LEFT JOIN profile_traits ON traits_profile = {PROFILE_COLUMN}
     """  # noqa: S608
@@ -86,7 +90,7 @@ def profile_ctes() -> Sequence[Cte]:
 def _counted(key: str) -> str:
     """The identities of each key, and whether any was sent with an API key."""
     return f"""
-        SELECT visitor_hash, profile_id, traits, {ROW_ORDER},
+        SELECT visitor_hash, anonymous_id, profile_id, traits, {ROW_ORDER},
                {SENT_WITH_KEY} AS sent_with_key,
                MAX({SENT_WITH_KEY}) OVER (PARTITION BY {key}) AS any_sent_with_key
           FROM {IDENTITY_ROWS}

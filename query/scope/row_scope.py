@@ -41,6 +41,8 @@ class Scope(Struct, frozen=True):
     """The version of identities that profiles come from."""
     by_profile: bool = False
     """Whether the devices of one profile are one visitor."""
+    names_person: bool = False
+    """Whether `anonymous_id` is that of the person; in conditions it is the row's own."""
 
     @property
     def table(self) -> Table:
@@ -88,6 +90,7 @@ def identity_scope(scope: Scope) -> Scope:
         subject_column=IDENTITIES.subject_column,
         time_range=all_time(scope.time_range.zone),
         by_profile=False,
+        names_person=False,
     )
 
 

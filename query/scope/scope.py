@@ -16,6 +16,7 @@ from query.request.time_range import TimeRange
 from query.scope.profiles import (
     IDENTITY_COLUMNS,
     IDENTITY_ROWS,
+    PERSON_ID,
     PROFILE_COLUMN,
     PROFILE_JOIN,
     PROFILES,
@@ -60,6 +61,8 @@ BUCKET = "bucket"
 PROPERTY_ENTRIES = "entries"
 MS = "ms"
 EPOCH = "epoch"
+PERSON_NAME = {"anonymous_id": f"COALESCE({PROFILES}.{PERSON_ID}, anonymous_id) AS anonymous_id"}
+"""The column whose value is that of the person, where the devices of a profile are one."""
 
 
 class ScopedRelations(Struct, frozen=True):
@@ -153,6 +156,7 @@ async def _relation(
         BUCKET: f"{bucket.text} AS {BUCKET}",
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
         PROFILE_COLUMN: f"{PROFILES}.{PROFILE_COLUMN}",
+        **(PERSON_NAME if scope.names_person else {}),
         **{n: f"{fact.sql_in(scope.table)} AS {n}" for n, fact in BY_COLUMN.items()},
     }
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
@@ -173,17 +177,22 @@ async def _relation(
         columns=tuple(expressions.get(column, column) for column in names) or ("1 AS nothing",),
         conditions=tuple(conditions),
         prefix=prefix,
-        joins=_joins(_all_names(WantedRelation(scope, names))),
+        joins=_joins(_all_names(WantedRelation(scope, names)), _names_person(scope, names)),
     )
     if prefix:
         values = {f"{prefix}_{key}": value for key, value in values.items()}
     return _BoundRelation(relation, values)
 
 
-def _joins(names: frozenset[str]) -> tuple[Join, ...]:
+def _joins(names: frozenset[str], names_person: bool) -> tuple[Join, ...]:
     """The relations that facts of a row come from."""
     visit = (VISIT_JOIN,) if facts_named(names) else ()
-    return (*visit, PROFILE_JOIN) if reads_profiles(names) else visit
+    return (*visit, PROFILE_JOIN) if names_person or reads_profiles(names) else visit
+
+
+def _names_person(scope: Scope, names: Sequence[str]) -> bool:
+    """Whether one of these columns is the anonymous id of a person."""
+    return scope.names_person and not PERSON_NAME.keys().isdisjoint(names)
 
 
 def _of_subjects(scope: Scope) -> str:
@@ -241,7 +250,7 @@ def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     needed = {scope.subject_column, *REQUIRED_COLUMNS, *names_of_all}
     if facts_named(names_of_all):
         needed |= own
-    if reads_profiles(names_of_all):
+    if reads_profiles(names_of_all) or _names_person(scope, names):
         needed.add(VISITOR)
     return [column for column in scope.table.columns if column.name in needed]
 

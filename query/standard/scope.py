@@ -70,9 +70,11 @@ def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -
         if name == VISITOR_ID and PROFILE_FIELD in filtered:
             continue
         if name not in filtered:
+            person = f"; or the same on '{PROFILE_FIELD}', for all devices of a person"
+            other = person if name == VISITOR_ID else ""
             raise Malformed(
                 f"Missing required filter: '{name}'. "
-                f"Add {{'field': '{name}', 'operator': 'eq', 'value': ...}} to 'filters'"
+                f"Add {{'field': '{name}', 'operator': 'eq', 'value': ...}} to 'filters'{other}"
             )
 
 

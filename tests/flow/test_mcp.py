@@ -104,9 +104,17 @@ def test_named_and_custom_questions_are_answered(tenant_with_views: Tenant) -> N
 
 
 def test_metrics_are_answered(tenant_with_views: Tenant) -> None:
-    listed, pages, wrong = calls(
+    converted = {
+        "metrics": ["conversions(/1) as seen", "visitors", "p95(load_time) as slow"],
+        "goals": ["/1"],
+        "compare": "previous_period",
+        "person": "profile",
+        **DAYS,
+    }
+    listed, conversions, pages, wrong = calls(
         server_of(tenant_with_views),
         ("list_metrics", {}),
+        ("ask_metrics", converted),
         ("ask_metrics", {"metrics": ["page_views"], "dimensions": ["path"], **DAYS}),
         ("ask_metrics", {"metrics": ["pageviewz"], **DAYS}),
     )
@@ -114,6 +122,9 @@ def test_metrics_are_answered(tenant_with_views: Tenant) -> None:
     assert "page_views" in [metric["name"] for metric in json_of(listed)["metrics"]]
     assert "visit.channel" in [each["name"] for each in json_of(listed)["dimensions"]]
     assert "note" not in json_of(listed)
+    [row] = json_of(conversions)["rows"]
+    assert (row["seen"], row["visitors"], row["slow"]) == (1, 1, None)
+    assert (row["previous_seen"], row["change_seen"]) == (0, 1)
     assert json_of(pages)["rows"] == [{"path": f"/{i}", "page_views": 1} for i in range(3)]
     assert text_of(wrong).startswith("Unknown metric 'pageviewz'")
 

@@ -24,6 +24,7 @@ class VitalValues(Struct, frozen=True):
     measurements: int
     p75_lcp: P75
     p75_inp: P75
+    p75_cls: P75
 
 
 class VitalValuesByBucket(Struct, frozen=True):
@@ -41,6 +42,7 @@ class VitalValuesByBucket(Struct, frozen=True):
     measurements: int
     p75_lcp: P75
     p75_inp: P75
+    p75_cls: P75
 
 
 class Medians(Struct, frozen=True):

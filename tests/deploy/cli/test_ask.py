@@ -111,6 +111,67 @@ def test_a_custom_query_comes_from_a_file(ask: Ask, tmp_path: Path) -> None:
     }
 
 
+def test_metrics_have_arguments_goals_and_conditions(ask: Ask) -> None:
+    done, script = ask(
+        answering(),
+        *("--metrics", "visits, conversions(Sign up) as signups, revenue(EUR)", *WEBSITE),
+        *("--by", "visit.channel", "--having", "visits > 10", "--goal", "event:buy"),
+        *("--person", "profile", "--where", "segment = Germans"),
+    )
+
+    assert done.code == 0, done.err
+    assert script.requests[0][0] == "/v1/query/metrics?website_id=w"
+    assert body_of(script) == {
+        "metrics": [
+            "visits",
+            {"metric": "conversions", "goal": "Sign up", "as": "signups"},
+            {"metric": "revenue", "currency": "EUR"},
+        ],
+        "dimensions": ["visit.channel"],
+        "having": [{"field": "visits", "operator": "gt", "value": 10}],
+        "goals": [{"event": "buy"}],
+        "person": "profile",
+        "filters": [{"segment": "Germans"}],
+        "preset": "today",
+    }
+
+
+def test_annotations_stand_below_a_series(ask: Ask) -> None:
+    notes = [
+        {"id": "1", "start": "2026-11-01", "end": None, "text": "new \x1b[1m shop", "link": None},
+        {
+            "id": "2",
+            "start": "2026-11-02",
+            "end": "2026-11-03",
+            "text": "sale",
+            "link": "https://s",
+        },
+    ]
+    entry = {
+        "parameter": "events_by_date",
+        "success": True,
+        "data": [{"date": "2026-11-01", "pageviews": 3}],
+        "meta": {"totalRows": 1, "annotations": notes},
+    }
+
+    done, _ = ask(answering(entry), "events_by_date", *WEBSITE)
+    as_json, _ = ask(answering(entry), "events_by_date", *WEBSITE, "--json")
+
+    assert done.out.splitlines()[2:] == [
+        "annotation 2026-11-01: new \ufffd[1m shop",
+        "annotation 2026-11-02 to 2026-11-03: sale (https://s)",
+    ]
+    assert json.loads(as_json.out) == {"events_by_date": entry["data"]}
+
+
+def test_csv_may_begin_with_a_byte_order_mark(ask: Ask) -> None:
+    csv = ("summary", *WEBSITE, "--format", "csv", "--bom")
+    done, script = ask(Said(200, "\ufeffn\r\n1\r\n".encode()), *csv)
+
+    assert done.code == 0, done.err
+    assert "bom=true" in script.requests[0][0]
+
+
 def test_from_without_to_is_until_now(ask: Ask) -> None:
     _, script = ask(answering(ENTRY), "funnel", "--website", "w", "--from", "2026-11-01")
 
@@ -133,6 +194,9 @@ def test_an_error_names_the_options(ask: Ask) -> None:
         ((), "give query types, --metrics or --custom: one of them"),
         (("summary", "--metrics", "visits"), "give query types, --metrics or --custom: one"),
         (("summary", "--by", "country"), "--by needs --metrics"),
+        (("summary", "--having", "visits > 1"), "--having needs --metrics"),
+        (("--metrics", "sum(", *WEBSITE), "metric 'sum(' cannot be read"),
+        (("summary", "--bom", *WEBSITE), "--bom needs --format csv"),
         (("summary", "funnel", "--step", "/"), "options of a query type (steps) need exactly one"),
         (("funnel", "--option", "window"), "--option 'window' is not NAME=VALUE"),
         (("summary", "--where", "country"), "--where: filter 'country' is no condition"),

@@ -75,6 +75,7 @@ def test_vitals_p75_by_device(shop: Shop) -> None:
         row = standard[device]
         assert row["p75_lcp"] == quantile(values(acts, "LCP"), 75, 4)
         assert row["p75_inp"] == quantile(values(acts, "INP"), 75, 4)
+        assert row["p75_cls"] == quantile(values(acts, "CLS"), 75, 4)
         assert (row["measurements"], row["visitors"]) == (len(acts), people(acts))
     assert {(row["device_type"], row["metric_name"]): row["p75"] for row in custom} == {
         (device, metric): quantile(values(acts, metric), 75, 6)

@@ -52,6 +52,7 @@ WIDE = (
     "avg_ttfb",
     "p75_lcp",
     "p75_inp",
+    "p75_cls",
 )
 NARROW = ("p50_lcp", "p50_fcp", "p50_cls", "p50_inp", "p50_ttfb")
 

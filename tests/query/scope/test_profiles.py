@@ -1,5 +1,6 @@
 """Questions by profile id and traits, and the devices of one profile as one visitor."""
 
+import json
 from typing import Any
 
 import pytest
@@ -186,6 +187,105 @@ def test_lists_of_visitors_show_who_they_are(service: InProcessService) -> None:
 def who(row: Any) -> tuple[str, str | None, str | None]:
     """By what a list knows a visitor."""
     return row["visitor_id"], row["profile_id"], row["traits"]
+
+
+def asked(service: InProcessService, table: str, *selects: Any, person: str, **query: Any) -> Any:
+    """The rows of a custom query."""
+    body = {"query": {"table": table, "selects": selects, **query}, "person": person, **NOVEMBER}
+    reply = service.ask("POST", "/v1/query/custom", body, website_id="shop")
+    assert reply.status == 200, reply.json
+    return reply.json["data"]
+
+
+@pytest.mark.parametrize("table", ["events", "sessions"])
+def test_custom_queries_count_persons(service: InProcessService, table: str) -> None:
+    service.holds(
+        a_view("/", visitor="desktop", session="s6", at="2026-11-12T10:00:00Z", website="blog")
+    )
+    people = {"field": "anonymous_id", "aggregate": "uniq", "alias": "people"}
+    both = {"website_id": "shop,blog"}
+    body = {"query": {"table": table, "selects": [people]}, **NOVEMBER}
+
+    found = {
+        person: service.ask("POST", "/v1/query/custom", {**body, "person": person}, **both).json
+        for person in ("device", "profile")
+    }
+
+    # a session needs a page view, so the purchase on the desktop is none
+    assert [found[person]["data"] for person in ("device", "profile")] == [
+        [{"people": 4}],
+        [{"people": 3}],
+    ]
+
+
+def test_a_group_of_custom_queries_is_a_person(service: InProcessService) -> None:
+    count = {"field": "*", "aggregate": "count", "alias": "n"}
+    grouped = {"groupBy": ["anonymous_id"], "filters": [SEVEN]}
+    phone = [{"field": "anonymous_id", "operator": "eq", "value": "phone"}]
+
+    people = asked(service, "events", count, person="profile", **grouped)
+    devices = asked(service, "events", count, person="device", **grouped)
+    of_phone = asked(service, "events", count, person="profile", filters=phone)
+
+    assert people == [{"anonymous_id": "desktop", "n": 2}]
+    assert devices == [{"anonymous_id": "desktop", "n": 1}, {"anonymous_id": "phone", "n": 1}]
+    assert of_phone == [{"n": 1}]
+
+
+def test_the_sql_of_a_person_is_explained(service: InProcessService) -> None:
+    query = {"table": "events", "selects": [{"field": "anonymous_id", "aggregate": "uniq"}]}
+    body = {"query": query, "person": "profile", **NOVEMBER}
+
+    explained = service.ask("POST", "/v1/query/compile", body, website_id="shop").json
+
+    assert {scan["name"] for scan in explained["tables"]} == {"events", "identities"}
+    assert "visitor_profiles" in explained["sql"]
+
+
+def exported(service: InProcessService, **more: str) -> list[str | None]:
+    """The visitors of the exported events."""
+    filters = '[{"has_done": {"event": "purchase"}}]'
+    asked_for = {"columns": "anonymous_id", "filters": filters, **NOVEMBER, **more}
+    reply = service.ask("GET", "/v1/export/events", website_id="shop", **asked_for)
+    assert reply.status == 200, reply.body
+    return [json.loads(line)["anonymous_id"] for line in reply.body.decode().splitlines()]
+
+
+def test_an_export_has_what_persons_did_under_their_own_ids(service: InProcessService) -> None:
+    assert exported(service) == ["desktop"]
+    assert exported(service, person="profile") == ["phone", "desktop"]
+
+
+def test_rows_without_profiles_have_no_persons(service: InProcessService) -> None:
+    body = {
+        "query": {"table": "clicks", "selects": [{"field": "*", "aggregate": "count"}]},
+        "person": "profile",
+        **NOVEMBER,
+    }
+
+    custom = service.ask("POST", "/v1/query/custom", body, website_id="shop")
+    export = service.ask(
+        "GET", "/v1/export/clicks", website_id="shop", person="profile", **NOVEMBER
+    )
+    wrong = service.ask("GET", "/v1/export/events", website_id="shop", person="both", **NOVEMBER)
+
+    for reply in (custom, export):
+        assert reply.status == 400
+        assert reply.json["error"] == "'person' is 'profile', but table 'clicks' has no profiles"
+    assert (wrong.status, wrong.json["error"]) == (
+        400,
+        "'person' is 'both'; it must be device or profile",
+    )
+
+
+def test_a_timeline_without_a_visitor_says_what_names_one(service: InProcessService) -> None:
+    [entry] = service.query("visitor_timeline").json["data"]
+
+    assert entry["error"] == (
+        "Missing required filter: 'anonymous_id'. Add {'field': 'anonymous_id', 'operator': 'eq', "
+        "'value': ...} to 'filters'; or the same on 'visitor.profile_id', for all devices of a "
+        "person"
+    )
 
 
 def test_a_person_is_a_device_or_a_profile(service: InProcessService) -> None:
