@@ -25,7 +25,7 @@ def main() -> int:
     except InvalidSetting as error:
         sys.exit(f"{args.role}: {error}")
     set_umask(settings)
-    log_setup.set_up_logging(settings.log_level, QUIET)
+    log_setup.set_up_logging(settings, QUIET)
     name = args.name or DEFAULT_NAMES[args.role]
     start_telemetry(settings, name)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.

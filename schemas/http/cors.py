@@ -9,7 +9,9 @@ from starlette.types import Scope
 from schemas.http.asgi import header, headers_by_name
 from schemas.http.rate_limit_headers import Headers
 
-EXPOSED_HEADERS = b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
+EXPOSED_HEADERS = (
+    b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id"
+)
 MAX_AGE_SECONDS = b"86400"
 ALL_METHODS = "GET, POST, PUT, PATCH, DELETE"
 

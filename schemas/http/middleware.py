@@ -21,7 +21,7 @@ from schemas.http.admission import (
     Admission,
     rejection_cost,
 )
-from schemas.http.asgi import ClientDisconnected, header, send_json
+from schemas.http.asgi import ClientDisconnected, header, headers_by_name, send_json
 from schemas.http.client_ip import client_ip, truncate_ip
 from schemas.http.drain import Drain
 from schemas.http.error_bodies import ErrorShape
@@ -32,11 +32,13 @@ from schemas.http.unknown_records import RereadRegistry, never_reread
 from schemas.http.untrusted_proxies import UntrustedProxies
 from schemas.runtime.clock import Clock
 from schemas.runtime.networks import Networks, in_networks
+from schemas.runtime.request_id import begin_request
 
 log = logging.getLogger(__name__)
 
 COUNTRY_KEY = "tidemark.country"
 """Key of the ASGI scope: the client's country, when a trusted proxy sent it."""
+REQUEST_ID_HEADER = b"x-request-id"
 PUBLIC_REQUESTS = PUBLIC_GROUP_LIMIT.requests
 CHARGED_STATUSES = (400, 401, 403, 404, 408, 413)
 """Statuses that count against the client network of a request without a key."""
@@ -89,6 +91,7 @@ class HttpMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        request_id = begin_request(headers_by_name(scope).get(REQUEST_ID_HEADER))
         scope.setdefault("app", self)  # then Starlette's router raises instead of responding
         peer = _peer(scope)
         if self._trusted and in_networks(peer, self._trusted):
@@ -103,7 +106,11 @@ class HttpMiddleware:
             if message["type"] == "http.response.start":
                 started = True
                 self.requests.observe(scope["path"], message["status"], time.perf_counter() - began)
-                message["headers"] = [*message["headers"], *self._response_headers(scope)]
+                message["headers"] = [
+                    *message["headers"],
+                    *self._response_headers(scope),
+                    (REQUEST_ID_HEADER, request_id),
+                ]
             await send(message)
 
         if scope["method"] == "OPTIONS":

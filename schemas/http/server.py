@@ -123,7 +123,7 @@ def serve(
     responses. `warning` is part of the heartbeat, for `tidemark status`. `drain` is what the health
     checks of the application look at.
     """
-    log_setup.set_up_logging(settings.log_level)
+    log_setup.set_up_logging(settings)
     drain = drain or Drain()
     connections = OpenConnections(
         connection_limits(settings), shape, parse_networks(settings.trusted_proxies), drain

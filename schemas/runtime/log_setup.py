@@ -1,4 +1,4 @@
-"""Logging: one line per record with key=value fields, rate-limited by place in the code.
+"""Logging: one line per record, as text or JSON, rate-limited by place in the code.
 
 At most one line a second is written per record kind (place in the code and exception type);
 suppressed records are counted, so repeated errors cannot fill the disk.
@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+from schemas.runtime.log_formats import FieldFormatter, JsonFormatter
+from schemas.runtime.request_id import REQUEST_ID
+from schemas.runtime.settings import Settings
 
 MIN_INTERVAL_SECONDS = 1.0
 MAX_RECORD_KINDS = 1000
@@ -24,15 +26,6 @@ CLIENT_NOISE = (
 or its key was revoked; they are not logged. Errors of ours are logged where they occur."""
 
 RecordKind = tuple[object, ...]
-
-
-class FieldFormatter(logging.Formatter):
-    """`time level logger: message key=value …`"""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = super().format(record)
-        fields: dict[str, Any] = {k: v for k, v in record.__dict__.items() if k not in _OWN}
-        return " ".join((line, *(f"{name}={value}" for name, value in fields.items())))
 
 
 class LogRateLimiter(logging.Filter):
@@ -80,6 +73,7 @@ class RateLimitedHandler(logging.StreamHandler[Any]):
         super().__init__()
         self._limit = limit
         self.addFilter(is_worth_logging)
+        self.addFilter(add_request_id)
         self.addFilter(limit)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -104,11 +98,19 @@ def is_worth_logging(record: logging.LogRecord) -> bool:
     return record.name != "uvicorn.error" or not str(record.msg).startswith(CLIENT_NOISE)
 
 
-def set_up_logging(level: str, quiet: tuple[str, ...] = ()) -> None:
-    """Log to standard error from `level` on; from `quiet` loggers warnings only."""
+def add_request_id(record: logging.LogRecord) -> bool:
+    """Name the request that the record is about, if there is one."""
+    if request_id := REQUEST_ID.get():
+        record.request_id = request_id
+    return True
+
+
+def set_up_logging(settings: Settings, quiet: tuple[str, ...] = ()) -> None:
+    """Log to standard error from the level on; from `quiet` loggers warnings only."""
     handler = RateLimitedHandler(LogRateLimiter())
-    handler.setFormatter(FieldFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    text = FieldFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else text)
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     for name in quiet:
         logging.getLogger(name).setLevel(logging.WARNING)
 

@@ -207,6 +207,10 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
         Meta(ge=1, description="size at which `up` rotates a log, MB; one old file is kept"),
     ] = 16
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Annotated[
+        Literal["text", "json"],
+        Meta(description="log lines: text with key=value fields, or one JSON object each"),
+    ] = "text"
 
     @property
     def data(self) -> Path:

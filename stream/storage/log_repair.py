@@ -148,7 +148,7 @@ def main() -> None:
     """`python -m stream.storage.log_repair`: examine and repair the logs of all tables."""
     settings = load_settings()
     set_umask(settings)
-    log_setup.set_up_logging(settings.log_level)
+    log_setup.set_up_logging(settings)
     repair_logs(settings)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from deploy.local.logs.log_writer import rotated_name
 
 MAX_REASON_LENGTH = 400
@@ -28,11 +30,22 @@ def _read_tail(path: Path) -> str:
 def exit_reason(path: Path) -> str:
     """The last CRITICAL (else the last) log message of a process; empty when there is none."""
     lines = [line for line in last_lines(path).splitlines() if line.strip()]
-    critical = [line for line in lines if " CRITICAL " in line]
+    critical = [line for line in lines if " CRITICAL " in line or '"level":"CRITICAL"' in line]
     if not lines:
         return ""
     line = (critical or lines)[-1]
+    if line.startswith("{"):
+        return _reason_of_json(line)[:MAX_REASON_LENGTH]
     return line.rpartition(" reason=")[2].strip()[:MAX_REASON_LENGTH]
+
+
+def _reason_of_json(line: str) -> str:
+    """The reason of a line that is a JSON object, else its message."""
+    try:
+        fields = msgspec.json.decode(line, type=dict[str, object])
+    except msgspec.DecodeError:
+        return line
+    return str(fields.get("reason") or fields.get("message") or line).strip()
 
 
 class LogTail:

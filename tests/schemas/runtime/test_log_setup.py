@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from schemas.runtime.log_setup import FieldFormatter, LogRateLimiter, RateLimitedHandler
+from schemas.runtime.log_formats import FieldFormatter
+from schemas.runtime.log_setup import LogRateLimiter, RateLimitedHandler
 
 
 class Log:
