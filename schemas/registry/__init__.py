@@ -18,6 +18,7 @@ from schemas.registry.backups import Backups
 from schemas.registry.daily_salts import RegistrySalts
 from schemas.registry.database_file import RegistryLost
 from schemas.registry.follower import RegistryFollower, first_line, registry_unavailable
+from schemas.registry.keeper_lease import KeeperLease
 from schemas.registry.record_limits import RecordLimitReached
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
 from schemas.registry.saved_record_index import SavedRecords
@@ -42,6 +43,7 @@ __all__ = [
     "Goal",
     "Import",
     "ImportState",
+    "KeeperLease",
     "Key",
     "KeyScope",
     "Link",

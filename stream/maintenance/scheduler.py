@@ -15,6 +15,7 @@ from deltalake.exceptions import DeltaError
 
 from schemas.kinds import TABLES, lake_tables
 from schemas.lake.delta_table import UnreadableTable
+from schemas.registry import DatabaseError, KeeperLease, first_line
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
@@ -35,6 +36,8 @@ from stream.storage.log_repair import repair_logs
 log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 2.0
+LEASE_SECONDS = 2.0
+EXIT_LEASE_LOST = 75
 
 Task = Callable[[LakeTable, Settings], None]
 """Does what is due for one table, or nothing.
@@ -140,6 +143,8 @@ def run(settings: Settings, name: str) -> int:
 
 def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)  # a second keeper waits here until the first has exited
+    if not _acquire_lease(settings, stop):
+        return
     threading.Thread(target=run_registry_backups, args=(settings, stop), daemon=True).start()
     log.info("keeper started", extra={"lake": settings.lake_url})
     repair_logs(settings)
@@ -148,6 +153,35 @@ def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None
     while not stop.is_set():
         scheduler.run_cycle()
         stop.wait(settings.compact_seconds)
+
+
+def _acquire_lease(settings: Settings, stop: threading.Event) -> bool:
+    """Wait until no keeper of another machine is active; False when told to stop."""
+    lease, logged = KeeperLease.on_server(settings.registry_url), ""
+    while lease is not None:
+        try:
+            if lease.acquire():
+                threading.Thread(target=_hold_lease, args=(lease, stop), daemon=True).start()
+                return True
+            problem = "a keeper of another machine is active"
+        except DatabaseError as error:
+            problem = first_line(error)
+        if problem != logged:
+            log.info("keeper waits for its lease", extra={"reason": problem})
+        logged = problem
+        if stop.wait(LEASE_SECONDS):
+            return False
+    return True
+
+
+def _hold_lease(lease: KeeperLease, stop: threading.Event) -> None:
+    """End the process when the lease is lost; the next one waits for it."""
+    while not stop.wait(LEASE_SECONDS):
+        try:
+            lease.check()
+        except DatabaseError as error:
+            log.critical("keeper exits: lease lost", extra={"reason": first_line(error)})
+            os._exit(EXIT_LEASE_LOST)
 
 
 def _run_scrub(settings: Settings, stop: threading.Event) -> None:
