@@ -56,7 +56,11 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
     owner = key.organization_id
     if kind is SubjectKind.LINK:
         return QuerySubject(kind, (authorize_link(dependencies.registry, key, name).id,), owner)
-    ids = tuple(dict.fromkeys(name.split(",")))
+    ids = tuple(dict.fromkeys(part.strip() for part in name.split(",")))
+    if "" in ids:
+        raise Malformed(
+            "'website_id' has an empty id; separate several by one comma, as in ?website_id=A,B"
+        )
     if len(ids) > MAX_WEBSITES:
         raise Malformed(f"'website_id' names {len(ids)} websites; at most {MAX_WEBSITES} are asked")
     return _websites(dependencies.registry, key, ids)

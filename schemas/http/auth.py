@@ -46,8 +46,12 @@ def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
         or website.organization_id != key.organization_id
         or key.website_id not in (None, website_id)
     ):
-        raise Forbidden(OUT_OF_REACH.format(what="website"))
+        raise Forbidden(OUT_OF_REACH.format(what="website") + _own_website(key))
     return website
+
+
+def _own_website(key: Key) -> str:
+    return f"; it is for the website {key.website_id} only" if key.website_id else ""
 
 
 def authorize_link(registry: Snapshot, key: Key, link_id: str) -> Link:

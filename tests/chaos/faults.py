@@ -10,14 +10,15 @@ from tests.chaos.recorded_load import (
     LoadSender,
     event_id_counts,
 )
-from tests.cluster.parts import stack_settings
+from tests.cluster.parts import runs_on_cluster, stack_settings
 from tests.flow.tenant import Tenant
 from tests.installation import Installation, eventually
 
 SESSION_SECONDS = 6
 
 
-DRAIN_SECONDS = 60
+DRAIN_SECONDS = 240 if runs_on_cluster() else 60
+"""Tables in an object store are opened by requests, and three nodes elect leaders."""
 
 
 def settle(tenant: Tenant, load: LoadSender, seconds: float = DRAIN_SECONDS) -> None:

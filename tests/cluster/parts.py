@@ -38,10 +38,15 @@ def cluster(folder: Path) -> Iterator[Mapping[str, Any]]:
         }
 
 
+def runs_on_cluster() -> bool:
+    """Whether tests of a whole stack were asked to run on a cluster."""
+    return os.environ.get(VARIABLE) == "1"
+
+
 @contextmanager
 def stack_settings(folder: Path) -> Iterator[Mapping[str, Any]]:
     """Settings of a stack: those of a cluster if it is asked for, else of one machine."""
-    if os.environ.get(VARIABLE) == "1":
+    if runs_on_cluster():
         with cluster(folder / "cluster") as settings:
             yield settings
     else:

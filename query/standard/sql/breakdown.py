@@ -27,6 +27,8 @@ DEFAULT_VALUES = 10
 MAX_VALUES = 50
 WHOLE_TYPES = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.LONG)
 """Types other than text whose values are groups."""
+IDS = frozenset({"event_id", "anonymous_id", "session_id"})
+"""Texts that are no groups: each has rows of one event, visitor or session only."""
 CHOSEN = "chosen_values"
 
 
@@ -75,9 +77,9 @@ def parse_breakdown(options: BreakdownOptions) -> Breakdown | None:
     field = FIELDS.get(name)
     if field is None:
         raise Malformed(unknown_column_message(name, FIELDS, " in 'breakdown'"))
-    if field.type is ColumnType.STRING:
+    if field.type is ColumnType.STRING and name not in IDS:
         return Breakdown(Fragment(field.sql), limit)
-    if field.type not in WHOLE_TYPES:
+    if field.type not in WHOLE_TYPES or name in IDS:
         raise Malformed(
             f"'breakdown' is '{name}', which has a value of its own for almost every row; "
             "use a field with few values, or filters for parts of its range"
@@ -152,6 +154,11 @@ def group_condition(breakdown: Breakdown | None, group: BreakdownGroup | None) -
         return Fragment("1 = 1")
     if breakdown is None:
         raise Malformed("'group' needs 'breakdown', the field that the groups are of")
+    if group.other and group.breakdown is not None:
+        raise Malformed(
+            "'group' has a value in 'breakdown' and is 'other'; the group of all other values has "
+            "no value of its own"
+        )
     if group.other:
         return Fragment("is_other = 1")
     if group.breakdown is None:

@@ -85,6 +85,30 @@ def test_a_foreign_subject_looks_like_an_absent_one(
     assert service.ask("POST", foreign, body).body == service.ask("POST", absent, body).body
 
 
+@pytest.mark.parametrize(
+    ("ids", "status"),
+    [("shop,blog", 200), ("shop, blog", 200), ("shop,", 400), (",shop", 400), ("shop,,blog", 400)],
+)
+def test_websites_are_separated_by_one_comma(
+    service: InProcessService, ids: str, status: int
+) -> None:
+    reply = service.ask("POST", "/v1/query", STANDARD, website_id=ids)
+
+    assert reply.status == status
+    assert status == 200 or "'website_id' has an empty id" in reply.json["error"]
+
+
+def test_a_key_of_one_website_says_of_which(service: InProcessService) -> None:
+    asked = [
+        service.ask("POST", "/v1/query", STANDARD, "acme-shop", website_id=f"shop,{other}")
+        for other in ("blog", "rival", "none")
+    ]
+
+    assert {reply.status for reply in asked} == {403}
+    assert len({reply.body for reply in asked}) == 1
+    assert asked[0].json["error"].endswith("; it is for the website shop only")
+
+
 def test_a_foreign_link_looks_like_an_absent_one(service: InProcessService) -> None:
     assert service.ask("GET", "/v1/links/away").body == service.ask("GET", "/v1/links/none").body
 

@@ -215,6 +215,11 @@ def test_a_comparison_has_the_groups_of_the_requested_range(service: InProcessSe
             "'breakdown' is 'ts', which has a value of its own for almost every row; use a field "
             "with few values, or filters for parts of its range",
         ),
+        (
+            {"breakdown": "session_id"},
+            "'breakdown' is 'session_id', which has a value of its own for almost every row; use a "
+            "field with few values, or filters for parts of its range",
+        ),
         ({"breakdown_limit": 3}, "'breakdown_limit' needs 'breakdown', the field to split by"),
         (
             {"breakdown": "channel", "breakdown_limit": 51},

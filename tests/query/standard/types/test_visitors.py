@@ -184,6 +184,16 @@ def test_visitors_of_another_tenant_are_not_listed(town: InProcessService) -> No
             "'group' needs 'breakdown', the field that the groups are of",
         ),
         (
+            {
+                **GOALS,
+                "goal": "signup",
+                "breakdown": "channel",
+                "group": {"breakdown": "Direct", "other": True},
+            },
+            "'group' has a value in 'breakdown' and is 'other'; the group of all other values has "
+            "no value of its own",
+        ),
+        (
             {"name": "retention", "date": "2026-11-10"},
             "'of.date' is 2026-11-10, which is not the first day of a week; take 'date' of a row "
             "of the result",
