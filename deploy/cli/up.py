@@ -1,5 +1,6 @@
 """`tidemark up` and `tidemark status`: start everything, and show its status."""
 
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from deploy.local.up import run_installation as run_everything
 if TYPE_CHECKING:
     from deploy.local.status import SystemStatus
 
+WATCH_SECONDS = 2.0
 EXIT_CODES = {"ok": 0, "degraded": 1, "down": 2}
 
 
@@ -35,9 +37,10 @@ def up(tidemark: CliContext, logs: bool) -> None:
 
 @click.command()
 @click.option("--check", is_flag=True, help="Set the exit code: 0 ok, 1 degraded, 2 down.")
+@click.option("--watch", is_flag=True, help="Repeat every 2 seconds until Ctrl-C.")
 @as_json
 @click.pass_obj
-def status(tidemark: CliContext, check: bool, json: bool) -> None:
+def status(tidemark: CliContext, check: bool, watch: bool, json: bool) -> None:
     """Show the processes, the lag of the workers, and how fresh the tables are.
 
     `down`: no events are accepted or no queries are answered. `degraded`: a process is not ready, a
@@ -45,14 +48,25 @@ def status(tidemark: CliContext, check: bool, json: bool) -> None:
     """
     from deploy.local.status import system_status  # `up` needs no table format
 
+    if watch and check:
+        raise click.UsageError("--check ends with an exit code, --watch does not end; choose one")
     condition = system_status(tidemark.settings)
+    _print_status(condition, json)
+    while watch:
+        time.sleep(WATCH_SECONDS)
+        condition = system_status(tidemark.settings)
+        click.clear()
+        _print_status(condition, json)
+    if check and (code := EXIT_CODES[condition.state]):
+        click.get_current_context().exit(code)
+
+
+def _print_status(condition: "SystemStatus", json: bool) -> None:
     if json:
         print_json(condition)
     else:
         for line in _status_lines(condition):
             click.echo(line)
-    if check and (code := EXIT_CODES[condition.state]):
-        click.get_current_context().exit(code)
 
 
 def _status_lines(condition: "SystemStatus") -> list[str]:

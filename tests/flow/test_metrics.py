@@ -1,11 +1,13 @@
 """Every process serves its metrics and probes."""
 
+import re
 import time
 from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from deploy.local.process_list import METRICS_PORT, service_specs
+from tests.deploy.deployment_files import read_yaml
 from tests.flow.tenant import Tenant, at_ms
 from tests.http_client import call
 from tests.installation import eventually
@@ -104,6 +106,22 @@ def test_senders_cannot_add_values_of_labels(tenant: Tenant) -> None:
     assert not [text for text in values if "hostile" in text]
     rejected = samples(urls["collector-1"])
     assert value(rejected, "tidemark_rejected_items_total", route="/track") >= 1
+
+
+def test_the_alert_rules_name_metrics_that_exist(tenant: Tenant) -> None:
+    rules = [
+        rule for group in read_yaml("compose/alerts.yaml")["groups"] for rule in group["rules"]
+    ]
+    served = "".join(
+        call("GET", f"{url}/metrics").body.decode() for url in metrics_urls(tenant).values()
+    )
+    families = set(re.findall(r"^# TYPE (\S+) ", served, re.MULTILINE))
+
+    named = {name for rule in rules for name in re.findall(r"tidemark_\w+", rule["expr"])}
+
+    assert len(named) > 5
+    assert {name.removesuffix("_count") for name in named} <= families
+    assert all(rule["annotations"].keys() == {"summary", "action"} for rule in rules)
 
 
 def test_every_process_is_live_and_ready(tenant: Tenant) -> None:
