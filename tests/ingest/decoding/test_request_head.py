@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from schemas.envelope import CLIENT_HINTS
 from tests.ingest.in_memory_collector import in_memory_collector
 
@@ -18,3 +20,14 @@ def test_all_client_hints_are_kept_and_truncated(tmp_path: Path) -> None:
         **sent,
         "sec-ch-ua-full-version-list": "x" * 512,
     }
+
+
+@pytest.mark.parametrize(("characters", "status"), [(256, 200), (257, 400)])
+def test_an_idempotency_key_has_at_most_256_characters(
+    tmp_path: Path, characters: int, status: int
+) -> None:
+    key = {"idempotency-key": "k" * characters}
+
+    reply = in_memory_collector(tmp_path).post("/track?website_id=shop", {"name": "a"}, headers=key)
+
+    assert reply.status == status
