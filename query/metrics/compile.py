@@ -5,7 +5,7 @@ is of another source. Their union is grouped by the dimensions again, so that a 
 source has gets a row as well; formulas of the metrics make `m0`, `m1`, ... of the parts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, structs
@@ -25,6 +25,7 @@ from query.scope.scope import (
     WantedRelation,
     scoped_relations,
 )
+from query.scope.visits import BY_COLUMN, VISIT_FACTS, VisitFact, facts_named
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.select import Cte, Relation, ResultForm, Select, render
@@ -42,8 +43,17 @@ class CompiledBody(Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """The columns and relations that it names."""
-        return names_in(self.body).union(*(names_in(cte.sql) for cte in self.ctes))
+        """The columns and relations that it names, without those of `visit_facts`."""
+        facts = {VISIT_FACTS, *BY_COLUMN}
+        return frozenset().union(*(n - facts if VISIT_FACTS in n else n for n in self._names()))
+
+    @property
+    def visit_facts(self) -> Sequence[VisitFact]:
+        """The facts that it takes from `visit_facts`."""
+        return facts_named(frozenset().union(*(n for n in self._names() if VISIT_FACTS in n)))
+
+    def _names(self) -> Iterator[frozenset[str]]:
+        return map(names_in, (self.body, *(cte.sql for cte in self.ctes)))
 
 
 async def compile_query(
@@ -60,7 +70,7 @@ async def compile_query(
     """
     first = next(iter(scopes.values()))
     compiled = compile_body(first.time_range, dimensions, metrics)
-    relations = await _relations(engine, scopes, compiled.names)
+    relations = await _relations(engine, scopes, compiled.names, compiled.visit_facts)
     select = Select(
         relations=relations.relations, ctes=compiled.ctes, body=compiled.body, form=form
     )
@@ -70,7 +80,10 @@ async def compile_query(
 
 
 async def _relations(
-    engine: Engine, scopes: Mapping[str, Scope], names: frozenset[str]
+    engine: Engine,
+    scopes: Mapping[str, Scope],
+    names: frozenset[str],
+    visit_facts: Sequence[VisitFact],
 ) -> ScopedRelations:
     """The relations that a statement with these names reads."""
     named = {relation_of(scope.table): scope for scope in scopes.values()}
@@ -83,7 +96,7 @@ async def _relations(
     if EARLIER in names.union(*(names_in(scope.where.text) for scope in scopes.values())):
         before = WantedRelation(_before(next(iter(scopes.values()))), ["visitor_hash"])
         earlier = await scoped_relations(engine, {EARLIER: before})
-    scoped = await scoped_relations(engine, wanted)
+    scoped = await scoped_relations(engine, wanted, visit_facts)
     relations: list[Relation | Cte] = list(
         dict.fromkeys([*earlier.relations, *scoped.relations])  # both may need the profiles
     )

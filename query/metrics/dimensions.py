@@ -15,6 +15,7 @@ from query.request.property_path import is_property, parse_property
 from query.request.suggestions import COLUMN_WORDS, DIMENSION_WORDS, shorten, unknown_name_message
 from query.request.time_range import TimeRange
 from query.scope.scope import MS
+from query.scope.visits import VisitFact
 from query.sql.fragment import Fragment
 from schemas.errors import Malformed
 from schemas.tables import EVENTS, ColumnType
@@ -49,6 +50,13 @@ class Dimension(Struct, frozen=True):
     """The tables whose rows have it."""
     reads_events: bool = False
     """Whether its values come from events, for rows of any table."""
+    fact: VisitFact | None = None
+    """The fact of the visit that it is."""
+
+    @property
+    def is_of_row(self) -> bool:
+        """Whether rows of one visit may have different values."""
+        return self.time is None and self.fact is None
 
     def of_row(self, time_range: TimeRange, position: int) -> Fragment:
         """Its value for a row."""
@@ -145,7 +153,14 @@ def _dimension(name: str, position: int) -> Dimension:
     if field is None:
         raise Malformed(_unknown(name, at))
     sql = f"UNIX_MS({field.column})" if field.type is ColumnType.TIMESTAMP else field.column
-    return Dimension(name, field.type, sql, tables=field.tables, reads_events=field.reads_events)
+    return Dimension(
+        name,
+        field.type,
+        sql,
+        tables=field.tables,
+        reads_events=field.reads_events,
+        fact=field.fact,
+    )
 
 
 def _unknown(name: str, at: str) -> str:

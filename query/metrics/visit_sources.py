@@ -1,7 +1,8 @@
 """Visits as sources of parts: each with its dimensions, its entry, its exit, its page views.
 
 A visit is whole: `visit_rows` has all its rows in the time range. It has the values of a dimension
-that its rows in `scoped` have, one or several; its part of time is that of its first page view.
+that its rows in `scoped` have, one or several; its part of time is that of its first page view. A
+fact of the visit has one value, which is read from `visit_facts` for each visit, not for each row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from query.metrics.dimensions import Dimension
 from query.metrics.metric import Source
 from query.request.time_range import TimeRange
+from query.scope.visits import VISIT_FACTS
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
 from query.standard.sql.definitions import DURATION_MS, OTHER_COUNT, VIEW_COUNT
@@ -38,7 +40,7 @@ def visit_ctes(
         for source, (name, value) in ends.items()
         if source in sources
         for i, d in enumerate(dimensions)
-        if d.time is None
+        if d.is_of_row
     )
     ctes = [Cte("visits", _visits(end_columns))]
     if {Source.VISITS, Source.RANKED_VISITS} & {*sources}:
@@ -48,7 +50,8 @@ def visit_ctes(
     for source, (name, _) in ends.items():
         if source in sources:
             keys = _keys(time_range, dimensions, f"{name}_{{}}") or ["1 AS placeholder"]
-            ctes.append(Cte(VISIT_SOURCES[source], f"SELECT {', '.join(keys)} FROM visits"))  # noqa: S608
+            sql = f"SELECT {', '.join(keys)} FROM visits{_facts_join(dimensions)}"  # noqa: S608
+            ctes.append(Cte(VISIT_SOURCES[source], sql))
     if Source.VISIT_VIEWS in sources:
         ctes.append(_visit_view_groups(time_range, dimensions))
     return ctes
@@ -70,17 +73,22 @@ def _visits(end_columns: str) -> str:
 
 def _visit_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -> list[Cte]:
     """A row for each visit and each combination of values that it has."""
-    facts = [f"{d.sql} AS key_{i}" for i, d in enumerate(dimensions) if d.time is None]
+    of_rows = [f"{d.sql} AS key_{i}" for i, d in enumerate(dimensions) if d.is_of_row]
     keys = _keys(time_range, dimensions, "key_{}")
     columns = ", ".join([*keys, MEASURES])
-    if not facts:
-        return [Cte("visit_groups", f"SELECT {columns} FROM visits")]  # noqa: S608
+    facts_join = _facts_join(dimensions)
+    if not of_rows:
+        return [Cte("visit_groups", f"SELECT {columns} FROM visits{facts_join}")]  # noqa: S608
     values = f"""
-        SELECT DISTINCT session_hash AS keyed_session, {", ".join(facts)}
+        SELECT DISTINCT session_hash AS keyed_session, {", ".join(of_rows)}
           FROM scoped
          WHERE session_hash IS NOT NULL
     """  # noqa: S608
-    groups = f"SELECT {columns} FROM visit_keys JOIN visits ON session_key = keyed_session"  # noqa: S608
+    groups = f"""
+        SELECT {columns}
+          FROM visit_keys
+          JOIN visits ON session_key = keyed_session{facts_join}
+    """  # noqa: S608
     return [Cte("visit_keys", values), Cte("visit_groups", groups)]
 
 
@@ -101,26 +109,36 @@ def _ranked_visit_groups(keys: int) -> Cte:
 
 def _visit_view_groups(time_range: TimeRange, dimensions: Sequence[Dimension]) -> Cte:
     """A row for each page view of a visit."""
-    keys = [
-        f"{d.at('started_ms', time_range, i).text if d.time else d.sql} AS d{i}"
-        for i, d in enumerate(dimensions)
-    ]
-    join = " JOIN visits ON session_key = session_hash" if any(d.time for d in dimensions) else ""
-    columns = ", ".join(keys or ["1 AS placeholder"])
+    keys = _keys(time_range, dimensions) or ["1 AS placeholder"]
+    of_visits = any(not d.is_of_row for d in dimensions)
+    join = " JOIN visits ON session_key = session_hash" if of_visits else ""
     return Cte(
         "visit_view_groups",
         f"""
-        SELECT {columns}
-          FROM visit_rows{join}
+        SELECT {", ".join(keys)}
+          FROM visit_rows{join}{_facts_join(dimensions)}
          WHERE {PAGE_VIEW}
            AND session_hash IS NOT NULL
         """,  # noqa: S608
     )
 
 
-def _keys(time_range: TimeRange, dimensions: Sequence[Dimension], fact: str) -> list[str]:
-    """The dimensions over `visits`, facts from columns named by position."""
+def _facts_join(dimensions: Sequence[Dimension]) -> str:
+    """The join of `visits` with facts, where a dimension is one."""
+    if not any(d.fact for d in dimensions):
+        return ""
+    return f" LEFT JOIN {VISIT_FACTS} ON visit_session = session_key"
+
+
+def _keys(time_range: TimeRange, dimensions: Sequence[Dimension], of_row: str = "") -> list[str]:
+    """The dimensions over `visits`; of rows from columns named by position, or as they are."""
     return [
-        f"{d.at('started_ms', time_range, i).text if d.time else fact.format(i)} AS d{i}"
+        f"{d.at('started_ms', time_range, i).text if d.time else _key(d, i, of_row)} AS d{i}"
         for i, d in enumerate(dimensions)
     ]
+
+
+def _key(dimension: Dimension, position: int, of_row: str) -> str:
+    if dimension.fact:
+        return f"{VISIT_FACTS}.{dimension.fact.sql_column}"
+    return of_row.format(position) or dimension.sql

@@ -4,6 +4,7 @@ The text is made from a syntax tree, once per description: a query of the same s
 values, finds it in a cache of bounded size.
 """
 
+from collections import Counter
 from functools import lru_cache
 from typing import Protocol
 
@@ -94,17 +95,25 @@ def select_tree(select: Select, dialect: type[Dialect]) -> exp.Select:
     statement = select.form.applied_to(body) if select.form else body
     own_ctes = statement.args.pop("with_", None)
     for relation in select.relations:
-        statement.with_(
-            relation.name,
-            as_=_relation_tree(relation, dialect),
-            materialized=False if select.inlined else None,
-            copy=False,
-        )
+        statement.with_(relation.name, as_=_relation_tree(relation, dialect), copy=False)
     for cte in select.ctes:
         statement.with_(cte.name, as_=parse(cte.sql).copy(), dialect=Portable, copy=False)
     for cte in own_ctes.expressions if own_ctes else ():
         statement.with_(cte.args["alias"], as_=cte.this, copy=False)
+    _set_materialized(statement, select)
     return statement
+
+
+def _set_materialized(statement: exp.Select, select: Select) -> None:
+    """Join once what is read several times; without a join, reading again is faster."""
+    reads = Counter(table.name for table in statement.find_all(exp.Table))
+    by_name = {cte.alias: cte for cte in statement.ctes}
+    for relation in select.relations:
+        is_join = isinstance(relation, Relation) and bool(relation.joins)
+        if select.inlined:
+            by_name[relation.name].set("materialized", value=False)
+        elif is_join and reads[relation.name] > 1:
+            by_name[relation.name].set("materialized", value=True)
 
 
 def _relation_tree(relation: Relation | NativeCte | Cte, dialect: type[Dialect]) -> exp.Expr:

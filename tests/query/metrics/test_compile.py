@@ -38,6 +38,17 @@ def test_a_visit_by_a_fact_has_the_values_of_its_rows() -> None:
     assert "scoped" not in compiled(["visits"], "time:day").names
 
 
+def test_a_fact_of_the_visit_is_read_for_each_visit_or_for_each_row() -> None:
+    of_visits = compiled(["visits", "entries", "exit_rate"], "visit.channel", "path")
+    of_both = compiled(["visits", "visitors"], "visit.channel")
+
+    assert [fact.name for fact in of_visits.visit_facts] == ["channel"]
+    assert "visit_channel" not in of_visits.names
+    assert "path" in of_visits.names
+    assert [fact.name for fact in of_both.visit_facts] == ["channel"]
+    assert "visit_channel" in of_both.names
+
+
 def test_a_part_that_several_metrics_share_is_computed_once() -> None:
     body = compiled(["visits", "bounce_rate", "visit_duration"])
 

@@ -36,6 +36,18 @@ def test_the_ends_of_a_visit_have_all_dimensions_of_their_page_view(
     ]
 
 
+def test_a_fact_of_the_visit_stands_beside_what_its_rows_have(service: InProcessService) -> None:
+    found = rows(
+        service, "visits", "exits", "exit_rate", "visitors", dimensions=["visit.exit_page", "path"]
+    )
+
+    first, second = {"visit.exit_page": "/", "path": "/"}, {"visit.exit_page": "/", "path": "/a"}
+    assert found == [
+        {**first, "visits": 2, "exits": 2, "exit_rate": 66.67, "visitors": 2},
+        {**second, "visits": 1, "exits": 0, "exit_rate": 0.0, "visitors": 1},
+    ]
+
+
 def test_all_of_a_visit_is_in_the_bucket_of_its_first_page_view(service: InProcessService) -> None:
     found = rows(service, "visits", "exits", "exit_rate", dimensions=["time:hour_of_day", "path"])
 

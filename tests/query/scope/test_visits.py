@@ -31,9 +31,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     return service
 
 
-def events(service: InProcessService, field: str, value: Any, operator: str = "eq") -> int:
+def events(
+    service: InProcessService, field: str, value: Any, operator: str = "eq", **more: Any
+) -> int:
     condition = {"field": field, "operator": operator, "value": value}
-    [row] = service.rows("summary", filters=[condition], **DAY_2)
+    [row] = service.rows("summary", filters=[condition], **DAY_2, **more)
     total: int = row["total_events"]
     return total
 
@@ -55,6 +57,7 @@ def test_a_filter_on_a_fact_keeps_every_row_of_the_visit(
 ) -> None:
     """Also where its first page view lies before the time range and its last one after it."""
     assert events(service, field, value) == count
+    assert events(service, field, value, person="profile") == count
 
 
 def test_a_filter_and_its_negation_share_all_rows(service: InProcessService) -> None:

@@ -4,11 +4,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from msgspec import structs
 from sqlglot import parse_one
 
 from query.engine.duckdb_dialect import DuckDBDialect
 from query.sql.result_forms import Count, Page, RowsOfKeys
-from query.sql.select import Cte, NativeCte, Relation, Select, render
+from query.sql.select import Cte, Join, NativeCte, Relation, Select, render
 
 SOURCE = "(SELECT * FROM (VALUES (1, 'a'), (2, 'b'), (3, 'b'), (4, NULL)) AS v(n, label))"
 ROWS = Relation("scoped", SOURCE, ("n", "label"), ("n >= $least",))
@@ -99,3 +100,20 @@ def test_the_text_is_one_statement() -> None:
     text = render(Select(relations=(ROWS,), body=BODY, form=Page()), DuckDBDialect)
 
     assert parse_one(text, dialect="duckdb").key == "select"
+
+
+@pytest.mark.parametrize(
+    ("body", "materialized"),
+    [
+        ("SELECT label FROM scoped ORDER BY label", False),
+        ("SELECT n FROM scoped WHERE n IN (SELECT MAX(n) FROM scoped) ORDER BY n", True),
+    ],
+)
+def test_a_joined_relation_that_is_read_twice_is_joined_once(body: str, materialized: bool) -> None:
+    facts = Cte("facts", "SELECT 1 AS fact_n")
+    joined = structs.replace(ROWS, joins=(Join("facts", "facts.fact_n = stored.n"),))
+
+    text = render(Select(relations=(facts, joined), body=body), DuckDBDialect)
+
+    assert ("scoped AS MATERIALIZED (" in text) is materialized
+    assert "MATERIALIZED" not in render(Select(relations=(ROWS,), body=body), DuckDBDialect)
