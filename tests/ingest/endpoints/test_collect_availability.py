@@ -119,6 +119,7 @@ def test_an_unready_collector_says_why(collector: InMemoryCollector) -> None:
 
     assert (reply.status, reply.json["status"]) == (503, "unready")
     assert reply.json["checks"] == {
+        "limits": "ok",
         "kafka": "not connected yet",
         "disk": "ok",
         "registry": "ok",
@@ -138,6 +139,7 @@ def test_a_collector_without_its_registry_is_ready_and_degraded(
 
     assert (reply.status, reply.json["ready"], reply.json["status"]) == (200, True, "degraded")
     assert reply.json["checks"] == {
+        "limits": "ok",
         "kafka": "ok",
         "disk": "ok",
         "registry": "lost",
