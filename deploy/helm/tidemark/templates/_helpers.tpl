@@ -97,9 +97,24 @@ spec:
       volumeMounts:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
+        {{- include "tidemark.files.mount" .root | nindent 8 }}
   volumes:
     - name: data
       emptyDir: {{ if .values.cache }}{sizeLimit: {{ .values.cache }}}{{ else }}{}{{ end }}
     - name: tmp
       emptyDir: {}
+    {{- include "tidemark.files.volume" .root | nindent 4 }}
+{{- end }}
+
+{{- define "tidemark.files.mount" -}}
+{{- if .Values.filesSecret -}}
+- {name: files, mountPath: /etc/tidemark/files, readOnly: true}
+{{- end -}}
+{{- end }}
+
+{{- define "tidemark.files.volume" -}}
+{{- if .Values.filesSecret -}}
+- name: files
+  secret: {secretName: {{ .Values.filesSecret }}, defaultMode: 0440}
+{{- end -}}
 {{- end }}
