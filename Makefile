@@ -53,7 +53,7 @@ docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
 
-cluster: $(DEV) $(PAGE) $(DOCS) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, S3) for trying; ARGS="tests/flow" runs tests on one
+cluster: $(DEV) $(PAGE) $(DOCS) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3) for trying; ARGS="tests/flow" runs tests on one
 	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)
 
 conformance: $(DEV) $(S3) $(TRINO) ## compare the answers of DuckDB and Trino (downloads Trino, 821 MB; needs 3 GB of memory)

@@ -1,7 +1,8 @@
 """`python -m tests.cluster`: Tidemark as a small cluster of real parts on this machine, for trying.
 
-Three Kafka brokers, PostgreSQL and an S3 server run beside two collectors, three workers, two query
-services, the keeper and the backfill worker. Ctrl-C stops all of it; its data is deleted then.
+Three Kafka brokers, PostgreSQL, Valkey and an S3 server run beside two collectors, three workers,
+two query services, the keeper and the backfill worker. Ctrl-C stops all of it; its data is deleted
+then.
 """
 
 import signal
@@ -21,7 +22,7 @@ def main() -> int:
     """Start the parts, then `tidemark up` in the foreground; its exit code."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tidemark-cluster-") as folder:
-        print("cluster: starting three brokers, PostgreSQL and an S3 server …", flush=True)
+        print("cluster: starting three brokers, PostgreSQL, Valkey and an S3 server …", flush=True)
         with cluster(Path(folder) / "parts") as parts:
             print(f"cluster: parts ready after {time.monotonic() - begun:.0f} s", flush=True)
             for name in ("kafka", "lake"):

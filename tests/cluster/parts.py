@@ -1,4 +1,4 @@
-"""The parts of a small cluster on this machine: three brokers, PostgreSQL and an S3 server."""
+"""The parts of a small cluster: three brokers, PostgreSQL, Valkey and an S3 server, all here."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,6 +11,7 @@ from tests.chaos.kafka_cluster import NODES, KafkaCluster
 from tests.installation import format_storage
 from tests.postgresql import PostgreSQL
 from tests.s3.server import S3Server
+from tests.valkey_server import PASSWORD, ValkeyServer
 
 PROCESSES = {"collectors": 2, "workers": 3, "queries": 2}
 VARIABLE = "TIDEMARK_TEST_CLUSTER"
@@ -27,14 +28,19 @@ def cluster(folder: Path) -> Iterator[Mapping[str, Any]]:
         KafkaCluster(folder / "kafka") as kafka,
         PostgreSQL() as postgresql,
         S3Server(folder / "store") as store,
+        ValkeyServer() as valkey,
         patch.dict(os.environ, store.environment),
     ):
+        password = folder / "valkey-password"
+        password.write_text(PASSWORD)
         yield {
             **PROCESSES,
             "kafka": kafka.address,
             "replication": NODES,
             "registry": postgresql.new_database(),
             "lake": store.url,
+            "limits_url": valkey.url,
+            "limits_password_file": str(password),
         }
 
 
