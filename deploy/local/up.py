@@ -1,7 +1,6 @@
 """`tidemark up`: preflight checks, log repair, start and supervise all processes."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from deploy.local.processes.process_file import current_status, write_processes_
 from deploy.local.processes.readiness import query_service_url
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
-from schemas.runtime.environment import to_environment
+from schemas.runtime.environment import child_environment
 from schemas.runtime.settings import Settings
 
 LOG_POLL_SECONDS = 0.2
@@ -69,7 +68,7 @@ def log_repair(settings: Settings, screen: StatusScreen) -> Iterator[None]:
         return
     with subprocess.Popen(
         (sys.executable, "-m", "stream.storage.log_repair"),
-        env={**os.environ, **to_environment(settings)},
+        env=child_environment(settings),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -95,7 +94,7 @@ def prepare_start(settings: Settings) -> list[ProcessSpec]:
 async def _supervise(
     settings: Settings, specs: list[ProcessSpec], screen: StatusScreen, logs: bool
 ) -> None:
-    environment = {**os.environ, **to_environment(settings), "PYTHONUNBUFFERED": "1"}
+    environment = {**child_environment(settings), "PYTHONUNBUFFERED": "1"}
 
     def declare_topics() -> None:
         from deploy.local.kafka.topics import ensure_topics, required_topics

@@ -135,3 +135,19 @@ def mask_secrets(value: str) -> str:
 def to_environment(settings: Settings) -> dict[str, str]:
     """The variables from which `load_settings` loads the same settings, for a child process."""
     return {PREFIX + n.upper(): str(getattr(settings, n)) for n in Settings.__struct_fields__}
+
+
+def child_environment(
+    settings: Settings, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The environment of a child process with these settings.
+
+    Those that are given as files stay in their files.
+    """
+    in_files = {
+        PREFIX + name.upper()
+        for name in SECRET_SETTINGS
+        if environ.get(PREFIX + name.upper() + FILE_SUFFIX)
+    }
+    own = {name: value for name, value in to_environment(settings).items() if name not in in_files}
+    return {**environ, **own}

@@ -83,6 +83,20 @@ def test_a_setting_with_a_password_may_be_a_file(tmp_path: Path) -> None:
     assert not list(environment.unknown_variables({"TIDEMARK_REGISTRY_FILE": str(file)}))
 
 
+def test_a_child_process_gets_the_same_settings(tmp_path: Path) -> None:
+    """With the file of a secret, not with the secret."""
+    file = tmp_path / "registry-url"
+    file.write_text("postgresql://tidemark:s3cret@db.example/x\n")
+    mine = {"TIDEMARK_REGISTRY_FILE": str(file), "TIDEMARK_WORKERS": "3", "OTHER": "1"}
+
+    settings = environment.load_settings(mine)
+    child = environment.child_environment(settings, mine)
+
+    assert environment.load_settings(child) == settings
+    assert child["OTHER"] == "1"
+    assert not any("s3cret" in value for value in child.values())
+
+
 @pytest.mark.parametrize(
     ("variables", "reason"),
     [
