@@ -1,5 +1,7 @@
 """A process that floods one bucket: `python limit_flood.py DATA LIMIT SECONDS START URL FILE`.
 
+The bucket is that of a tenant with the first word of the name of the data folder.
+
 Prints how many requests it passed.
 """
 
@@ -19,7 +21,8 @@ PER_TURN = 3
 
 async def flood(settings: Settings, limit: Limit, seconds: float) -> int:
     limiter = SharedRateLimiter.for_settings(settings, "flood")
-    bucket = limiter.tenant_bucket("tenant", limit, "a tenant", now_ms())
+    tenant = settings.data.name.partition("-")[0]
+    bucket = limiter.tenant_bucket(tenant, limit, "a tenant", now_ms())
     passed, until = 0, time.time() + seconds
     while time.time() < until:
         for _ in range(PER_TURN):
