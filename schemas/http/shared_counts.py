@@ -4,6 +4,7 @@ Both count by steps of five seconds and forget a step when it has been over for 
 than the limit passes within any 60 s.
 """
 
+import errno
 import fcntl
 import mmap
 import os
@@ -56,6 +57,7 @@ PROBES = 8
 FIELDS = 5
 SLOT = struct.Struct(f"<{NAME_BYTES}s{FIELDS * STEPS}q")
 """Name of a bucket, then its steps: number, requests, bytes, items, bits of processes."""
+FILE_BYTES = SLOTS * SLOT.size
 EMPTY = (0,) * FIELDS
 PROCESS_BITS = 62
 LOCK_ATTEMPTS = 200
@@ -70,37 +72,49 @@ class MachineCounts:
     def __init__(self, path: Path, clock: Clock = now_ms) -> None:
         self._clock = clock
         self._process = 1 << os.getpid() % PROCESS_BITS
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(self._file, SLOTS * SLOT.size)
-        self._memory = mmap.mmap(self._file, SLOTS * SLOT.size)
+        self._path = path
+        self._file: int | None = None
+        self._memory: mmap.mmap | None = None
 
     async def add(self, counts: Sequence[Counted]) -> Sequence[Counted]:
         at_ms = self._clock()
-        self._lock()
+        file = self._open()
+        _lock(file)
         try:
-            return [self._add(one, at_ms) for one in counts]
+            memory = self._mapped(file)
+            return [self._add(memory, one, at_ms) for one in counts]
         finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+            fcntl.flock(file, fcntl.LOCK_UN)
 
     async def close(self) -> None:
-        self._memory.close()
-        os.close(self._file)
+        if self._memory is not None:
+            self._memory.close()
+        if self._file is not None:
+            os.close(self._file)
 
-    def _lock(self) -> None:
-        """Lock the file; it is held for microseconds, unless its holder was stopped."""
-        for _ in range(LOCK_ATTEMPTS):
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0)
-            else:
-                return
-        raise BlockingIOError("the shared rate-limit counts are locked by another process")
+    def _open(self) -> int:
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return self._file
 
-    def _add(self, one: Counted, at_ms: int) -> Counted:
+    def _mapped(self, file: int) -> mmap.mmap:
+        """The whole file in memory; its blocks are written first.
+
+        A hole in it would end the process (SIGBUS) when it is touched on a full disk.
+        """
+        if self._memory is None:
+            size = os.fstat(file).st_size
+            if size < FILE_BYTES and os.pwrite(file, bytes(FILE_BYTES - size), size) < (
+                FILE_BYTES - size
+            ):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+            self._memory = mmap.mmap(file, FILE_BYTES)
+        return self._memory
+
+    def _add(self, memory: mmap.mmap, one: Counted, at_ms: int) -> Counted:
         step = at_ms // STEP_MS
-        at, values = self._slot(one.name)
+        at, values = _slot(memory, one.name)
         steps = [values[i : i + FIELDS] for i in range(1, len(values), FIELDS)]
         live = sorted(each for each in steps if step - STEPS < each[0] <= step)
         current = live.pop() if live and live[-1][0] == step else EMPTY
@@ -108,7 +122,7 @@ class MachineCounts:
         processes |= self._process
         live.append((step, requests + one.requests, size + one.bytes, items + one.items, processes))
         padded = [*live, *(EMPTY for _ in range(STEPS - len(live)))]
-        SLOT.pack_into(self._memory, at, one.name, *(n for each in padded for n in each))
+        SLOT.pack_into(memory, at, one.name, *(n for each in padded for n in each))
         _, all_requests, all_bytes, all_items, _ = map(sum, zip(*live, strict=True))
         leaves_ms = (live[0][0] + STEPS) * STEP_MS - at_ms
         for before in live[-2:-1]:
@@ -116,18 +130,31 @@ class MachineCounts:
         count = processes.bit_count()
         return Counted(one.name, all_requests, all_bytes, all_items, leaves_ms, count)
 
-    def _slot(self, name: bytes) -> tuple[int, tuple[Any, ...]]:
-        """Offset and values of the slot of a bucket."""
-        first = int.from_bytes(name[:4], "little")
-        oldest, oldest_at = 2**62, 0
-        for probe in range(PROBES):
-            at = (first + probe) % SLOTS * SLOT.size
-            values = SLOT.unpack_from(self._memory, at)
-            if values[0] == name:
-                return at, values
-            if (newest := max(values[1::FIELDS])) < oldest:
-                oldest, oldest_at = newest, at
-        return oldest_at, (name, *EMPTY * STEPS)
+
+def _slot(memory: mmap.mmap, name: bytes) -> tuple[int, tuple[Any, ...]]:
+    """Offset and values of the slot of a bucket."""
+    first = int.from_bytes(name[:4], "little")
+    oldest, oldest_at = 2**62, 0
+    for probe in range(PROBES):
+        at = (first + probe) % SLOTS * SLOT.size
+        values = SLOT.unpack_from(memory, at)
+        if values[0] == name:
+            return at, values
+        if (newest := max(values[1::FIELDS])) < oldest:
+            oldest, oldest_at = newest, at
+    return oldest_at, (name, *EMPTY * STEPS)
+
+
+def _lock(file: int) -> None:
+    """Lock the file; it is held for microseconds, unless its holder was stopped."""
+    for _ in range(LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0)
+        else:
+            return
+    raise BlockingIOError("the shared rate-limit counts are locked by another process")
 
 
 ADD_AND_SUM = f"""

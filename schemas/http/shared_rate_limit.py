@@ -109,6 +109,20 @@ class SharedBucket(RateLimitBucket):
         )
         self.known_ms = now_ms
 
+    def count_alone(self, now_ms: int) -> None:
+        """Take the counts of this process for those of all, which cannot be reached."""
+        since = self.unsent
+        leaves_ms = max(0, min(self.leaves_ms, self.last_ms + WINDOW_MS) - now_ms)
+        own = Counted(
+            self.name,
+            self.requests - since.requests,
+            self.bytes - since.bytes,
+            self.items - since.items,
+            leaves_ms,
+            processes=0,
+        )
+        self.receive(own, now_ms)
+
     def status(self) -> RateLimitStatus:
         own = super().status()
         if not 0 <= self.last_ms - self.known_ms < KNOWN_MS:
@@ -226,7 +240,11 @@ class SharedRateLimiter(LocalRateLimiter):
         if counted is None:
             counted = await self._try(self._machine, unsent)
         at_ms = self._clock()
-        for bucket, received in zip(buckets, counted or (), strict=False):
+        if counted is None:
+            for bucket in buckets:
+                bucket.count_alone(at_ms)
+            return
+        for bucket, received in zip(buckets, counted, strict=True):
             bucket.receive(received, at_ms)
 
     async def _try(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schemas.http.rate_limit import RateLimitBucket
-from schemas.http.shared_counts import MachineCounts, ServerCounts, server_address
+from schemas.http.shared_counts import Counted, MachineCounts, ServerCounts, server_address
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.plans import Limit
 from schemas.runtime.clock import now_ms
@@ -131,9 +131,38 @@ def test_without_the_server_requests_pass_by_the_count_of_the_machine(tmp_path: 
         asyncio.run(lose(server))
 
 
+def test_without_a_file_a_process_counts_alone_and_holds_the_limit(tmp_path: Path) -> None:
+    """As on a full disk, or when a stopped process holds the lock."""
+
+    async def count() -> int:
+        limiter = SharedRateLimiter("collector", now_ms, MachineCounts(Path("/dev/full/counts")))
+        bucket = limiter.tenant_bucket("tenant", Limit(1_000), "a tenant", now_ms())
+        passed = 0
+        for _ in range(2_000):
+            if bucket.fits(now_ms()):
+                bucket.add(now_ms(), 1, 0)
+                passed += 1
+            else:
+                await asyncio.sleep(0.005)
+        assert "each process" in str(limiter.problem)
+        await limiter.close()
+        return passed
+
+    assert asyncio.run(count()) == 1_000
+
+
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(tmp_path: Path) -> None:
+    (tmp_path / "counts").symlink_to("/dev/full")
+    counts = MachineCounts(tmp_path / "counts")
+
+    with pytest.raises(OSError, match="No space left on device"):
+        asyncio.run(counts.add([Counted(b"a" * 16, 1)]))
+    asyncio.run(counts.close())
+
+
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
     script = (
-        "import fcntl, sys, time; f = open(sys.argv[1], 'r+b'); fcntl.flock(f, fcntl.LOCK_EX); "
+        "import fcntl, sys, time; f = open(sys.argv[1], 'ab'); fcntl.flock(f, fcntl.LOCK_EX); "
         "print('locked', flush=True); time.sleep(600)"
     )
     path = tmp_path / "counts"
