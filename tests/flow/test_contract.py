@@ -249,7 +249,7 @@ def test_an_exceeded_rate_limit_has_the_documented_body(stack: Installation) -> 
     body = refused.json
     assert (body["success"], body["code"]) == (False, "RATE_LIMIT_EXCEEDED")
     assert (body["limit"], body["remaining"]) == (30, 0)
-    assert 1 <= body["retryAfter"] <= 60
+    assert 1 <= body["retryAfter"] <= 65  # requests leave the window in steps of five seconds
     assert refused.headers["retry-after"] == str(body["retryAfter"])
     assert datetime.fromisoformat(body["reset"]).timestamp() > time.time()
     assert refused.headers["x-ratelimit-remaining"] == "0"

@@ -222,6 +222,7 @@ def session_row(session: Session) -> Row:
         "website_id": _least(events, "website_id"),
         "session_id": events[0]["session_id"],
         "anonymous_id": _least(events, "anonymous_id"),
+        "person": _least(events, "person"),
         "profile_id": _least(events, "profile_id"),
         "started_at": events[0]["ts"],
         "ended_at": events[-1]["ts"],
