@@ -30,11 +30,14 @@ from tests.chaos.recorded_load import (
     ledger_balance,
     row_count,
 )
+from tests.cluster.parts import runs_on_cluster
 from tests.flow.tenant import Tenant
 from tests.flow.test_imports import a_file, importing, imports, tidemark
 from tests.installation import Installation, eventually
 
-EVERY_PROCESS = ("broker", "collector-1", "worker-1", "worker-2", "keeper", "query-1")
+BROKER = () if runs_on_cluster() else ("broker",)
+"""Brokers of a cluster run beside the supervisor; tests/chaos/test_kafka_cluster.py kills those."""
+EVERY_PROCESS = (*BROKER, "collector-1", "worker-1", "worker-2", "keeper", "query-1")
 SEED = int(os.environ.get("TIDEMARK_CHAOS_SEED", "1"))
 ROUNDS = int(os.environ.get("TIDEMARK_CHAOS_ROUNDS", "1"))
 """How often each process is killed once and frozen once, at random moments."""
@@ -116,6 +119,7 @@ def test_a_worker_may_join_and_leave(stack: Installation, tenant: Tenant, tmp_pa
     settle(tenant, load)
 
 
+@pytest.mark.skipif(runs_on_cluster(), reason="brokers of a cluster: test_kafka_cluster.py")
 def test_a_killed_broker_comes_back_with_everything(stack: Installation, tenant: Tenant) -> None:
     with LoadSender(stack.collect_url, tenant.website.id) as load:
         load.wait_for(300)

