@@ -22,7 +22,7 @@ KEY, SECRET, BUCKET = "tidemark", "a-secret-of-tests", "lake"
 LOGGING = '<configuration><root level="ERROR"/></configuration>'
 START_SECONDS = 60.0
 HEAP = "768m"
-"""With 256 MiB the server spent its time on garbage collection beside the processes of a cluster."""
+"""With 256 MiB it did little but collect garbage beside the processes of a cluster."""
 
 
 class S3Server:
