@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QueryDependencies, QueryEndpoint
-from query.metrics.dimensions import DATE_PARTS, TIMES
+from query.metrics.dimensions import DATE_PARTS, INSTANT_BUCKETS, TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.goal_filters import GOAL
 from query.metrics.metrics import METRICS
@@ -93,6 +93,10 @@ def _dimensions() -> list[dict[str, Any]]:
         }
         for f in FIELDS.values()
     ]
+    fields += [
+        {"name": name, "meaning": _meaning(name), "of": "row", "filter": False}
+        for name in INSTANT_BUCKETS
+    ]
     property_ = {"name": PROPERTY, "meaning": PROPERTY_MEANING, "of": "row", "filter": True}
     times = [
         {"name": t.name, "meaning": t.description, "of": "time", "filter": t.name in DATE_PARTS}
@@ -106,6 +110,9 @@ def _meaning(name: str) -> str:
         return FIELDS[name].description
     if name == CURRENCY:
         return CURRENCY_MEANING
+    if name in INSTANT_BUCKETS:
+        field, _ = INSTANT_BUCKETS[name]
+        return f"{name.rpartition(':')[2]} of the {FIELDS[field].description}"
     return TIMES[name].description if name in TIMES else PROPERTY_MEANING
 
 

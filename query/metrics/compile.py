@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
-from query.metrics.fields import EARLIER
 from query.metrics.metric import Metric, Part, Source
 from query.metrics.table_sources import group_by, grouped, relation_of, row_ctes
 from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
@@ -25,13 +24,13 @@ from query.scope.scope import (
     WantedRelation,
     scoped_relations,
 )
+from query.scope.visitor_times import seen_range
 from query.scope.visits import BY_COLUMN, VISIT_FACTS, VisitFact, facts_named
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.select import Cte, Relation, ResultForm, Select, render
 from query.standard.declaration.statement import columns_used
 from query.standard.statement import OF_MATCHING_VISITS, TEXT_PER_ROW, VISIT_ROWS
-from schemas.tables import EVENTS
 
 
 class CompiledBody(Struct, frozen=True):
@@ -69,6 +68,8 @@ async def compile_query(
     `scopes` are by table: one for each table that the metrics read.
     """
     first = next(iter(scopes.values()))
+    history = seen_range(first)
+    dimensions = [d.bucketed(history, i) for i, d in enumerate(dimensions)]
     compiled = compile_body(first.time_range, dimensions, metrics)
     relations = await _relations(engine, scopes, compiled.names, compiled.visit_facts)
     select = Select(
@@ -92,32 +93,11 @@ async def _relations(
     wanted = {
         name: WantedRelation(one, columns_used(one.table, names)) for name, one in named.items()
     }
-    earlier = ScopedRelations((), {})
-    if EARLIER in names.union(*(names_in(scope.where.text) for scope in scopes.values())):
-        before = WantedRelation(_before(next(iter(scopes.values()))), ["visitor_hash"])
-        earlier = await scoped_relations(engine, {EARLIER: before})
     scoped = await scoped_relations(engine, wanted, visit_facts)
-    relations: list[Relation | Cte] = list(
-        dict.fromkeys([*earlier.relations, *scoped.relations])  # both may need the profiles
-    )
+    relations: list[Relation | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in named:
         relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
-    return ScopedRelations(tuple(relations), {**earlier.values, **scoped.values})
-
-
-def _before(scope: Scope) -> Scope:
-    """All events of the subject before the time range."""
-    if scope.events is None:
-        raise ValueError("a scope without a version of events has no earlier rows")
-    time_range = TimeRange(0, scope.time_range.start_ms, scope.time_range.zone)
-    return structs.replace(
-        scope,
-        pinned=scope.events,
-        subject_column=EVENTS.subject_column,
-        time_range=time_range,
-        where=Fragment(),
-        visit_where=Fragment(),
-    )
+    return ScopedRelations(tuple(relations), scoped.values)
 
 
 def compile_body(

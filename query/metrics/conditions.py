@@ -45,7 +45,7 @@ def filter_fields(
 
 
 def _stored_fields(table: Table) -> dict[str, FilterField]:
-    return {f.name: FilterField(f.type, f.condition_sql(table)) for f in FIELDS.values()}
+    return {f.name: FilterField(f.type, f.condition_sql(table), f.in_ms) for f in FIELDS.values()}
 
 
 FIELDS_BY_TABLE = {table.name: _stored_fields(table) for table in READ_TABLES}

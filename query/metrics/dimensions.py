@@ -6,7 +6,7 @@ arithmetic is on integers, with the UTC offsets of the time zone as bound values
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.metrics.fields import ALL_TABLES, FIELDS, ROW_PREFIX
 from query.request.buckets import GRANULARITIES, Granularity
@@ -53,10 +53,21 @@ class Dimension(Struct, frozen=True):
     fact: VisitFact | None = None
     """The fact of the visit that it is."""
 
+    bucket: Granularity | None = None
+    """How wide the buckets of an instant of the visitor are; it may lie beyond the time range."""
+
     @property
     def is_of_row(self) -> bool:
         """Whether rows of one visit may have different values."""
         return self.time is None and self.fact is None
+
+    def bucketed(self, history: TimeRange, position: int) -> "Dimension":
+        """The same by its buckets, in a time range that contains all its instants."""
+        if self.bucket is None:
+            return self
+        bucket = history.bucket_sql(self.sql, self.bucket).with_prefix(f"seen{position}_")
+        text = f"CASE WHEN {self.sql} IS NOT NULL THEN {bucket.text} END"
+        return structs.replace(self, sql=text, values=bucket.values, bucket=None)
 
     def of_row(self, time_range: TimeRange, position: int) -> Fragment:
         """Its value for a row."""
@@ -100,6 +111,14 @@ TIME_DIMENSIONS = (
 
 DATE_PARTS = {TIME_PREFIX + part: part for part in DatePart}
 """Parts of time that filters may name as well."""
+
+INSTANT_BUCKETS = {
+    f"{field.name}:{short}": (field.name, SHORT_NAMES[short])
+    for field in FIELDS.values()
+    if field.in_ms
+    for short in ("day", "week", "month")
+}
+"""Instants of the visitor by the buckets that they lie in: the field and the width."""
 
 TIMES = {dimension.name: dimension for dimension in TIME_DIMENSIONS}
 
@@ -149,14 +168,16 @@ def _dimension(name: str, position: int) -> Dimension:
         values = {property_.parameter: property_.pointer}
         tables = frozenset((EVENTS.name,))
         return Dimension(name, ColumnType.STRING, property_.text, values, tables=tables)
-    field = FIELDS.get(name)
+    field_name, bucket = INSTANT_BUCKETS.get(name, (name, None))
+    field = FIELDS.get(field_name)
     if field is None:
         raise Malformed(_unknown(name, at))
-    sql = f"UNIX_MS({field.column})" if field.type is ColumnType.TIMESTAMP else field.column
+    is_instant = field.type is ColumnType.TIMESTAMP and not field.in_ms
     return Dimension(
         name,
-        field.type,
-        sql,
+        ColumnType.STRING if bucket else field.type,
+        f"UNIX_MS({field.column})" if is_instant else field.column,
+        bucket=bucket,
         tables=field.tables,
         reads_events=field.reads_events,
         fact=field.fact,
@@ -172,5 +193,5 @@ def _unknown(name: str, at: str) -> str:
         choice = " or ".join(f"'{field}'" for field in known)
         return f"Unknown dimension '{shorten(name)}' in '{at}'; did you mean {choice}?"
     advice = "GET /v1/query/metrics lists all"
-    names = [*FIELDS, *TIMES]
+    names = [*FIELDS, *INSTANT_BUCKETS, *TIMES]
     return unknown_name_message("dimension", name, names, f" in '{at}'", advice=advice)

@@ -10,6 +10,15 @@ from msgspec import Struct
 
 from query.metrics.metrics import BY_NAME
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
+from query.scope.visitor_times import (
+    FIRST_SEEN,
+    FIRST_SEEN_FIELD,
+    IS_NEW,
+    LAST_SEEN,
+    LAST_SEEN_FIELD,
+    ROW_COLUMNS,
+    TIME_COLUMNS,
+)
 from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
 from schemas.tables import ERRORS, EVENTS, VITALS, Column, ColumnType, Table
 from schemas.tables.column import WEBSITE_COLUMN
@@ -18,16 +27,6 @@ ROW_PREFIX = "event."
 READ_TABLES = (EVENTS, ERRORS, VITALS)
 """The tables that metrics are computed from."""
 ALL_TABLES = frozenset(table.name for table in READ_TABLES)
-
-EARLIER = "earlier_rows"
-"""The relation with all events before the time range, whatever the filters."""
-IS_NEW = f"""
-    CASE WHEN visitor_hash IS NOT NULL
-         THEN visitor_hash NOT IN (
-                  SELECT visitor_hash FROM {EARLIER} WHERE visitor_hash IS NOT NULL
-              )
-    END
-"""  # noqa: S608
 
 
 class Field(Struct, frozen=True):
@@ -43,6 +42,8 @@ class Field(Struct, frozen=True):
     """The fact of the visit that it is."""
     stored: str = ""
     """Its expression over a stored row, if that is another than the column."""
+    in_ms: bool = False
+    """Whether it is an instant in Unix milliseconds."""
 
     @property
     def of_visit(self) -> bool:
@@ -51,11 +52,30 @@ class Field(Struct, frozen=True):
     @property
     def reads_events(self) -> bool:
         """Whether its values come from events, for rows of any table."""
-        return self.of_visit or EARLIER in self.column
+        return self.of_visit or self.column in TIME_COLUMNS
 
     def condition_sql(self, table: Table) -> str:
         """Its expression over a stored row, in conditions of the relation itself."""
         return self.fact.sql_in(table) if self.fact else self.stored or self.column
+
+
+_VISITOR_TIMES = {
+    "visitor.is_new": (
+        ColumnType.BOOLEAN,
+        IS_NEW,
+        "whether the visitor has no event before the time range",
+    ),
+    FIRST_SEEN_FIELD: (
+        ColumnType.TIMESTAMP,
+        FIRST_SEEN,
+        "time of the first event of the visitor, of all that are stored",
+    ),
+    LAST_SEEN_FIELD: (
+        ColumnType.TIMESTAMP,
+        LAST_SEEN,
+        "time of the last event of the visitor, of all that are stored",
+    ),
+}
 
 
 def _fields() -> Iterator[Field]:
@@ -77,12 +97,9 @@ def _fields() -> Iterator[Field]:
         "profile id that was last sent for the visitor",
         stored=f"{PROFILES}.{PROFILE_COLUMN}",
     )
-    yield Field(
-        "visitor.is_new",
-        ColumnType.BOOLEAN,
-        IS_NEW,
-        "whether the visitor has no event before the time range",
-    )
+    for name, (type_, column, meaning) in _VISITOR_TIMES.items():
+        is_instant = type_ is ColumnType.TIMESTAMP
+        yield Field(name, type_, column, meaning, stored=ROW_COLUMNS[column], in_ms=is_instant)
     for fact in FACTS:
         names = {fact.field: fact.description}
         if fact.name in sources:

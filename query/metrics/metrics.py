@@ -2,6 +2,7 @@
 
 from query.metrics.metric import Metric, Part, Source, Unit, count, percent, ratio
 from query.metrics.vitals import VITAL_METRICS
+from query.scope.visitor_times import IS_NEW
 from query.sql.row_definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW
 from query.standard.sql.definitions import IS_BOUNCE, MEDIAN_HIGH, MEDIAN_LOW
 
@@ -17,6 +18,16 @@ def _mean(name: str, column: str, unit: Unit, description: str) -> Metric:
 
 
 VISITORS = Part("visitors", Source.ROWS, "COUNT(DISTINCT visitor_hash)")
+NEW_VISITORS = Part(
+    "new_visitors",
+    Source.ROWS,
+    f"COUNT(DISTINCT CASE WHEN {IS_NEW} THEN visitor_hash END)",
+)
+RETURNING_VISITORS = Part(
+    "returning_visitors",
+    Source.ROWS,
+    f"COUNT(DISTINCT CASE WHEN NOT {IS_NEW} THEN visitor_hash END)",
+)
 PAGE_VIEWS = Part("page_views", Source.ROWS, f"COUNT(*) FILTER (WHERE {PAGE_VIEW})")
 EVENTS = Part("events", Source.ROWS, "COUNT(*)")
 VISITS = Part("visits", Source.VISITS, "COUNT(*)")
@@ -41,6 +52,8 @@ SESSIONS_WITH_ERROR = Part(
 
 METRICS = (
     count(VISITORS, "distinct visitors of the rows"),
+    count(NEW_VISITORS, "those of them whose first event ever is in the time range"),
+    count(RETURNING_VISITORS, "those of them who have an event before the time range"),
     count(PAGE_VIEWS, "page views"),
     count(EVENTS, "all rows: page views, custom events, page exits, outbound clicks"),
     _mean("time_on_page", "time_on_page", Unit.SECONDS, "mean visible seconds that pages reported"),

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from query.engine.engine import Row
+from query.metrics.dimensions import Dimension
 from query.metrics.metric import Unit
 from query.metrics.query import MetricsQuery
-from query.request.time_range import SeriesPoint
+from query.request.time_range import SeriesPoint, TimeRange
 from schemas.runtime.clock import format_instant
 from schemas.tables import ColumnType
 
@@ -31,18 +32,17 @@ def result_rows(query: MetricsQuery, rows: Sequence[Row]) -> list[ResultRow]:
 def _converters(query: MetricsQuery) -> list[tuple[str, Callable[[Any], Any] | None]]:
     """How each value of a row is shown."""
     time_range = query.query.time_range
-    found = [
-        (
-            d.name,
-            time_range.bucket_labels(d.time.granularity)
-            if d.time and d.time.granularity
-            else _CONVERT.get(d.type),
-        )
-        for d in query.dimensions
-    ]
+    found = [(d.name, _converter(d, time_range)) for d in query.dimensions]
     return found + [
         (m.name, None if m.metric.unit is Unit.COUNT else _rounded) for m in query.metrics
     ]
+
+
+def _converter(dimension: Dimension, time_range: TimeRange) -> Callable[[Any], Any] | None:
+    granularity = dimension.time.granularity if dimension.time else dimension.bucket
+    if granularity:
+        return time_range.bucket_labels(granularity)
+    return _CONVERT.get(dimension.type)
 
 
 def _rounded(value: Any) -> float:

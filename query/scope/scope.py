@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine
-from query.engine.snapshots import PinnedVersion
 from query.request.operators import BY_NAME
 from query.request.time_range import TimeRange
+from query.scope.prepared_files import prepared_scopes
 from query.scope.profiles import (
     IDENTITY_COLUMNS,
     IDENTITY_ROWS,
@@ -33,6 +33,15 @@ from query.scope.visitor_sets import (
     rows_name,
     visitor_set_cte,
 )
+from query.scope.visitor_times import (
+    PREPARED_VISITORS,
+    ROW_COLUMNS,
+    SOURCE_COLUMNS,
+    VISITOR_EVENTS,
+    VISITOR_JOIN,
+    reads_visitor_times,
+    visitor_times_cte,
+)
 from query.scope.visits import (
     BY_COLUMN,
     PREPARED_VISITS,
@@ -49,10 +58,7 @@ from query.sql.fragment import Fragment, all_of, merge_values
 from query.sql.portable import names_in
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte, Join, Relation
-from schemas.lake.committed_offsets import NO_VERSION
-from schemas.lake.delta_table import TableVersion
-from schemas.tables import VISITS, Column
-from schemas.tables.derived_table import source_key
+from schemas.tables import VISITORS, VISITS, Column
 from schemas.telemetry.instruments import VISIT_SOURCES
 
 SCOPED = "scoped"
@@ -118,6 +124,13 @@ async def scoped_relations(
             relations.append(relation.relation)
             values |= relation.values
         relations.append(visit_facts_cte(facts, sources))
+    if any(reads_visitor_times(_all_names(w)) for w in wanted.values()):
+        sources = _visitor_sources(engine, main)
+        for name, source in sources.items():
+            relation = await _relation(engine, name, source.scope, source.columns)
+            relations.append(relation.relation)
+            values |= relation.values
+        relations.append(visitor_times_cte(sources))
     for name, one in wanted.items():
         relation = await _relation(engine, name, one.scope, one.columns)
         relations.append(relation.relation)
@@ -157,6 +170,7 @@ async def _relation(
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
         PROFILE_COLUMN: f"{PROFILES}.{PROFILE_COLUMN}",
         **(PERSON_NAME if scope.names_person else {}),
+        **{n: f"{expression} AS {n}" for n, expression in ROW_COLUMNS.items()},
         **{n: f"{fact.sql_in(scope.table)} AS {n}" for n, fact in BY_COLUMN.items()},
     }
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
@@ -186,8 +200,12 @@ async def _relation(
 
 def _joins(names: frozenset[str], names_person: bool) -> tuple[Join, ...]:
     """The relations that facts of a row come from."""
-    visit = (VISIT_JOIN,) if facts_named(names) else ()
-    return (*visit, PROFILE_JOIN) if names_person or reads_profiles(names) else visit
+    joins = {
+        VISIT_JOIN: bool(facts_named(names)),
+        VISITOR_JOIN: reads_visitor_times(names),
+        PROFILE_JOIN: names_person or reads_profiles(names),
+    }
+    return tuple(join for join, is_read in joins.items() if is_read)
 
 
 def _names_person(scope: Scope, names: Sequence[str]) -> bool:
@@ -220,27 +238,29 @@ def _fact_sources(
     views = structs.replace(
         events_scope(scope),
         time_range=time_range,
-        where=Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL"),
         keys=scope.keys if scope.keys_are_visits else Fragment(),
     )
-    prepared = views.pinned.derived.get(VISITS.table.name, {})
-    by_source = {f.path: prepared.get(source_key(f.path)) for f in views.data_files}
-    intact = {f.path for f in engine.intact([f for f in by_source.values() if f])}
-    used = {path: f for path, f in by_source.items() if f and f.path in intact}
-    unprepared = [f for f in views.data_files if f.path not in used]
-    VISIT_SOURCES.labels("prepared").inc(len(used))
-    VISIT_SOURCES.labels("computed").inc(len(unprepared))
+    found = prepared_scopes(engine, views, VISITS)
+    VISIT_SOURCES.labels("prepared").inc(found.files_prepared)
+    VISIT_SOURCES.labels("computed").inc(found.files_unprepared)
     relations = {}
-    if used:
-        files = [f for f in used.values() if f.rows]
-        pinned = PinnedVersion(TableVersion(VISITS.table, NO_VERSION, tuple(files)), 0)
-        of_files = structs.replace(views, pinned=pinned, where=Fragment())
-        relations[PREPARED_VISITS] = WantedRelation(of_files, columns_of_prepared(facts))
-    if unprepared or not used:
-        version = views.pinned.version.with_files(unprepared)
-        of_views = structs.replace(views, pinned=structs.replace(views.pinned, version=version))
+    if found.prepared:
+        relations[PREPARED_VISITS] = WantedRelation(found.prepared, columns_of_prepared(facts))
+    if found.unprepared:
+        where = Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL")
+        of_views = structs.replace(found.unprepared, where=where)
         relations[VISIT_VIEWS] = WantedRelation(of_views, columns_of_views(facts))
     return relations
+
+
+def _visitor_sources(engine: Engine, scope: Scope) -> Mapping[str, WantedRelation]:
+    """What times of visitors come from: prepared visitors, and events of data files without."""
+    ever = structs.replace(events_scope(scope), time_range=all_time(scope.time_range.zone))
+    found = prepared_scopes(engine, ever, VISITORS)
+    scopes = {PREPARED_VISITORS: found.prepared, VISITOR_EVENTS: found.unprepared}
+    return {
+        name: WantedRelation(each, SOURCE_COLUMNS[name]) for name, each in scopes.items() if each
+    }
 
 
 def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
@@ -250,7 +270,8 @@ def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     needed = {scope.subject_column, *REQUIRED_COLUMNS, *names_of_all}
     if facts_named(names_of_all):
         needed |= own
-    if reads_profiles(names_of_all) or _names_person(scope, names):
+    reads_visitors = reads_profiles(names_of_all) or reads_visitor_times(names_of_all)
+    if reads_visitors or _names_person(scope, names):
         needed.add(VISITOR)
     return [column for column in scope.table.columns if column.name in needed]
 

@@ -8,6 +8,7 @@ from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
 from schemas.tables.identities import IDENTITIES
 from schemas.tables.quarantine_and_ledger import LEDGER, QUARANTINE
+from schemas.tables.visitors import VISITORS
 from schemas.tables.visits import VISITS
 from schemas.tables.vitals import VITALS
 
@@ -19,6 +20,7 @@ __all__ = [
     "IDENTITIES",
     "LEDGER",
     "QUARANTINE",
+    "VISITORS",
     "VISITS",
     "VITALS",
     "Column",

@@ -65,6 +65,10 @@ def _samples(group: Group, vital: str) -> list[Any]:
     return [row["metric_value"] for row in group.vitals if row["metric_name"] == vital]
 
 
+def _visitors_who(group: Group, is_new: bool) -> int:
+    return distinct([row for row in group.rows if row["visitor.is_new"] is is_new], "person")
+
+
 def _of_rows(value: Callable[[Group], Any]) -> Metric:
     return Metric(value, lambda group: group.rows)
 
@@ -105,6 +109,8 @@ def _vital_metrics(vital: str) -> Mapping[str, Metric]:
 
 METRICS: Mapping[str, Metric] = {
     "visitors": _of_rows(lambda group: distinct(group.rows, "person")),
+    "new_visitors": _of_rows(partial(_visitors_who, is_new=True)),
+    "returning_visitors": _of_rows(partial(_visitors_who, is_new=False)),
     "page_views": _of_rows(lambda group: len(group.views)),
     "events": _of_rows(lambda group: len(group.rows)),
     "time_on_page": _of_rows(_mean_of("time_on_page")),

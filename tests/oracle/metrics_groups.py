@@ -13,6 +13,7 @@ from tests.oracle.metric_values import METRICS, Group
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row, RowsByTable
+from tests.oracle.visitor_times import EVER_MS, VisitorTimes
 from tests.oracle.visits import SOURCES, Visits, days_around, is_about_visits
 
 BUCKETS = {
@@ -107,9 +108,13 @@ def told_rows(held: RowsByTable, query: Asked, table: str = "events") -> list[Ro
     """All rows of the time range, with the facts of their visits."""
     scoped = ScopedRows(held, query.scoped)
     visits = Visits(scoped.between(*days_around(scoped.start_ms, scoped.end_ms)).events)
-    known = {row["person"] for row in scoped.between(0, scoped.start_ms).events}
+    visitors = VisitorTimes(scoped.between(0, EVER_MS).events)
     return [
-        {**_told(row, visits, known, table), **_times(row, query.zone)}
+        {
+            **_told(row, visits, table),
+            **visitors.told(row, scoped.start_ms, query.zone),
+            **_times(row, query.zone),
+        }
         for row in scoped.rows(table)
     ]
 
@@ -119,16 +124,12 @@ def _times(row: Row, zone: str) -> Row:
     return {"time:hour_of_day": local.hour, "time:day_of_week": local.isoweekday()}
 
 
-def _told(row: Row, visits: Visits, known: set[str | None], table: str) -> Row:
+def _told(row: Row, visits: Visits, table: str) -> Row:
     told = visits.told(row, table)
     plain = {name: told[f"visit.{name}"] for name in SOURCES}
     own = {f"event.{name}": row.get(name) for name in MEASURES}
     device = {"anonymous_id": row["device"]}
-    return {**told, **plain, **own, **device, "visitor.is_new": _is_new(row, known)}
-
-
-def _is_new(row: Row, known: set[str | None]) -> bool | None:
-    return None if row["person"] is None else row["person"] not in known
+    return {**told, **plain, **own, **device}
 
 
 def _key(row: Row, query: Asked, timed: Row) -> Key:

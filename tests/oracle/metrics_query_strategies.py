@@ -6,6 +6,7 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from query.metrics.dimensions import INSTANT_BUCKETS
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import BY_NAME
 from schemas.tables import ColumnType
@@ -47,6 +48,8 @@ def metrics_queries(draw: st.DrawFn, stage: Stage) -> MetricsQuery:
     dimensions = draw(
         st.lists(st.sampled_from(sorted(field.name for field in fields)), max_size=2, unique=True)
     )
+    if draw(st.integers(0, 3)) == 0:
+        dimensions.append(draw(st.sampled_from(sorted(INSTANT_BUCKETS))))
     if draw(st.booleans()):
         time = f"time:{draw(st.sampled_from(TIMES))}"
         dimensions.insert(draw(st.integers(0, len(dimensions))), time)

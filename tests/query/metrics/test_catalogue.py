@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from query.metrics.dimensions import TIMES
+from query.metrics.dimensions import INSTANT_BUCKETS, TIMES
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import METRICS
 from query.metrics.money import REVENUE
@@ -23,6 +23,7 @@ def test_the_catalogue_lists_metrics_dimensions_and_operators(tmp_path: Path) ->
     ]
     assert {d["name"] for d in found["dimensions"]} == {
         *FIELDS,
+        *INSTANT_BUCKETS,
         *TIMES,
         *("properties.<path>", "goal", "currency"),
     }
