@@ -1,12 +1,12 @@
-"""CPU of queries that filter and group by facts of the visit, beside the same without them."""
+"""CPU of queries with facts of the visit and of the visitor, beside the same without them."""
 
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from schemas.kinds import DERIVED_TABLES
 from schemas.tables import EVENTS
-from schemas.tables.visits import VISITS
 from stream.maintenance.derivation import Derivation
 from stream.storage.delta_commit import LakeTable
 from tests.bench.dataset import DataSet, make
@@ -36,18 +36,20 @@ def measure() -> BenchmarkResult:
                 )
     how = (
         f"{EVENTS_MADE:,} events of one website in 30 days among as many of others, facts of visits"
-        f" prepared; CPU of the service over HTTP, middle of {TURNS}."
+        f" and visitors prepared; CPU of the service over HTTP, middle of {TURNS}."
     )
     return BenchmarkResult("Facts of visits", how, figures)
 
 
 def prepare(data_set: DataSet) -> None:
-    """Run the keeper's task until every data file has its visits: a cycle computes a portion."""
-    events, visits = (LakeTable(data_set.settings, each) for each in (EVENTS, VISITS.table))
+    """Run the keeper's task until every data file has its facts: a cycle computes a portion."""
+    events = LakeTable(data_set.settings, EVENTS)
+    tables = [LakeTable(data_set.settings, each.table) for each in DERIVED_TABLES]
     derivation = Derivation()
-    while len(visits.handle.file_uris()) < len(events.handle.file_uris()):
+    while any(len(t.handle.file_uris()) < len(events.handle.file_uris()) for t in tables):
         derivation(events, data_set.settings)
-        visits.refresh()
+        for table in tables:
+            table.refresh()
 
 
 def pairs(data_set: DataSet) -> list[tuple[BenchmarkQuery, BenchmarkQuery]]:
@@ -81,7 +83,29 @@ def pairs(data_set: DataSet) -> list[tuple[BenchmarkQuery, BenchmarkQuery]]:
             (["entries", "exits"], "path", "visit.entry_page"),
         )
     ]
-    return [*filtered, *grouped]
+    return [*filtered, *grouped, *of_visitors(data_set)]
+
+
+def of_visitors(data_set: DataSet) -> list[tuple[BenchmarkQuery, BenchmarkQuery]]:
+    """Queries without and with when visitors were first and last seen."""
+    visitors, browser, seen = ["visitors"], "browser_name", "visitor.first_seen"
+    new = ["new_visitors", "returning_visitors"]
+    plain = metrics(f"visitors by {browser}", visitors, browser, data_set)
+    count = {"metrics": ["page_views"]}
+    old = {"field": seen, "operator": "lt", "value": "2026-10-10T00:00:00Z"}
+    return [
+        (plain, metrics(f"new and returning visitors by {browser}", new, browser, data_set)),
+        (plain, metrics(f"visitors by {seen}:week", visitors, f"{seen}:week", data_set)),
+        (
+            named("page_views", "/v1/query/metrics", count, data_set),
+            named(
+                f"page_views, filter on {seen}",
+                "/v1/query/metrics",
+                {**count, "filters": [old]},
+                data_set,
+            ),
+        ),
+    ]
 
 
 def metrics(name: str, asked: list[str], dimension: str, data_set: DataSet) -> BenchmarkQuery:

@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
-from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, VISITS
-from stream.maintenance.derivation import derive_file
-from stream.maintenance.merge_plan import live_data_files
-from stream.storage.delta_commit import LakeTable
 from tests.oracle.aggregates import ResultRow
+from tests.oracle.derived_files import data_files, prepare, remove
 from tests.oracle.filters import FilterJson
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.query import StandardQuery
@@ -53,35 +50,6 @@ def asked(frame: QueryFrame) -> list[StandardQuery]:
     return [again(query, filters=(own,)) for query in plain for own in FILTERS] + plain
 
 
-def prepare(service: Service) -> int:
-    """Compute what is missing for all data files, also for those that will be merged."""
-    settings = Settings(data_dir=str(service.root))
-    events, visits = LakeTable(settings, EVENTS), LakeTable(settings, VISITS.table)
-    old = live_data_files(visits.handle, VISITS.table)
-    new = [
-        derive_file(VISITS, events, visits, file) for file in live_data_files(events.handle, EVENTS)
-    ]
-    kept = {file.path for file in new} & {file.path for file in old}
-    visits.replace_files(
-        {file.path: file.day.isoformat() for file in old if file.path not in kept},
-        [file for file in new if file.path not in kept],
-    )
-    return len(new)
-
-
-def data_files(service: Service) -> set[str]:
-    """The data files of events in the newest version."""
-    handle = LakeTable(Settings(data_dir=str(service.root)), EVENTS).handle
-    return {file.path for file in live_data_files(handle, EVENTS)}
-
-
-def remove(service: Service, paths: set[str]) -> None:
-    """What the deletion of an import does to data files in which nothing else is."""
-    table = LakeTable(Settings(data_dir=str(service.root)), EVENTS)
-    live = live_data_files(table.handle, EVENTS)
-    table.replace_files({f.path: f.day.isoformat() for f in live if f.path in paths}, [])
-
-
 def reads_prepared_visits(service: Service) -> bool:
     """Whether a query of all times with a filter on a fact reads what was prepared."""
     query = {
@@ -108,25 +76,25 @@ def test_prepared_visits_change_no_result(scene: Scene) -> None:
     queries = asked(frame)
     before = results_of(stored, queries)
     with Service(stored, portions=3) as service:
-        prepare(service)
+        prepare(service, VISITS)
         assert service.results(queries) == before
 
         compacted(service)
         assert service.results(queries) == before
 
-        assert bool(prepare(service)) == reads_prepared_visits(service)
+        assert bool(prepare(service, VISITS)) == reads_prepared_visits(service)
         assert service.results(queries) == before
 
         old_files = data_files(service)
         service.lake.holds(*(row for row in late if row.table is EVENTS))
         with_late = service.results(queries)
-        prepare(service)
+        prepare(service, VISITS)
         assert service.results(queries) == with_late
         shutil.rmtree(service.root / "lake" / "visits")
         service.reopen()
         assert service.results(queries) == with_late
 
-        prepare(service)
+        prepare(service, VISITS)
         remove(service, data_files(service) - old_files)
         assert service.results(queries) == before
 
@@ -138,7 +106,7 @@ def test_damaged_and_missing_files_are_left_out(scene: Scene) -> None:
     queries = asked(frame)
     with Service(stored, portions=2) as service:
         before = service.results(queries)
-        prepare(service)
+        prepare(service, VISITS)
         files = sorted(Path(service.root, "lake", "visits").glob("day=*/*.parquet"))
         for i, file in enumerate(files):
             if i % 3 == 0:

@@ -12,7 +12,7 @@ from stream.maintenance.derivation import derive_file
 from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
 from tests.query.lake import a_view, an_error, an_identity
-from tests.query.metrics_queries import rows, where
+from tests.query.metrics_queries import ask, rows, where
 from tests.query.query_service import InProcessService, start_service
 
 FIRST, LAST = "visitor.first_seen", "visitor.last_seen"
@@ -98,6 +98,46 @@ def test_a_person_is_seen_with_all_devices(service: InProcessService) -> None:
     )
 
     assert seen(service, person="profile") == [OLD]
+
+
+def test_a_device_that_becomes_known_later_is_of_a_returning_person(
+    service: InProcessService,
+) -> None:
+    counts = ("visitors", "new_visitors", "returning_visitors")
+    service.holds(
+        an_identity("anna", visitor="old", at="2026-11-01T10:00:00Z"),
+        an_identity("anna", visitor="new", at="2026-12-20T10:00:00Z"),
+    )
+
+    found = rows(service, *counts, person="profile")
+
+    assert found == [dict(zip(counts, (1, 0, 1), strict=True))]
+
+
+def test_in_a_query_of_several_websites_a_visitor_is_seen_in_any(service: InProcessService) -> None:
+    assert seen(service, website="shop,blog") == [{**OLD, FIRST: "2024-01-01T10:00:00.000Z"}, NEW]
+
+
+def test_events_of_bots_count_where_bots_are_included(service: InProcessService) -> None:
+    service.holds(a_view("/", visitor="new", at="2026-09-01T10:00:00Z", is_bot=True))
+
+    assert seen(service) == [OLD, NEW]
+    assert seen(service, include_bots=True) == [OLD, {**NEW, FIRST: "2026-09-01T10:00:00.000Z"}]
+
+
+def test_in_a_comparison_visitors_are_new_in_the_period_of_their_own(
+    service: InProcessService,
+) -> None:
+    service.holds(
+        a_view("/", visitor="new", session="s0", at="2026-10-31T10:00:00Z"),
+        a_view("/", visitor="later", session="s7", at="2026-11-30T10:00:00Z"),
+    )
+
+    reply = ask(service, "new_visitors", "returning_visitors", compare={"to": "previous_period"})
+
+    assert reply.json["data"] == [{"new_visitors": 1, "returning_visitors": 2}]
+    [compared] = reply.json["comparison"]["rows"]
+    assert compared["previous"] == {"new_visitors": 1, "returning_visitors": 0}
 
 
 def test_prepared_visitors_change_no_result(service: InProcessService, tmp_path: Path) -> None:

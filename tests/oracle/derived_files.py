@@ -1,0 +1,36 @@
+"""What the keeper computes from the data files of a service under test, and what it removes."""
+
+from schemas.runtime.settings import Settings
+from schemas.tables import EVENTS, DerivedTable
+from stream.maintenance.derivation import derive_file
+from stream.maintenance.merge_plan import live_data_files
+from stream.storage.delta_commit import LakeTable
+from tests.oracle.service import Service
+
+
+def prepare(service: Service, derived: DerivedTable) -> int:
+    """Compute what is missing for all data files, also for those that will be merged."""
+    settings = Settings(data_dir=str(service.root))
+    events, target = LakeTable(settings, EVENTS), LakeTable(settings, derived.table)
+    old = live_data_files(target.handle, derived.table)
+    sources = live_data_files(events.handle, EVENTS)
+    new = [derive_file(derived, events, target, file) for file in sources]
+    kept = {file.path for file in new} & {file.path for file in old}
+    target.replace_files(
+        {file.path: file.day.isoformat() for file in old if file.path not in kept},
+        [file for file in new if file.path not in kept],
+    )
+    return len(new)
+
+
+def data_files(service: Service) -> set[str]:
+    """The data files of events in the newest version."""
+    handle = LakeTable(Settings(data_dir=str(service.root)), EVENTS).handle
+    return {file.path for file in live_data_files(handle, EVENTS)}
+
+
+def remove(service: Service, paths: set[str]) -> None:
+    """What the deletion of an import does to data files in which nothing else is."""
+    table = LakeTable(Settings(data_dir=str(service.root)), EVENTS)
+    live = live_data_files(table.handle, EVENTS)
+    table.replace_files({f.path: f.day.isoformat() for f in live if f.path in paths}, [])
