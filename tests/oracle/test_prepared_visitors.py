@@ -1,6 +1,7 @@
 """When visitors were first and last seen is right, whatever was prepared or removed since."""
 
 import shutil
+from collections.abc import Sequence
 from datetime import timedelta
 
 from hypothesis import given
@@ -17,6 +18,7 @@ from tests.oracle.service import Service
 from tests.oracle.stored_rows import rows_by_table
 from tests.oracle.test_invariants import compacted
 from tests.oracle.test_metrics import check
+from tests.query.lake import Stored
 
 METRICS = ["visitors", "new_visitors", "returning_visitors", "page_views"]
 DIMENSIONS = (
@@ -25,7 +27,7 @@ DIMENSIONS = (
     ["visitor.last_seen:day"],
 )
 
-Scene = tuple[Traffic, Traffic, list[MetricsQuery]]
+Scene = tuple[Traffic, list[Stored], list[MetricsQuery]]
 
 
 @st.composite
@@ -52,7 +54,7 @@ def scenes(draw: st.DrawFn) -> Scene:
     return draw(traffic(stage)), later, queries
 
 
-def check_all(service: Service, stored: Traffic, queries: list[MetricsQuery]) -> None:
+def check_all(service: Service, stored: Sequence[Stored], queries: list[MetricsQuery]) -> None:
     """Assert that each result is that of these rows alone."""
     service.facts = rows_by_table((row.table.name, row.values) for row in stored)
     for query in queries:
