@@ -10,6 +10,7 @@ from query.engine.engine import Engine, Sql
 from query.request.date_parts import date_part_sql
 from query.request.property_path import is_property
 from query.scope.scope import Scope, scoped_rows
+from query.scope.visitor_facts import VISITOR_FACT_COLUMNS
 from query.scope.visits import BY_COLUMN
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
@@ -92,7 +93,7 @@ def _group(plan: ValidatedQuery, group: CustomColumn, scope: Scope) -> Fragment:
         return scope.time_range.bucket_sql(ms, group.granularity)
     if group.date_part is not None:
         return date_part_sql(ms, scope.time_range, group.date_part).with_prefix(f"{group.name}_")
-    return Fragment(_output_sql(group, group.sql), group.values)
+    return Fragment(group.ms_sql(group.sql), group.values)
 
 
 def _value(table: CustomTable, select: SelectedValue) -> Fragment:
@@ -107,16 +108,13 @@ def _value(table: CustomTable, select: SelectedValue) -> Fragment:
     value = aggregate.sql.format(column=sql)
     if is_property(column.name) and aggregate.is_arithmetic:
         value += f" FILTER (WHERE {sql} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED})"
-    output = _output_sql(column, value) if aggregate.result is ResultType.SAME else value
+    output = column.ms_sql(value) if aggregate.result is ResultType.SAME else value
     return Fragment(output, column.values)
 
 
-def _output_sql(column: CustomColumn, sql: str) -> str:
-    return f"UNIX_MS({sql})" if column.type is ColumnType.TIMESTAMP else sql
-
-
 def _stored_columns(plan: ValidatedQuery, used: frozenset[str]) -> Sequence[str]:
-    known = (*(column.name for column in plan.table.table.columns), *BY_COLUMN)
+    own = (column.name for column in plan.table.table.columns)
+    known = (*own, *BY_COLUMN, *VISITOR_FACT_COLUMNS)
     return [name for name in known if name in used]
 
 

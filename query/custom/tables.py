@@ -10,6 +10,7 @@ from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.filters import FilterField, VisitorTarget
 from query.scope.profiles import profile_fields, reads_profiles
+from query.scope.visitor_facts import VISITOR_FACTS, reads_visitor_facts
 from query.scope.visitor_sets import VISITOR, visitor_target
 from query.scope.visits import (
     FACTS,
@@ -33,6 +34,7 @@ class ColumnScope(StrEnum):
     """What a column is a fact of."""
 
     VISIT = "visit"
+    VISITOR = "visitor"
     ROW = "row"
 
 
@@ -55,6 +57,13 @@ class CustomColumn(Struct, frozen=True):
     """The column of the same table that is the same under another name."""
     condition_sql: str = ""
     """Its expression in filters, over stored rows, if it is another."""
+    in_ms: bool = False
+    """Whether it is an instant in Unix milliseconds."""
+
+    def ms_sql(self, sql: str) -> str:
+        """What has the type of the column as a value of results: instants in milliseconds."""
+        is_instant = self.type is ColumnType.TIMESTAMP and not self.in_ms
+        return f"UNIX_MS({sql})" if is_instant else sql
 
 
 class CustomTable(Struct, frozen=True):
@@ -78,7 +87,7 @@ class CustomTable(Struct, frozen=True):
     def fields(self) -> Mapping[str, FilterField]:
         """Its columns for filters."""
         columns = {
-            column.name: FilterField(column.type, column.condition_sql or column.sql)
+            column.name: FilterField(column.type, column.condition_sql or column.sql, column.in_ms)
             for column in self.columns
         }
         return {**columns, **profile_fields()} if self._has_profiles else columns
@@ -124,9 +133,26 @@ def _visit_column(table: Table, fact: VisitFact) -> CustomColumn:
     )
 
 
+def visitor_columns(table: Table) -> tuple[CustomColumn, ...]:
+    """The facts of the visitors that rows of a stored table belong to."""
+    facts = VISITOR_FACTS if visitor_target(table) else ()
+    return tuple(
+        CustomColumn(
+            fact.field,
+            fact.type,
+            fact.description,
+            fact.column,
+            scope=ColumnScope.VISITOR,
+            condition_sql=fact.sql,
+            in_ms=fact.in_ms,
+        )
+        for fact in facts
+    )
+
+
 def _from_table(table: Table) -> tuple[CustomColumn, ...]:
-    """The columns of rows and of their visits; the plain name of a source means the visit's."""
-    stored = stored_columns(table)
+    """The columns of rows, their visits and visitors; the plain name of a source is the visit's."""
+    stored = (*stored_columns(table), *visitor_columns(table))
     if not has_visits(table):
         return stored
     visit = visit_columns(table)
@@ -145,12 +171,13 @@ def _from_table(table: Table) -> tuple[CustomColumn, ...]:
 def tables_read(
     table: CustomTable, columns: Sequence[CustomColumn], where: Fragment
 ) -> Sequence[Table]:
-    """The stored tables behind a table; events too for facts of the visit and what visitors did."""
+    """The stored tables behind a table; events too for facts of visits and of visitors."""
     own = table.table
-    of_visit = any(column.scope is ColumnScope.VISIT for column in columns)
-    of_visit = of_visit or bool(where.visitor_sets)
+    named = names_in(where.text)
+    has_facts = any(column.scope is not ColumnScope.ROW for column in columns)
+    has_facts = has_facts or bool(facts_named(named)) or reads_visitor_facts(named)
     read = [own]
-    if of_visit or facts_named(names_in(where.text)):
+    if has_facts or where.visitor_sets:
         read.append(EVENTS)
     if reads_profiles(
         names_in(where.text).union(*(names_in(s.where.text) for s in where.visitor_sets))

@@ -6,6 +6,7 @@ from msgspec import structs
 
 from query.custom.tables import ColumnScope, CustomColumn, CustomTable
 from query.request.suggestions import unknown_column_message
+from query.scope.visitor_facts import VISITOR_PREFIX
 from query.scope.visits import ROW_PREFIX, VISIT_PREFIX
 from schemas.errors import Malformed
 from schemas.tables.column import WEBSITE_COLUMN
@@ -30,9 +31,9 @@ def _own_columns(table: CustomTable) -> tuple[CustomColumn, ...]:
 
 
 def columns_by_name(table: CustomTable) -> dict[str, CustomColumn]:
-    """The columns that an export may name: also the facts of the visit."""
-    of_visit = [column for column in table.columns if column.name.startswith(VISIT_PREFIX)]
-    return {column.name: column for column in (*_own_columns(table), *of_visit)}
+    """The columns that an export may name: also the facts of the visit and of the visitor."""
+    facts = [c for c in table.columns if c.name.startswith((VISIT_PREFIX, VISITOR_PREFIX))]
+    return {column.name: column for column in (*_own_columns(table), *facts)}
 
 
 def parse_columns(text: str | None, table: CustomTable) -> Sequence[CustomColumn]:

@@ -79,8 +79,8 @@ ENDPOINTS = (
                 openapi.Parameter("timezone", "IANA time zone of the dates, such as Europe/Berlin"),
                 openapi.Parameter(
                     "columns",
-                    "comma-separated; all stored ones when absent; facts of the visit, such as "
-                    "visit.channel, too",
+                    "comma-separated; all stored ones when absent; facts of the visit and the "
+                    "visitor, such as visit.channel and visitor.first_seen, too",
                     example="ts,name",
                 ),
                 openapi.Parameter(

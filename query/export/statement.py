@@ -55,6 +55,6 @@ async def _sessions(engine: Engine, export: PreparedExport, scope: Scope, output
 
 
 def _output_sql(column: CustomColumn) -> str:
-    if column.type is ColumnType.TIMESTAMP:
-        return f"UNIX_MS({column.sql})"
-    return f"CAST({column.sql} AS DOUBLE)" if column.type is ColumnType.DECIMAL else column.sql
+    if column.type is ColumnType.DECIMAL:
+        return f"CAST({column.sql} AS DOUBLE)"
+    return column.ms_sql(column.sql)

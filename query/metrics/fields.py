@@ -10,15 +10,7 @@ from msgspec import Struct
 
 from query.metrics.metrics import BY_NAME
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
-from query.scope.visitor_times import (
-    FIRST_SEEN,
-    FIRST_SEEN_FIELD,
-    IS_NEW,
-    LAST_SEEN,
-    LAST_SEEN_FIELD,
-    ROW_COLUMNS,
-    TIME_COLUMNS,
-)
+from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
 from schemas.tables import ERRORS, EVENTS, VITALS, Column, ColumnType, Table
 from schemas.tables.column import WEBSITE_COLUMN
@@ -52,30 +44,11 @@ class Field(Struct, frozen=True):
     @property
     def reads_events(self) -> bool:
         """Whether its values come from events, for rows of any table."""
-        return self.of_visit or self.column in TIME_COLUMNS
+        return self.of_visit or self.column in VISITOR_FACT_COLUMNS
 
     def condition_sql(self, table: Table) -> str:
         """Its expression over a stored row, in conditions of the relation itself."""
         return self.fact.sql_in(table) if self.fact else self.stored or self.column
-
-
-_VISITOR_TIMES = {
-    "visitor.is_new": (
-        ColumnType.BOOLEAN,
-        IS_NEW,
-        "whether the visitor has no event before the time range",
-    ),
-    FIRST_SEEN_FIELD: (
-        ColumnType.TIMESTAMP,
-        FIRST_SEEN,
-        "time of the first event of the visitor, of all that are stored",
-    ),
-    LAST_SEEN_FIELD: (
-        ColumnType.TIMESTAMP,
-        LAST_SEEN,
-        "time of the last event of the visitor, of all that are stored",
-    ),
-}
 
 
 def _fields() -> Iterator[Field]:
@@ -97,9 +70,10 @@ def _fields() -> Iterator[Field]:
         "profile id that was last sent for the visitor",
         stored=f"{PROFILES}.{PROFILE_COLUMN}",
     )
-    for name, (type_, column, meaning) in _VISITOR_TIMES.items():
-        is_instant = type_ is ColumnType.TIMESTAMP
-        yield Field(name, type_, column, meaning, stored=ROW_COLUMNS[column], in_ms=is_instant)
+    for each in VISITOR_FACTS:
+        yield Field(
+            each.field, each.type, each.column, each.description, stored=each.sql, in_ms=each.in_ms
+        )
     for fact in FACTS:
         names = {fact.field: fact.description}
         if fact.name in sources:

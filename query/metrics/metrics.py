@@ -2,7 +2,7 @@
 
 from query.metrics.metric import Metric, Part, Source, Unit, count, percent, ratio
 from query.metrics.vitals import VITAL_METRICS
-from query.scope.visitor_times import IS_NEW
+from query.scope.visitor_facts import IS_NEW
 from query.sql.row_definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW
 from query.standard.sql.definitions import IS_BOUNCE, MEDIAN_HIGH, MEDIAN_LOW
 
@@ -21,12 +21,12 @@ VISITORS = Part("visitors", Source.ROWS, "COUNT(DISTINCT visitor_hash)")
 NEW_VISITORS = Part(
     "new_visitors",
     Source.ROWS,
-    f"COUNT(DISTINCT CASE WHEN {IS_NEW} THEN visitor_hash END)",
+    f"COUNT(DISTINCT CASE WHEN {IS_NEW.column} THEN visitor_hash END)",
 )
 RETURNING_VISITORS = Part(
     "returning_visitors",
     Source.ROWS,
-    f"COUNT(DISTINCT CASE WHEN NOT {IS_NEW} THEN visitor_hash END)",
+    f"COUNT(DISTINCT CASE WHEN NOT {IS_NEW.column} THEN visitor_hash END)",
 )
 PAGE_VIEWS = Part("page_views", Source.ROWS, f"COUNT(*) FILTER (WHERE {PAGE_VIEW})")
 EVENTS = Part("events", Source.ROWS, "COUNT(*)")

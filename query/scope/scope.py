@@ -26,6 +26,7 @@ from query.scope.profiles import (
 )
 from query.scope.row_scope import Scope as Scope
 from query.scope.row_scope import events_scope, identity_scope, set_scope
+from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_JOIN, reads_visitor_facts
 from query.scope.visitor_sets import (
     VISITOR,
     all_time,
@@ -35,12 +36,10 @@ from query.scope.visitor_sets import (
 )
 from query.scope.visitor_times import (
     PREPARED_VISITORS,
-    ROW_COLUMNS,
     SOURCE_COLUMNS,
     VISITOR_EVENTS,
-    VISITOR_JOIN,
-    reads_visitor_times,
     visitor_times_cte,
+    visitor_times_values,
 )
 from query.scope.visits import (
     BY_COLUMN,
@@ -124,13 +123,14 @@ async def scoped_relations(
             relations.append(relation.relation)
             values |= relation.values
         relations.append(visit_facts_cte(facts, sources))
-    if any(reads_visitor_times(_all_names(w)) for w in wanted.values()):
+    if any(reads_visitor_facts(_all_names(w)) for w in wanted.values()):
         sources = _visitor_sources(engine, main)
         for name, source in sources.items():
             relation = await _relation(engine, name, source.scope, source.columns)
             relations.append(relation.relation)
             values |= relation.values
         relations.append(visitor_times_cte(sources))
+        values |= visitor_times_values(main)
     for name, one in wanted.items():
         relation = await _relation(engine, name, one.scope, one.columns)
         relations.append(relation.relation)
@@ -170,7 +170,7 @@ async def _relation(
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
         PROFILE_COLUMN: f"{PROFILES}.{PROFILE_COLUMN}",
         **(PERSON_NAME if scope.names_person else {}),
-        **{n: f"{expression} AS {n}" for n, expression in ROW_COLUMNS.items()},
+        **{n: f"{fact.sql} AS {n}" for n, fact in VISITOR_FACT_COLUMNS.items()},
         **{n: f"{fact.sql_in(scope.table)} AS {n}" for n, fact in BY_COLUMN.items()},
     }
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
@@ -202,7 +202,7 @@ def _joins(names: frozenset[str], names_person: bool) -> tuple[Join, ...]:
     """The relations that facts of a row come from."""
     joins = {
         VISIT_JOIN: bool(facts_named(names)),
-        VISITOR_JOIN: reads_visitor_times(names),
+        VISITOR_JOIN: reads_visitor_facts(names),
         PROFILE_JOIN: names_person or reads_profiles(names),
     }
     return tuple(join for join, is_read in joins.items() if is_read)
@@ -270,7 +270,7 @@ def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     needed = {scope.subject_column, *REQUIRED_COLUMNS, *names_of_all}
     if facts_named(names_of_all):
         needed |= own
-    reads_visitors = reads_profiles(names_of_all) or reads_visitor_times(names_of_all)
+    reads_visitors = reads_profiles(names_of_all) or reads_visitor_facts(names_of_all)
     if reads_visitors or _names_person(scope, names):
         needed.add(VISITOR)
     return [column for column in scope.table.columns if column.name in needed]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from query.request.filters import FilterField, VisitorTarget
 from query.request.time_range import TimeRange
 from query.scope.profiles import profile_fields
+from query.scope.visitor_facts import VISITOR_FACT_FIELDS
 from query.scope.visits import row_source_fields, visit_fields, website_fields
 from query.sql.fragment import Fragment, VisitorSet
 from query.sql.select import Cte
@@ -23,7 +24,7 @@ def event_fields() -> Mapping[str, FilterField]:
     """What the filters of a behavior may name: as in filters on events."""
     columns = {c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public}
     of_row = {**columns, **website_fields(EVENTS), **row_source_fields(EVENTS)}
-    return {**of_row, **visit_fields(EVENTS), **profile_fields()}
+    return {**of_row, **visit_fields(EVENTS), **profile_fields(), **VISITOR_FACT_FIELDS}
 
 
 def visitor_target(table: Table, column: str = VISITOR) -> VisitorTarget | None:

@@ -1,62 +1,28 @@
-"""Times of a visitor: when it was first and last seen, of all events ever stored.
+"""The CTE `visitor_times`: a row for each visitor of the subject, from all events ever stored.
 
-They come from the CTE `visitor_times`, which has a row for each visitor of the subject, whatever
-the time range and the filters. What the keeper has prepared of a data file
-(`schemas/tables/visitors.py`) is read in its place.
+What the keeper has prepared of a data file (`schemas/tables/visitors.py`) is read in its place.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 
-from query.request.filters import FilterField
 from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
+from query.scope.visitor_facts import FIRST_SEEN, IS_NEW, LAST_SEEN, VISITOR_TIMES
 from query.scope.visitor_sets import END_MS, FIRST_MS, VISITOR, all_time
-from query.sql.select import Cte, Join
-from schemas.tables import ColumnType
+from query.sql.select import Cte
 
-FIRST_SEEN = "visitor_first_seen"
-LAST_SEEN = "visitor_last_seen"
-IS_NEW = "visitor_is_new"
-TIME_COLUMNS = (FIRST_SEEN, LAST_SEEN, IS_NEW)
-"""Columns of rows: two instants in Unix milliseconds, and whether the first is in the range."""
-
-VISITOR_TIMES = "visitor_times"
 VISITOR_EVENTS = "visitor_events"
 """The relation with events that times come from."""
 PREPARED_VISITORS = "prepared_visitors"
 """The relation with the times of visitors that were computed from data files."""
-VISITOR_JOIN = Join(VISITOR_TIMES, f"{VISITOR_TIMES}.seen_visitor = stored.{VISITOR}")
-
-ROW_COLUMNS: Mapping[str, str] = {
-    FIRST_SEEN: f"{VISITOR_TIMES}.{FIRST_SEEN}",
-    LAST_SEEN: f"{VISITOR_TIMES}.{LAST_SEEN}",
-    IS_NEW: f"CASE WHEN {VISITOR} IS NOT NULL"
-    f" THEN COALESCE({VISITOR_TIMES}.{FIRST_SEEN} >= UNIX_MS($start), TRUE) END",
-}
-"""Their expressions over a row joined with `visitor_times`. A visitor without any event, who has
-error reports alone, is new."""
+NEW_FROM = "new_from"
+"""The bound value with the start of the time range of the query."""
 
 SOURCE_COLUMNS: Mapping[str, Sequence[str]] = {
     VISITOR_EVENTS: (VISITOR, "ms"),
     PREPARED_VISITORS: (VISITOR, "ms", "last_ts"),
 }
 """The columns that `visitor_times` reads, by relation."""
-
-FIRST_SEEN_FIELD = "visitor.first_seen"
-LAST_SEEN_FIELD = "visitor.last_seen"
-
-
-def visitor_time_fields() -> Mapping[str, FilterField]:
-    """What filters may name of the times of visitors."""
-    return {
-        FIRST_SEEN_FIELD: FilterField(ColumnType.TIMESTAMP, ROW_COLUMNS[FIRST_SEEN], in_ms=True),
-        LAST_SEEN_FIELD: FilterField(ColumnType.TIMESTAMP, ROW_COLUMNS[LAST_SEEN], in_ms=True),
-    }
-
-
-def reads_visitor_times(names: frozenset[str]) -> bool:
-    """Whether a relation with these names of columns needs the times of visitors."""
-    return not names.isdisjoint(TIME_COLUMNS)
 
 
 def visitor_times_cte(relations: Collection[str]) -> Cte:
@@ -69,12 +35,19 @@ def visitor_times_cte(relations: Collection[str]) -> Cte:
     )
     sql = f"""
         SELECT {VISITOR} AS seen_visitor,
-               MIN(first_ms) AS {FIRST_SEEN},
-               MAX(last_ms) AS {LAST_SEEN}
+               MIN(first_ms) AS {FIRST_SEEN.column},
+               MAX(last_ms) AS {LAST_SEEN.column},
+               MIN(first_ms) >= ${NEW_FROM} AS {IS_NEW.column}
           FROM ({union}) AS seen
          GROUP BY {VISITOR}
     """  # noqa: S608
     return Cte(VISITOR_TIMES, sql)
+
+
+def visitor_times_values(scope: Scope) -> Mapping[str, object]:
+    """The bound values of the CTE: new are visitors since the start of the query's time range."""
+    asked = scope.asked_range or scope.fact_range or scope.time_range
+    return {NEW_FROM: asked.start_ms}
 
 
 def seen_range(scope: Scope) -> TimeRange:

@@ -7,6 +7,7 @@ from query.request.query import Query
 from query.request.subject import SubjectKind
 from query.request.suggestions import unknown_name_message
 from query.scope.profiles import names_profile
+from query.scope.visitor_facts import names_visitor_facts
 from query.scope.visits import names_visit_facts
 from query.standard.declaration.query_type import QueryType, index_by_name
 from query.standard.types.custom_events import CUSTOM_EVENTS
@@ -99,7 +100,9 @@ def tables_read(query: Query) -> Sequence[Table]:
     read = list(query_type.tables)
     own = query_type.table
     if tables.EVENTS not in read and any(
-        names_behavior(filter_) or names_visit_facts(fields_named(filter_), own)
+        names_behavior(filter_)
+        or names_visit_facts(fields_named(filter_), own)
+        or names_visitor_facts(fields_named(filter_))
         for filter_ in query.filters
     ):
         read.append(tables.EVENTS)

@@ -10,6 +10,7 @@ from query.request.property_path import is_trait
 from query.request.query import Query
 from query.scope.profiles import PROFILE_FIELD, profile_fields
 from query.scope.scope import Scope
+from query.scope.visitor_facts import VISITOR_FACT_FIELDS
 from query.scope.visitor_sets import visitor_target
 from query.scope.visits import row_source_fields, visit_fields, website_fields
 from query.sql.fragment import all_of
@@ -25,8 +26,8 @@ def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     """The columns of a table, and the facts of its visits, that filters may name."""
     columns = {c.name: FilterField(c.type, c.name) for c in table.columns if c.public}
     website = website_fields(table)
-    profile = profile_fields() if visitor_target(table) else {}
-    return {**columns, **website, **row_source_fields(table), **visit_fields(table), **profile}
+    visitor = {**profile_fields(), **VISITOR_FACT_FIELDS} if visitor_target(table) else {}
+    return {**columns, **website, **row_source_fields(table), **visit_fields(table), **visitor}
 
 
 def scopes_of(

@@ -61,6 +61,7 @@ _acts: st.SearchStrategy[dict[str, Any]] = st.one_of(
         lambda pair: {**pair[0], "filters": [pair[1]]}
     ),
     st.just({"filters": [{"field": "visit.channel", "operator": "eq", "value": "Organic Search"}]}),
+    st.just({"filters": [{"field": "visitor.is_new", "operator": "eq", "value": True}]}),
 )
 
 

@@ -13,7 +13,7 @@ from tests.oracle.metric_values import METRICS, Group
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row, RowsByTable
-from tests.oracle.visitor_times import EVER_MS, VisitorTimes
+from tests.oracle.visitor_times import buckets_told
 from tests.oracle.visits import SOURCES, Visits, days_around, is_about_visits
 
 BUCKETS = {
@@ -108,11 +108,10 @@ def told_rows(held: RowsByTable, query: Asked, table: str = "events") -> list[Ro
     """All rows of the time range, with the facts of their visits."""
     scoped = ScopedRows(held, query.scoped)
     visits = Visits(scoped.between(*days_around(scoped.start_ms, scoped.end_ms)).events)
-    visitors = VisitorTimes(scoped.between(0, EVER_MS).events)
     return [
         {
             **_told(row, visits, table),
-            **visitors.told(row, scoped.start_ms, query.zone),
+            **buckets_told(row, query.zone),
             **_times(row, query.zone),
         }
         for row in scoped.rows(table)

@@ -14,6 +14,7 @@ from tests.oracle.filters import FilterJson, all_hold, fields_of
 from tests.oracle.profiles import PROFILE, TRAIT, Profiles, merged
 from tests.oracle.profiles import TABLES as TABLES_WITH_VISITORS
 from tests.oracle.stored_rows import Row, RowsByTable
+from tests.oracle.visitor_times import VISITOR_NAMES, VisitorTimes
 from tests.oracle.visits import (
     EVENT_NAMES,
     VISIT_NAMES,
@@ -30,7 +31,7 @@ NAMES = {
     table.name: {column.name for column in table.columns}
     | (VISIT_NAMES if table.name in TABLES_WITH_VISITS else frozenset())
     | (EVENT_NAMES if table.name == "events" else frozenset())
-    | ({PROFILE, TRAIT} if table.name in TABLES_WITH_VISITORS else frozenset())
+    | ({PROFILE, TRAIT, *VISITOR_NAMES} if table.name in TABLES_WITH_VISITORS else frozenset())
     for table in TABLES
 }
 """What filters may name."""
@@ -71,6 +72,7 @@ class ScopedRows:
         self.query = query
         self._held = held
         self.start_ms, self.end_ms = wall_clock.bounds(query.start, query.end, query.zone)
+        self.new_from_ms = self.start_ms
 
     @cached_property
     def events(self) -> list[Row]:
@@ -99,6 +101,7 @@ class ScopedRows:
         """The same question about another span."""
         other = ScopedRows(self._held, self.query)
         other.start_ms, other.end_ms = start_ms, end_ms
+        other.new_from_ms = start_ms
         return other
 
     def rows(self, table: str, filtered: bool = True) -> list[Row]:
@@ -121,7 +124,9 @@ class ScopedRows:
     def events_within(self, within: str) -> list[Row]:
         """The events of the time range, or all of them (`ever`), whatever the filters."""
         if within == "ever":
-            return self.between(0, FAR_MS)._rows("events", ())
+            ever = self.between(0, FAR_MS)
+            ever.new_from_ms = self.new_from_ms
+            return ever._rows("events", ())
         return self._rows("events", ())
 
     def _rows(self, table: str, filters: Sequence[FilterJson]) -> list[Row]:
@@ -130,12 +135,19 @@ class ScopedRows:
         if table not in TABLES_WITH_VISITORS:
             return [row for row in told if all_hold(row, filters)]
         known = (self._profiles.told(row, self.query.together) for row in told)
-        return [merged(row) for row in known if all_hold(row, filters)]
+        seen = (self._visitor_times.told(row, self.new_from_ms) for row in known)
+        return [merged(row) for row in seen if all_hold(row, filters)]
 
     @cached_property
     def _profiles(self) -> Profiles:
         """Whenever they were sent."""
         return Profiles(self._stored("identities", 0, FAR_MS))
+
+    @cached_property
+    def _visitor_times(self) -> VisitorTimes:
+        """Of all events, whatever the time range and the filters."""
+        events = self._stored("events", 0, FAR_MS)
+        return VisitorTimes([self._profiles.told(row, self.query.together) for row in events])
 
     @cached_property
     def _visits(self) -> Visits:

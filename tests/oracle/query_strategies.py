@@ -15,6 +15,7 @@ from tests.oracle.filters import FilterJson
 from tests.oracle.profiles import PROFILE, TRAIT
 from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import Stage
+from tests.oracle.visitor_times import FIRST_SEEN, LAST_SEEN
 from tests.oracle.visits import EVENT_NAMES, SOURCES, VISIT_NAMES
 from tests.oracle.visits import TABLES as TABLES_WITH_VISITS
 
@@ -79,11 +80,18 @@ class Named(Protocol):
     def type(self) -> ColumnType: ...
 
 
-class Text(Struct, frozen=True):
-    """A text that is no stored column: a fact of the visit, or a source of the event itself."""
+class Fact(Struct, frozen=True):
+    """What is no stored column: a fact of the visit or visitor, or a source of the event itself."""
 
     name: str
     type: ColumnType = ColumnType.STRING
+
+
+OF_VISITORS = (
+    Fact(FIRST_SEEN, ColumnType.TIMESTAMP),
+    Fact(LAST_SEEN, ColumnType.TIMESTAMP),
+    Fact("visitor.is_new", ColumnType.BOOLEAN),
+)
 
 
 def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
@@ -94,7 +102,8 @@ def filters_of(table: Table) -> st.SearchStrategy[FilterJson]:
     names = [*sorted(VISIT_NAMES), *SOURCES, PROFILE, TRAIT]
     if table.name == "events":
         names += sorted(EVENT_NAMES)
-    return st.one_of(columns, filters_of_columns([Text(name) for name in names]), behaviors)
+    facts = filters_of_columns([*map(Fact, names), *OF_VISITORS])
+    return st.one_of(columns, facts, behaviors)
 
 
 def filters_of_columns(columns: Sequence[Named]) -> st.SearchStrategy[FilterJson]:

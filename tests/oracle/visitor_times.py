@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tests.oracle import wall_clock
-from tests.oracle.stored_rows import Row
+from tests.oracle.stored_rows import Row, unix_ms
 
-EVER_MS = 4_102_444_800_000
-"""The end of 2099."""
+FIRST_SEEN = "visitor.first_seen"
+LAST_SEEN = "visitor.last_seen"
+VISITOR_NAMES = frozenset((FIRST_SEEN, LAST_SEEN, "visitor.is_new"))
 BUCKETS = {"day": "daily", "week": "weekly", "month": "monthly"}
 
 
@@ -20,22 +21,26 @@ class VisitorTimes:
             if row["person"] is not None:
                 self._times.setdefault(row["person"], []).append(row["ms"])
 
-    def told(self, row: Row, start_ms: int, zone: str) -> Row:
-        """What holds for the visitor of a row, in a time range from this instant."""
-        times = sorted(self._times.get(row["person"], ()))
-        is_new = None if row["person"] is None else not times or times[0] >= start_ms
+    def told(self, row: Row, new_from_ms: int) -> Row:
+        """The row with what holds for its visitor, where those since this instant are new."""
+        times = self._times.get(row["person"], [])
+        is_new = None if row["person"] is None else not times or min(times) >= new_from_ms
         return {
+            **row,
             "visitor.is_new": is_new,
-            **_seen("visitor.first_seen", times[0] if times else None, zone),
-            **_seen("visitor.last_seen", times[-1] if times else None, zone),
+            FIRST_SEEN: _instant(min(times)) if times else None,
+            LAST_SEEN: _instant(max(times)) if times else None,
         }
 
 
-def _seen(name: str, ms: int | None, zone: str) -> Row:
-    """An instant, and the days, weeks and months that it lies in."""
-    if ms is None:
-        return {name: None, **{f"{name}:{part}": None for part in BUCKETS}}
-    labels = {
-        f"{name}:{part}": wall_clock.bucket(ms, zone, width)[0] for part, width in BUCKETS.items()
+def _instant(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def buckets_told(row: Row, zone: str) -> Row:
+    """The days, weeks and months in which its visitor was first and last seen."""
+    return {
+        f"{name}:{part}": row[name] and wall_clock.bucket(unix_ms(row[name]), zone, width)[0]
+        for name in (FIRST_SEEN, LAST_SEEN)
+        for part, width in BUCKETS.items()
     }
-    return {name: datetime.fromtimestamp(ms / 1000, UTC), **labels}

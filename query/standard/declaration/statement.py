@@ -16,7 +16,7 @@ from query.engine.engine import Row
 from query.request.time_range import Granularity, TimeRange
 from query.scope.profiles import PROFILE_COLUMN
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
-from query.scope.visitor_times import TIME_COLUMNS
+from query.scope.visitor_facts import VISITOR_FACT_COLUMNS
 from query.scope.visits import BY_COLUMN, VISIT_FACTS
 from query.sql.portable import names_in
 from query.sql.select import Cte, ResultForm
@@ -64,7 +64,7 @@ def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
     facts = () if VISIT_FACTS in names else BY_COLUMN
-    of_visitor = (*TIME_COLUMNS, PROFILE_COLUMN)
+    of_visitor = (*VISITOR_FACT_COLUMNS, PROFILE_COLUMN)
     available = (*(c.name for c in table.columns), MS, BUCKET, *facts, *of_visitor)
     return [name for name in available if name in names or name in entry_columns]
 

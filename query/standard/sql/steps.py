@@ -8,6 +8,7 @@ from msgspec import Meta, Struct, structs
 from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.saved_goals import goal_members, members_of_act
 from query.request.segments import expand_segments
+from query.scope.visitor_facts import VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
 from query.sql.event_condition import event_condition
 from query.sql.fragment import Fragment, all_of
@@ -22,8 +23,9 @@ FIELDS: Mapping[str, FilterField] = {
     **row_source_fields(EVENTS),
     **{fact.name: FilterField(ColumnType.STRING, fact.sql_column) for fact in SOURCE_FACTS},
     **{fact.field: FilterField(ColumnType.STRING, fact.sql_column) for fact in FACTS},
+    **{fact.field: FilterField(fact.type, fact.column, fact.in_ms) for fact in VISITOR_FACTS},
 }
-"""As in the filters of a query; facts of the visit are columns of `scoped`."""
+"""As in the filters of a query; facts of visits and visitors are columns of `scoped`."""
 
 StepT = TypeVar("StepT", bound="Step")
 
