@@ -34,6 +34,27 @@ BUCKETS: dict[str, Callable[[int], str]] = {
 }
 
 
+def test_visitors_of_the_live_days_by_the_week_in_which_they_were_first_seen(shop: Shop) -> None:
+    """Some of them in the imported history."""
+    by = "visitor.first_seen:week"
+    rows = shop.metrics("visitors", "new_visitors", "returning_visitors", by=[by], **LIVE)
+
+    truth = Truth(shop.acts, FIRST_LIVE_DAY, LAST_DAY)
+    wanted: dict[str, dict[str, int]] = {}
+    for visitor in truth.visitors:
+        mine = [a.ms for a in truth.all if a.route == "/track" and a.visit.visitor == visitor]
+        is_new = min(mine) >= truth.start_ms
+        week = wanted.setdefault(BUCKETS["weekly"](min(mine)), {"new": 0, "returning": 0})
+        week["new" if is_new else "returning"] += 1
+    found = {
+        row[by]: {"new": row["new_visitors"], "returning": row["returning_visitors"]}
+        for row in rows
+    }
+    assert found == wanted
+    assert sum(row["visitors"] for row in rows) == len(truth.visitors)
+    assert len(found) > 2
+
+
 @pytest.mark.parametrize("granularity", BUCKETS)
 def test_active_visitors_by_day_week_and_month(shop: Shop, granularity: str) -> None:
     rows = shop.rows("events_by_date", granularity=granularity)
