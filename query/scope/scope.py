@@ -26,7 +26,13 @@ from query.scope.profiles import (
 )
 from query.scope.row_scope import Scope as Scope
 from query.scope.row_scope import events_scope, identity_scope, set_scope
-from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_JOIN, reads_visitor_facts
+from query.scope.visitor_facts import (
+    FIRST_BUCKET,
+    FIRST_SEEN,
+    VISITOR_FACT_COLUMNS,
+    VISITOR_JOIN,
+    reads_visitor_facts,
+)
 from query.scope.visitor_sets import (
     VISITOR,
     all_time,
@@ -159,14 +165,14 @@ async def _relation(
     text = source.text
     if scope.by_profile and VISITOR in (stored_names := [column.name for column in stored]):
         text = merged_devices(text, stored_names)
-    bucket = (
-        scope.time_range.bucket_sql("UNIX_MS(ts)", scope.granularity)
-        if BUCKET in names
-        else Fragment()
-    )
+    buckets = {
+        name: scope.time_range.bucket_sql(ms, scope.granularity)
+        for name, ms in {BUCKET: "UNIX_MS(ts)", FIRST_BUCKET: FIRST_SEEN.sql}.items()
+        if name in names
+    }
     expressions = {
         MS: f"UNIX_MS(ts) AS {MS}",
-        BUCKET: f"{bucket.text} AS {BUCKET}",
+        **{n: f"{bucket.text} AS {n}" for n, bucket in buckets.items()},
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
         PROFILE_COLUMN: f"{PROFILES}.{PROFILE_COLUMN}",
         **(PERSON_NAME if scope.names_person else {}),
@@ -183,7 +189,8 @@ async def _relation(
         "start": _instant(scope.time_range.start_ms),
         "end": _instant(scope.time_range.end_ms),
     }
-    values = merge_values(source.values, own, bucket.values, where.values)
+    of_buckets = {k: v for each in buckets.values() for k, v in each.values.items()}
+    values = merge_values(source.values, own, where.values, of_buckets)
     prefix = "" if name == SCOPED else name
     relation = Relation(
         name=name,

@@ -60,6 +60,8 @@ IS_NEW = VisitorFact(
     # A visitor without any event, who has error reports alone, is new.
     f"CASE WHEN visitor_hash IS NOT NULL THEN COALESCE({VISITOR_TIMES}.visitor_is_new, TRUE) END",
 )
+FIRST_BUCKET = "visitor_first_bucket"
+"""The bucket of the first event; events before the time range may have that of its first month."""
 VISITOR_FACTS = (IS_NEW, FIRST_SEEN, LAST_SEEN)
 
 VISITOR_FACT_COLUMNS = {fact.column: fact for fact in VISITOR_FACTS}
@@ -72,7 +74,7 @@ VISITOR_FACT_FIELDS: Mapping[str, FilterField] = {
 
 def reads_visitor_facts(names: frozenset[str]) -> bool:
     """Whether a relation with these names of columns needs facts of visitors."""
-    return not names.isdisjoint(VISITOR_FACT_COLUMNS)
+    return FIRST_BUCKET in names or not names.isdisjoint(VISITOR_FACT_COLUMNS)
 
 
 def names_visitor_facts(fields: set[str]) -> bool:

@@ -133,12 +133,12 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
     if query.comparison_range is not None:
         points = prepared.points if query_type.starts_with_time else []
         other = structs.replace(query, time_range=query.comparison_range)
-        scopes = scopes_of(other, query_type, versions)
         statement = await comparison_statement(prepared)
-        earlier = structs.replace(prepared, scopes=scopes, statement=statement)
+        scopes = scopes_of(other, query_type, statement, versions)
+        earlier = structs.replace(prepared, query=other, scopes=scopes, statement=statement)
         comparison = await compare(earlier, result, points)
     if query_type.starts_with_time:
-        scope = prepared.bucket_scope
-        partial_bucket = scope.time_range.current_bucket_label(query.now_ms, scope.granularity)
-        annotations = annotations_within(query.subject.saved, scope.time_range)
+        time_range = prepared.time_range
+        partial_bucket = time_range.current_bucket_label(query.now_ms, prepared.granularity)
+        annotations = annotations_within(query.subject.saved, time_range)
     return ComparedResult(result, partial_bucket, comparison, annotations)

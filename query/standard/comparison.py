@@ -63,7 +63,7 @@ async def compare(
         _compare_rows, result.rows, previous_rows, absent_is_zero=not query_type.series
     )
     rows = await run_in_worker(len(previous_rows), compared)
-    time_range = prepared.scope.time_range
+    time_range = prepared.time_range
     return Comparison(format_instant(time_range.start_ms), format_instant(time_range.end_ms), rows)
 
 

@@ -14,7 +14,7 @@ from query.engine.engine import Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.request.body import convert
 from query.request.query import MAX_ROWS, Query
-from query.request.time_range import SeriesPoint
+from query.request.time_range import Granularity, SeriesPoint, TimeRange
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
 from query.sql.result_forms import Count, Page
@@ -64,15 +64,24 @@ class PreparedQuery(Struct, frozen=True):
         return self.scopes[self.query_type.table.name]
 
     @property
+    def time_range(self) -> TimeRange:
+        """The time range of the result; rows may be read of a longer one."""
+        return self.query_type.time_range_override(self.query.time_range, self.query.now_ms)
+
+    @property
+    def granularity(self) -> Granularity:
+        """Width of the buckets."""
+        return self.statement.granularity or self.scope.granularity
+
+    @property
     def bucket_scope(self) -> Scope:
         """The scope with the bucket width of the statement."""
-        granularity = self.statement.granularity or self.scope.granularity
-        return structs.replace(self.scope, granularity=granularity)
+        return structs.replace(self.scope, granularity=self.granularity)
 
     @property
     def points(self) -> list[SeriesPoint]:
         """Every bucket of the time range."""
-        return self.bucket_scope.time_range.points(self.bucket_scope.granularity)
+        return self.time_range.points(self.granularity)
 
     def to_rows(self, rows: Sequence[Row]) -> list[Struct]:
         """Rows of the result from rows of SQL."""
@@ -103,9 +112,9 @@ def prepare(
     options = query_type.options and convert(query.options, query_type.options, query.path).resolve(
         query.subject.saved, query.path
     )
-    scopes = scopes_of(query, query_type, versions)
-    sort_order.check_order(query_type, query.page.order)
     statement = query_type.statement(options)
+    scopes = scopes_of(query, query_type, statement, versions)
+    sort_order.check_order(query_type, query.page.order)
     return PreparedQuery(query, query_type, statement, scopes, engine, deadline)
 
 
@@ -175,7 +184,7 @@ def _build_result(
     if query_type.series:
         rows = fill_series(rows, points, field_specs(query_type.row))
     if (rows_in_python := prepared.statement.rows_in_python) is not None:
-        rows = rows_in_python(rows, prepared.scope.time_range, query.now_ms)
+        rows = rows_in_python(rows, prepared.time_range, query.now_ms)
     ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
     default_limit = MAX_ROWS if query_type.series else query_type.default_limit
     limit, offset = query.page.limit_offset(default_limit, query_type.max_limit)

@@ -10,6 +10,7 @@ from query.scope.profiles import names_profile
 from query.scope.visitor_facts import names_visitor_facts
 from query.scope.visits import names_visit_facts
 from query.standard.declaration.query_type import QueryType, index_by_name
+from query.standard.types.active_visitors import ACTIVE_VISITORS
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
 from query.standard.types.error_groups import ERROR_GROUPS
@@ -19,6 +20,7 @@ from query.standard.types.events import EVENTS
 from query.standard.types.funnel import FUNNEL
 from query.standard.types.goals import GOALS
 from query.standard.types.interesting_sessions import INTERESTING
+from query.standard.types.lifecycle import LIFECYCLE
 from query.standard.types.links import LINKS
 from query.standard.types.outbound import OUTBOUND
 from query.standard.types.page_quality import PAGE_QUALITY
@@ -73,6 +75,8 @@ FAMILIES = (
     GOALS,
     PATHS,
     RETENTION,
+    ACTIVE_VISITORS,
+    LIFECYCLE,
     TIMELINE,
     VISITORS,
 )

@@ -15,6 +15,7 @@ from query.scope.visitor_sets import visitor_target
 from query.scope.visits import row_source_fields, visit_fields, website_fields
 from query.sql.fragment import all_of
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
 from schemas.tables import EVENTS, IDENTITIES, Table
 
@@ -31,7 +32,10 @@ def filterable_fields(table: Table) -> Mapping[str, FilterField]:
 
 
 def scopes_of(
-    query: Query, query_type: QueryType, versions: Mapping[str, PinnedVersion]
+    query: Query,
+    query_type: QueryType,
+    statement: Statement,
+    versions: Mapping[str, PinnedVersion],
 ) -> Mapping[str, Scope]:
     """The scopes of a query by table name, that of the type's own table first.
 
@@ -39,11 +43,13 @@ def scopes_of(
     """
     check_required_filters(query_type.required_filters, query.filters)
     main, *others = query_type.tables
+    time_range = query_type.time_range_override(query.time_range, query.now_ms)
     scope = Scope(
         pinned=versions[main.name],
         subject_column=main.subject_column,
         subjects=query.subject.ids,
-        time_range=query_type.time_range_override(query.time_range, query.now_ms),
+        time_range=statement.read_range(time_range),
+        asked_range=time_range,
         granularity=query.granularity,
         include_bots=query.include_bots,
         identities=versions.get(IDENTITIES.name),

@@ -15,6 +15,7 @@ from tests.oracle.aggregates import Nothing, ResultRow
 from tests.oracle.oracles import ORACLES
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.stored_rows import RowsByTable
+from tests.oracle.types.active_visitors import PERIODS
 
 COMPARABLE = [
     name for name, each in QUERY_TYPES.items() if each.time_range_override is requested_range
@@ -66,10 +67,14 @@ def previous(
 
 
 def places(query: StandardQuery) -> dict[str, int]:
-    """Index of each bucket of the time range by its label; daily buckets are always included."""
+    """Index of each bucket of the time range by its label; the options may say which buckets.
+
+    Daily buckets are included otherwise: some types have no others.
+    """
     start, beyond = wall_clock.bounds(query.start, query.end, query.zone)
     found: dict[str, int] = {}
-    for granularity in {"daily", query.granularity}:
+    period = query.options.get("period")
+    for granularity in {PERIODS[period]} if period else {"daily", query.granularity}:
         points = wall_clock.points(start, beyond, query.zone, granularity)
         found |= {label: i for i, (label, _) in enumerate(points)}
     return found

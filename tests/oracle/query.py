@@ -104,6 +104,12 @@ class ScopedRows:
         other.new_from_ms = start_ms
         return other
 
+    def read_from(self, start_ms: int) -> "ScopedRows":
+        """Rows from an earlier instant on; what visitors did counts in the time range itself."""
+        other = self.between(start_ms, self.end_ms)
+        other.__dict__["_filters"] = self._filters
+        return other
+
     def rows(self, table: str, filtered: bool = True) -> list[Row]:
         """Rows of the subject in the time range, each with the facts of its visit.
 

@@ -200,7 +200,8 @@ _PATHS = _split(
         {"max_steps": st.sampled_from((2, 3, 5))}, optional={"from": _paths, "to": _paths}
     )
 )
-_RETENTION = _split(st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))}))
+_PERIOD = st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))})
+_RETENTION = _split(_PERIOD)
 
 
 @st.composite
@@ -240,6 +241,8 @@ def _options(day: date) -> st.SearchStrategy[Any]:
             "goals": _GOALS,
             "paths": _PATHS,
             "retention": _RETENTION,
+            "stickiness": _PERIOD,
+            "lifecycle": _PERIOD,
             "visitors": st.fixed_dictionaries({"of": _numbers(day)}),
         }
     )

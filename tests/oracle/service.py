@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from query.app import create_app
 from query.request.subject import SubjectKind
+from query.standard.applicability import uses_granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.registry import RegistryStore
 from schemas.registry.migrate import migrate
@@ -149,7 +150,7 @@ def named(query: StandardQuery) -> Any:
 
 
 def body_of(query: StandardQuery, parameters: Iterable[Any]) -> dict[str, Any]:
-    """What is sent: a granularity to series only, and no limit beyond that of the type."""
+    """What is sent: a granularity to types that use it, and no limit beyond that of the type."""
     query_type = QUERY_TYPES[query.name]
     body: dict[str, Any] = {
         "parameters": list(parameters),
@@ -160,7 +161,7 @@ def body_of(query: StandardQuery, parameters: Iterable[Any]) -> dict[str, Any]:
         "include_bots": query.include_bots,
         "page": query.page,
     }
-    if query_type.starts_with_time and not query_type.options:
+    if uses_granularity(query_type):
         body["granularity"] = query.granularity
     if query.limit is not None:
         body["limit"] = min(query.limit, query_type.max_limit)

@@ -43,6 +43,8 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "goals": {"goals": STEPS},
         "paths": {"max_steps": 3, "from": "/"},
         "retention": {"period": "day"},
+        "stickiness": {"period": "day"},
+        "lifecycle": {"period": "day"},
         "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
@@ -50,6 +52,8 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "goals": {"goals": [{"path": "/pricing", "filters": [GERMAN]}]},
         "paths": {"max_steps": 5, "to": "/a"},
         "retention": {"period": "week"},
+        "stickiness": {"period": "week"},
+        "lifecycle": {"period": "week"},
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
@@ -57,6 +61,8 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "goals": {"goals": STEPS, "breakdown": "properties.plan", "breakdown_limit": 2},
         "paths": {"max_steps": 3, "breakdown": "visit.device_type"},
         "retention": {"period": "day", "breakdown": "path", "breakdown_limit": 3},
+        "stickiness": {"period": "month"},
+        "lifecycle": {"period": "month"},
         "visitors": {
             "of": {
                 "name": "goals",

@@ -16,7 +16,7 @@ from query.engine.engine import Row
 from query.request.time_range import Granularity, TimeRange
 from query.scope.profiles import PROFILE_COLUMN
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
-from query.scope.visitor_facts import VISITOR_FACT_COLUMNS
+from query.scope.visitor_facts import FIRST_BUCKET, VISITOR_FACT_COLUMNS
 from query.scope.visits import BY_COLUMN, VISIT_FACTS
 from query.sql.portable import names_in
 from query.sql.select import Cte, ResultForm
@@ -26,10 +26,17 @@ from schemas.tables import Table
 ENTRY_COLUMNS = ("name", "outbound_domain")
 """Columns of the event that `entries` repeats beside each property."""
 
+ReadRange = Callable[[TimeRange], TimeRange]
+"""The time range whose rows are read, from that of the result."""
 TimeRangeOverride = Callable[[TimeRange, int], TimeRange]
 """The time range that is read, from the requested one and the current time."""
 RowsInPython = Callable[[Sequence[Row], TimeRange, int], Sequence[Row]]
 """Makes the result's rows from all SQL rows, the time range and the current time."""
+
+
+def same_range(time_range: TimeRange) -> TimeRange:
+    """The rows of the time range itself."""
+    return time_range
 
 
 def requested_range(requested: TimeRange, now_ms: int) -> TimeRange:  # noqa: ARG001
@@ -51,6 +58,8 @@ class Statement(Struct, frozen=True, kw_only=True):
     """Whether `scoped` is read anew at each use: materialized, its rows would fill memory."""
     time_range_override: TimeRangeOverride = requested_range
     """Gives the time range of a type that does not read the requested one."""
+    read_range: ReadRange = same_range
+    """Gives the time range whose rows are read, of a type that reads earlier rows as well."""
     rows_in_python: RowsInPython | None = None
     """Makes the rows in Python when SQL cannot; they are sorted and paged afterwards."""
 
@@ -64,7 +73,7 @@ def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
     facts = () if VISIT_FACTS in names else BY_COLUMN
-    of_visitor = (*VISITOR_FACT_COLUMNS, PROFILE_COLUMN)
+    of_visitor = (*VISITOR_FACT_COLUMNS, FIRST_BUCKET, PROFILE_COLUMN)
     available = (*(c.name for c in table.columns), MS, BUCKET, *facts, *of_visitor)
     return [name for name in available if name in names or name in entry_columns]
 

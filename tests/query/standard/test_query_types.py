@@ -14,6 +14,7 @@ from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
 from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.scope.scope import BUCKET, MS
+from query.scope.visitor_facts import FIRST_BUCKET
 from query.scope.visits import BY_COLUMN
 from query.sql.portable import FUNCTIONS, parse
 from query.sql.select import Select, render
@@ -77,7 +78,7 @@ def kinds(table: Table) -> Mapping[str, str]:
     """The engine's type of each column that `scoped` may have."""
     types = {column.name: DUCKDB_TYPES[column.type] for column in table.columns}
     facts = dict.fromkeys(BY_COLUMN, "VARCHAR")
-    return {**types, **facts, MS: "BIGINT", BUCKET: "BIGINT"}
+    return {**types, **facts, **dict.fromkeys((FIRST_BUCKET, MS, BUCKET), "BIGINT")}
 
 
 def relations(query_type: QueryType) -> Mapping[str, Table]:
