@@ -94,6 +94,15 @@ def identity_scope(scope: Scope) -> Scope:
     )
 
 
+def of_whole_visits(scope: Scope) -> Scope:
+    """The scope without conditions on rows and on visits; those on what visitors did remain.
+
+    A session id may be shared by several visitors, of whom a condition keeps some.
+    """
+    kept = scope.visit_where if scope.visit_where.visitor_sets else Fragment()
+    return structs.replace(scope, where=Fragment(), visit_where=kept)
+
+
 def without_conditions(scope: Scope) -> Scope:
     nothing = Fragment()
     return structs.replace(scope, where=nothing, visit_where=nothing, keys=nothing, later=nothing)

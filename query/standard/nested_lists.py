@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row
 from query.request.operators import BY_NAME
 from query.response.worker_threads import run_in_worker
+from query.scope.row_scope import of_whole_visits
 from query.scope.scope import Scope
 from query.sql.fragment import Fragment, all_of
 from query.standard.declaration.fields import field_specs, to_row
@@ -29,7 +30,7 @@ async def fill_nested_lists(
         return list(rows)
     scope = scopes[nested.table.name]
     if nested.of_whole_visits:
-        scope = structs.replace(scope, where=Fragment(), visit_where=Fragment())
+        scope = of_whole_visits(scope)
     narrowed = structs.replace(
         scope, where=all_of(scope.where, among(nested.filter_column, list(keys), "elements"))
     )

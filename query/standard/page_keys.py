@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
 from query.request.time_range import TimeRange
+from query.scope.row_scope import of_whole_visits
 from query.scope.scope import Scope
-from query.sql.fragment import Fragment
 from query.sql.select import Cte
 from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.statement import Statement
@@ -84,8 +84,6 @@ def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
         fact_range=scope.time_range,
     )
     if key == VISIT_KEY:  # what the filters keep is decided: rows are those of whole visits
-        return structs.replace(
-            narrowed, time_range=time_range, where=Fragment(), visit_where=Fragment()
-        )
+        return structs.replace(of_whole_visits(narrowed), time_range=time_range)
     # With a filter on rows, visits may reach beyond the rows that the keys were found by.
     return narrowed if scope.where.text else structs.replace(narrowed, time_range=time_range)

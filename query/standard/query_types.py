@@ -11,6 +11,7 @@ from query.scope.visitor_facts import names_visitor_facts
 from query.scope.visits import names_visit_facts
 from query.standard.declaration.query_type import QueryType, index_by_name
 from query.standard.types.active_visitors import ACTIVE_VISITORS
+from query.standard.types.attribution import ATTRIBUTION
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
 from query.standard.types.error_groups import ERROR_GROUPS
@@ -77,6 +78,7 @@ FAMILIES = (
     RETENTION,
     ACTIVE_VISITORS,
     LIFECYCLE,
+    ATTRIBUTION,
     TIMELINE,
     VISITORS,
 )

@@ -42,6 +42,9 @@ async def build_statement(
     """The statement with a CTE for each relation that it names."""
     size = sum(map(len, (statement.sql, *(cte.sql for cte in statement.ctes)))) // TEXT_PER_ROW
     names = await run_in_worker(size, lambda: statement.names)
+    longest = statement.unfiltered_range(scope.time_range)
+    if longest != scope.time_range:
+        scope = structs.replace(scope, fact_range=longest)
     scopes = {SCOPED: scope}
     if VISIT_ROWS in names and scope.where.text:
         scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
@@ -49,7 +52,10 @@ async def build_statement(
         if (name := table_cte_name(other.table)) in names:
             scopes[name] = other
         if (name := unfiltered_cte_name(other.table)) in names:
-            scopes[name] = structs.replace(other, where=Fragment(), visit_where=Fragment())
+            nothing, longer = Fragment(), statement.unfiltered_range(other.time_range)
+            scopes[name] = structs.replace(
+                other, where=nothing, visit_where=nothing, time_range=longer
+            )
     scoped = await scoped_relations(
         engine,
         {name: WantedRelation(one, columns_used(one.table, names)) for name, one in scopes.items()},

@@ -28,6 +28,13 @@ def with_visitors(condition: FilterJson, events: EventsWithin) -> FilterJson:
     return condition
 
 
+def names_visitors(condition: FilterJson) -> bool:
+    """Whether it says which visitors did something."""
+    parts = [*condition.get("and", ()), *condition.get("or", ())]
+    parts += filter(None, [condition.get("not")])
+    return "visitor_in" in condition or any(map(names_visitors, parts))
+
+
 def visitors_who(behavior: Mapping[str, Any], events: EventsWithin) -> list[str]:
     """The ids of the visitors who did it often enough."""
     counts: dict[str, int] = {}

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from schemas.kinds import TABLES
 from tests.oracle import wall_clock
-from tests.oracle.behaviors import with_visitors
+from tests.oracle.behaviors import names_visitors, with_visitors
 from tests.oracle.filters import FilterJson, all_hold, fields_of
 from tests.oracle.profiles import PROFILE, TRAIT, Profiles, merged
 from tests.oracle.profiles import TABLES as TABLES_WITH_VISITORS
@@ -118,6 +118,11 @@ class ScopedRows:
         filters = self.query.filters if table == "clicks" else self._filters
         known = [each for each in filters if fields_of(each) <= NAMES[table]]
         return self._rows(table, known if filtered else [])
+
+    def of_visitors(self, table: str) -> list[Row]:
+        """Rows of a table without filters but those on what visitors did."""
+        kept = [each for each in self._filters if is_about_visits(each) and names_visitors(each)]
+        return self._rows(table, kept)
 
     @cached_property
     def _filters(self) -> list[FilterJson]:

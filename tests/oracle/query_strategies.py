@@ -202,6 +202,19 @@ _PATHS = _split(
 )
 _PERIOD = st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))})
 _RETENTION = _split(_PERIOD)
+_ATTRIBUTION = st.fixed_dictionaries(
+    {
+        "goal": _steps,
+        "model": st.sampled_from(
+            ("first_touch", "last_touch", "last_non_direct", "linear", "position_based")
+        ),
+    },
+    optional={
+        "by": st.sampled_from(("channel", "visit.entry_page", "utm_source")),
+        "window_days": st.sampled_from((1, 2, 30)),
+        "value": st.sampled_from(("properties.seats", "properties.price")),
+    },
+)
 
 
 @st.composite
@@ -243,6 +256,7 @@ def _options(day: date) -> st.SearchStrategy[Any]:
             "retention": _RETENTION,
             "stickiness": _PERIOD,
             "lifecycle": _PERIOD,
+            "attribution": _ATTRIBUTION,
             "visitors": st.fixed_dictionaries({"of": _numbers(day)}),
         }
     )

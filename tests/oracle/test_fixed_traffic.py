@@ -45,6 +45,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "retention": {"period": "day"},
         "stickiness": {"period": "day"},
         "lifecycle": {"period": "day"},
+        "attribution": {"goal": STEPS[2]},
         "visitors": {"of": {"name": "funnel", "steps": STEPS, "step": 2, "outcome": "dropped"}},
     },
     {
@@ -54,6 +55,12 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "retention": {"period": "week"},
         "stickiness": {"period": "week"},
         "lifecycle": {"period": "week"},
+        "attribution": {
+            "goal": STEPS[1],
+            "model": "linear",
+            "window_days": 2,
+            "value": "properties.seats",
+        },
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
@@ -63,6 +70,7 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "retention": {"period": "day", "breakdown": "path", "breakdown_limit": 3},
         "stickiness": {"period": "month"},
         "lifecycle": {"period": "month"},
+        "attribution": {"goal": STEPS[1], "model": "position_based", "by": "visit.entry_page"},
         "visitors": {
             "of": {
                 "name": "goals",

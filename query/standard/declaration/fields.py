@@ -154,6 +154,13 @@ Average = Annotated[float | None, FieldSpec(("_sum", "_count"), average, "mean",
 Median = Annotated[
     float | None, FieldSpec(("_low", "_high", "_count"), quantile, "median", _exact(50))
 ]
+Share = Annotated[float, FieldSpec(("",), partial(rounded, digits=4), "number")]
+"""A sum of fractions."""
+OptionalShare = Annotated[
+    float | None,
+    FieldSpec(("",), lambda value: None if value is None else rounded(value, 4), "number"),
+]
+"""A sum of fractions that may be absent."""
 KeyInteger = Annotated[int, FieldSpec(("",), identity, is_key=True)]
 """An integer that tells rows from each other."""
 Other = Annotated[bool, FieldSpec(("",), bool, is_key=True)]

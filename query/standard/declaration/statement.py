@@ -60,6 +60,8 @@ class Statement(Struct, frozen=True, kw_only=True):
     """Gives the time range of a type that does not read the requested one."""
     read_range: ReadRange = same_range
     """Gives the time range whose rows are read, of a type that reads earlier rows as well."""
+    unfiltered_range: ReadRange = same_range
+    """The same for the rows that no filter leaves out, and for facts of their visits."""
     rows_in_python: RowsInPython | None = None
     """Makes the rows in Python when SQL cannot; they are sorted and paged afterwards."""
 

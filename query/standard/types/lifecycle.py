@@ -56,7 +56,7 @@ def lifecycle_statement(options: Lifecycle) -> Statement:
                 "visitor_periods",
                 f"""
                 SELECT bucket AS active_period,
-                       {FIRST_BUCKET} AS first_period,
+                       CASE WHEN {FIRST_BUCKET} = bucket THEN 1 ELSE 0 END AS is_new,
                        LAG(bucket) OVER (PARTITION BY visitor_hash ORDER BY bucket) AS last_period
                   FROM (SELECT DISTINCT visitor_hash, bucket, {FIRST_BUCKET}
                           FROM scoped
@@ -65,9 +65,7 @@ def lifecycle_statement(options: Lifecycle) -> Statement:
             ),
         ),
         sql="""
-            SELECT active_period, last_period,
-                   CASE WHEN first_period = active_period THEN 1 ELSE 0 END AS is_new,
-                   COUNT(*) AS visitors
+            SELECT active_period, last_period, is_new, COUNT(*) AS visitors
               FROM visitor_periods
              GROUP BY active_period, last_period, is_new
              ORDER BY active_period, last_period, is_new

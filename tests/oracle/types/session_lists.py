@@ -199,7 +199,7 @@ def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
 
 def profile_sessions(scoped: ScopedRows) -> list[ResultRow]:
     """Newest first; called by their number from the oldest."""
-    vitals = grouped(scoped.rows("vitals", filtered=False), lambda row: row["session_id"])
+    vitals = grouped(scoped.of_visitors("vitals"), lambda row: row["session_id"])
     found = sorted(
         sessions(scoped.visit_events),
         key=lambda each: (each.events[0]["ms"], each.events[0]["session_id"]),
