@@ -107,6 +107,7 @@ class ScopedRows:
     def read_from(self, start_ms: int) -> "ScopedRows":
         """Rows from an earlier instant on; what visitors did counts in the time range itself."""
         other = self.between(start_ms, self.end_ms)
+        other.new_from_ms = self.new_from_ms
         other.__dict__["_filters"] = self._filters
         return other
 

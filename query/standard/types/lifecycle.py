@@ -19,8 +19,8 @@ from query.request.buckets import Granularity
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
 from query.request.time_zones import to_local, to_unix_ms
-from query.scope.visitor_sets import FIRST_MS
 from query.scope.visitor_facts import FIRST_BUCKET
+from query.scope.visitor_sets import FIRST_MS
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date
 from query.standard.declaration.query_type import QueryOptions, QueryType
