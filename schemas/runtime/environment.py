@@ -10,6 +10,7 @@ import msgspec
 
 from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.networks import parse_networks
+from schemas.runtime.setting_rules import rule_of
 from schemas.runtime.settings import Settings
 
 PREFIX = "TIDEMARK_"
@@ -43,16 +44,18 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     for name, value in values.items():
         try:
             msgspec.convert({name: value}, Settings, strict=False)
-        except msgspec.ValidationError as error:
-            reason = str(error).split(" - at ")[0]
-            masked = mask_secrets(value)
-            raise InvalidSetting(f"{PREFIX}{name.upper()}={masked!r}: {reason}") from None
+        except msgspec.ValidationError:
+            shown = f"{PREFIX}{name.upper()}={mask_secrets(value)!r}"
+            raise InvalidSetting(f"{shown} {rule_of(name)}") from None
     settings = msgspec.convert(values, Settings, strict=False)
     try:
         parse_networks(settings.trusted_proxies)
     except ValueError as error:
         name = f"{PREFIX}TRUSTED_PROXIES"
-        raise InvalidSetting(f"{name}={settings.trusted_proxies!r}: {error}") from None
+        raise InvalidSetting(
+            f"{name}={settings.trusted_proxies!r}: {error}; use addresses or networks such as "
+            "10.0.0.0/8, separated by commas"
+        ) from None
     try:
         client_arguments(settings)
     except InvalidKafkaAccess as error:

@@ -31,6 +31,7 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limits_url: Annotated[
         str,
         Meta(
+            examples=["redis://host:6379", "rediss://host:6379"],
             pattern=r"^((redis|rediss|valkey|valkeys)://.+)?$",
             description="URL of the Valkey or Redis server that shares rate limits among machines "
             "(`rediss://` with TLS); empty: shared by the processes of this machine",

@@ -36,7 +36,12 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
         int, Meta(ge=1, description="hours of retention of each topic, when it is created")
     ] = 72
     topic_prefix: Annotated[
-        str, Meta(pattern=r"^[A-Za-z0-9._-]*$", description="prefix of every topic name")
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9._-]*$",
+            examples=["shop.", "a name of letters, digits, '.', '_' and '-'"],
+            description="prefix of every topic name",
+        ),
     ] = ""
 
     # The collector
@@ -72,6 +77,7 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
         str,
         Meta(
             pattern=r"^[a-z0-9+., -]*$",
+            examples=["myapp, other-app"],
             description="URL schemes of apps (comma-separated) allowed as "
             "link targets, besides http(s)",
         ),
@@ -148,6 +154,7 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
     engine: Annotated[
         str,
         Meta(
+            examples=["duckdb", "trino://user@host:8080/catalog.schema"],
             pattern=r"^(duckdb|trinos?://[^@/]+@[^@/]+/[^./]+\.[^./]+)$",
             description="engine of large queries beside DuckDB: "
             "`trino://user@host:8080/catalog.schema`, `trinos://` for HTTPS",

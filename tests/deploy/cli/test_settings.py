@@ -13,7 +13,7 @@ def test_a_bad_setting_is_one_line(run: Run) -> None:
 
     assert (done.code, done.err) == (
         2,
-        "tidemark: TIDEMARK_QUERY_PORT='0': Expected `int` >= 1\n",
+        "tidemark: TIDEMARK_QUERY_PORT='0' must be a whole number, at least 1, at most 65535\n",
     )
 
 

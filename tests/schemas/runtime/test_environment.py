@@ -42,6 +42,25 @@ def test_an_invalid_value_is_named_with_its_variable(variable: str, value: str) 
         environment.load_settings({variable: value})
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "rule"),
+    [
+        ("COLLECT_PORT", "http", "must be a whole number, at least 1, at most 65535"),
+        ("BATCH_SECONDS", "soon", "must be a number, more than 0, at most 60"),
+        ("DEMO", "perhaps", "must be 1 or 0 (true or false)"),
+        ("LOG_FORMAT", "xml", "must be one of: json, text"),
+        ("ENGINE", "foo", "must be like duckdb or trino://user@host:8080/catalog.schema"),
+        ("LIMITS_URL", "redis", "must be like redis://host:6379 or rediss://host:6379"),
+        ("DATA_DIR", "", "must not be empty"),
+    ],
+)
+def test_the_rule_is_in_words(variable: str, value: str, rule: str) -> None:
+    with pytest.raises(InvalidSetting) as raised:
+        environment.load_settings({f"TIDEMARK_{variable}": value})
+
+    assert str(raised.value) == f"TIDEMARK_{variable}='{value}' {rule}"
+
+
 def test_a_child_gets_the_same_settings() -> None:
     mine = Settings(data_dir="/tmp/x", demo=False, workers=3, query_seconds=2.5)
 
