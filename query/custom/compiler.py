@@ -8,7 +8,7 @@ from query.custom.tables import CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.engine.engine import Engine, Sql
 from query.request.date_parts import date_part_sql
-from query.request.property_path import is_property
+from query.request.property_path import MAX_SUMMED, is_property
 from query.scope.scope import Scope, scoped_rows
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS
 from query.scope.visits import BY_COLUMN
@@ -20,13 +20,6 @@ from schemas.tables import ColumnType
 
 HASH_COLUMNS = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
 """Ids counted by their hash: the same result, several times as fast."""
-
-MAX_SUMMED = "1e100"
-"""The largest property value that enters sums, means and quantiles.
-
-Anybody may send 1e308, and two of them overflow: one visitor could break the result for everyone.
-Up to this limit any number of rows has a sum.
-"""
 
 
 async def compile_page(

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from query.custom.compiler import MAX_SUMMED
 from query.metrics.metric import Metric, Part, Source, Unit
-from query.request.property_path import parse_property
+from query.request.property_path import MAX_SUMMED, parse_property
 from query.request.suggestions import unknown_name_message
 from query.sql.fragment import Fragment, all_of, merge_values
 from schemas.errors import Malformed

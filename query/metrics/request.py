@@ -23,7 +23,7 @@ from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import check_time_zone
 from query.sql.fragment import Fragment
-from query.standard.sql.steps import Step, resolve_step
+from query.standard.sql.steps import GoalStep, resolve_step
 from query.standard.types.goals import MAX_GOALS
 from schemas.errors import Malformed
 from schemas.registry import SavedRecords
@@ -44,7 +44,7 @@ class MetricsRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     """Conditions on metrics."""
     order_by: Annotated[list[OrderTerm], Meta(max_length=25)] = []
     """Metrics and dimensions."""
-    goals: Annotated[list[Step], Meta(max_length=MAX_GOALS)] = []
+    goals: Annotated[list[GoalStep], Meta(max_length=MAX_GOALS)] = []
     """What conversions are of."""
     start_date: str | None = None
     end_date: str | None = None

@@ -1,31 +1,33 @@
 """Metrics with arguments: aggregates of a number, conversions of goals, revenue."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from query.custom import aggregates
 from query.custom.aggregates import NUMBER_TYPES, Aggregate
-from query.custom.compiler import MAX_SUMMED
 from query.metrics.fields import FIELDS
 from query.metrics.metric import Metric, Part, Source, Unit, ratio
 from query.metrics.metrics import BY_NAME, VISITORS
 from query.metrics.money import REVENUE, MoneyTerm, revenue
 from query.request.order import FieldName
-from query.request.property_path import PREFIX, is_property, parse_property
+from query.request.property_path import MAX_SUMMED, PREFIX, is_property, parse_property
 from query.request.suggestions import METRIC_WORDS, shorten, unknown_name_message
 from query.sql.fragment import Fragment, all_of, merge_values
-from query.standard.sql.steps import Step, saved_step, step_condition
+from query.standard.sql.steps import GoalStep, goal_value, saved_step, step_condition
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 AGGREGATES = {a.name: a for a in aggregates.AGGREGATES if a.name not in ("count", "uniq")}
+CONVERSION_VALUE = "conversion_value"
 CONVERSIONS = {
     "conversions": "rows that complete a goal",
     "conversion_rate": "visitors who completed a goal, of all visitors of the rows",
+    CONVERSION_VALUE: "sum of the values of rows that complete a goal",
 }
 
 
@@ -56,14 +58,14 @@ class SelectedMetric(Struct, frozen=True):
 class _Context(Struct, frozen=True):
     """What terms may refer to."""
 
-    goals: Sequence[Step]
+    goals: Sequence[GoalStep]
     saved: SavedRecords
     by_currency: bool
 
 
 def select_metrics(
     terms: Sequence[str | MetricTerm],
-    goals: Sequence[Step],
+    goals: Sequence[GoalStep],
     saved: SavedRecords,
     by_currency: bool,
 ) -> tuple[SelectedMetric, ...]:
@@ -73,8 +75,8 @@ def select_metrics(
     """
     context = _Context(goals, saved, by_currency)
     selected: list[SelectedMetric] = []
-    for i, term in enumerate(terms):
-        one = _select(MetricTerm(term) if isinstance(term, str) else term, i, context)
+    for i, term in enumerate(_with_names(terms)):
+        one = _select(term, i, context)
         if one.name in [other.name for other in selected]:
             raise Malformed(
                 f"'metrics[{i}]' is '{one.name}' again; give each metric once, or a name by 'as'"
@@ -83,6 +85,29 @@ def select_metrics(
     if goals and not any(part.name.startswith("goal") for s in selected for part in s.metric.parts):
         raise Malformed("'goals' needs the metric 'conversions' or 'conversion_rate'")
     return tuple(selected)
+
+
+def _with_names(terms: Sequence[str | MetricTerm]) -> list[MetricTerm]:
+    """The terms; several of one metric without a name have the goal or the money in their name."""
+    given = [MetricTerm(term) if isinstance(term, str) else term for term in terms]
+    unnamed = Counter(term.metric for term in given if term.name is None)
+    return [
+        structs.replace(term, name=_name_with(term, told))
+        if unnamed[term.metric] > 1 and term.name is None and (told := _told(term))
+        else term
+        for term in given
+    ]
+
+
+def _told(term: MetricTerm) -> list[str]:
+    """What tells conversions or revenue from others of the same metric."""
+    if term.metric in AGGREGATES:
+        return []
+    return [each for each in (term.goal, term.money, term.currency) if each is not None]
+
+
+def _name_with(term: MetricTerm, told: Sequence[str]) -> str:
+    return re.sub(r"\W", "_", "_".join((term.metric, *told)), flags=re.ASCII)[:63]
 
 
 def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetric:
@@ -161,10 +186,12 @@ def _conversions(term: MetricTerm, at: str, position: int, context: _Context) ->
     chosen = [i for i, goal in enumerate(context.goals) if term.goal in (None, goal.display_name)]
     if chosen:
         part_name = "goal_{}_" + "_".join(map(str, chosen))
-        conditions = [step_condition(context.goals[i], f"goals[{i}]", f"goal{i}") for i in chosen]
+        goals = {f"goals[{i}]": (context.goals[i], f"goal{i}") for i in chosen}
     else:
         part_name = f"saved_goal_{{}}_{position}"
-        conditions = [_saved_condition(term, at, position, context)]
+        goal = _saved_goal(term, at, context)
+        goals = {f"goal '{goal.display_name}'": (goal, f"metric{position}_goal")}
+    conditions = [step_condition(goal, path, prefix) for path, (goal, prefix) in goals.items()]
     text = " OR ".join(condition.text for condition in conditions)
     values = merge_values(*(condition.values for condition in conditions))
     times = Part(part_name.format("times"), Source.ROWS, f"COUNT(*) FILTER (WHERE {text})", values)
@@ -178,6 +205,17 @@ def _conversions(term: MetricTerm, at: str, position: int, context: _Context) ->
     if term.goal is not None:
         description = description.replace("a goal", f"the goal '{term.goal}'")
     name = term.name or term.metric
+    if term.metric == CONVERSION_VALUE:
+        amounts = [
+            _amount(goal, path, prefix, condition)
+            for (path, (goal, prefix)), condition in zip(goals.items(), conditions, strict=True)
+        ]
+        total = " + ".join(f"COALESCE(SUM({amount.text}), 0)" for amount in amounts)
+        values = merge_values(values, *(amount.values for amount in amounts))
+        amount = Part(part_name.format("value"), Source.ROWS, total, values)
+        return SelectedMetric(
+            name, Metric(name, Unit.NUMBER, description, f"COALESCE({amount.name}, 0)", (amount,))
+        )
     if term.metric == "conversions":
         count = f"COALESCE({times.name}, 0)"
         return SelectedMetric(name, Metric(name, Unit.COUNT, description, count, (times,)))
@@ -186,8 +224,19 @@ def _conversions(term: MetricTerm, at: str, position: int, context: _Context) ->
     return SelectedMetric(name, metric)
 
 
-def _saved_condition(term: MetricTerm, at: str, position: int, context: _Context) -> Fragment:
-    """The condition of the saved goal that a term names."""
+def _amount(goal: GoalStep, path: str, prefix: str, condition: Fragment) -> Fragment:
+    """The value of a row that completes the goal; Malformed when the goal has none."""
+    value = goal_value(goal, path, prefix)
+    if value is None:
+        raise Malformed(
+            f"'{path}' has no value for '{CONVERSION_VALUE}'; give it 'value', such as "
+            "properties.total, or save the goal with 'valueProperty'"
+        )
+    return Fragment(f"CASE WHEN {condition.text} THEN {value.text} END", value.values)
+
+
+def _saved_goal(term: MetricTerm, at: str, context: _Context) -> GoalStep:
+    """The saved goal that a term names."""
     if term.goal is None:
         raise Malformed(
             f"'{at}': '{term.metric}' needs 'goals', such as [{{'event': 'purchase'}}] in the "
@@ -198,4 +247,4 @@ def _saved_condition(term: MetricTerm, at: str, position: int, context: _Context
         labels = [step.display_name for step in context.goals]
         known = [*labels, *(one.name for one in context.saved.of(Goal))]
         raise Malformed(unknown_name_message("goal", term.goal, known, f" in '{at}.goal'"))
-    return step_condition(saved_step(goal), f"goal '{goal.name}'", f"metric{position}_goal")
+    return saved_step(goal)

@@ -14,6 +14,12 @@ TRAITS_PREFIX = "traits."
 TRAITS_COLUMN = "traits_of_visitor"
 """The column with the traits of the visitor of a row."""
 MAX_KEYS = 8
+MAX_SUMMED = "1e100"
+"""The largest property value that enters sums, means and quantiles.
+
+Anybody may send 1e308, and two of them overflow: one visitor could break the result for everyone.
+Up to this limit any number of rows has a sum.
+"""
 
 
 class PropertyPath(Struct, frozen=True):

@@ -36,9 +36,14 @@ def members_of_act(
 
 
 def goal_members(goal: Goal) -> Mapping[str, Any]:
-    """What a saved goal is: event or path, filters, label."""
-    filters = convert(goal.filters, list[Filter])
-    return {"event": goal.event, "path": goal.path, "filters": filters, "label": goal.name}
+    """What a saved goal is: event or path, filters, label, the property with its value."""
+    return {
+        "event": goal.event,
+        "path": goal.path,
+        "filters": convert(goal.filters, list[Filter]),
+        "label": goal.name,
+        "value": goal.value_property,
+    }
 
 
 def find_goal(reference: str, saved: SavedRecords, at: str) -> Goal:

@@ -181,6 +181,11 @@ def _split(options: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.builds(lambda own, more: {**own, **more}, options, st.one_of(st.just({}), breakdown))
 
 
+_goals = st.builds(
+    lambda step, value: {**step, "value": value} if value else step,
+    _steps,
+    st.sampled_from((None, "properties.seats", "properties.price")),
+)
 _FUNNEL = _split(
     st.fixed_dictionaries(
         {
@@ -192,7 +197,7 @@ _FUNNEL = _split(
 )
 _GOALS = st.builds(
     lambda own, touch: {**own, "attribution": touch} if touch and "breakdown" in own else own,
-    _split(st.fixed_dictionaries({"goals": st.lists(_steps, min_size=1, max_size=3)})),
+    _split(st.fixed_dictionaries({"goals": st.lists(_goals, min_size=1, max_size=3)})),
     st.sampled_from((None, "first_touch", "last_touch")),
 )
 _PATHS = _split(
@@ -204,7 +209,7 @@ _PERIOD = st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "mont
 _RETENTION = _split(_PERIOD)
 _ATTRIBUTION = st.fixed_dictionaries(
     {
-        "goal": _steps,
+        "goal": _goals,
         "model": st.sampled_from(
             ("first_touch", "last_touch", "last_non_direct", "linear", "position_based")
         ),
@@ -212,7 +217,6 @@ _ATTRIBUTION = st.fixed_dictionaries(
     optional={
         "by": st.sampled_from(("channel", "visit.entry_page", "utm_source")),
         "window_days": st.sampled_from((1, 2, 30)),
-        "value": st.sampled_from(("properties.seats", "properties.price")),
     },
 )
 

@@ -40,7 +40,7 @@ STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 OPTIONS: Sequence[Mapping[str, Any]] = (
     {
         "funnel": {"steps": STEPS, "window": 900, "by": "visitor"},
-        "goals": {"goals": STEPS},
+        "goals": {"goals": [*STEPS, {"event": "signup", "value": "properties.price"}]},
         "paths": {"max_steps": 3, "from": "/"},
         "retention": {"period": "day"},
         "stickiness": {"period": "day"},
@@ -56,16 +56,19 @@ OPTIONS: Sequence[Mapping[str, Any]] = (
         "stickiness": {"period": "week"},
         "lifecycle": {"period": "week"},
         "attribution": {
-            "goal": STEPS[1],
+            "goal": {**STEPS[1], "value": "properties.seats"},
             "model": "linear",
             "window_days": 2,
-            "value": "properties.seats",
         },
         "visitors": {"of": {"name": "paths", "path": "/ → /a", "max_steps": 2}},
     },
     {
         "funnel": {"steps": STEPS, "breakdown": "channel", "breakdown_limit": 2},
-        "goals": {"goals": STEPS, "breakdown": "properties.plan", "breakdown_limit": 2},
+        "goals": {
+            "goals": [*STEPS, {"path": "/a", "value": "properties.price"}],
+            "breakdown": "properties.plan",
+            "breakdown_limit": 2,
+        },
         "paths": {"max_steps": 3, "breakdown": "visit.device_type"},
         "retention": {"period": "day", "breakdown": "path", "breakdown_limit": 3},
         "stickiness": {"period": "month"},

@@ -116,6 +116,11 @@ def rounded_seconds(low_ms: int | None, high_ms: int | None, count: int | None) 
     return median_seconds(low_ms, high_ms) if count else None
 
 
+def optional_amount(total: float | Fraction | None) -> float | None:
+    """A sum to four decimals; None without one."""
+    return None if total is None else rounded(Fraction(total), 4)
+
+
 def identity(value: Any) -> object:
     """The value unchanged."""
     return value
@@ -156,11 +161,11 @@ Median = Annotated[
 ]
 Share = Annotated[float, FieldSpec(("",), partial(rounded, digits=4), "number")]
 """A sum of fractions."""
-OptionalShare = Annotated[
+OptionalAmount = Annotated[
     float | None,
-    FieldSpec(("",), lambda value: None if value is None else rounded(value, 4), "number"),
+    FieldSpec(("",), optional_amount, "number"),
 ]
-"""A sum of fractions that may be absent."""
+"""A sum of values that may be absent."""
 KeyInteger = Annotated[int, FieldSpec(("",), identity, is_key=True)]
 """An integer that tells rows from each other."""
 Other = Annotated[bool, FieldSpec(("",), bool, is_key=True)]

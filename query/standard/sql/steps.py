@@ -6,8 +6,10 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct, structs
 
 from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.property_path import MAX_SUMMED, is_property, parse_property
 from query.request.saved_goals import goal_members, members_of_act
 from query.request.segments import expand_segments
+from query.request.suggestions import shorten
 from query.scope.visitor_facts import VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
 from query.sql.event_condition import event_condition
@@ -48,6 +50,13 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return self.label or self.event or self.path or ""
 
 
+class GoalStep(Step, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A step that is a goal: it may have a value."""
+
+    value: StepText | None = None
+    """A numeric property of the event, such as properties.total; of a saved goal its own."""
+
+
 def resolve_step(step: StepT, saved: SavedRecords, path: str) -> StepT:
     """The step with what is saved in place of names of goals and segments; Malformed."""
     filters = expand_segments(step.filters, saved, f"{path}.filters")
@@ -55,8 +64,10 @@ def resolve_step(step: StepT, saved: SavedRecords, path: str) -> StepT:
         return structs.replace(step, filters=filters)
     act = {name: getattr(step, name) for name in ("event", "path", "goal", "name")}
     found = members_of_act(act, saved, path)
+    value = {"value": step.value or found.get("value")} if isinstance(step, GoalStep) else {}
     return structs.replace(
         step,
+        **value,
         goal=None,
         name=None,
         event=found.get("event"),
@@ -66,9 +77,9 @@ def resolve_step(step: StepT, saved: SavedRecords, path: str) -> StepT:
     )
 
 
-def saved_step(goal: Goal) -> Step:
+def saved_step(goal: Goal) -> GoalStep:
     """A saved goal as a step."""
-    return Step(**goal_members(goal))
+    return GoalStep(**goal_members(goal))
 
 
 def step_condition(
@@ -82,3 +93,18 @@ def step_condition(
     )
     condition = all_of(event_condition(step.event, step.path, f"{prefix}_is"), where)
     return Fragment(f"({condition.text})", condition.values)
+
+
+def goal_value(goal: GoalStep, path: str, prefix: str) -> Fragment | None:
+    """The value of a row that completes the goal, NULL unless it is a number; None without one."""
+    if goal.value is None:
+        return None
+    if not is_property(goal.value):
+        raise Malformed(
+            f"'{path}.value' is '{shorten(goal.value)}'; use a numeric property such as "
+            "properties.total"
+        )
+    property_ = parse_property(goal.value, f"{prefix}_value", f"{path}.value")
+    number = property_.number
+    text = f"CASE WHEN {number} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED} THEN {number} END"
+    return Fragment(text, {property_.parameter: property_.pointer})

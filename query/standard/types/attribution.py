@@ -12,11 +12,9 @@ from fractions import Fraction as Ratio
 from functools import partial
 from typing import Annotated, Literal, Self
 
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import Meta, Struct, structs
 
-from query.custom.compiler import MAX_SUMMED
 from query.engine.engine import Row
-from query.request.property_path import is_property, parse_property
 from query.request.subject import SubjectKind
 from query.request.suggestions import unknown_column_message
 from query.request.time_range import TimeRange
@@ -26,10 +24,16 @@ from query.scope.visits import FACTS, SOURCE_FACTS, VisitFact
 from query.sql.fragment import Fragment, merge_values
 from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER, ROW_ORDER_NUMBER
 from query.sql.select import Cte
-from query.standard.declaration.fields import OptionalShare, Percent, Share
+from query.standard.declaration.fields import OptionalAmount, Percent, Share
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
-from query.standard.sql.steps import Step, StepText, resolve_step, step_condition
+from query.standard.sql.steps import (
+    GoalStep,
+    StepText,
+    goal_value,
+    resolve_step,
+    step_condition,
+)
 from schemas.errors import Malformed
 from schemas.registry import SavedRecords
 from schemas.tables import EVENTS
@@ -48,17 +52,16 @@ Model = Literal["first_touch", "last_touch", "last_non_direct", "linear", "posit
 class Attribution(QueryOptions, frozen=True):
     """Options of the request."""
 
-    goal: Step
+    goal: GoalStep
+    """What is counted; a value that it has is divided as well."""
     by: StepText = "visit.channel"
     model: Model = "last_touch"
     window_days: Annotated[int, Meta(ge=1, le=MAX_DAYS)] = DEFAULT_DAYS
-    value: StepText | UnsetType = UNSET
-    """A numeric property of the conversions, which is credited as well."""
 
     @classmethod
     def example(cls) -> "Attribution":
         """Conversions by channel."""
-        return cls(Step(event="n0"), value="properties.k0")
+        return cls(GoalStep(event="n0", value="properties.k0"))
 
     def resolve(self, saved: SavedRecords, path: str) -> Self:
         """The options with saved goals and segments in place of their names."""
@@ -70,7 +73,7 @@ class AttributedConversions(Struct, frozen=True):
     conversions: Share
     percentage: Percent
     assisted_conversions: int
-    value: OptionalShare
+    value: OptionalAmount
 
 
 class Touch(Struct, frozen=True):
@@ -107,7 +110,7 @@ def attribution_statement(options: Attribution) -> Statement:
     if fact is None:
         raise Malformed(unknown_column_message(options.by, DIMENSIONS, " in 'by'"))
     goal = step_condition(options.goal, "goal", "goal")
-    value = _value(options)
+    value = goal_value(options.goal, "goal", "goal") or Fragment("CAST(NULL AS DOUBLE)")
     return Statement(
         unfiltered_range=partial(with_days_before, options.window_days + 1),
         rows_in_python=partial(attribution_rows, options),
@@ -194,19 +197,6 @@ def with_days_before(days: int, time_range: TimeRange) -> TimeRange:
     return structs.replace(time_range, start_ms=max(FIRST_MS, time_range.start_ms - days * DAY_MS))
 
 
-def _value(options: Attribution) -> Fragment:
-    if options.value is UNSET:
-        return Fragment("CAST(NULL AS DOUBLE)")
-    if not is_property(options.value):
-        raise Malformed(
-            f"'value' is '{options.value}'; use a numeric property such as properties.price"
-        )
-    path = parse_property(options.value, "value_path", "value")
-    number = path.number
-    text = f"CASE WHEN {number} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED} THEN {number} END"
-    return Fragment(text, {path.parameter: path.pointer})
-
-
 def attribution_rows(options: Attribution, rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each value of the fact, the one with the most conversions first."""
     share_of = MODELS[options.model]
@@ -220,7 +210,7 @@ def attribution_rows(options: Attribution, rows: Sequence[Row], *_: object) -> S
         assisted[name] += first_of_value
     total = sum(conversions.values())
     names = sorted(conversions, key=lambda name: (-conversions[name], name is None, name or ""))
-    has_value = options.value is not UNSET
+    has_value = options.goal.value is not None
     return [
         (
             *(name, conversions[name], conversions[name], total, assisted[name]),

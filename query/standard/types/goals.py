@@ -5,7 +5,7 @@ same question with a filter on its value. By first touch it counts by the value 
 first row instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Annotated, Literal, Self
 
@@ -15,7 +15,7 @@ from query.engine.engine import Row
 from query.request.subject import SubjectKind
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
-from query.standard.declaration.fields import Other, Percent
+from query.standard.declaration.fields import OptionalAmount, Other, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
@@ -27,18 +27,26 @@ from query.standard.sql.breakdown import (
     BreakdownOptions,
     parse_breakdown,
 )
-from query.standard.sql.steps import Step, resolve_step, saved_step, step_condition
+from query.standard.sql.steps import (
+    GoalStep,
+    Step,
+    goal_value,
+    resolve_step,
+    saved_step,
+    step_condition,
+)
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
 
 MAX_GOALS = 20
+NO_VALUE = "CAST(NULL AS DOUBLE)"
 
 
 class Goals(BreakdownOptions, frozen=True):
     """Options of the request."""
 
-    goals: Annotated[list[Step], Meta(min_length=1, max_length=MAX_GOALS)] | UnsetType = UNSET
+    goals: Annotated[list[GoalStep], Meta(min_length=1, max_length=MAX_GOALS)] | UnsetType = UNSET
     """All saved goals of the website by default."""
     attribution: Literal["last_touch", "first_touch"] | None = None
     """Whose value counts in a breakdown: that of the row, or of the visitor's first row."""
@@ -46,7 +54,8 @@ class Goals(BreakdownOptions, frozen=True):
     @classmethod
     def example(cls) -> "Goals":
         """An event and two pages."""
-        return cls([Step(event="n0"), Step(path="/0", label="start"), Step(path="/1")])
+        start = GoalStep(path="/0", label="start")
+        return cls([GoalStep(event="n0", value="properties.k0"), start, GoalStep(path="/1")])
 
     def resolve(self, saved: SavedRecords, path: str) -> Self:
         """The options with saved goals and segments in place of their names."""
@@ -58,7 +67,7 @@ class Goals(BreakdownOptions, frozen=True):
         return structs.replace(self, goals=goals)
 
 
-def _all_goals(saved: SavedRecords, path: str) -> list[Step]:
+def _all_goals(saved: SavedRecords, path: str) -> list[GoalStep]:
     goals = saved.of(Goal)
     if not goals:
         raise Malformed(f"'{path}.goals' is missing, and the website has no saved goals")
@@ -76,23 +85,28 @@ class GoalConversions(Struct, frozen=True):
     visitors: int
     sessions: int
     conversion_rate: Percent
+    value: OptionalAmount
     breakdown: str | None
     other: Other
 
 
 def goals_statement(options: Goals) -> Statement:
-    """The number of all visitors, then three counts for each goal; in each group."""
-    conditions = goal_conditions(options.goals or ())
+    """The number of all visitors, then four numbers for each goal; in each group."""
+    goals = options.goals or ()
+    conditions = goal_conditions(goals)
+    amounts = [goal_value(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(goals)]
     breakdown = goal_breakdown(options)
-    finish = partial(goal_rows, options.goals or ())
-    values = merge_values(*(c.values for c in conditions))
+    finish = partial(goal_rows, goals)
+    values = merge_values(*(c.values for c in (*conditions, *filter(None, amounts))))
     if breakdown is None:
-        counts = _counts([c.text for c in conditions], "visitor_hash", "session_hash")
+        texts = [amount.text if amount else NO_VALUE for amount in amounts]
+        reaching = zip([c.text for c in conditions], texts, strict=True)
+        counts = _counts(reaching, "visitor_hash", "session_hash")
         sql = f"SELECT {NO_GROUP_COLUMNS}, {counts} FROM scoped ORDER BY group_rank"  # noqa: S608
         return Statement(sql=sql, values=values, rows_in_python=finish)
-    reached = [f"is_goal_{i} = 1" for i in range(len(conditions))]
+    reached = [(f"is_goal_{i} = 1", f"value_of_goal_{i}") for i in range(len(conditions))]
     return Statement(
-        ctes=goal_ctes(options, conditions, breakdown),
+        ctes=goal_ctes(options, conditions, breakdown, amounts),
         sql=f"""
             SELECT {GROUP_COLUMNS}, {_counts(reached, "visitor_key", "session_key")}
               FROM goal_rows
@@ -119,12 +133,18 @@ def goal_breakdown(options: Goals) -> Breakdown | None:
 
 
 def goal_ctes(
-    options: Goals, conditions: Sequence[Fragment], breakdown: Breakdown
+    options: Goals,
+    conditions: Sequence[Fragment],
+    breakdown: Breakdown,
+    amounts: Sequence[Fragment | None] = (),
 ) -> tuple[Cte, ...]:
     """`goal_rows`: every row with its value and the goals that it reaches; the groups of values."""
-    goals = ", ".join(
-        f"CASE WHEN {c.text} THEN 1 ELSE 0 END AS is_goal_{i}" for i, c in enumerate(conditions)
-    )
+    reached = [
+        f"CASE WHEN {condition.text} THEN 1 ELSE 0 END AS is_goal_{i}"
+        for i, condition in enumerate(conditions)
+    ]
+    values = [f"{a.text if a else NO_VALUE} AS value_of_goal_{i}" for i, a in enumerate(amounts)]
+    goals = ", ".join([*reached, *values])
     first_touch = options.attribution == "first_touch"
     value = "first_value" if first_touch else breakdown.value.text
     join = "LEFT JOIN first_values ON valued_visitor = visitor_hash" if first_touch else ""
@@ -153,25 +173,27 @@ def goal_ctes(
     )
 
 
-def _counts(conditions: Sequence[str], visitor: str, session: str) -> str:
+def _counts(goals: Iterable[tuple[str, str]], visitor: str, session: str) -> str:
+    """The number of visitors; four numbers for each goal, given by its condition and its value."""
     counts = [f"COUNT(DISTINCT {visitor}) AS all_visitors"]
-    for text in conditions:
+    for text, amount in goals:
         counts += [
             f"COUNT(*) FILTER (WHERE {text})",
             f"COUNT(DISTINCT CASE WHEN {text} THEN {visitor} END)",
             f"COUNT(DISTINCT CASE WHEN {text} THEN {session} END)",
+            f"SUM(CASE WHEN {text} THEN {amount} END)",
         ]
     return ",\n".join(counts)
 
 
-def goal_rows(goals: Sequence[Step], rows: Sequence[Row], *_: object) -> Sequence[Row]:
+def goal_rows(goals: Sequence[GoalStep], rows: Sequence[Row], *_: object) -> Sequence[Row]:
     """A row for each goal of each group, in the order of the request."""
     return [row for columns in rows for row in _rows_of_group(goals, columns)]
 
 
-def _rows_of_group(goals: Sequence[Step], columns: Row) -> list[Row]:
+def _rows_of_group(goals: Sequence[GoalStep], columns: Row) -> list[Row]:
     _, value, is_other, all_visitors, *counts = columns
-    threes = [counts[i : i + 3] for i in range(0, len(counts), 3)]
+    fours = [counts[i : i + 4] for i in range(0, len(counts), 4)]
     return [
         (
             goal.display_name,
@@ -180,10 +202,11 @@ def _rows_of_group(goals: Sequence[Step], columns: Row) -> list[Row]:
             sessions,
             visitors,
             all_visitors,
+            None if goal.value is None else amount or 0,
             value,
             is_other,
         )
-        for goal, (times, visitors, sessions) in zip(goals, threes, strict=True)
+        for goal, (times, visitors, sessions, amount) in zip(goals, fours, strict=True)
     ]
 
 

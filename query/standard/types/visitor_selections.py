@@ -22,7 +22,7 @@ from query.standard.sql.breakdown import (
     group_condition,
     parse_breakdown,
 )
-from query.standard.sql.steps import Step
+from query.standard.sql.steps import GoalStep
 from query.standard.sql.visitor_summaries import summary_ctes
 from query.standard.types.funnel import Funnel, funnel_steps
 from query.standard.types.goals import (
@@ -116,7 +116,7 @@ class GoalVisitors(Goals, frozen=True, kw_only=True, tag_field="name", tag="goal
     @classmethod
     def example(cls) -> Self:
         """Visitors with an event."""
-        return cls([Step(event="n0")], goal="n0")
+        return cls([GoalStep(event="n0")], goal="n0")
 
     def selection(self) -> Selection:
         """Visitors of the rows that count."""

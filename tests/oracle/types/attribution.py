@@ -78,7 +78,7 @@ def attribution(scoped: ScopedRows) -> list[ResultRow]:
             "conversions": rounded(credit[name], 4),
             "percentage": rounded(credit[name] * 100 / total),
             "assisted_conversions": assisted[name],
-            "value": rounded(money[name], 4) if "value" in options else None,
+            "value": rounded(money[name], 4) if "value" in options["goal"] else None,
         }
         for name in sorted(credit, key=lambda n: (-credit[n], n is None, n or ""))
     ]
@@ -86,10 +86,10 @@ def attribution(scoped: ScopedRows) -> list[ResultRow]:
 
 def worth(row: Row, options: Mapping[str, Any]) -> Fraction:
     """The number that the property of a conversion holds."""
-    if "value" not in options:
+    if "value" not in options["goal"]:
         return Fraction()
     found = json.loads(row.get("properties") or "{}").get(
-        options["value"].removeprefix("properties.")
+        options["goal"]["value"].removeprefix("properties.")
     )
     number = isinstance(found, int | float) and not isinstance(found, bool)
     return Fraction(found) if number else Fraction()

@@ -1,7 +1,9 @@
 """Ordered steps: funnels, goals, page paths and retention."""
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -140,7 +142,18 @@ def reached(rows: list[Row], goal: Step) -> ResultRow:
         "visitors": visitors(held),
         "sessions": distinct(held, "session_id"),
         "conversion_rate": percent(visitors(held), visitors(rows)),
+        "value": total_value(held, goal),
     }
+
+
+def total_value(rows: list[Row], goal: Step) -> float | None:
+    """The sum of the numbers in the goal's property; None when it has none."""
+    if "value" not in goal:
+        return None
+    name = goal["value"].removeprefix("properties.")
+    found = [json.loads(row.get("properties") or "{}").get(name) for row in rows]
+    numbers = [each for each in found if isinstance(each, int | float) and each is not True]
+    return rounded(sum(map(Fraction, numbers), Fraction()), 4)
 
 
 def paths(scoped: ScopedRows) -> list[ResultRow]:

@@ -70,6 +70,26 @@ def test_goals_are_counted_together_or_by_label(service: InProcessService) -> No
     assert found == [{"conversion_rate": 66.67, "purchases": 4, "price_rate": 66.67}]
 
 
+def test_conversions_of_several_goals_have_names_of_their_own(service: InProcessService) -> None:
+    found = rows(
+        service,
+        {"metric": "conversions", "goal": "purchase"},
+        {"metric": "conversions", "goal": "saw prices"},
+        {"metric": "conversion_rate", "goal": "purchase"},
+        goals=GOALS,
+    )
+
+    assert list(found[0]) == ["conversions_purchase", "conversions_saw_prices", "conversion_rate"]
+
+
+def test_the_value_of_conversions(service: InProcessService) -> None:
+    goals = [{"event": "purchase", "value": "properties.total"}, {"path": "/pricing"}]
+
+    found = rows(service, {"metric": "conversion_value", "goal": "purchase"}, goals=goals)
+
+    assert found == [{"conversion_value": 59.9}]  # 10, 49.9
+
+
 def test_aggregates_of_properties_and_columns(service: InProcessService) -> None:
     names = ("avg", "min", "max", "median", "p90")
     terms = [{"metric": name, "property": "properties.total"} for name in names]

@@ -78,9 +78,8 @@ def test_values_are_credited_and_assists_counted(service: InProcessService) -> N
     hold(service)
     query = {
         "name": "attribution",
-        "goal": {"event": "buy"},
+        "goal": {"event": "buy", "value": "properties.price"},
         "model": "linear",
-        "value": "properties.price",
     }
 
     rows = service.rows(query, startDate="2026-11-10", endDate="2026-11-10")
@@ -112,7 +111,10 @@ def test_filters_choose_conversions_and_no_touches(service: InProcessService) ->
     ("options", "message"),
     [
         ({"by": "path"}, "Unknown column 'path' in 'by'"),
-        ({"value": "price"}, "'value' is 'price'; use a numeric property such as properties.price"),
+        (
+            {"goal": {"event": "buy", "value": "price"}},
+            "'goal.value' is 'price'; use a numeric property such as properties.total",
+        ),
         ({"window_days": 0}, "window_days"),
         ({"model": "u_shaped"}, "model"),
     ],

@@ -174,6 +174,7 @@ def test_goals_are_a_share_of_all_who_came(service: InProcessService) -> None:
             "visitors": 1,
             "sessions": 1,
             "conversion_rate": 33.33,
+            "value": None,
             **WHOLE,
         },
         {
@@ -182,6 +183,7 @@ def test_goals_are_a_share_of_all_who_came(service: InProcessService) -> None:
             "visitors": 1,
             "sessions": 1,
             "conversion_rate": 33.33,
+            "value": None,
             **WHOLE,
         },
         {
@@ -190,6 +192,7 @@ def test_goals_are_a_share_of_all_who_came(service: InProcessService) -> None:
             "visitors": 0,
             "sessions": 0,
             "conversion_rate": 0.0,
+            "value": None,
             **WHOLE,
         },
     ]

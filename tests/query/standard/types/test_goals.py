@@ -133,3 +133,30 @@ def test_an_attribution_needs_a_breakdown(service: InProcessService) -> None:
     entry = service.query(goals).json["data"][0]
 
     assert entry["error"] == "'attribution' needs 'breakdown', such as 'visit.channel'"
+
+
+def test_the_values_of_conversions_are_added_up(service: InProcessService) -> None:
+    service.holds(
+        an_event("order", properties='{"total": 10.5}', channel="Email"),
+        an_event("order", visitor="u2", properties='{"total": 4}'),
+        an_event("order", visitor="u3", properties='{"total": "free"}'),
+        an_event("trial"),
+    )
+    goals = [
+        {"event": "order", "value": "properties.total"},
+        {"event": "trial", "value": "properties.total", "label": "worthless"},
+        {"event": "trial"},
+    ]
+
+    def values(**more: object) -> list[tuple[object, ...]]:
+        rows = service.rows({"name": "goals", "goals": goals, **more})
+        return [(row["breakdown"], row["name"], row["value"]) for row in rows]
+
+    assert values() == [(None, "order", 14.5), (None, "worthless", 0.0), (None, "trial", None)]
+    assert values(breakdown="event.channel", breakdown_limit=1)[0] == (None, "order", 4.0)
+
+
+def test_a_step_of_a_funnel_has_no_value(service: InProcessService) -> None:
+    steps = [{"event": "order", "value": "properties.total"}, {"event": "trial"}]
+
+    assert "value" in error_of(service, {"name": "funnel", "steps": steps})
