@@ -44,6 +44,7 @@ from query.scope.visitor_times import (
     PREPARED_VISITORS,
     SOURCE_COLUMNS,
     VISITOR_EVENTS,
+    times_range,
     visitor_times_cte,
     visitor_times_values,
 )
@@ -111,11 +112,12 @@ async def scoped_relations(
     set_ctes = {rows_name(each): visitor_set_cte(each) for each in sets}
     wanted = {**set_rows, **wanted}
     named = frozenset(fact.sql_column for fact in facts_read)
-    facts = facts_named(named.union(*(_all_names(w) for w in wanted.values())))
+    named = named.union(*(_all_names(w) for w in wanted.values()))
+    facts = facts_named(named)
     relations: list[Relation | Cte] = []
     values: dict[str, object] = {}
     by_profile = main.by_profile or profiles_read
-    if by_profile or any(reads_profiles(_all_names(w)) for w in wanted.values()):
+    if by_profile or reads_profiles(named):
         rows = await _relation(engine, IDENTITY_ROWS, identity_scope(main), IDENTITY_COLUMNS)
         relations += [rows.relation, *profile_ctes()]
         values |= rows.values
@@ -129,8 +131,8 @@ async def scoped_relations(
             relations.append(relation.relation)
             values |= relation.values
         relations.append(visit_facts_cte(facts, sources))
-    if any(reads_visitor_facts(_all_names(w)) for w in wanted.values()):
-        sources = _visitor_sources(engine, main)
+    if reads_visitor_facts(named):
+        sources = _visitor_sources(engine, main, named)
         for name, source in sources.items():
             relation = await _relation(engine, name, source.scope, source.columns)
             relations.append(relation.relation)
@@ -260,10 +262,12 @@ def _fact_sources(
     return relations
 
 
-def _visitor_sources(engine: Engine, scope: Scope) -> Mapping[str, WantedRelation]:
+def _visitor_sources(
+    engine: Engine, scope: Scope, names: frozenset[str]
+) -> Mapping[str, WantedRelation]:
     """What times of visitors come from: prepared visitors, and events of data files without."""
-    ever = structs.replace(events_scope(scope), time_range=all_time(scope.time_range.zone))
-    found = prepared_scopes(engine, ever, VISITORS)
+    events = structs.replace(events_scope(scope), time_range=times_range(scope, names))
+    found = prepared_scopes(engine, events, VISITORS)
     scopes = {PREPARED_VISITORS: found.prepared, VISITOR_EVENTS: found.unprepared}
     return {
         name: WantedRelation(each, SOURCE_COLUMNS[name]) for name, each in scopes.items() if each

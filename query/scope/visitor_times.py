@@ -1,5 +1,6 @@
 """The CTE `visitor_times`: a row for each visitor of the subject, from all events ever stored.
 
+Where only `visitor.is_new` is named, it has those before the time range: who is in it is not new.
 What the keeper has prepared of a data file (`schemas/tables/visitors.py`) is read in its place.
 """
 
@@ -7,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
-from query.scope.visitor_facts import FIRST_SEEN, IS_NEW, LAST_SEEN, VISITOR_TIMES
+from query.scope.visitor_facts import FIRST_BUCKET, FIRST_SEEN, IS_NEW, LAST_SEEN, VISITOR_TIMES
 from query.scope.visitor_sets import END_MS, FIRST_MS, VISITOR, all_time
 from query.sql.select import Cte
 
@@ -46,8 +47,20 @@ def visitor_times_cte(relations: Collection[str]) -> Cte:
 
 def visitor_times_values(scope: Scope) -> Mapping[str, object]:
     """The bound values of the CTE: new are visitors since the start of the query's time range."""
-    asked = scope.asked_range or scope.fact_range or scope.time_range
-    return {NEW_FROM: asked.start_ms}
+    return {NEW_FROM: _asked_range(scope).start_ms}
+
+
+def times_range(scope: Scope, names: frozenset[str]) -> TimeRange:
+    """The time range of the events that the named facts of visitors come from."""
+    ever = all_time(scope.time_range.zone)
+    if names.isdisjoint((FIRST_SEEN.column, LAST_SEEN.column, FIRST_BUCKET)):
+        return TimeRange(FIRST_MS, max(_asked_range(scope).start_ms, FIRST_MS), ever.zone)
+    return ever
+
+
+def _asked_range(scope: Scope) -> TimeRange:
+    """The time range of the query, also where rows are read of less."""
+    return scope.asked_range or scope.fact_range or scope.time_range
 
 
 def seen_range(scope: Scope) -> TimeRange:

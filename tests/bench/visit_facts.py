@@ -5,17 +5,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from schemas.kinds import DERIVED_TABLES
 from schemas.tables import EVENTS
 from stream.maintenance.derivation import Derivation
 from stream.storage.delta_commit import LakeTable
-from tests.bench.dataset import DataSet, make
+from tests.bench.dataset import DAYS, DataSet, make
 from tests.bench.query_service import BenchmarkQuery, RunningService, service, standard
 from tests.bench.results import BenchmarkResult, Figure
 from tests.bench.traffic_sql import MINE
 
 EVENTS_MADE = 1_000_000
 TURNS = 9
+METRICS = "/v1/query/metrics"
 
 Pair = tuple[BenchmarkQuery, BenchmarkQuery]
 """A query without and one with a fact."""
@@ -98,26 +101,29 @@ def of_visitors(data_set: DataSet) -> list[Pair]:
     visitors, browser, seen = ["visitors"], "browser_name", "visitor.first_seen"
     new = ["new_visitors", "returning_visitors"]
     plain = metrics(f"visitors by {browser}", visitors, browser, data_set)
-    count = {"metrics": ["page_views"]}
+    views = {"metrics": ["page_views"]}
     old = {"field": seen, "operator": "lt", "value": "2026-10-10T00:00:00Z"}
-    return [
+    pairs = [
         (plain, metrics(f"new and returning visitors by {browser}", new, browser, data_set)),
         (plain, metrics(f"visitors by {seen}:week", visitors, f"{seen}:week", data_set)),
         (
-            named("page_views", "/v1/query/metrics", count, data_set),
-            named(
-                f"page_views, filter on {seen}",
-                "/v1/query/metrics",
-                {**count, "filters": [old]},
-                data_set,
-            ),
+            named("page_views", METRICS, views, data_set),
+            named(f"page_views, filter on {seen}", METRICS, {**views, "filters": [old]}, data_set),
         ),
     ]
+    return [(in_second_half(a, data_set), in_second_half(b, data_set)) for a, b in pairs]
+
+
+def in_second_half(query: BenchmarkQuery, data_set: DataSet) -> BenchmarkQuery:
+    """The query about the second half of the time, before which there is as much again."""
+    days = DAYS // 2
+    body = {**query.body, **data_set.span(days)}
+    return structs.replace(query, name=f"{query.name}, {days} days", body=body)
 
 
 def metrics(name: str, asked: list[str], dimension: str, data_set: DataSet) -> BenchmarkQuery:
     """A metrics query by one dimension."""
-    return named(name, "/v1/query/metrics", {"metrics": asked, "dimensions": [dimension]}, data_set)
+    return named(name, METRICS, {"metrics": asked, "dimensions": [dimension]}, data_set)
 
 
 def named(name: str, path: str, body: dict[str, Any], data_set: DataSet) -> BenchmarkQuery:

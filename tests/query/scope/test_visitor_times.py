@@ -11,6 +11,8 @@ from schemas.tables import EVENTS, VISITORS
 from stream.maintenance.derivation import derive_file
 from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
+from tests.query.custom.custom_requests import COUNT
+from tests.query.custom.custom_requests import ask as custom
 from tests.query.lake import a_view, an_error, an_identity
 from tests.query.metrics_queries import ask, rows, where
 from tests.query.query_service import InProcessService, start_service
@@ -156,3 +158,20 @@ def test_prepared_visitors_change_no_result(service: InProcessService, tmp_path:
 def test_only_relations_with_data_files_are_read() -> None:
     assert VISITOR_EVENTS not in visitor_times_cte([PREPARED_VISITORS]).sql
     assert PREPARED_VISITORS not in visitor_times_cte([VISITOR_EVENTS]).sql
+
+
+@pytest.mark.parametrize(
+    ("fields", "end"),
+    [
+        (["visitor.is_new"], "2026-11-01T00:00:00.000Z"),
+        (["visitor.is_new", FIRST], "2100-01-01T00:00:00.000Z"),
+    ],
+)
+def test_who_is_new_is_decided_by_the_events_before_the_time_range(
+    service: InProcessService, fields: list[str], end: str
+) -> None:
+    query = {"table": "events", "selects": [COUNT], "groupBy": fields}
+
+    reply = custom(service, query, "/v1/query/compile")
+
+    assert reply.json["values"]["visitor_events_end"] == end
