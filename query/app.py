@@ -31,9 +31,10 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
-from query.resources import imports, links, receipts, saved_records
+from query.resources import imports, links, receipts, saved_records, sign_in
 from query.resources.readiness import ReadinessProbe
 from query.response.response_budget import ResponseMemory
+from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
 from schemas.errors import MethodNotAllowed
 from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
@@ -73,6 +74,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *links.ENDPOINTS,
     *imports.ENDPOINTS,
     *saved_records.ENDPOINTS,
+    *sign_in.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)
 
@@ -141,6 +143,7 @@ def create_app(
         timeout_seconds=settings.query_seconds,
         response_memory=ResponseMemory(settings.answer_bytes),
         clock=clock,
+        sign_ins=SignIns(store.sign_ins(), clock, settings.session_hours),
         app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
@@ -153,7 +156,13 @@ def create_app(
             Route("/", AsgiEndpoint(root_page(OVERVIEW, settings.query_port, other))),
         ],
         redirect_slashes=False,
-        lifespan=_lifespan(probe.is_ready, dependencies.follower.run, probe.run, watermarks.run),
+        lifespan=_lifespan(
+            probe.is_ready,
+            dependencies.follower.run,
+            dependencies.sign_ins.run,
+            probe.run,
+            watermarks.run,
+        ),
     )
     app = HttpMiddleware(
         router, query_error, limiter, clock, parse_networks(settings.trusted_proxies)

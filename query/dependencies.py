@@ -19,6 +19,7 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
+from query.sign_in.sign_ins import SignIns
 from schemas.errors import (
     ApiError,
     DataDamaged,
@@ -36,7 +37,7 @@ from schemas.errors import (
     VersionGone,
 )
 from schemas.http.asgi import header
-from schemas.http.auth import read_api_key, require_key
+from schemas.http.auth import KEY_REQUIRED, find_key, read_api_key, require_scope
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import Operation
 from schemas.plans import Group
@@ -73,6 +74,7 @@ class QueryDependencies(Struct, frozen=True):
     timeout_seconds: float
     response_memory: ResponseMemory
     clock: Clock
+    sign_ins: SignIns
     app_schemes: Sequence[str] = ()
     """URL schemes of apps that links may target."""
     stale_seconds: float = inf
@@ -109,11 +111,27 @@ class QueryDependencies(Struct, frozen=True):
         return key
 
     def authenticate(self, request: Request, scope: str, *others: str) -> Key:
-        """The valid API key of a request; it needs the scope, or one of the others."""
+        """The valid API key of a request, or that of its sign-in, which needs one of the scopes."""
+        return require_scope(self.identify(request), scope, *others)
+
+    def identify(self, request: Request) -> Key:
+        """The valid API key of a request; without one, that of the sign-in which its cookie names.
+
+        Unauthorized; Forbidden for a cookie from elsewhere.
+        """
         if self.follower.stale_seconds > self.stale_seconds:
             raise Unavailable(STALE_REGISTRY)
-        text = read_api_key(lambda name: header(request.scope, name.encode()))
-        return require_key(self.registry, text, scope, self.clock(), *others)
+        text = self.api_key_text(request)
+        if text:
+            return find_key(self.registry, text, self.clock())
+        key = self.sign_ins.key_of_cookie(request, self.registry)
+        if key is None:
+            raise Unauthorized(KEY_REQUIRED)
+        return key
+
+    def api_key_text(self, request: Request) -> str | None:
+        """The API key in the headers, valid or not; a cookie beside it has no effect."""
+        return read_api_key(lambda name: header(request.scope, name.encode()))
 
     async def run_within_budget(
         self,

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from query.custom.aggregates import AGGREGATES
 from query.custom.request import ALIAS
 from query.custom.tables import CUSTOM_TABLES
@@ -11,10 +13,11 @@ from query.request.buckets import GRANULARITIES
 from query.request.operators import OPERATORS
 from query.request.presets import PRESETS
 from query.response.bodies import ErrorResponse, RateLimitResponse
+from query.sign_in.session_cookie import SESSION_COOKIE
 from query.standard.query_types import FAMILIES
 from schemas.http.docs.root_page import ROOT_OPERATION
 from schemas.http.health import HEALTH_OPERATIONS as HEALTH
-from schemas.http.openapi import ApiDescription
+from schemas.http.openapi import SECURITY_SCHEMES, ApiDescription, Operation
 
 
 def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
@@ -23,7 +26,8 @@ def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
         title="Tidemark Query API",
         description="Query analytics of websites and short links. Every response carries the "
         "remaining rate limit; every error names what was wrong.",
-        operations=(*(endpoint.operation for endpoint in endpoints), *HEALTH, ROOT_OPERATION),
+        operations=(*(_operation(each) for each in endpoints), *HEALTH, ROOT_OPERATION),
+        security_schemes={"session": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE}},
         error_body=ErrorResponse,
         rate_limit_body=RateLimitResponse,
         extra_types=(ROW_SCHEMAS,),
@@ -52,3 +56,11 @@ def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
             },
         },
     )
+
+
+def _operation(endpoint: QueryEndpoint) -> Operation:
+    """What needs an API key may have the cookie of a sign-in instead."""
+    operation = endpoint.operation
+    if not any(scheme in SECURITY_SCHEMES for each in operation.security for scheme in each):
+        return operation
+    return replace(operation, security=(*operation.security, {"session": ()}))

@@ -52,6 +52,15 @@ class _TenantLimits(Struct, frozen=True, gc=False):
     network_subject: str
 
 
+class AttemptLimit(Struct, frozen=True):
+    """Limit of attempts at a secret, per client network or per secret."""
+
+    name: str
+    limit: Limit
+    subject: str
+    """Whose attempts they are, as the 429 message names them."""
+
+
 class Admission:
     """Counts requests in rate-limit buckets."""
 
@@ -145,6 +154,18 @@ class Admission:
         bucket.fits(now)
         remaining = max(1, PUBLIC_GROUP_LIMIT.requests - bucket.requests)
         return count_in_all((bucket,), now, min(cost, remaining))
+
+    def check_attempts(self, scope: Scope, limit: AttemptLimit, id_: str) -> RateLimitBucket:
+        """The bucket of failed attempts at a secret; rejects the request when it is full."""
+        now = self._clock()
+        bucket = self._limiter.anonymous_bucket((limit.name, id_), limit.limit, limit.subject, now)
+        if not bucket.fits(now):
+            self._raise_exceeded(scope, bucket.exceeded())
+        return bucket
+
+    def count_attempt(self, bucket: RateLimitBucket) -> None:
+        """Count an attempt."""
+        bucket.add(self._clock(), 1, 0)
 
     def public_status(self, client_network: str) -> RateLimitStatus:
         """State of the public bucket of a client network."""

@@ -26,11 +26,21 @@ def require_key(registry: Snapshot, text: str | None, scope: str, now_ms: int, *
     """The active key, if it has the scope or one of the others; Unauthorized or Forbidden."""
     if not text:
         raise Unauthorized(KEY_REQUIRED)
+    return require_scope(find_key(registry, text, now_ms), scope, *others)
+
+
+def find_key(registry: Snapshot, text: str, now_ms: int) -> Key:
+    """The active key with this text; Unauthorized."""
     key = registry.find_key(text, now_ms)
     if key is None:
         raise Unauthorized(INVALID_KEY)
-    if not any(key.has_scope(permission) for permission in (scope, *others)):
-        raise Forbidden(f"This key lacks the scope {_scope_choices(scope, *others)}")
+    return key
+
+
+def require_scope(key: Key, *scopes: str) -> Key:
+    """The key, if it has one of the scopes; Forbidden."""
+    if not any(key.has_scope(permission) for permission in scopes):
+        raise Forbidden(f"This key lacks the scope {_scope_choices(*scopes)}")
     return key
 
 

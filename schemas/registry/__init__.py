@@ -30,6 +30,7 @@ from schemas.registry.saved_records import (
     SavedRecord,
     Segment,
 )
+from schemas.registry.sign_ins import RegistrySignIns, SignInState
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import RecordNotFound, RegistryStore
 from schemas.registry.transaction import RecordConflict
@@ -56,10 +57,12 @@ __all__ = [
     "RegistryFollower",
     "RegistryLost",
     "RegistrySalts",
+    "RegistrySignIns",
     "RegistryStore",
     "SavedRecord",
     "SavedRecords",
     "Segment",
+    "SignInState",
     "Snapshot",
     "Website",
     "first_line",

@@ -167,6 +167,20 @@ DAILY_SALTS = sa.Table(
 )
 """Salts of anonymous visitors, which no backup has; see `daily_salts.py`."""
 
+SIGN_IN_SECRETS = sa.Table(
+    "sign_in_secrets",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("secret", sa.String(64), nullable=False),
+)
+ENDED_SIGN_INS = sa.Table(
+    "ended_sign_ins",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("ends_at", sa.BigInteger, nullable=False),
+)
+"""One row with the secret of sign-ins, and tokens that ended early; see `sign_ins.py`."""
+
 
 def create_engine(url: str, create: bool = False) -> sa.Engine:
     """An engine for the registry; SQLite with WAL, foreign keys and a busy timeout.

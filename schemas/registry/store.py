@@ -34,6 +34,7 @@ from schemas.registry.record_mapping import (
     to_row,
 )
 from schemas.registry.records import Action, Change, Key, Organization, Record, Website
+from schemas.registry.sign_ins import RegistrySignIns
 from schemas.registry.transaction import WriteTransaction
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
@@ -200,6 +201,10 @@ class RegistryStore:
         query = sa.select(log.c.record_id).where(log.c.action == Action.ACCEPT.value)
         with self._connections.engine().connect() as connection:
             return frozenset(connection.execute(query).scalars())
+
+    def sign_ins(self) -> RegistrySignIns:
+        """What query processes share about sign-ins; it uses the connections of this store."""
+        return RegistrySignIns(self._connections)
 
     def close(self) -> None:
         self._connections.close()

@@ -197,6 +197,11 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
         ),
     ] = 72.0
 
+    session_hours: Annotated[
+        float,
+        Meta(gt=0, le=720, description="hours after which a sign-in of a browser ends"),
+    ] = 12.0
+
     # Everything else
     demo: Annotated[
         bool, Meta(description="first start: create the demo website and send it a week of traffic")

@@ -11,12 +11,14 @@ from msgspec import Struct
 
 from query.app import OPENAPI_SERVICE, create_app
 from schemas.http.middleware import HttpMiddleware
-from schemas.registry import RegistryStore
+from schemas.registry import KEY_SCOPES, RegistryStore, parse_key
 from schemas.registry.migrate import migrate
+from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.runtime.settings import Settings
 from tests.access_model import SAVED, Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
 from tests.query.query_service import NOVEMBER, NOW
+from tests.query.sign_in.browser import OWN_PAGE
 
 CUSTOM = {
     "query": {
@@ -73,6 +75,9 @@ def requests() -> Iterator[Request]:
     receipt = "/v1/receipts/{receipt}"
     scopes = ("read:data", "track:events")
     yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
+    yield Request(route=("GET", "/v1/me"), path="/v1/me", scopes=KEY_SCOPES)
+    for method in ("POST", "DELETE"):  # from no page of this origin
+        yield Request(route=(method, "/v1/sign-in"), path="/v1/sign-in", good=403)
 
 
 def _queries() -> Iterator[Request]:
@@ -192,6 +197,15 @@ class Service(Struct, frozen=True):
 
     app: HttpMiddleware
     callers: tuple[Caller, ...]
+    secret: bytes
+    """Signs the cookies of sign-ins."""
+
+    def ways(self, caller: Caller) -> Iterator[Mapping[str, str]]:
+        """The headers of a caller, in each way a key can be sent, by cookie too."""
+        yield from headers_with_key(caller)
+        if caller.organization and (parts := parse_key(caller.text or "")):
+            token = new_token(TokenKind.SESSION, parts[0], NOW + 1000)
+            yield {**OWN_PAGE, "cookie": f"tidemark_session={sign(token, self.secret)}"}
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +218,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     populate(store, NOW)
     everybody = tuple(callers(store, NOW))
     application = create_app(settings, store, clock=lambda: NOW, fresh_seconds=60)
-    yield Service(application.app, everybody)
+    yield Service(application.app, everybody, store.sign_ins().read(NOW).secret)
     application.close()
     store.close()
 
@@ -212,7 +226,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def deviation(service: Service, caller: Caller, request: Request) -> Iterator[str]:
     """The responses that differ from the access model."""
     url = f"{request.path}?{urlencode(request.query)}"
-    for headers in headers_with_key(caller):
+    for headers in service.ways(caller):
+        if "cookie" in headers and request.path == "/v1/sign-in":
+            continue  # this page may sign in
         body = request.body() if callable(request.body) else request.body
         reply = request_once(service.app, request.route[0], url, body, headers)
         if reply.status != request.status(caller):
@@ -245,7 +261,7 @@ def test_a_refusal_does_not_tell_whether_the_subject_exists(service: Service) ->
     for caller in service.callers:
         if not caller.live or caller.organization != "acme":
             continue
-        for headers in headers_with_key(caller):
+        for headers in service.ways(caller):
             body = {"parameters": ["summary"], **NOVEMBER}
             other, none = (
                 request_once(service.app, "POST", f"/v1/query?website_id={name}", body, headers)

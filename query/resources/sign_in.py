@@ -1,0 +1,216 @@
+"""`/v1/sign-in` and `/v1/me`: sign in with an API key or a one-use link, sign out, who one is."""
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
+from query.request.body import read_json
+from query.request.query_string import strict_query_string
+from query.response.json_response import json_response
+from query.sign_in.same_origin import require_same_origin
+from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
+from schemas.errors import Malformed, Unauthorized
+from schemas.http import openapi
+from schemas.http.admission import AttemptLimit
+from schemas.http.auth import INVALID_KEY
+from schemas.http.middleware import HttpMiddleware
+from schemas.plans import Group, Limit
+from schemas.registry import Key, Website
+from schemas.registry.signed_tokens import TokenKind
+from schemas.runtime.clock import format_instant
+
+FAILED_SIGN_INS = AttemptLimit("sign-in", Limit(10), "failed sign-ins from one network")
+LINK_USED = (
+    "The sign-in link is not valid, was used or has ended; `tidemark sign-in-link` prints a new one"
+)
+
+
+class SignInBody(Struct, forbid_unknown_fields=True):
+    """Either an API key, or the token of a sign-in link."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
+    token: Annotated[str, Meta(min_length=1, max_length=200)] | UnsetType = UNSET
+
+
+class OwnOrganization(Struct):
+    """The organization of the API key."""
+
+    id: str
+    name: str
+
+
+class OwnWebsite(Struct):
+    """A website that the API key has access to."""
+
+    id: str
+    name: str
+    domain: str
+    timezone: str
+
+
+class MeResponse(Struct):
+    """What an API key, or a sign-in, has access to."""
+
+    success: Literal[True]
+    organization: OwnOrganization
+    websites: list[OwnWebsite]
+    scopes: list[str]
+    expires: Annotated[str | None, Meta(description="when the sign-in or the key ends; ISO 8601")]
+
+
+async def sign_in(dependencies: QueryDependencies, request: Request) -> Response:
+    """POST: set the session cookie."""
+    require_same_origin(request)
+    middleware: HttpMiddleware = request.scope["app"]
+    network = middleware.client_network(request.scope)
+    attempts = middleware.admission.check_attempts(request.scope, FAILED_SIGN_INS, network)
+    body = await read_json(request, SignInBody)
+    try:
+        key = await _key_of(dependencies, body)
+    except Unauthorized:
+        middleware.admission.count_attempt(attempts)
+        raise
+    dependencies.count_request(request, key, Group.RECORDS)
+    sign_ins = dependencies.sign_ins
+    ends_at = sign_ins.session_end(key)
+    response = _me(dependencies, key, ends_at)
+    seconds = (ends_at - dependencies.clock()) // 1000
+    text = sign_ins.issue(TokenKind.SESSION, key.id, ends_at)
+    set_session_cookie(response, request, text, seconds)
+    return response
+
+
+async def sign_out(dependencies: QueryDependencies, request: Request) -> Response:
+    """DELETE: end the sign-in of the cookie in all processes, and clear the cookie."""
+    require_same_origin(request)
+    dependencies.admit_public(request)
+    try:
+        session = dependencies.sign_ins.session(request)
+    except Unauthorized:
+        session = None
+    if session is not None:
+        ended = session
+        await dependencies.in_registry(lambda: dependencies.sign_ins.end(ended))
+    response = Response(status_code=204)
+    clear_session_cookie(response, request)
+    return response
+
+
+async def show_me(dependencies: QueryDependencies, request: Request) -> Response:
+    """GET: organization, websites and scopes."""
+    key = dependencies.identify(request)
+    dependencies.count_request(request, key, Group.RECORDS)
+    ends_at = key.expires_at
+    if not dependencies.api_key_text(request):
+        session = dependencies.sign_ins.session(request)
+        ends_at = session.ends_at if session else None
+    return _me(dependencies, key, ends_at)
+
+
+async def _key_of(dependencies: QueryDependencies, body: SignInBody) -> Key:
+    """The active key of the body; Unauthorized."""
+    if isinstance(body.key, str) and isinstance(body.token, UnsetType):
+        key = dependencies.registry.find_key(body.key.strip(), dependencies.clock())
+        if key is None:
+            raise Unauthorized(INVALID_KEY)
+        return key
+    if isinstance(body.token, UnsetType) or isinstance(body.key, str):
+        raise Malformed("Give either 'key', an API key, or 'token', that of a sign-in link")
+    sign_ins = dependencies.sign_ins
+    token = sign_ins.find(body.token, TokenKind.SIGN_IN_LINK)
+    if token is None:
+        raise Unauthorized(LINK_USED)
+    key = sign_ins.key_of(token, dependencies.registry)
+    if not await dependencies.in_registry(lambda: sign_ins.end(token)):
+        raise Unauthorized(LINK_USED)
+    return key
+
+
+def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Response:
+    registry = dependencies.registry
+    organization = registry.organizations[key.organization_id]
+    ids = registry.websites_by_organization.get(key.organization_id, ())
+    body = MeResponse(
+        success=True,
+        organization=OwnOrganization(organization.id, organization.name),
+        websites=sorted(
+            (_own_website(registry.websites[id_]) for id_ in ids if key.website_id in (None, id_)),
+            key=lambda website: (website.name or website.domain).lower(),
+        ),
+        scopes=list(key.scopes),
+        expires=None if ends_at is None else format_instant(ends_at),
+    )
+    response = json_response(body)
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+def _own_website(website: Website) -> OwnWebsite:
+    return OwnWebsite(website.id, website.name, website.domain, website.timezone)
+
+
+REQUEST_PARAMETER = openapi.Parameter(
+    "X-Tidemark-Request",
+    "`1`, from a page of this origin: with `Sec-Fetch-Site: same-origin`, or `Origin` like `Host`",
+    {"type": "string", "enum": ["1"]},
+    required=True,
+    location="header",
+)
+
+ENDPOINTS = (
+    strict_query_string(
+        QueryEndpoint(
+            sign_in,
+            openapi.Operation(
+                method="POST",
+                path="/v1/sign-in",
+                operation_id="signIn",
+                tag="Sign-in",
+                summary="Sign in a browser",
+                description="Sets the cookie `tidemark_session`, which authorizes like the API "
+                "key until it ends, the key is revoked, or `DELETE /v1/sign-in`. Ten failed "
+                "sign-ins per minute are allowed from one network.",
+                parameters=(REQUEST_PARAMETER,),
+                body=SignInBody,
+                responses=(
+                    openapi.Response(200, "signed in", MeResponse, headers=("Set-Cookie",)),
+                ),
+                errors=(*KEY_ERRORS, *BODY_ERRORS),
+                security=({},),
+            ),
+        )
+    ),
+    strict_query_string(
+        QueryEndpoint(
+            sign_out,
+            openapi.Operation(
+                method="DELETE",
+                path="/v1/sign-in",
+                operation_id="signOut",
+                tag="Sign-in",
+                summary="Sign out: end the sign-in and clear the cookie",
+                parameters=(REQUEST_PARAMETER,),
+                responses=(openapi.Response(204, "signed out", headers=("Set-Cookie",)),),
+                errors=KEY_ERRORS,
+                security=({},),
+            ),
+        )
+    ),
+    strict_query_string(
+        QueryEndpoint(
+            show_me,
+            openapi.Operation(
+                method="GET",
+                path="/v1/me",
+                operation_id="showMe",
+                tag="Sign-in",
+                summary="Show organization, websites and scopes of the API key or sign-in",
+                responses=(openapi.Response(200, "what it has access to", MeResponse),),
+                errors=KEY_ERRORS,
+            ),
+        )
+    ),
+)

@@ -1,0 +1,45 @@
+"""The session cookie: which sign-in a browser sends, and how it is set and cleared."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.http.asgi import header
+from schemas.http.middleware import HttpMiddleware
+
+SESSION_COOKIE = "tidemark_session"
+
+
+def read_session_cookie(request: Request) -> str | None:
+    """The value of the cookie; empty when it is sent more than once."""
+    pairs = (pair.strip().partition("=") for pair in _cookies(request).split(";"))
+    values = [value for name, _, value in pairs if name == SESSION_COOKIE]
+    if len(values) > 1:
+        return ""
+    return values[0] if values else None
+
+
+def set_session_cookie(response: Response, request: Request, value: str, seconds: int) -> None:
+    """Send the cookie, which no script reads and no other site sends."""
+    response.set_cookie(
+        SESSION_COOKIE,
+        value,
+        max_age=seconds,
+        path="/",
+        secure=_is_https(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def clear_session_cookie(response: Response, request: Request) -> None:
+    """Let the browser forget the cookie."""
+    set_session_cookie(response, request, "", 0)
+
+
+def _cookies(request: Request) -> str:
+    return header(request.scope, b"cookie") or ""
+
+
+def _is_https(request: Request) -> bool:
+    middleware: HttpMiddleware = request.scope["app"]
+    return middleware.scheme(request.scope) == "https"

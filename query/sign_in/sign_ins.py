@@ -1,0 +1,98 @@
+"""SignIns: verifies and issues the tokens of sign-ins, with what all query processes share."""
+
+import asyncio
+import logging
+
+from starlette.requests import Request
+
+from query.sign_in.same_origin import require_same_origin
+from query.sign_in.session_cookie import read_session_cookie
+from schemas.errors import Unauthorized, Unavailable
+from schemas.registry import DatabaseError, Key, RegistrySignIns, SignInState, Snapshot, first_line
+from schemas.registry.signed_tokens import SignedToken, TokenKind, new_token, sign, verify
+from schemas.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+REFRESH_SECONDS = 1.0
+HOUR_MS = 3_600_000
+ENDED = "The sign-in is not valid or has ended; sign in again"
+
+
+class SignIns:
+    """Sign-ins of browsers. A sign-in that ends in one process ends in all within a second."""
+
+    def __init__(self, shared: RegistrySignIns, clock: Clock, hours: float) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._lifetime_ms = int(hours * HOUR_MS)
+        self._state: SignInState | None = None
+        self._refresh_quietly()
+
+    async def run(self) -> None:
+        """Keep the state fresh."""
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            await asyncio.to_thread(self._refresh_quietly)
+
+    def refresh(self) -> None:
+        """Read the shared state; DatabaseError."""
+        self._state = self._shared.read(self._clock())
+
+    def find(self, text: str, kind: TokenKind) -> SignedToken | None:
+        """The token, if it is authentic and has not ended."""
+        state = self._current()
+        token = verify(text, kind, state.secret, self._clock())
+        return None if token is None or token.id in state.ended else token
+
+    def issue(self, kind: TokenKind, subject: str, ends_at: int) -> str:
+        """The text of a new token."""
+        return sign(new_token(kind, subject, ends_at), self._current().secret)
+
+    def end(self, token: SignedToken) -> bool:
+        """End a token for all processes; False if it has ended already. DatabaseError."""
+        first = self._shared.end(token.id, token.ends_at, self._clock())
+        self.refresh()
+        return first
+
+    def session_end(self, key: Key) -> int:
+        """When a sign-in with this key that begins now ends."""
+        ends_at = self._clock() + self._lifetime_ms
+        return ends_at if key.expires_at is None else min(ends_at, key.expires_at)
+
+    def session(self, request: Request) -> SignedToken | None:
+        """The sign-in that the cookie names; None without a cookie, Unauthorized for a bad one."""
+        text = read_session_cookie(request)
+        if text is None:
+            return None
+        token = self.find(text, TokenKind.SESSION)
+        if token is None:
+            raise Unauthorized(ENDED)
+        return token
+
+    def key_of_cookie(self, request: Request, registry: Snapshot) -> Key | None:
+        """The key of the sign-in; Unauthorized when either has ended, Forbidden from elsewhere."""
+        token = self.session(request)
+        if token is None:
+            return None
+        require_same_origin(request)
+        return self.key_of(token, registry)
+
+    def key_of(self, token: SignedToken, registry: Snapshot) -> Key:
+        """The active key that a token names; Unauthorized."""
+        key = registry.keys.get(token.subject)
+        if key is None or not key.is_active(now := self._clock()):
+            raise Unauthorized(ENDED)
+        registry.key_uses[key.id] = now
+        return key
+
+    def _current(self) -> SignInState:
+        if self._state is None:
+            raise Unavailable("The registry cannot be reached to verify sign-ins; retry")
+        return self._state
+
+    def _refresh_quietly(self) -> None:
+        try:
+            self.refresh()
+        except DatabaseError as error:
+            log.debug("sign-ins not refreshed", extra={"reason": first_line(error)})

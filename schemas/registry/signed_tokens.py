@@ -1,0 +1,66 @@
+"""Signed tokens: texts of a kind, an id, a subject and an end, which a secret authenticates.
+
+`<kind>.<id>.<subject>.<end in Unix milliseconds>.<HMAC-SHA256>`. A token of one kind is never one
+of another. It proves who issued it and nothing more: what its subject may do is read elsewhere.
+"""
+
+import hashlib
+import hmac
+import re
+from enum import StrEnum
+
+from msgspec import Struct
+
+from schemas.registry.ids import random_id
+
+TOKEN = re.compile(r"([a-z]{1,16})\.([A-Za-z0-9]{1,32})\.([A-Za-z0-9_-]{1,32})\.([0-9]{1,15})")
+MAC_LENGTH = 64
+MAX_TOKEN_LENGTH = 200
+
+
+class TokenKind(StrEnum):
+    """What a token is for."""
+
+    SESSION = "session"
+    """The cookie of a browser that signed in; its subject is an API key."""
+    SIGN_IN_LINK = "link"
+    """Signs in once; its subject is an API key."""
+    SHARE = "share"
+    """Access to a shared dashboard; its subject is the share."""
+
+
+class SignedToken(Struct, frozen=True):
+    """What a token says."""
+
+    kind: TokenKind
+    id: str
+    subject: str
+    ends_at: int
+
+
+def new_token(kind: TokenKind, subject: str, ends_at: int) -> SignedToken:
+    """A token with a new id."""
+    return SignedToken(kind, random_id(16), subject, ends_at)
+
+
+def sign(token: SignedToken, secret: bytes) -> str:
+    """The text of a token."""
+    content = f"{token.kind}.{token.id}.{token.subject}.{token.ends_at}"
+    return f"{content}.{_mac(content, secret)}"
+
+
+def verify(text: str, kind: TokenKind, secret: bytes, now_ms: int) -> SignedToken | None:
+    """The token, if it is of that kind, authentic and has not ended; None otherwise."""
+    content, _, mac = text.rpartition(".")
+    if len(text) > MAX_TOKEN_LENGTH or len(mac) != MAC_LENGTH or not text.isascii():
+        return None
+    if not hmac.compare_digest(_mac(content, secret), mac):
+        return None
+    match = TOKEN.fullmatch(content)
+    if match is None or match[1] != kind or now_ms >= int(match[4]):
+        return None
+    return SignedToken(kind, match[2], match[3], int(match[4]))
+
+
+def _mac(content: str, secret: bytes) -> str:
+    return hmac.new(secret, content.encode(), hashlib.sha256).hexdigest()

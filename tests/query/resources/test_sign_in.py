@@ -1,0 +1,227 @@
+"""Sign-in, sign-out and what a sign-in has access to."""
+
+import pytest
+
+from query.app import create_app
+from schemas.registry import Key
+from schemas.registry.signed_tokens import TokenKind, new_token, sign
+from schemas.runtime.settings import Settings
+from tests.query.query_service import NOVEMBER, NOW, InProcessService
+from tests.query.sign_in.browser import OWN_PAGE, Browser
+
+ASKED = {"parameters": ["summary"], **NOVEMBER}
+SUMMARY = "/v1/query?website_id=shop"
+HALF_A_DAY = 12 * 3_600_000
+
+
+def link_token(service: InProcessService, key: str = "acme", ends_at: int = NOW + 1000) -> str:
+    """The token of a sign-in link, as the command line makes it."""
+    key_id = service.keys[key].split("_")[1]
+    secret = service.store.sign_ins().read(NOW).secret
+    return sign(new_token(TokenKind.SIGN_IN_LINK, key_id, ends_at), secret)
+
+
+@pytest.fixture
+def browser(service: InProcessService) -> Browser:
+    return Browser(service)
+
+
+def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
+    reply = browser.sign_in()
+
+    assert reply.status == 200, reply.json
+    name, _, attributes = reply.headers["set-cookie"].partition("=")
+    assert name == "tidemark_session"
+    assert sorted(attributes.partition("; ")[2].split("; ")) == [
+        "HttpOnly",
+        "Max-Age=43200",
+        "Path=/",
+        "SameSite=strict",
+    ]
+    assert reply.headers["cache-control"] == "no-store"
+    assert reply.json == {
+        "success": True,
+        "organization": {"id": "acme", "name": "acme"},
+        "websites": [
+            {"id": "blog", "name": "", "domain": "blog.example", "timezone": "UTC"},
+            {"id": "shop", "name": "", "domain": "shop.example", "timezone": "UTC"},
+        ],
+        "scopes": ["read:data", "read:links", "write:links"],
+        "expires": "2026-11-30T12:53:20.000Z",
+    }
+    assert browser.ask("GET", "/v1/me").json == reply.json
+    assert browser.ask("POST", SUMMARY, ASKED).status == 200
+
+
+def test_a_cookie_over_https_is_secure(service: InProcessService) -> None:
+    options = Settings(data_dir=str(service.data), trusted_proxies="203.0.113.0/24")
+    behind = create_app(options, service.store, clock=lambda: NOW)
+    service.app = behind.app
+
+    reply = Browser(service).ask(
+        "POST",
+        "/v1/sign-in",
+        {"key": service.keys["acme"]},
+        {**OWN_PAGE, "x-forwarded-proto": "https"},
+    )
+    behind.close()
+
+    assert "Secure" in reply.headers["set-cookie"].split("; ")
+
+
+def test_a_key_of_one_website_shows_one(browser: Browser) -> None:
+    assert [website["id"] for website in browser.sign_in("acme-shop").json["websites"]] == ["shop"]
+    assert browser.ask("POST", SUMMARY, ASKED).status == 200
+    assert browser.ask("POST", "/v1/query?website_id=blog", ASKED).status == 403
+
+
+def test_a_sign_in_has_the_access_of_its_key_only(browser: Browser) -> None:
+    browser.sign_in()
+    goal = {"name": "a", "event": "b"}
+
+    assert browser.ask("POST", "/v1/query?website_id=rival", ASKED).status == 403
+    assert browser.ask("POST", "/v1/goals?website_id=shop", goal).json == {
+        "success": False,
+        "error": "This key lacks the scope 'manage:websites'",
+        "code": "ACCESS_DENIED",
+    }
+    browser.sign_in("acme-track")
+    assert browser.ask("POST", SUMMARY, ASKED).status == 403
+
+
+def test_a_wrong_key_is_refused(browser: Browser) -> None:
+    reply = browser.ask("POST", "/v1/sign-in", {"key": browser.service.keys["acme"] + "x"})
+
+    assert (reply.status, reply.json["code"]) == (401, "AUTH_REQUIRED")
+    assert "set-cookie" not in reply.headers
+
+
+@pytest.mark.parametrize("body", [{}, {"key": "a", "token": "b"}])
+def test_either_a_key_or_a_token_is_given(browser: Browser, body: object) -> None:
+    reply = browser.ask("POST", "/v1/sign-in", body)
+
+    assert (reply.status, reply.json["error"]) == (
+        400,
+        "Give either 'key', an API key, or 'token', that of a sign-in link",
+    )
+
+
+def test_failed_sign_ins_of_a_network_are_limited(browser: Browser) -> None:
+    wrong = {"key": "tm_a_b"}
+    replies = [browser.ask("POST", "/v1/sign-in", wrong).status for _ in range(11)]
+
+    assert replies == [401] * 10 + [429]
+    reply = browser.sign_in()
+    assert (reply.status, reply.json["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    assert "failed sign-ins from one network" in reply.json["error"]
+    assert Browser(browser.service, address="198.51.100.7").sign_in().status == 200
+
+
+def test_a_link_signs_in_once(browser: Browser) -> None:
+    body = {"token": link_token(browser.service)}
+
+    assert browser.ask("POST", "/v1/sign-in", body).status == 200
+    assert browser.ask("GET", "/v1/me").status == 200
+    again = Browser(browser.service).ask("POST", "/v1/sign-in", body)
+    assert (again.status, again.json["error"]) == (
+        401,
+        "The sign-in link is not valid, was used or has ended; "
+        "`tidemark sign-in-link` prints a new one",
+    )
+
+
+def test_a_link_ends(browser: Browser) -> None:
+    body = {"token": link_token(browser.service, ends_at=NOW)}
+
+    assert browser.ask("POST", "/v1/sign-in", body).status == 401
+
+
+def test_a_link_of_a_revoked_key_is_refused_and_stays_unused(browser: Browser) -> None:
+    service = browser.service
+    revoke(service, "acme")
+
+    body = {"token": link_token(service)}
+
+    assert browser.ask("POST", "/v1/sign-in", body).status == 401
+    assert service.store.sign_ins().read(NOW).ended == frozenset()
+
+
+def test_a_token_of_one_kind_is_none_of_another(browser: Browser) -> None:
+    browser.cookie = f"tidemark_session={link_token(browser.service)}"
+    assert browser.ask("GET", "/v1/me").status == 401
+
+    browser.cookie = None
+    browser.sign_in()
+    session = str(browser.cookie).partition("=")[2]
+    assert browser.ask("POST", "/v1/sign-in", {"token": session}).status == 401
+
+
+def test_signing_out_ends_the_sign_in_in_every_process(browser: Browser) -> None:
+    service = browser.service
+    browser.sign_in()
+    cookie = browser.cookie
+
+    reply = browser.ask("DELETE", "/v1/sign-in")
+
+    assert (reply.status, browser.cookie) == (204, 'tidemark_session=""')
+    stolen = Browser(service, cookie)
+    assert stolen.ask("GET", "/v1/me").json["code"] == "AUTH_REQUIRED"
+    other = create_app(Settings(data_dir=str(service.data)), service.store, clock=lambda: NOW)
+    service.app = other.app
+    assert stolen.ask("GET", "/v1/me").status == 401
+    other.close()
+    assert stolen.ask("DELETE", "/v1/sign-in").status == 204
+
+
+def test_processes_share_the_secret(browser: Browser) -> None:
+    service = browser.service
+    browser.sign_in()
+    other = create_app(Settings(data_dir=str(service.data)), service.store, clock=lambda: NOW)
+    service.app = other.app
+
+    assert browser.ask("GET", "/v1/me").status == 200
+    other.close()
+
+
+def test_a_revoked_key_ends_its_sign_ins(browser: Browser) -> None:
+    browser.sign_in()
+    assert browser.ask("GET", "/v1/me").status == 200
+
+    revoke(browser.service, "acme")
+
+    assert browser.ask("GET", "/v1/me").json == {
+        "success": False,
+        "error": "The sign-in is not valid or has ended; sign in again",
+        "code": "AUTH_REQUIRED",
+    }
+
+
+def test_a_sign_in_ends_with_its_key(browser: Browser) -> None:
+    service = browser.service
+    key_id = service.keys["acme"].split("_")[1]
+    service.store.update(Key, key_id, NOW, expires_at=NOW + 60_000)
+    service.follower.refresh()
+
+    reply = browser.sign_in()
+
+    assert reply.json["expires"] == "2026-11-30T00:54:20.000Z"
+    assert "Max-Age=60;" in reply.headers["set-cookie"]
+
+
+def test_scopes_are_those_of_now(browser: Browser) -> None:
+    browser.sign_in()
+    service = browser.service
+    service.store.update(Key, service.keys["acme"].split("_")[1], NOW, scopes=("read:links",))
+    service.follower.refresh()
+
+    assert browser.ask("POST", SUMMARY, ASKED).status == 403
+
+
+def test_an_api_key_shows_what_it_has_access_to(service: InProcessService) -> None:
+    assert service.ask("GET", "/v1/me").json["expires"] is None
+    assert service.ask("GET", "/v1/me", key=None).status == 401
+
+
+def revoke(service: InProcessService, key: str) -> None:
+    service.store.update(Key, service.keys[key].split("_")[1], NOW, revoked_at=NOW)
+    service.follower.refresh()
