@@ -16,6 +16,7 @@ from deploy.cli.query_options import (
 )
 from deploy.cli.query_output import FILE_FORMAT_NAMES, print_results, print_table, write_output
 from query.client import Client, InvalidRequest, Rows, parse_metrics
+from query.client.requests import to_steps
 
 LIST_OPTIONS = {"step": "steps", "goal": "goals"}
 """Option → the option of the query type that it fills."""
@@ -32,7 +33,7 @@ type_options = combine_options(
         "--goal",
         multiple=True,
         metavar="GOAL",
-        help="Goal of `goals` and of --metrics conversions, as --step.",
+        help="Goal of `goals`, `attribution` and of --metrics conversions, as --step.",
     ),
     click.option(
         "--breakdown",
@@ -121,6 +122,7 @@ def ask(
     tidemark ask funnel --step / --step /pricing --step signup
     tidemark ask goals --goal signup --goal /thanks --breakdown visit.channel
     tidemark ask retention --option period=month --format csv
+    tidemark ask attribution --goal signup --option model=linear
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
     tidemark ask --metrics 'conversions(Signup), revenue(EUR)' --by visit.utm_campaign
     tidemark ask --custom query.json --json
@@ -140,6 +142,8 @@ def ask(
     }
     if own and len(types) != 1:
         raise click.UsageError(f"options of a query type ({', '.join(own)}) need exactly one TYPE")
+    if "goals" in own and types[0] == "attribution":
+        own["goal"] = _only_goal(own.pop("goals"))
     client, request = prepare_request(tidemark, options)
     request["order_by"] = request.pop("order", None)
     chosen = "json" if json else format_
@@ -152,6 +156,13 @@ def ask(
             _ask_metrics(client, terms, by or (), {**request, **of_metrics}, chosen)
         else:
             _ask_types(client, [_parse_type(each, own) for each in types], request, chosen)
+
+
+def _only_goal(goals: list[Any]) -> Any:
+    """The goal of a type that has one."""
+    if len(goals) != 1:
+        raise click.UsageError(f"attribution needs one --goal; {len(goals)} were given")
+    return to_steps(goals)[0]
 
 
 def _ask_types(client: Client, types: list[Any], request: dict[str, Any], format_: str) -> None:

@@ -20,7 +20,10 @@ _TERM = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ARGUMENT = re.compile(rf"""\s*(?:(?P<name>\w+)\s*=\s*)?(?P<value>{_QUOTED}|[^,"']+?)\s*(?:,|$)""")
-_FIRST = {"conversions": "goal", "conversion_rate": "goal", "revenue": "money"}
+_FIRST = {
+    **dict.fromkeys(("conversions", "conversion_rate", "conversion_value"), "goal"),
+    "revenue": "money",
+}
 """What the argument without a name is; a property of all others."""
 _MEMBERS = ("property", "event", "goal", "money", "currency")
 _CURRENCY = re.compile("[A-Z]{3}")

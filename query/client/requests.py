@@ -62,7 +62,7 @@ def _order_term(given: Any) -> Any:
     return {"field": match[1], "direction": (match[2] or "desc").lower()}
 
 
-def _steps(given: Any) -> list[Any]:
+def to_steps(given: Any) -> list[Any]:
     """Steps of a funnel, or goals: names of saved goals, paths or events, or dicts."""
     steps = [given] if isinstance(given, str | Mapping) else given
     return [_step(each) for each in steps]
@@ -85,7 +85,7 @@ _FORMS: Mapping[str, Any] = {
     "filters": to_filters,
     "having": to_filters,
     "orderBy": _order,
-    "steps": _steps,
-    "goals": _steps,
+    "steps": to_steps,
+    "goals": to_steps,
     "of": lambda given: _members(given) if isinstance(given, Mapping) else given,
 }

@@ -111,6 +111,14 @@ def test_a_custom_query_comes_from_a_file(ask: Ask, tmp_path: Path) -> None:
     }
 
 
+def test_attribution_has_one_goal(ask: Ask) -> None:
+    _, script = ask(answering(ENTRY), "attribution", "--goal", "goal:Order", *WEBSITE)
+    result, _ = ask(answering(ENTRY), "attribution", "--goal", "a", "--goal", "b", *WEBSITE)
+
+    assert body_of(script)["parameters"] == [{"name": "attribution", "goal": {"goal": "Order"}}]
+    assert "attribution needs one --goal; 2 were given" in result.output
+
+
 def test_metrics_have_arguments_goals_and_conditions(ask: Ask) -> None:
     done, script = ask(
         answering(),
