@@ -65,7 +65,7 @@ from query.sql.portable import names_in
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte, Join, Relation
 from schemas.tables import VISITORS, VISITS, Column
-from schemas.telemetry.instruments import VISIT_SOURCES
+from schemas.telemetry.instruments import VISIT_SOURCES, VISITOR_SOURCES
 
 SCOPED = "scoped"
 REQUIRED_COLUMNS = ("ts", "is_bot")
@@ -268,6 +268,8 @@ def _visitor_sources(
     """What times of visitors come from: prepared visitors, and events of data files without."""
     events = structs.replace(events_scope(scope), time_range=times_range(scope, names))
     found = prepared_scopes(engine, events, VISITORS)
+    VISITOR_SOURCES.labels("prepared").inc(found.files_prepared)
+    VISITOR_SOURCES.labels("computed").inc(found.files_unprepared)
     scopes = {PREPARED_VISITORS: found.prepared, VISITOR_EVENTS: found.unprepared}
     return {
         name: WantedRelation(each, SOURCE_COLUMNS[name]) for name, each in scopes.items() if each

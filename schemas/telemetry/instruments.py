@@ -125,6 +125,12 @@ VISIT_SOURCES = Counter(
     ("source",),
     registry=REGISTRY,
 )
+VISITOR_SOURCES = Counter(
+    "tidemark_visitor_sources",
+    "Data files whose visitors queries read: prepared by the keeper, or computed by the query",
+    ("source",),
+    registry=REGISTRY,
+)
 REJECTED_ITEMS = Counter(
     "tidemark_rejected_items",
     "Invalid items of requests of which other items were accepted, by route",

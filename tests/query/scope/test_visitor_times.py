@@ -8,6 +8,7 @@ import pytest
 from query.scope.visitor_times import PREPARED_VISITORS, VISITOR_EVENTS, visitor_times_cte
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, VISITORS
+from schemas.telemetry.instruments import REGISTRY
 from stream.maintenance.derivation import derive_file
 from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
@@ -153,6 +154,24 @@ def test_prepared_visitors_change_no_result(service: InProcessService, tmp_path:
 
     prepare(settings)
     assert seen(service) == late
+
+
+def test_data_files_are_counted_by_how_they_are_read(
+    service: InProcessService, tmp_path: Path
+) -> None:
+    def read(source: str) -> float:
+        return REGISTRY.get_sample_value("tidemark_visitor_sources_total", {"source": source}) or 0
+
+    computed, prepared = read("computed"), read("prepared")
+    seen(service)
+    computed_then = read("computed")
+    assert computed_then > computed
+    assert read("prepared") == prepared
+
+    prepare(Settings(data_dir=str(tmp_path)))
+    seen(service)
+    assert read("computed") == computed_then
+    assert read("prepared") - prepared == computed_then - computed
 
 
 def test_only_relations_with_data_files_are_read() -> None:
