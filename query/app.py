@@ -18,6 +18,7 @@ import query.metrics.endpoint
 import query.standard.endpoint
 from query.custom import explain, table_catalogue
 from query.dependencies import QueryDependencies, QueryEndpoint
+from query.docs.dashboard import PAGE_FOLDER, Dashboard, read_page
 from query.docs.openapi import describe_api
 from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
@@ -37,6 +38,7 @@ from query.response.response_budget import ResponseMemory
 from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
 from schemas.errors import MethodNotAllowed
+from schemas.http.asgi import AsgiEndpoint
 from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
 from schemas.http.drain import Drain, until_ready
 from schemas.http.error_bodies import query_error
@@ -116,6 +118,7 @@ def create_app(
     fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
     endpoints: Sequence[QueryEndpoint] = ENDPOINTS,
     limiter: RateLimiter | None = None,
+    page: Path = PAGE_FOLDER,
 ) -> QueryService:
     """The query service over lake and registry; without a `limiter` it counts alone."""
     limiter = limiter or LocalRateLimiter()
@@ -150,12 +153,17 @@ def create_app(
     probe = ReadinessProbe(dependencies, settings.data / "run")
     other = OtherService("Collector", settings.collect_port)
     drain = Drain()
+    overview, dashboard = (
+        root_page(OVERVIEW, settings.query_port, other),
+        Dashboard(read_page(page)),
+    )
     router = Router(
         [
             *_routes(endpoints, dependencies, probe, drain, limiter),
-            Route("/", AsgiEndpoint(root_page(OVERVIEW, settings.query_port, other))),
+            Route("/", AsgiEndpoint(dashboard.or_else(overview))),
         ],
         redirect_slashes=False,
+        default=dashboard.respond,
         lifespan=_lifespan(
             probe.is_ready,
             dependencies.follower.run,
@@ -265,16 +273,6 @@ def method_not_allowed(methods: str) -> Callable[..., Any]:
         raise MethodNotAllowed(methods)
 
     return endpoint
-
-
-class AsgiEndpoint:
-    """Wraps an ASGI endpoint: Starlette treats instances as ASGI, functions as handlers."""
-
-    def __init__(self, app: Callable[..., Any]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._app(scope, receive, send)
 
 
 def _lifespan(

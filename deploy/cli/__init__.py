@@ -25,6 +25,7 @@ COMMANDS = {
     "snippet": "snippet.snippet",
     "links": "links.links",
     "keys": "keys.keys",
+    "sign-in-link": "sign_in_link.sign_in_link",
     "goals": "saved_records.goals",
     "segments": "saved_records.segments",
     "annotations": "saved_records.annotations",

@@ -21,7 +21,6 @@ from deploy.local.logs.log_files import LogTail
 from deploy.local.preflight import CannotStart, RegistryUnavailable
 from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
-from deploy.local.processes.readiness import query_service_url
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
 from schemas.runtime.environment import child_environment
@@ -148,7 +147,9 @@ async def _on_ready(settings: Settings, supervisor: Supervisor, screen: StatusSc
         )
     if settings.demo and (query := example_query(settings, screen.is_terminal)):
         screen.print_line(query)
-    screen.print_line(f"Open {query_service_url(settings)}/ in a browser: overview and API page")
+    from deploy.local.sign_in_link import address_to_open  # it loads the registry
+
+    screen.print_line(address_to_open(settings, screen.is_terminal))
 
 
 async def _refresh_status(*checks: Callable[[], None]) -> None:

@@ -1,9 +1,9 @@
-"""ASGI helpers: read a header, read a bounded body, send JSON."""
+"""ASGI helpers: read a header, read a bounded body, send JSON, an application as an endpoint."""
 
 import asyncio
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import PayloadTooLarge, RequestTimeout
 from schemas.http.error_bodies import encode_json
@@ -96,3 +96,13 @@ async def send_json(send: Send, status: int, body: object, headers: Headers | No
     ]
     await send({"type": "http.response.start", "status": status, "headers": base + (headers or [])})
     await send({"type": "http.response.body", "body": payload})
+
+
+class AsgiEndpoint:
+    """Wraps an ASGI endpoint: Starlette treats instances as ASGI, functions as handlers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)

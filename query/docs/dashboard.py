@@ -1,0 +1,157 @@
+"""The dashboard: the files of `query/web/dist`, read and compressed at start.
+
+`index.html` answers every address of the page; the page itself reads the address. File names with
+a hash of their content may be kept forever.
+"""
+
+import gzip
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from schemas.errors import NotFound
+from schemas.http.asgi import header
+
+PAGE_FOLDER = Path(__file__).parent.parent / "web" / "dist"
+INDEX = "index.html"
+SERVICE_PATHS = ("v1", "health", "docs", "openapi.json")
+"""First parts of paths that are never addresses of the page."""
+HASHED_NAME = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+(\.map)?")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors {}"
+)
+MEDIA_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
+}
+OTHER_MEDIA_TYPE = "application/octet-stream"
+
+FrameOrigins = Callable[[str], tuple[str, ...]]
+"""The origins that may show the page of a path in a frame."""
+
+
+def no_frames(_path: str) -> tuple[str, ...]:
+    """No origin may."""
+    return ()
+
+
+class PageFile(Struct, frozen=True):
+    """One file, plain and compressed."""
+
+    media_type: str
+    plain: bytes
+    compressed: bytes | None
+    """None where gzip saves nothing."""
+    etag: bytes
+    cache_control: bytes
+
+
+class Dashboard:
+    """The files of the page as ASGI responses; without files nothing is found."""
+
+    def __init__(self, files: Mapping[str, PageFile], frames: FrameOrigins = no_frames) -> None:
+        self._files = files
+        self._frames = frames
+
+    async def respond(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """The file of a path, or the page for a browser that opens one of its addresses.
+
+        NotFound for other paths and methods.
+        """
+        path = str(scope["path"]).lstrip("/")
+        file = self._files.get(path)
+        if scope["method"] not in ("GET", "HEAD") or path.partition("/")[0] in SERVICE_PATHS:
+            raise NotFound("No such route")
+        if file is None:
+            if not self._files or not _accepts_html(scope):
+                raise NotFound("No such route")
+            file = self._files[INDEX]
+        await self._send(scope, send, file)
+
+    def or_else(self, overview: ASGIApp) -> ASGIApp:
+        """The page for browsers; for other clients, and without a page, the overview."""
+
+        async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+            reads = scope["method"] in ("GET", "HEAD") and _accepts_html(scope)
+            await (self.respond if self._files and reads else overview)(scope, receive, send)
+
+        return endpoint
+
+    async def _send(self, scope: Scope, send: Send, file: PageFile) -> None:
+        compressed = file.compressed if _accepts_gzip(scope) else None
+        body = file.plain if compressed is None else compressed
+        known = file.etag in (header(scope, b"if-none-match") or "").encode("latin-1")
+        origins = " ".join(self._frames(scope["path"])) or "'none'"
+        headers = [
+            (b"content-security-policy", POLICY.format(origins).encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cache-control", file.cache_control),
+            (b"etag", file.etag),
+            (b"vary", b"Accept, Accept-Encoding"),
+        ]
+        if not known:
+            headers += [
+                (b"content-type", file.media_type.encode()),
+                (b"content-length", b"%d" % len(body)),
+            ]
+            if compressed is not None:
+                headers.append((b"content-encoding", b"gzip"))
+        status = 304 if known else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        sent = b"" if known or scope["method"] == "HEAD" else body
+        await send({"type": "http.response.body", "body": sent})
+
+
+def read_page(folder: Path) -> Mapping[str, PageFile]:
+    """The files of the page by path; empty when it is not built."""
+    if not (folder / INDEX).is_file():
+        return {}
+    return {
+        path.relative_to(folder).as_posix(): _read(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _accepts_html(scope: Scope) -> bool:
+    """Whether the client is a browser that opens an address."""
+    return "text/html" in (header(scope, b"accept") or "")
+
+
+def _read(path: Path) -> PageFile:
+    plain = path.read_bytes()
+    compressed = gzip.compress(plain, mtime=0)
+    hashed = HASHED_NAME.fullmatch(path.name)
+    return PageFile(
+        MEDIA_TYPES.get(path.suffix, OTHER_MEDIA_TYPE),
+        plain,
+        compressed if len(compressed) < 0.9 * len(plain) else None,
+        b'"%s"' % sha256(plain).hexdigest()[:24].encode(),
+        b"public, max-age=31536000, immutable" if hashed else b"no-cache",
+    )
+
+
+def _accepts_gzip(scope: Scope) -> bool:
+    """Whether the client takes gzip; `gzip;q=0` says that it does not."""
+    for part in (header(scope, b"accept-encoding") or "").lower().split(","):
+        name, _, weight = part.strip().partition(";")
+        if name.strip() == "gzip":
+            return not re.fullmatch(r"\s*q=0(\.0*)?\s*", weight)
+    return False
