@@ -116,7 +116,7 @@ def test_attribution_has_one_goal(ask: Ask) -> None:
     result, _ = ask(answering(ENTRY), "attribution", "--goal", "a", "--goal", "b", *WEBSITE)
 
     assert body_of(script)["parameters"] == [{"name": "attribution", "goal": {"goal": "Order"}}]
-    assert "attribution needs one --goal; 2 were given" in result.output
+    assert "attribution needs one --goal; 2 were given" in result.err
 
 
 def test_metrics_have_arguments_goals_and_conditions(ask: Ask) -> None:
