@@ -15,10 +15,11 @@ from query.sign_in.session_cookie import clear_session_cookie, set_session_cooki
 from schemas.errors import Malformed, Unauthorized
 from schemas.http import openapi
 from schemas.http.admission import AttemptLimit
-from schemas.http.auth import INVALID_KEY
+from schemas.http.auth import find_key
 from schemas.http.middleware import HttpMiddleware
+from schemas.http.unknown_records import is_unknown
 from schemas.plans import Group, Limit
-from schemas.registry import Key, Website
+from schemas.registry import Key, Website, parse_key
 from schemas.registry.signed_tokens import TokenKind
 from schemas.runtime.clock import format_instant
 
@@ -113,20 +114,27 @@ async def show_me(dependencies: QueryDependencies, request: Request) -> Response
 async def _key_of(dependencies: QueryDependencies, body: SignInBody) -> Key:
     """The active key of the body; Unauthorized."""
     if isinstance(body.key, str) and isinstance(body.token, UnsetType):
-        key = dependencies.registry.find_key(body.key.strip(), dependencies.clock())
-        if key is None:
-            raise Unauthorized(INVALID_KEY)
-        return key
+        text = body.key.strip()
+        parts = parse_key(text)
+        await _reread_for(dependencies, parts[0] if parts else "")
+        return find_key(dependencies.registry, text, dependencies.clock())
     if isinstance(body.token, UnsetType) or isinstance(body.key, str):
         raise Malformed("Give either 'key', an API key, or 'token', that of a sign-in link")
     sign_ins = dependencies.sign_ins
     token = sign_ins.find(body.token, TokenKind.SIGN_IN_LINK)
     if token is None:
         raise Unauthorized(LINK_USED)
+    await _reread_for(dependencies, token.subject)
     key = sign_ins.key_of(token, dependencies.registry)
     if not await dependencies.in_registry(lambda: sign_ins.end(token)):
         raise Unauthorized(LINK_USED)
     return key
+
+
+async def _reread_for(dependencies: QueryDependencies, key_id: str) -> None:
+    """Read the registry if the key may be newer than the snapshot."""
+    if is_unknown(key_id, dependencies.registry.keys):
+        await dependencies.follower.newer_than(dependencies.registry, [key_id])
 
 
 def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Response:

@@ -5,6 +5,7 @@ import pytest
 from query.app import create_app
 from schemas.registry import Key
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
+from schemas.registry.validation import new_key
 from schemas.runtime.settings import Settings
 from tests.query.query_service import NOVEMBER, NOW, InProcessService
 from tests.query.sign_in.browser import OWN_PAGE, Browser
@@ -128,6 +129,13 @@ def test_a_link_signs_in_once(browser: Browser) -> None:
         "The sign-in link is not valid, was used or has ended; "
         "`tidemark sign-in-link` prints a new one",
     )
+
+
+def test_a_key_that_is_newer_than_the_snapshot_signs_in(browser: Browser) -> None:
+    key, text = new_key("acme", ("read:data",), NOW, name="new")
+    browser.service.store.create(key)
+
+    assert browser.ask("POST", "/v1/sign-in", {"key": text}).status == 200
 
 
 def test_a_link_ends(browser: Browser) -> None:
