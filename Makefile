@@ -48,6 +48,7 @@ check: lint types test ## run lint, types and test
 
 docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 	@$(BIN)/python -m deploy.docs.readme_tables && $(BIN)/python -m deploy.docs.env_example \
+		&& $(BIN)/python -m deploy.docs.grafana_dashboards \
 		&& $(BIN)/python -m tests.query.engine.trino.statements
 
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from deploy.docs.grafana_dashboards import DASHBOARDS
 from deploy.local.process_list import METRICS_PORT, service_specs
 from tests.deploy.deployment_files import read_yaml
 from tests.flow.tenant import Tenant, at_ms
@@ -108,20 +109,40 @@ def test_senders_cannot_add_values_of_labels(tenant: Tenant) -> None:
     assert value(rejected, "tidemark_rejected_items_total", route="/track") >= 1
 
 
-def test_the_alert_rules_name_metrics_that_exist(tenant: Tenant) -> None:
-    rules = [
-        rule for group in read_yaml("compose/alerts.yaml")["groups"] for rule in group["rules"]
-    ]
+def families(tenant: Tenant) -> set[str]:
+    """Names of the metrics that the processes serve, as they are before labels and suffixes."""
     served = "".join(
         call("GET", f"{url}/metrics").body.decode() for url in metrics_urls(tenant).values()
     )
-    families = set(re.findall(r"^# TYPE (\S+) ", served, re.MULTILINE))
+    return set(re.findall(r"^# TYPE (\S+) ", served, re.MULTILINE))
+
+
+def test_the_alert_rules_name_metrics_that_exist(tenant: Tenant) -> None:
+    rules = [
+        rule
+        for group in read_yaml("helm/tidemark/monitoring/alerts.yaml")["groups"]
+        for rule in group["rules"]
+    ]
 
     named = {name for rule in rules for name in re.findall(r"tidemark_\w+", rule["expr"])}
 
     assert len(named) > 5
-    assert {name.removesuffix("_count") for name in named} <= families
+    assert {name.removesuffix("_count") for name in named} <= families(tenant)
     assert all(rule["annotations"].keys() == {"summary", "action"} for rule in rules)
+
+
+def test_the_dashboards_name_metrics_that_exist(tenant: Tenant) -> None:
+    expressions = [
+        expression
+        for panels in DASHBOARDS.values()
+        for panel in panels
+        for expression in panel.queries.values()
+    ]
+
+    named = {name for text in expressions for name in re.findall(r"(?:tidemark|process)_\w+", text)}
+
+    assert len(named) > 20
+    assert {re.sub("_(count|bucket)$", "", name) for name in named} <= families(tenant)
 
 
 def test_every_process_is_live_and_ready(tenant: Tenant) -> None:
