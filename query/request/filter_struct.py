@@ -75,14 +75,26 @@ class Behavior(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 def fields_named(filter_: Filter) -> set[str]:
     """The fields of rows that a filter and its groups name; what visitors did names none."""
-    named = set() if filter_.field is None else {filter_.field}
-    return named.union(*(fields_named(part) for _, parts in filter_.groups for part in parts))
+    return {part.field for part in with_parts(filter_) if part.field is not None}
 
 
 def names_behavior(filter_: Filter) -> bool:
     """Whether a filter or one in its groups is about what visitors did."""
-    parts = (part for _, parts in filter_.groups for part in parts)
-    return bool(filter_.behaviors) or any(names_behavior(part) for part in parts)
+    return any(part.behaviors for part in with_parts(filter_))
+
+
+def with_parts(filter_: Filter, *, of_behaviors: bool = False) -> Iterator[Filter]:
+    """The filter and all in its groups, or also in behaviors.
+
+    Without recursion, because how deep they are nested is checked later.
+    """
+    waiting = [filter_]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += (each for _, parts in part.groups for each in parts)
+        if of_behaviors:
+            waiting += (each for _, behavior in part.behaviors for each in behavior.filters)
 
 
 def flatten(

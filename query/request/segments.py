@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
-from query.request.filter_struct import MAX_DEPTH, Behavior, Filter
+from query.request.filter_struct import MAX_DEPTH, Behavior, Filter, with_parts
 from query.request.saved_goals import members_of_act
 from query.request.suggestions import unknown_name_message
 from schemas.errors import Malformed
@@ -47,6 +47,8 @@ def _expand_behaviors(filter_: Filter, saved: SavedRecords, path: str) -> Filter
 
     def expanded(word: str, behavior: Behavior) -> Behavior:
         at = f"{path}.{word}"
+        if any(part.behaviors for each in behavior.filters for part in with_parts(each)):
+            raise Malformed(f"'{at}.filters' cannot hold 'has_done' or 'has_not_done' again")
         filters = expand_segments(behavior.filters, saved, f"{at}.filters")
         act = {name: getattr(behavior, name) for name in ("event", "path", "goal", "name")}
         if act["goal"] is act["name"] is None:

@@ -7,7 +7,7 @@ identity: once one was sent with an API key, only such rows count, for the devic
 
 from collections.abc import Mapping, Sequence
 
-from query.request.filter_struct import Filter
+from query.request.filter_struct import Filter, with_parts
 from query.request.filters import FilterField
 from query.request.property_path import TRAITS_COLUMN, TRAITS_PREFIX
 from query.sql.row_definitions import ROW_ORDER, last_value
@@ -43,11 +43,8 @@ def profile_fields() -> Mapping[str, FilterField]:
 
 def names_profile(filter_: Filter) -> bool:
     """Whether a filter, one in its groups or in what visitors did is about profiles."""
-    inner = [part for _, parts in filter_.groups for part in parts]
-    inner += [part for _, behavior in filter_.behaviors for part in behavior.filters]
-    field = filter_.field or ""
-    own = field == PROFILE_FIELD or field.startswith(TRAITS_PREFIX)
-    return own or any(names_profile(part) for part in inner)
+    fields = (part.field or "" for part in with_parts(filter_, of_behaviors=True))
+    return any(field == PROFILE_FIELD or field.startswith(TRAITS_PREFIX) for field in fields)
 
 
 def reads_profiles(names: frozenset[str]) -> bool:

@@ -1,6 +1,7 @@
 """Filters in groups, and on properties: standard and custom queries speak one language."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -189,3 +190,41 @@ def test_properties_are_only_of_tables_that_have_them(service: InProcessService)
     reply = service.custom("errors", [COUNT], filters=[condition("properties.a", "eq", "x")])
 
     assert reply.json["error"].startswith("Unknown column 'properties.a' in table 'errors'")
+
+
+@pytest.mark.parametrize("depth", [5, 200, 300, 400, 500, 800])
+@pytest.mark.parametrize("route", ["/v1/query", "/v1/query/metrics", "/v1/query/custom"])
+@pytest.mark.parametrize(
+    ("around", "refusal"),
+    [
+        (lambda inner: {"not": inner}, "nested too deep"),
+        (lambda inner: {"has_done": {"filters": [inner]}}, "cannot hold 'has_done'"),
+    ],
+    ids=("not", "has_done"),
+)
+def test_filters_of_any_depth_are_refused(
+    service: InProcessService,
+    route: str,
+    depth: int,
+    around: Callable[[Any], Any],
+    refusal: str,
+) -> None:
+    nested: Any = GERMAN
+    for _ in range(depth if refusal == "nested too deep" else max(2, depth // 3)):
+        nested = around(nested)
+    bodies: dict[str, Any] = {
+        "/v1/query": {"parameters": ["summary"], "filters": [nested]},
+        "/v1/query/metrics": {"metrics": ["visitors"], "filters": [nested]},
+        "/v1/query/custom": {
+            "query": {
+                "table": "events",
+                "selects": [{"field": "*", "aggregate": "count", "alias": "n"}],
+                "filters": [nested],
+            }
+        },
+    }
+
+    body = {**bodies[route], "preset": "today"}
+    reply = service.ask("POST", route, body, website_id="shop")
+
+    assert refusal in str(reply.json)
