@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from query.engine.snapshots import AsOf
+from query.engine.requested_versions import AsOf
 from query.request.filters import Filter
 from query.request.order import FieldName, OrderTerm
 

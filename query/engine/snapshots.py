@@ -8,15 +8,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from msgspec import Meta, Struct, structs
+from msgspec import Struct, structs
 
 from query.engine.engine import DataFileMissing
+from query.engine.requested_versions import AsOf, requested_version
 from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
-from schemas.kinds import DERIVED_TABLES, TABLES
+from schemas.kinds import DERIVED_TABLES
 from schemas.lake.committed_offsets import NO_VERSION, SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import (
     DamagedLog,
@@ -32,10 +33,6 @@ from schemas.tables import DerivedTable, Table
 from schemas.tables.derived_table import derived_key
 
 log = logging.getLogger(__name__)
-
-VersionNumber = Annotated[int, Meta(ge=NO_VERSION, le=2**53)]
-AsOf = dict[str, VersionNumber] | VersionNumber | None
-"""Table versions to read, as in `meta.versions` of a response; one number goes for every table."""
 
 UNREADABLE = "The stored data cannot be read right now; retry"
 """Message for a query when vacuum deleted its data files twice."""
@@ -264,18 +261,6 @@ class SnapshotCache:
         if entry.version is None or entry.version.number != entry.handle.version():
             entry.version = read_version(entry.handle, table)
         return entry.version
-
-
-def requested_version(as_of: AsOf, table: Table) -> int | None:
-    """The version of a table that the request names; Malformed for a table that does not exist."""
-    if not isinstance(as_of, dict):
-        return as_of
-    known = [known.name for known in TABLES]
-    if unknown := as_of.keys() - set(known):
-        raise Malformed(
-            f"'asOf' names the unknown table '{min(unknown)[:60]}'; tables are {', '.join(known)}"
-        )
-    return as_of.get(table.name)
 
 
 def unreadable(table: Table, error: Exception) -> Unavailable:

@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 from query.custom.row_access import RowAccess, row_access
 from query.custom.scope import tables_of_visitors
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable, tables_read
-from query.engine.snapshots import AsOf
+from query.engine.requested_versions import AsOf
 from query.export.columns import parse_columns
 from query.request.body import decode_json
 from query.request.filters import Filter, compile_conditions

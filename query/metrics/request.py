@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field, structs
 
-from query.engine.snapshots import AsOf
+from query.engine.requested_versions import AsOf
 from query.metrics.applicability import check_points, check_tables
 from query.metrics.conditions import compile_filters
 from query.metrics.dimensions import parse_dimensions

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 
+from query.request.duplicate_members import check_members
 from query.request.member_names import rename_members
 from schemas.errors import Malformed
 from schemas.http.asgi import read_body
@@ -33,7 +34,9 @@ async def read_bytes(request: Request) -> bytes:
 def decode_json(body: bytes, shape: type[T], at: str = "") -> T:
     """The JSON text as `shape`; `at` names the query parameter that holds it, if any."""
     try:
-        return msgspec.json.decode(body, type=shape)
+        value = msgspec.json.decode(body, type=shape)
+        check_members(body, at)
+        return value
     except msgspec.ValidationError as error:
         if not str(error).startswith(UNKNOWN_MEMBER):
             raise Malformed(_sentence(str(error), at)) from None

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from query.engine.snapshots import AsOf
+from query.engine.requested_versions import AsOf
 from query.request.buckets import Granularity
 from query.request.filters import Filter
 from query.request.order import OrderTerm

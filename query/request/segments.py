@@ -92,4 +92,5 @@ def _filters_of(reference: str, saved: SavedRecords, path: str) -> list[Filter]:
     if segment is None:
         names = [known.name for known in saved.of(Segment)]
         raise Malformed(unknown_name_message("segment", reference, names, f" in '{path}'"))
-    return msgspec.convert(segment.filters, list[Filter])
+    filters = msgspec.convert(segment.filters, list[Filter])
+    return expand_segments(filters, saved, f"{path}.segment.filters")

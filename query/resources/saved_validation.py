@@ -12,13 +12,22 @@ import msgspec
 from msgspec.structs import replace
 
 from query.custom.tables import CUSTOM_TABLES
+from query.request.filter_struct import flatten
 from query.request.filters import Filter, FilterField, VisitorTarget, compile_conditions
 from query.request.property_path import is_property, parse_property
+from query.request.segments import expand_segments
 from query.request.time_parameters import DATE_PATTERN, parse_date
 from query.request.time_range import FIRST_DAY, LAST_DAY
 from query.standard.sql.steps import FIELDS as STEP_FIELDS
 from schemas.errors import Malformed
-from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment
+from schemas.registry import (
+    Annotation,
+    Goal,
+    MoneyProperty,
+    SavedRecord,
+    SavedRecords,
+    Segment,
+)
 from schemas.registry.currencies import CURRENCIES
 from schemas.registry.link_validation import validate_text, validate_url
 from schemas.registry.saved_records import FilterList
@@ -119,7 +128,23 @@ def _check_filters(
         raise Malformed(
             f"'filters' has {size:,} bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed"
         )
-    compile_conditions(msgspec.convert(filters, list[Filter]), fields, table, visitors=visitors)
+    compile_conditions(_with_goals(filters), fields, table, visitors=visitors)
+
+
+def _with_goals(filters: FilterList) -> list[Filter]:
+    """The filters with an event for each saved goal in what visitors did.
+
+    The goals themselves are looked up when the filters are used: they may change.
+    """
+    parsed = msgspec.convert(filters, list[Filter])
+    done = [behavior for each in flatten(parsed, "filters") for _, behavior in each.behaviors]
+    stamps = {"organization_id": "", "website_id": "", "created_at": 0, "updated_at": 0}
+    goals = {
+        name: Goal(id=name, name=name, event=name, **stamps)
+        for behavior in done
+        if (name := behavior.goal)
+    }
+    return expand_segments(parsed, SavedRecords(goals)) if goals else parsed
 
 
 def _fits_another_table(filters: FilterList) -> bool:

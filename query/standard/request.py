@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
-from query.engine.snapshots import AsOf
+from query.engine.requested_versions import AsOf
 from query.request.body import convert
 from query.request.buckets import GRANULARITIES
 from query.request.comparison_range import CompareOptions, comparison_range

@@ -166,6 +166,23 @@ def test_a_version_of_a_table_that_does_not_exist_is_refused(service: InProcessS
     assert "unknown table 'event'; tables are events" in reply.json["error"]
 
 
+@pytest.mark.parametrize(
+    ("as_of", "said"),
+    [
+        (-1, "'asOf' is -1; give a version from 0, or an object with the version of each table"),
+        ({}, "'asOf' is empty; name a table in it, such as {'events': 7}, or leave it out"),
+        (9_999, "'asOf' is 9999 for table 'events', whose newest version is"),
+    ],
+)
+def test_versions_that_cannot_be_meant_are_refused(
+    service: InProcessService, as_of: Any, said: str
+) -> None:
+    reply = ask(service, "visits", asOf=as_of)
+
+    assert reply.status == 400
+    assert reply.json["error"].startswith(said)
+
+
 def test_results_by_time_show_the_annotations_of_the_website(service: InProcessService) -> None:
     save(service, "annotations", start="2026-11-05", text="Autumn campaign")
     save(service, "annotations", start="2026-10-05", text="Before")

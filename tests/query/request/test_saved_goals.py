@@ -118,9 +118,21 @@ def test_an_unknown_goal_and_two_members_are_refused(service: InProcessService) 
     )
 
 
-def test_a_saved_segment_cannot_name_a_goal(service: InProcessService) -> None:
-    body = {"name": "Buyers", "filters": [{"has_done": {"goal": "Signup"}}]}
-    reply = service.ask("POST", "/v1/segments", body, key="acme-admin", website_id="shop")
+def test_a_saved_segment_may_name_a_goal(service: InProcessService) -> None:
+    save(service, "segments", name="Signed up", filters=[{"has_done": {"goal": "Signup"}}])
+    save(service, "segments", name="Others", filters=[{"not": {"has_done": {"goal": "Signup"}}}])
+
+    found = [service.rows("summary", filters=[{"segment": s}]) for s in ("Signed up", "Others")]
+
+    assert [row["unique_visitors"] for [row] in found] == [1, 2]
+
+
+def test_a_goal_of_a_segment_that_was_deleted_is_named(service: InProcessService) -> None:
+    save(service, "segments", name="Left", filters=[{"has_done": {"goal": "Gone"}}])
+
+    reply = service.query("summary", filters=[{"segment": "Left"}])
 
     assert reply.status == 400
-    assert "cannot name a saved goal here; give 'event' or 'path'" in reply.json["error"]
+    assert reply.json["error"] == (
+        "Unknown goal 'Gone' in 'filters[0].segment.filters[0].has_done'; known are Signup, Thanked"
+    )
