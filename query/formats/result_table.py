@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from query.formats.columns import ColumnKind, ResultColumn, Row
 from query.standard.declaration.fields import field_specs
@@ -27,11 +27,17 @@ KIND_BY_UNIT: Mapping[str, ColumnKind] = {
 
 
 def result_table(row: type[Struct], rows: Sequence[Any]) -> tuple[list[ResultColumn], list[Row]]:
-    """Columns and values of the rows; members that are not in the row shape come last."""
+    """Columns and values of the rows; members that are not in the row shape come last.
+
+    Optional members that no row has are no columns.
+    """
     plain: list[Mapping[str, Any]] = msgspec.to_builtins(rows)
-    columns = declared_columns(row)
+    declared = declared_columns(row)
+    present = dict.fromkeys(name for values in plain for name in values)
+    optional = {f.encode_name for f in structs.fields(row) if f.default is UNSET} - present.keys()
+    columns = [column for column in declared if column.name not in optional]
     known = {column.name for column in columns}
-    added = dict.fromkeys(name for values in plain for name in values if name not in known)
+    added = [name for name in present if name not in known]
     columns += [
         ResultColumn(name, _inferred_kind([values.get(name) for values in plain])) for name in added
     ]

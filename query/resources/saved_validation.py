@@ -9,6 +9,7 @@ from functools import singledispatch
 from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from query.custom.tables import CUSTOM_TABLES
@@ -131,6 +132,11 @@ def _check_filters(
     compile_conditions(_with_goals(filters), fields, table, visitors=visitors)
 
 
+_ANY_GOAL = Goal(
+    id="", organization_id="", website_id="", created_at=0, updated_at=0, name="", event="any"
+)
+
+
 def _with_goals(filters: FilterList) -> list[Filter]:
     """The filters with an event for each saved goal in what visitors did.
 
@@ -138,12 +144,8 @@ def _with_goals(filters: FilterList) -> list[Filter]:
     """
     parsed = msgspec.convert(filters, list[Filter])
     done = [behavior for each in flatten(parsed, "filters") for _, behavior in each.behaviors]
-    stamps = {"organization_id": "", "website_id": "", "created_at": 0, "updated_at": 0}
-    goals = {
-        name: Goal(id=name, name=name, event=name, **stamps)
-        for behavior in done
-        if (name := behavior.goal)
-    }
+    named = [behavior.goal for behavior in done if behavior.goal]
+    goals = {name: structs.replace(_ANY_GOAL, id=name, name=name) for name in named}
     return expand_segments(parsed, SavedRecords(goals)) if goals else parsed
 
 

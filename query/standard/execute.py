@@ -19,7 +19,7 @@ from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
 from query.sql.result_forms import Count, Page
 from query.standard import sort_order
-from query.standard.declaration.fields import FieldSpec, field_specs, no_low, to_row
+from query.standard.declaration.fields import ABSENT, FieldSpec, field_specs, no_low, to_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.nested_lists import fill_nested_lists
@@ -88,6 +88,8 @@ class PreparedQuery(Struct, frozen=True):
         specs = field_specs(self.query_type.row)
         if self.nothing_is_none:
             specs = {name: spec.or_none for name, spec in specs.items()}
+        if self.statement.absent:
+            specs = {**specs, **dict.fromkeys(self.statement.absent, ABSENT)}
         return [to_row(self.query_type.row, row, specs) for row in rows]
 
     async def fetch(self, statement: Statement) -> list[Row]:

@@ -6,6 +6,8 @@ A ratio or a median is sorted by its two decimals, so that pages agree with the 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from msgspec import UNSET
+
 from query.request.order import OrderTerm
 from query.request.suggestions import unknown_name_message
 from query.standard.declaration.fields import field_specs
@@ -53,7 +55,7 @@ def sort_rows(rows: Iterable[tuple[int, T]], orders: Sequence[OrderTerm]) -> lis
 
 def _key(row: Any, field: str, descending: bool) -> tuple[bool, Any]:
     value = getattr(row, field)
-    absent = value is None
+    absent = value is None or value is UNSET
     return (absent is not descending, 0 if absent else value)
 
 

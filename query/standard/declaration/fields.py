@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Annotated, Any
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from query.engine.engine import Row
 from schemas.runtime.clock import format_instant
@@ -168,8 +168,12 @@ OptionalAmount = Annotated[
 """A sum of values that may be absent."""
 KeyInteger = Annotated[int, FieldSpec(("",), identity, is_key=True)]
 """An integer that tells rows from each other."""
-Other = Annotated[bool, FieldSpec(("",), bool, is_key=True)]
-"""Whether a row is of all values of a breakdown that have no group of their own."""
+Group = Annotated[str | UnsetType | None, FieldSpec(("",), identity, "string", is_key=True)]
+"""The value of a breakdown that a row is of; rows have it with a breakdown only."""
+Other = Annotated[bool | UnsetType, FieldSpec(("",), bool, "boolean", is_key=True)]
+"""Whether a row is of all values of a breakdown that have no group of their own; as `Group`."""
+ABSENT = FieldSpec(("",), lambda _: UNSET)
+"""Of a field that the rows of a statement do not have."""
 ListField = FieldSpec((), list, "list")
 """A list that a nested list fills."""
 

@@ -62,6 +62,8 @@ class Statement(Struct, frozen=True, kw_only=True):
     """Gives the time range whose rows are read, of a type that reads earlier rows as well."""
     unfiltered_range: ReadRange = same_range
     """The same for the rows that no filter leaves out, and for facts of their visits."""
+    absent: tuple[str, ...] = ()
+    """Fields of the row shape that the rows do not have; each is one column all the same."""
     rows_in_python: RowsInPython | None = None
     """Makes the rows in Python when SQL cannot; they are sorted and paged afterwards."""
 

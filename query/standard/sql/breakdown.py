@@ -87,6 +87,11 @@ def parse_breakdown(options: BreakdownOptions) -> Breakdown | None:
     return Breakdown(Fragment(f"CAST({field.sql} AS TEXT)"), limit)
 
 
+def absent_fields(breakdown: Breakdown | None) -> tuple[str, ...]:
+    """The fields of groups, which rows without a breakdown do not have."""
+    return () if breakdown else BreakdownGroup.__struct_fields__
+
+
 def _chosen(where: str = "") -> Cte:
     return Cte(
         CHOSEN,

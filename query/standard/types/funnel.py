@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 from typing import Annotated, Literal, Self
 
-from msgspec import Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, structs
 
 from query.engine.engine import Row
 from query.request.subject import SubjectKind
@@ -17,6 +17,7 @@ from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
     FieldSpec,
+    Group,
     KeyInteger,
     Other,
     Percent,
@@ -29,6 +30,7 @@ from query.standard.sql.breakdown import (
     NO_GROUP_COLUMNS,
     Breakdown,
     BreakdownOptions,
+    absent_fields,
     parse_breakdown,
 )
 from query.standard.sql.definitions import HIGH_RANK, LOW_RANK
@@ -77,8 +79,8 @@ class FunnelStep(Struct, frozen=True):
     dropped: int
     drop_off_rate: Percent
     median_seconds: Annotated[float | None, SECONDS]
-    breakdown: str | None
-    other: Other
+    breakdown: Group = UNSET
+    other: Other = UNSET
 
 
 def funnel_statement(options: Funnel) -> Statement:
@@ -90,6 +92,7 @@ def funnel_statement(options: Funnel) -> Statement:
         sql=_funnel_sql(grouped=breakdown is not None),
         rows_in_python=partial(funnel_rows, options.steps, breakdown is not None),
         values=steps.values,
+        absent=absent_fields(breakdown),
     )
 
 

@@ -15,7 +15,7 @@ from query.engine.engine import Row
 from query.request.subject import SubjectKind
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
-from query.standard.declaration.fields import OptionalAmount, Other, Percent
+from query.standard.declaration.fields import Group, OptionalAmount, Other, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
@@ -25,6 +25,7 @@ from query.standard.sql.breakdown import (
     NO_GROUP_COLUMNS,
     Breakdown,
     BreakdownOptions,
+    absent_fields,
     parse_breakdown,
 )
 from query.standard.sql.steps import (
@@ -86,8 +87,8 @@ class GoalConversions(Struct, frozen=True):
     sessions: int
     conversion_rate: Percent
     value: OptionalAmount
-    breakdown: str | None
-    other: Other
+    breakdown: Group = UNSET
+    other: Other = UNSET
 
 
 def goals_statement(options: Goals) -> Statement:
@@ -103,7 +104,8 @@ def goals_statement(options: Goals) -> Statement:
         reaching = zip([c.text for c in conditions], texts, strict=True)
         counts = _counts(reaching, "visitor_hash", "session_hash")
         sql = f"SELECT {NO_GROUP_COLUMNS}, {counts} FROM scoped ORDER BY group_rank"  # noqa: S608
-        return Statement(sql=sql, values=values, rows_in_python=finish)
+        absent = absent_fields(breakdown)
+        return Statement(sql=sql, values=values, rows_in_python=finish, absent=absent)
     reached = [(f"is_goal_{i} = 1", f"value_of_goal_{i}") for i in range(len(conditions))]
     return Statement(
         ctes=goal_ctes(options, conditions, breakdown, amounts),

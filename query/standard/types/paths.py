@@ -6,11 +6,11 @@ With a breakdown each session belongs to one group, by the value of its first pa
 from collections.abc import Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from query.request.subject import SubjectKind
 from query.sql.select import Cte
-from query.standard.declaration.fields import Other, Percent
+from query.standard.declaration.fields import Group, Other, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
@@ -18,6 +18,7 @@ from query.standard.sql.breakdown import (
     JOIN_GROUPS,
     Breakdown,
     BreakdownOptions,
+    absent_fields,
     parse_breakdown,
 )
 from query.standard.sql.page_sequences import (
@@ -45,8 +46,8 @@ class Path(Struct, frozen=True):
     sessions: int
     visitors: int
     percentage: Percent
-    breakdown: str | None
-    other: Other
+    breakdown: Group = UNSET
+    other: Other = UNSET
 
 
 ORDERED_VIEWS = Cte(
@@ -85,6 +86,7 @@ def paths_statement(options: Paths) -> Statement:
              ORDER BY sessions DESC, label, steps, visitors{", group_rank" if breakdown else ""}
         """,  # noqa: S608
         values=path_values(options, breakdown),
+        absent=absent_fields(breakdown),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from query.engine.engine import Row
 from query.request.buckets import Granularity
@@ -17,7 +17,7 @@ from query.request.subject import SubjectKind
 from query.request.time_range import SeriesPoint, TimeRange
 from query.request.time_zones import DAY_MS, to_unix_ms
 from query.sql.select import Cte
-from query.standard.declaration.fields import Date, KeyInteger, Other, Percent
+from query.standard.declaration.fields import Date, Group, KeyInteger, Other, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
@@ -27,6 +27,7 @@ from query.standard.sql.breakdown import (
     NO_GROUP_COLUMNS,
     Breakdown,
     BreakdownOptions,
+    absent_fields,
     parse_breakdown,
 )
 from schemas.errors import Malformed
@@ -55,8 +56,8 @@ class RetentionCell(Struct, frozen=True):
     returned: int
     rate: Percent
     complete: bool
-    breakdown: str | None
-    other: Other
+    breakdown: Group = UNSET
+    other: Other = UNSET
 
 
 def first_seen(breakdown: Breakdown | None) -> Cte:
@@ -91,6 +92,7 @@ def retention_statement(options: Retention) -> Statement:
         rows_in_python=partial(retention_rows, options.period, breakdown),
         ctes=(first_seen(breakdown), *((VALUE_SIZES, *GROUP_CTES) if breakdown else ())),
         values=breakdown.values if breakdown else {},
+        absent=absent_fields(breakdown),
         sql=f"""
             SELECT {GROUP_COLUMNS if breakdown else NO_GROUP_COLUMNS},
                    cohort, bucket,

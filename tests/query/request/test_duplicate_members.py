@@ -33,10 +33,10 @@ def test_a_body_with_another_spelling_is_looked_at_too() -> None:
 
 
 def test_equal_members_of_different_objects_are_none_twice() -> None:
-    value = [{"x": 1}, {"x": {"x": 2}}, [], {}]
+    value: Any = [{"x": 1}, {"x": {"x": 2}}, [], {}]
 
     assert decode_json(json.dumps(value).encode(), Any) == value
-    nested = decode_json(b'[{"x": 1e3}, {"x": {"x": -0.5}}]', Any)
+    nested: Any = decode_json(b'[{"x": 1e3}, {"x": {"x": -0.5}}]', Any)
     assert nested == [{"x": 1000}, {"x": {"x": -0.5}}]
 
 

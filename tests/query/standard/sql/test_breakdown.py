@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import InProcessService
+from tests.query.query_service import NOVEMBER, InProcessService
 
 STEPS = [{"path": "/"}, {"event": "signup"}]
 
@@ -123,9 +123,34 @@ def test_a_group_of_goals_is_the_question_with_a_filter(
         only = {"field": "channel", "op": "is_null"}
 
     rows = town.rows({**question, "breakdown": "channel"})
-    own = [{**row, "breakdown": None} for row in rows if row["breakdown"] == value]
+    own = [row for row in rows if row["breakdown"] == value]
 
-    assert own == town.rows(question, filters=[only])
+    filtered = town.rows(question, filters=[only])
+    assert own == [{**row, "breakdown": value, "other": False} for row in filtered]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"name": "funnel", "steps": STEPS},
+        {"name": "goals", "goals": [{"event": "signup"}]},
+        {"name": "paths"},
+        {"name": "retention", "period": "day"},
+    ],
+)
+def test_rows_have_the_members_of_groups_with_a_breakdown_only(
+    town: InProcessService, question: dict[str, Any]
+) -> None:
+    def members(**more: Any) -> set[str]:
+        rows = town.rows({**question, **more}, orderBy=[{"field": "breakdown"}])
+        return set().union(*rows)
+
+    assert members(breakdown="channel") - members() == {"breakdown", "other"}
+    assert not members() & {"breakdown", "other"}
+    body = {"parameters": [question], **NOVEMBER}
+    reply = town.ask("POST", "/v1/query", body, website_id="shop", format="csv")
+    header = reply.body.decode().splitlines()[0].split(",")
+    assert set(header) == members()
 
 
 def test_a_visitor_is_retained_in_the_group_of_the_first_row(service: InProcessService) -> None:
