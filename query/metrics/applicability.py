@@ -26,29 +26,17 @@ def check_tables(query: MetricsQuery) -> None:
 
 
 def check_points(query: MetricsQuery) -> None:
-    """Malformed when the result, or the match of a comparison, needs too many buckets.
+    """Malformed when the result has a row for every bucket, and there are too many.
 
     Otherwise the rows are those with data, and only their number is limited.
     """
-    compared = query.query.comparison_range
-    if not query.is_series and compared is None:
+    if not query.is_series:
         return
-    ranges = [query.query.time_range, *([compared] if compared else [])]
-    for dimension in query.dimensions:
-        if dimension.time is None or (granularity := dimension.time.granularity) is None:
-            continue
-        if (count := max(one.point_count(granularity) for one in ranges)) <= MAX_POINTS:
-            continue
-        advice = (
-            "; 'having' leaves only buckets with data, as in "
-            "[{'field': 'events', 'operator': 'gt', 'value': 0}]"
-        )
-        needed = (
-            f"a row for each of the {count:,} buckets of '{dimension.name}'"
-            if compared is None
-            else f"a match of the {count:,} buckets of '{dimension.name}' for 'compare'"
-        )
+    count = query.query.time_range.point_count(query.by_buckets[0])
+    if count > MAX_POINTS:
         raise Malformed(
-            f"The query needs {needed}; at most {MAX_POINTS:,} are allowed; use a shorter time "
-            f"range or a coarser part of time{advice if compared is None else ''}"
+            f"The query needs a row for each of the {count:,} buckets of "
+            f"'{query.dimensions[0].name}'; at most {MAX_POINTS:,} are allowed; use a shorter "
+            "time range or a coarser part of time; 'having' leaves only buckets with data, as in "
+            "[{'field': 'events', 'operator': 'gt', 'value': 0}]"
         )

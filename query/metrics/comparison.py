@@ -4,7 +4,7 @@ Rows are matched by the values of their dimensions, buckets of time by their pos
 range. A bucket without a counterpart has no previous row and no change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,8 @@ from query.formats.columns import ColumnKind, ResultColumn
 from query.metrics.execute import MetricsResult, PreparedMetrics
 from query.metrics.query import MetricsQuery
 from query.metrics.result_rows import ResultRow, empty_row, result_rows
+from query.request.buckets import WIDTH_MS, bucket_at, bucket_position
+from query.request.time_range import utc_offset_periods
 from query.response.worker_threads import run_in_worker
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.sql.result_forms import Page
@@ -24,6 +26,8 @@ from schemas.runtime.clock import format_instant
 ALL_ROWS = 2**31 - 1
 
 Key = tuple[Any, ...]
+Counterpart = Callable[[int], int | None]
+"""The bucket of the other time range for one of the query's; None without one."""
 
 
 async def compare(prepared: PreparedMetrics, result: MetricsResult) -> Comparison | None:
@@ -45,25 +49,31 @@ async def compare(prepared: PreparedMetrics, result: MetricsResult) -> Compariso
 
 def _keys_in(other: MetricsQuery, query: MetricsQuery, rows: Sequence[Row]) -> list[Key | None]:
     """The values of the dimensions of each row in the other time range; None without a bucket."""
-    buckets = [_buckets(query, other, i) for i in range(len(query.dimensions))]
+    buckets = [_counterpart(query, other, i) for i in range(len(query.dimensions))]
     return [_key(row[: len(buckets)], buckets) for row in rows]
 
 
-def _buckets(query: MetricsQuery, other: MetricsQuery, at: int) -> Mapping[int, int] | None:
-    """The bucket at the same position of the other time range, if the dimension is of buckets."""
+def _counterpart(query: MetricsQuery, other: MetricsQuery, at: int) -> Counterpart | None:
+    """Gives the bucket at the same position of the other time range; None for other values."""
     time = query.dimensions[at].time
     if time is None or time.granularity is None:
         return None
-    points, others = (q.query.time_range.points(time.granularity) for q in (query, other))
-    return {p.bucket: o.bucket for p, o in zip(points, others, strict=False)}
+    ranges = [q.query.time_range for q in (query, other)]
+    if (width := WIDTH_MS.get(time.granularity)) is not None:
+        periods, others = map(utc_offset_periods, ranges)
+        return lambda bucket: bucket_at(bucket_position(bucket, periods, width), others, width)
+    points, other_points = (one.points(time.granularity) for one in ranges)
+    by_bucket = {p.bucket: o.bucket for p, o in zip(points, other_points, strict=False)}
+    return by_bucket.get
 
 
-def _key(values: Row, buckets: Sequence[Mapping[int, int] | None]) -> Key | None:
+def _key(values: Row, counterparts: Sequence[Counterpart | None]) -> Key | None:
     key = []
-    for value, by_bucket in zip(values, buckets, strict=True):
-        if by_bucket is not None and value not in by_bucket:
+    for value, counterpart in zip(values, counterparts, strict=True):
+        other = value if counterpart is None else counterpart(value)
+        if counterpart is not None and other is None:
             return None
-        key.append(value if by_bucket is None else by_bucket[value])
+        key.append(other)
     return tuple(key)
 
 

@@ -102,6 +102,26 @@ def list_buckets(periods: UtcOffsetPeriods, granularity: Granularity) -> Iterato
     yield from ((first, _label(first)[:10]) for first in sorted(firsts))
 
 
+def bucket_position(number: int, periods: UtcOffsetPeriods, width: int) -> int:
+    """The position from 0 of the hour or minute of that number among all of its time range."""
+    before = 0
+    for first, end, period in _steps(periods, width):
+        if number < period.end_ms:
+            return before + (number + period.offset_ms) // width - first
+        before += end - first
+    raise ValueError(f"bucket {number} lies after the time range")
+
+
+def bucket_at(position: int, periods: UtcOffsetPeriods, width: int) -> int | None:
+    """The number of the hour or minute at that position; None beyond the time range."""
+    for i, (first, end, period) in enumerate(_steps(periods, width)):
+        if position < end - first:
+            start = (first + position) * width - period.offset_ms
+            return max(start, period.start_ms if i else BEFORE_ALL_MS)
+        position -= end - first
+    return None
+
+
 def _offset_expression(ms: str, periods: UtcOffsetPeriods) -> Fragment:
     """SQL for the UTC offset at an instant."""
     return _case_by_period(ms, periods, "offset", [period.offset_ms for period in periods])
@@ -157,12 +177,18 @@ def _days(periods: UtcOffsetPeriods) -> set[int]:
 
 def _fixed_width_buckets(periods: UtcOffsetPeriods, width: int) -> Iterator[tuple[int, str]]:
     """Number and label of each hour or minute."""
-    for i, period in enumerate(periods):
-        first = (period.start_ms + period.offset_ms) // width
-        end = -(-(period.end_ms + period.offset_ms) // width)
-        for step in range(first, end if period.end_ms > period.start_ms else first):
+    for i, (first, end, period) in enumerate(_steps(periods, width)):
+        for step in range(first, end):
             start = step * width - period.offset_ms
             yield max(start, period.start_ms if i else BEFORE_ALL_MS), _label(step * width)
+
+
+def _steps(periods: UtcOffsetPeriods, width: int) -> Iterator[tuple[int, int, UtcOffsetPeriod]]:
+    """The first hour or minute of each period, and the one after its last, by local time."""
+    for period in periods:
+        first = (period.start_ms + period.offset_ms) // width
+        end = -(-(period.end_ms + period.offset_ms) // width)
+        yield first, end if period.end_ms > period.start_ms else first, period
 
 
 def _day(local_ms: int) -> int:

@@ -10,6 +10,7 @@ from query.scope.profiles import names_profile
 from query.scope.visitor_facts import names_visitor_facts
 from query.scope.visits import names_visit_facts
 from query.standard.declaration.query_type import QueryType, index_by_name
+from query.standard.sql.breakdown import names_profiles
 from query.standard.types.active_visitors import ACTIVE_VISITORS
 from query.standard.types.attribution import ATTRIBUTION
 from query.standard.types.custom_events import CUSTOM_EVENTS
@@ -113,7 +114,10 @@ def tables_read(query: Query) -> Sequence[Table]:
     ):
         read.append(tables.EVENTS)
     if tables.IDENTITIES not in read and (
-        query_type.reads_profiles or query.by_profile or any(map(names_profile, query.filters))
+        query_type.reads_profiles
+        or query.by_profile
+        or any(map(names_profile, query.filters))
+        or names_profiles(query.options)
     ):
         read.append(tables.IDENTITIES)
     return read

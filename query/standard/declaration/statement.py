@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from query.engine.engine import Row
+from query.request.property_path import TRAITS_COLUMN
 from query.request.time_range import Granularity, TimeRange
 from query.scope.profiles import PROFILE_COLUMN
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
@@ -77,7 +78,7 @@ def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
     facts = () if VISIT_FACTS in names else BY_COLUMN
-    of_visitor = (*VISITOR_FACT_COLUMNS, FIRST_BUCKET, PROFILE_COLUMN)
+    of_visitor = (*VISITOR_FACT_COLUMNS, FIRST_BUCKET, PROFILE_COLUMN, TRAITS_COLUMN)
     available = (*(c.name for c in table.columns), MS, BUCKET, *facts, *of_visitor)
     return [name for name in available if name in names or name in entry_columns]
 

@@ -7,13 +7,15 @@ A type declares the CTE `value_sizes` with a row for each `breakdown_value` and 
 `GROUP_CTES` make `value_groups` of it: the group of each value.
 """
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
-from query.request.property_path import is_property, parse_property
+from query.request.filters import FilterField
+from query.request.property_path import is_property, is_trait, parse_property
 from query.request.suggestions import unknown_column_message
+from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD
 from query.sql.fragment import Fragment, merge_values
 from query.sql.row_definitions import first_value
 from query.sql.select import Cte
@@ -22,9 +24,16 @@ from query.standard.declaration.statement import Statement
 from query.standard.sql.steps import FIELDS, StepText
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
+from schemas.tables.column import WEBSITE_COLUMN
 
 DEFAULT_VALUES = 10
 MAX_VALUES = 50
+BREAKDOWN_FIELDS = {
+    **FIELDS,
+    PROFILE_FIELD: FilterField(ColumnType.STRING, PROFILE_COLUMN),
+    WEBSITE_COLUMN.name: FilterField(ColumnType.STRING, WEBSITE_COLUMN.name),
+}
+"""What a breakdown may name, beside properties and traits."""
 WHOLE_TYPES = (ColumnType.BOOLEAN, ColumnType.INTEGER, ColumnType.LONG)
 """Types other than text whose values are groups."""
 IDS = frozenset({"event_id", "anonymous_id", "session_id"})
@@ -71,12 +80,12 @@ def parse_breakdown(options: BreakdownOptions) -> Breakdown | None:
             raise Malformed("'breakdown_limit' needs 'breakdown', the field to split by")
         return None
     limit = options.breakdown_limit or DEFAULT_VALUES
-    if is_property(name):
+    if is_property(name) or is_trait(name):
         property_ = parse_property(name, "breakdown_path", "breakdown")
         return Breakdown(Fragment(property_.text, {property_.parameter: property_.pointer}), limit)
-    field = FIELDS.get(name)
+    field = BREAKDOWN_FIELDS.get(name)
     if field is None:
-        raise Malformed(unknown_column_message(name, FIELDS, " in 'breakdown'"))
+        raise Malformed(unknown_column_message(name, BREAKDOWN_FIELDS, " in 'breakdown'"))
     if field.type is ColumnType.STRING and name not in IDS:
         return Breakdown(Fragment(field.sql), limit)
     if field.type not in WHOLE_TYPES or name in IDS:
@@ -85,6 +94,14 @@ def parse_breakdown(options: BreakdownOptions) -> Breakdown | None:
             "use a field with few values, or filters for parts of its range"
         )
     return Breakdown(Fragment(f"CAST({field.sql} AS TEXT)"), limit)
+
+
+def names_profiles(options: Mapping[str, Any]) -> bool:
+    """Whether the breakdown in the options of a request, or in what they are of, is of profiles."""
+    inner = options.get("of")
+    name = options.get("breakdown")
+    own = isinstance(name, str) and (name == PROFILE_FIELD or is_trait(name))
+    return own or (isinstance(inner, Mapping) and names_profiles(inner))
 
 
 def absent_fields(breakdown: Breakdown | None) -> tuple[str, ...]:

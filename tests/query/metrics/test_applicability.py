@@ -30,23 +30,15 @@ def test_a_field_that_all_tables_have(dimension: str) -> None:
     assert parsed("errors", "p75_lcp", "visits", dimensions=[dimension])
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"dimensions": ["time:minute"]}, "a row for each of the 43,200 buckets of 'time:minute'"),
-        (
-            {"dimensions": ["path", "time:minute"], "compare": "previous_period"},
-            "a match of the 43,200 buckets of 'time:minute' for 'compare'",
-        ),
-    ],
-)
-def test_too_many_buckets(more: Any, message: str) -> None:
-    with pytest.raises(Malformed, match=message):
-        parsed("visits", **more)
+@pytest.mark.parametrize("more", [{}, {"compare": "previous_period"}])
+def test_too_many_buckets(more: Any) -> None:
+    with pytest.raises(Malformed, match="a row for each of the 43,200 buckets of 'time:minute'"):
+        parsed("visits", dimensions=["time:minute"], **more)
 
 
 def test_buckets_of_rows_with_data_are_not_counted() -> None:
     having = [{"field": "visits", "operator": "gt", "value": 0}]
 
     assert parsed("visits", dimensions=["time:minute", "path"])
+    assert parsed("visits", dimensions=["path", "time:minute"], compare="previous_period")
     assert parsed("visits", dimensions=["time:minute"], having=having)

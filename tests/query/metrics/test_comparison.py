@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.query.lake import a_view, an_error, an_event
-from tests.query.metrics_queries import ask, error, rows, where
+from tests.query.metrics_queries import ask, error, where
 from tests.query.query_service import InProcessService, start_service
 
 TWO_DAYS = {"startDate": "2026-11-10", "endDate": "2026-11-11", "compare": "previous_period"}
@@ -198,11 +198,12 @@ def test_an_unknown_comparison_is_rejected(service: InProcessService) -> None:
     )
 
 
-def test_too_many_buckets_are_not_compared(service: InProcessService) -> None:
-    body = {"dimensions": ["time:minute", "path"], "compare": "previous_period"}
+def test_minutes_of_a_year_with_few_rows_are_compared(service: InProcessService) -> None:
+    for year in (2025, 2026):
+        service.holds(a_view(session=f"s{year}", at=f"{year}-11-10T12:00:30Z"))
+    years = {"startDate": "2026-01-01", "endDate": "2026-12-31", "compare": "previous_year"}
 
-    assert error(service, "visits", **body) == (
-        "The query needs a match of the 43,200 buckets of 'time:minute' for 'compare'; at most "
-        "10,000 are allowed; use a shorter time range or a coarser part of time"
-    )
-    assert rows(service, "visits", dimensions=["time:minute", "path"])
+    found = compared(service, "visits", dimensions=["time:minute", "path"], **years)["rows"]
+
+    previous = [row["previous"] for row in found if row["previous"]]
+    assert previous == [{"time:minute": "2025-11-10 12:00:00", "path": "/", "visits": 1}]
