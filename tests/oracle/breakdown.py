@@ -11,7 +11,6 @@ from tests.oracle.stored_rows import Row
 from tests.oracle.visits import read_as
 
 T = TypeVar("T")
-WHOLE = {"breakdown": None, "other": False}
 
 
 def value_of(row: Row, name: str) -> str | None:
@@ -64,7 +63,7 @@ def split(
 ) -> list[ResultRow]:
     """The rows of each group of things; of all things without a breakdown."""
     if "breakdown" not in options:
-        return [{**row, **WHOLE} for row in rows(list(things))]
+        return rows(list(things))
     return [
         {**row, "breakdown": part.value, "other": part.other}
         for part in parts(options, things, value, size)

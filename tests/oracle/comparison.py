@@ -59,7 +59,7 @@ def previous(
     label = msgspec.structs.fields(kind.row)[0].name if kind.starts_with_time else None
 
     def key(row: ResultRow, place: Mapping[str, int]) -> tuple[Any, ...]:
-        return (place[row[label]] if label else 0, *(row[text] for text in texts))
+        return (place[row[label]] if label else 0, *(row.get(text) for text in texts))
 
     here, there = places(query), places(other)
     found = {key(row, there): row for row in reversed(others)}

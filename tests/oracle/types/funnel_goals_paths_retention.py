@@ -166,8 +166,10 @@ def paths(scoped: ScopedRows) -> list[ResultRow]:
         len,
         lambda pairs: ways([way for _, way in pairs]),
     )
-    order = {(row["breakdown"], row["other"]): i for i, row in reversed(list(enumerate(result)))}
-    ranked = [{**row, "_rank": order[row["breakdown"], row["other"]]} for row in result]
+    groups = [(row.get("breakdown"), row.get("other")) for row in result]
+    ranked = [
+        {**row, "_rank": groups.index(group)} for row, group in zip(result, groups, strict=True)
+    ]
     return hidden(ordered(ranked, "-sessions", "name", "steps", "visitors", "_rank"))
 
 

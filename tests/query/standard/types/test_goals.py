@@ -150,7 +150,7 @@ def test_the_values_of_conversions_are_added_up(service: InProcessService) -> No
 
     def values(**more: object) -> list[tuple[object, ...]]:
         rows = service.rows({"name": "goals", "goals": goals, **more})
-        return [(row["breakdown"], row["name"], row["value"]) for row in rows]
+        return [(row.get("breakdown"), row["name"], row["value"]) for row in rows]
 
     assert values() == [(None, "order", 14.5), (None, "worthless", 0.0), (None, "trial", None)]
     assert values(breakdown="event.channel", breakdown_limit=1)[0] == (None, "order", 4.0)
