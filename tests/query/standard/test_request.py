@@ -198,7 +198,9 @@ def test_a_version_gives_the_same_numbers_after_late_data(
 def test_the_version_before_anything_was_stored_is_empty(service: InProcessService) -> None:
     service.holds(a_click())
 
-    assert clicks(service, asOf=-1).json["data"][0]["data"] == [{"total": 0}]
+    before = clicks(service, asOf={"clicks": -1})
+
+    assert before.json["data"][0]["data"] == [{"total": 0}]
 
 
 def test_a_version_that_is_not_there_yet_is_refused(service: InProcessService) -> None:
