@@ -80,7 +80,8 @@ def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
     narrowed = structs.replace(
         scope,
         keys=among(key, [row[0] for row in rows], "key"),
-        keys_are_visits=key == VISIT_KEY,
+        # sets of visitors may be of facts of other visits than those of the page
+        keys_are_visits=key == VISIT_KEY and not scope.visit_where.visitor_sets,
         fact_range=scope.time_range,
     )
     if key == VISIT_KEY:  # what the filters keep is decided: rows are those of whole visits

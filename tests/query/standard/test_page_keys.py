@@ -78,3 +78,22 @@ def test_events_of_two_makings_of_a_topic_are_told_apart_at_the_same_place_and_i
 
     assert [event["event_id"] for event in events] == ["0-7-0", "2-0-7-0", "3-0-7-0"]
     assert [event["event_name"] for event in events] == ["old", "first", "second"]
+
+
+@pytest.mark.parametrize("name", ["session_list", "interesting_sessions"])
+def test_what_visitors_did_in_other_visits_counts_on_a_page(
+    service: InProcessService, name: str
+) -> None:
+    service.holds(
+        a_view("/", session="s1", channel="Organic Search", at="2026-11-10T12:00:00Z"),
+        a_view("/", session="s2", channel="Direct", at="2026-11-11T12:00:00Z"),
+        a_view("/", session="s3", visitor="u2", channel="Direct", at="2026-11-11T13:00:00Z"),
+    )
+    searched = {"filters": [{"field": "visit.channel", "op": "eq", "value": "Organic Search"}]}
+
+    pages = [page(service, name, n, filters=[{"has_done": searched}]) for n in (1, 2)]
+
+    assert [total for _, total in pages] == [2, 2]
+    assert {row["session_id"] for row in pages[0][0]} == {"s1", "s2"}
+    [newest] = service.rows(name, limit=1, filters=[{"has_done": searched}])
+    assert newest["session_id"] == "s2" or name == "interesting_sessions"
