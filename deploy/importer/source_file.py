@@ -34,6 +34,7 @@ SAMPLE_BYTES = 2**20
 DELIMITERS = ",;\t|"
 
 MAX_FIELD_CHARACTERS = 2**22
+MAX_LINE_CHARACTERS = 2**24
 
 
 class InvalidFile(Exception):
@@ -82,9 +83,9 @@ class SourceFile:
         with self.path.open("rb") as raw, _decompressed(raw) as plain:
             text = io.TextIOWrapper(plain, self._encoding, newline="")
             if self.format == "csv":
-                lines = _csv_lines(text, self._delimiter)
+                lines = _csv_lines(_bounded_lines(text), self._delimiter)
             else:
-                lines = _with_actions(_ndjson_lines(text))
+                lines = _with_actions(_ndjson_lines(_bounded_lines(text)))
             try:
                 for line in lines:
                     self._read = raw.tell()
@@ -138,7 +139,20 @@ def _fingerprint(path: Path, size: int) -> str:
     return digest.hexdigest()
 
 
-def _csv_lines(text: IO[str], delimiter: str) -> Iterator[FileLine]:
+def _bounded_lines(text: IO[str]) -> Iterator[str]:
+    """The lines of a text; InvalidFile for one that would fill memory."""
+    number = 0
+    while line := text.readline(MAX_LINE_CHARACTERS + 1):
+        number += 1
+        if len(line) > MAX_LINE_CHARACTERS:
+            raise InvalidFile(
+                f"line {number} has more than {MAX_LINE_CHARACTERS:,} characters; "
+                "the file must have one event per line"
+            )
+        yield line
+
+
+def _csv_lines(text: Iterator[str], delimiter: str) -> Iterator[FileLine]:
     csv.field_size_limit(MAX_FIELD_CHARACTERS)
     rows = csv.reader(text, delimiter=delimiter)
     if (first := next((row for row in rows if not _is_comment("".join(row))), None)) is None:
@@ -167,7 +181,7 @@ def _without_formula_guard(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:2] in FORMULA_PREFIXES else cell
 
 
-def _ndjson_lines(text: IO[str]) -> Iterator[FileLine]:
+def _ndjson_lines(text: Iterator[str]) -> Iterator[FileLine]:
     for number, line in enumerate(text, 1):
         if not line.strip():
             continue

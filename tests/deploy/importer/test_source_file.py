@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.importer import source_file
 from deploy.importer.column_mapping import EXPORT_COLUMNS
 from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
 from query.formats.columns import ColumnKind, ResultColumn
@@ -111,3 +112,16 @@ def test_comments_before_the_header_are_skipped(tmp_path: Path) -> None:
     path.write_text("# ------\n# Pages; and, screens,\n\nts;name\n1;a\n")
 
     assert [line.fields for line in SourceFile(path).lines()] == [{"ts": "1", "name": "a"}]
+
+
+@pytest.mark.parametrize("name", ["events.csv.gz", "events.ndjson.gz"])
+def test_a_line_that_would_fill_memory_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_file, "MAX_LINE_CHARACTERS", 1_000)
+    start = "ts,name\n1,a\n2," if ".csv" in name else '{"ts": 1}\n{"name": "'
+    path = tmp_path / name
+    path.write_bytes(gzip.compress((start + "x" * 5_000 + "\n").encode()))
+
+    with pytest.raises(InvalidFile, match=r"line \d has more than 1,000 characters"):
+        list(SourceFile(path).lines())

@@ -1,10 +1,11 @@
 """Questions of an analyst: how often visitors come, who stays, who comes back and who is gone."""
 
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
 
 from tests.flow.analyst.shop import Shop
-from tests.flow.analyst.shop_traffic import LAST_DAY
+from tests.flow.analyst.shop_traffic import LAST_DAY, Act
 from tests.flow.analyst.truth import Truth, grouped, local, people
 
 MONTH = (LAST_DAY - timedelta(days=29), LAST_DAY)
@@ -57,3 +58,62 @@ def test_lifecycle_of_visitors_between_two_fortnights(shop: Shop) -> None:
         "dormant": len(earlier.visitors - later.visitors),
     }
     assert all((new, stayed, now - new - stayed, before - stayed))
+
+
+def test_who_is_active_in_the_windows_of_each_day(shop: Shop) -> None:
+    first, last = MONTH
+    rows = shop.rows("active_visitors", startDate=str(first), endDate=str(last))
+
+    days = grouped(Truth(shop.acts, first - timedelta(days=29), last).events, day_of)
+    assert [
+        (row["daily_visitors"], row["weekly_visitors"], row["monthly_visitors"]) for row in rows
+    ] == [
+        tuple(active(days, first + timedelta(days=n), width) for width in (1, 7, 30))
+        for n in range(30)
+    ]
+    assert rows[-1]["monthly_visitors"] > rows[-1]["weekly_visitors"] > 0
+
+
+def day_of(act: Act) -> date:
+    return local(act.ms).date()
+
+
+def active(days: Mapping[date, Sequence[Act]], last: date, width: int) -> int:
+    """Visitors of the days that end with the last."""
+    window = [last - timedelta(days=back) for back in range(width)]
+    return people([act for day in window for act in days.get(day, ())])
+
+
+def test_on_how_many_days_visitors_come(shop: Shop) -> None:
+    first, last = MONTH
+    rows = shop.rows("stickiness", startDate=str(first), endDate=str(last))
+
+    own = grouped(Truth(shop.acts, first, last).events, lambda act: act.visit.visitor)
+    counts = [len(set(map(day_of, acts))) for acts in own.values()]
+    assert {row["periods"]: row["visitors"] for row in rows} == {
+        number: counts.count(number) for number in set(counts)
+    }
+
+
+def test_new_returning_resurrecting_and_dormant_visitors_of_each_week(shop: Shop) -> None:
+    rows = shop.rows(
+        {"name": "lifecycle", "period": "week"}, startDate=str(MONTH[0]), endDate=str(MONTH[1])
+    )
+
+    weeks = grouped(
+        [act for act in Truth(shop.acts).all if act.route == "/track"],
+        lambda act: monday(day_of(act)),
+    )
+    known = {week: {act.visit.visitor for act in acts} for week, acts in weeks.items()}
+    for row in rows:
+        week = date.fromisoformat(row["date"])
+        now, before = known.get(week, set()), known.get(week - timedelta(days=7), set())
+        ever = set[str]().union(*(who for other, who in known.items() if other < week))
+        assert (row["new"], row["returning"]) == (len(now - ever), len(now & before))
+        assert row["resurrecting"] == len((now & ever) - before)
+        assert row["dormant"] == len(before - now)
+    assert len(rows) >= 5
+
+
+def monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
