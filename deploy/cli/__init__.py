@@ -16,6 +16,7 @@ from schemas.runtime.log_setup import silence
 COMMANDS = {
     "up": "up.up",
     "status": "up.status",
+    "restart": "restart.restart",
     "doctor": "doctor.doctor",
     "settings": "settings.settings",
     "topics": "settings.topics",

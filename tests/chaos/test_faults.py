@@ -33,7 +33,7 @@ from tests.chaos.recorded_load import (
 from tests.cluster.parts import runs_on_cluster
 from tests.flow.tenant import Tenant
 from tests.flow.test_imports import a_file, importing, imports, tidemark
-from tests.installation import Installation, eventually
+from tests.installation import ROOT, Installation, eventually
 
 BROKER = () if runs_on_cluster() else ("broker",)
 """Brokers of a cluster run beside the supervisor; tests/chaos/test_kafka_cluster.py kills those."""
@@ -139,6 +139,30 @@ def test_a_killed_collector_forgets_no_acknowledged_item(
         load.wait_for(300)
 
     settle(tenant, load)
+
+
+def test_each_process_is_restarted_in_order_under_load(stack: Installation, tenant: Tenant) -> None:
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
+        for name in ("worker-1", "collector-1", "keeper", "query-1", "worker-2"):
+            load.wait_for(150)
+            before = stack.pids()
+            printed = restarted(stack, name)
+            after = stack.pids()
+            assert f"{name} is ready again, pid {after[name]}" in printed
+            assert {other for other in before if before[other] != after.get(other)} == {name}
+        load.wait_for(150, seconds=90)
+
+    settle(tenant, load)
+
+
+def restarted(stack: Installation, name: str) -> str:
+    """What `tidemark restart` prints."""
+    command = (sys.executable, "-m", "deploy.cli", "restart", name)
+    done = subprocess.run(
+        command, cwd=ROOT, env=stack.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_an_import_is_exact_whatever_dies_and_live_events_pass_it(

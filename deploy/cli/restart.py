@@ -1,0 +1,21 @@
+"""`tidemark restart`: restart one process of a running `tidemark up`."""
+
+import click
+
+from deploy.cli.context import CliContext
+from deploy.local.process_restart import CannotRestart, restart_process
+
+
+@click.command()
+@click.argument("name")
+@click.pass_obj
+def restart(tidemark: CliContext, name: str) -> None:
+    """Restart the process NAME of `tidemark up` after it has finished its work.
+
+    The other processes keep running. `tidemark status` lists the names.
+    """
+    try:
+        process = restart_process(tidemark.settings.data, name)
+    except CannotRestart as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"{name} is ready again, pid {process.pid}")

@@ -1,0 +1,48 @@
+"""`tidemark restart NAME`: end one process in order; its supervisor starts it again."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from deploy.local.processes.process import ProcessState
+from deploy.local.processes.process_file import ProcessStatus, read_processes_file
+
+RESTART_SECONDS = 180.0
+"""How long a process may take to finish its work and to be ready again."""
+POLL_SECONDS = 0.2
+RUNNING = (ProcessState.READY, ProcessState.UNREADY)
+
+
+class CannotRestart(Exception):
+    """The process cannot be restarted, or is not ready again; the message says why."""
+
+
+def restart_process(data: Path, name: str, seconds: float = RESTART_SECONDS) -> ProcessStatus:
+    """Send SIGTERM, so that it finishes its work, and wait until its successor is ready."""
+    before = _process(data, name)
+    if before.pid is None or before.state not in RUNNING:
+        raise CannotRestart(f"{name} is {before.state}; repeat when `tidemark status` says ready")
+    try:
+        os.killpg(before.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile: the supervisor starts it again
+    except PermissionError:
+        raise CannotRestart(f"{name} belongs to another user; run this as that user") from None
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        now = _process(data, name)
+        if now.state == ProcessState.READY and now.pid not in (None, before.pid):
+            return now
+        time.sleep(POLL_SECONDS)
+    raise CannotRestart(f"{name} is not ready after {seconds:.0f} s; see {before.log}")
+
+
+def _process(data: Path, name: str) -> ProcessStatus:
+    status = read_processes_file(data)
+    if status is None:
+        raise CannotRestart(f"nothing runs on {data}; start it with `tidemark up`")
+    found = {process.name: process for process in status.processes}
+    if name not in found:
+        raise CannotRestart(f"there is no process {name}; choose one of {', '.join(found)}")
+    return found[name]

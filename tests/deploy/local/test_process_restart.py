@@ -1,0 +1,60 @@
+"""One process is restarted in order while the others keep running."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from deploy.local.process_restart import CannotRestart, restart_process
+from deploy.local.processes.process import ShutdownStage
+from deploy.local.processes.process_file import (
+    ProcessStatus,
+    current_status,
+    write_processes_file,
+)
+from deploy.local.processes.supervisor import Supervisor
+from tests.deploy.local.processes.scripted_processes import ScriptedProcesses
+
+
+async def restarted(supervisor: Supervisor, data: Path, name: str) -> ProcessStatus:
+    write_processes_file(data, current_status(supervisor.processes))
+    restart = asyncio.create_task(asyncio.to_thread(restart_process, data, name))
+    while not restart.done():
+        write_processes_file(data, current_status(supervisor.processes))
+        await asyncio.sleep(0.05)
+    return await restart
+
+
+def test_a_process_ends_in_order_and_is_ready_again_and_others_keep_running(tmp_path: Path) -> None:
+    scripted = ScriptedProcesses(tmp_path)
+
+    async def restart_the_worker(supervisor: Supervisor) -> None:
+        worker, query = supervisor.processes
+        first, other = worker.pid, query.pid
+        process = await restarted(supervisor, tmp_path, "worker")
+        assert process.pid == worker.pid != first
+        assert query.pid == other
+        assert scripted.lines()[2:] == ["worker told", "worker left", "worker started"]
+
+    worker, query = scripted.supervise(
+        scripted.spec("worker", ShutdownStage.STREAM),
+        scripted.spec("query", ShutdownStage.QUERY),
+        once_ready=restart_the_worker,
+    )
+
+    assert (worker.restarts, query.restarts) == (1, 0)
+
+
+def test_an_unknown_process_is_refused_with_the_names(tmp_path: Path) -> None:
+    scripted = ScriptedProcesses(tmp_path)
+
+    async def restart_another(supervisor: Supervisor) -> None:
+        with pytest.raises(CannotRestart, match="no process worker-9; choose one of worker"):
+            await restarted(supervisor, tmp_path, "worker-9")
+
+    scripted.supervise(scripted.spec("worker", ShutdownStage.STREAM), once_ready=restart_another)
+
+
+def test_nothing_is_restarted_where_nothing_runs(tmp_path: Path) -> None:
+    with pytest.raises(CannotRestart, match="start it with `tidemark up`"):
+        restart_process(tmp_path, "worker")
