@@ -64,7 +64,7 @@ def generate(folder: Path, name: str) -> None:
 def without_body(service: ApiDescription) -> set[str]:
     """Operations with a response that has no body, such as a redirect."""
     return {
-        operation.operation_id.replace("-", "_")
+        re.sub(r"(?<!^)(?=[A-Z])|-", "_", operation.operation_id).lower()
         for operation in service.operations
         if any(
             response.body is None and not response.media_types for response in operation.responses

@@ -66,6 +66,6 @@ def test_passwords_have_no_default(compose: Any) -> None:
     examples = (DEPLOY / "compose" / "env.example").read_text().splitlines()
 
     names = [line.removesuffix("=") for line in examples if line.endswith("=")]
-    assert names == ["POSTGRES_PASSWORD", "STORE_PASSWORD"]
+    assert names == ["POSTGRES_PASSWORD", "STORE_PASSWORD", "GRAFANA_PASSWORD"]
     text = (DEPLOY / "compose" / "compose.yaml").read_text()
     assert all(f"${{{name}:?" in text and f"${{{name}}}" not in text for name in names)
