@@ -32,7 +32,7 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
-from query.resources import imports, links, receipts, saved_records, sign_in
+from query.resources import imports, links, management, receipts, saved_records, sign_in
 from query.resources.readiness import ReadinessProbe
 from query.response.response_budget import ResponseMemory
 from query.sign_in.sign_ins import SignIns
@@ -55,6 +55,7 @@ from schemas.registry import Backups, RegistryFollower, RegistryStore
 from schemas.registry.link_validation import parse_app_schemes
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.networks import parse_networks
+from schemas.runtime.service_urls import public_collector_url
 from schemas.runtime.settings import Settings
 
 STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
@@ -77,6 +78,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *imports.ENDPOINTS,
     *saved_records.ENDPOINTS,
     *sign_in.ENDPOINTS,
+    *management.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)
 
@@ -147,6 +149,7 @@ def create_app(
         response_memory=ResponseMemory(settings.answer_bytes),
         clock=clock,
         sign_ins=SignIns(store.sign_ins(), clock, settings.session_hours),
+        collect_url=public_collector_url(settings),
         app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )

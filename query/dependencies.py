@@ -75,6 +75,8 @@ class QueryDependencies(Struct, frozen=True):
     response_memory: ResponseMemory
     clock: Clock
     sign_ins: SignIns
+    collect_url: str = ""
+    """URL at which browsers reach the collector."""
     app_schemes: Sequence[str] = ()
     """URL schemes of apps that links may target."""
     stale_seconds: float = inf

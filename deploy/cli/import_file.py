@@ -21,9 +21,9 @@ from deploy.importer.sender import CollectorClient, ImportSendFailed
 from deploy.importer.source_file import InvalidFile, SourceFile
 from deploy.importer.stored_rows import poll_stored_rows
 from deploy.local.processes.process_file import read_processes_file
-from deploy.local.processes.readiness import local_address
 from schemas.registry import Import, ImportState, RegistryStore, Website
 from schemas.runtime.clock import now_ms
+from schemas.runtime.service_urls import collector_url
 from schemas.runtime.settings import Settings
 
 NOTHING_ACCEPTED = "no event of {} was accepted; {:,} lines were rejected"
@@ -68,7 +68,7 @@ def send_import(
         _interruptible(record, STOPPED_MESSAGE, bar),
     ):
         rejects = RejectsFile(rejects_path(opened.path), at.lines)
-        sender = CollectorClient(url or _collector_url(settings), key, record.id, bar.print_line)
+        sender = CollectorClient(url or collector_url(settings), key, record.id, bar.print_line)
         try:
             for at in run_import(opened, mapper, saved_progress(record), sender.send, rejects):
                 save_progress(store, record, at)
@@ -141,7 +141,3 @@ def _interruptible(record: Import, sentence: str, bar: ProgressBar) -> Iterator[
     except KeyboardInterrupt:
         bar.print_line(sentence.format(record.id))
         raise click.Abort from None
-
-
-def _collector_url(settings: Settings) -> str:
-    return f"http://{local_address(settings.host)}:{settings.collect_port}"

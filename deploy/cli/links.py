@@ -15,12 +15,12 @@ from deploy.cli.context import (
     require_changes,
 )
 from deploy.cli.record_commands import add_record_commands, create_owned
-from deploy.local.processes.readiness import collector_url
 from schemas.registry import Link
 from schemas.registry.link_validation import parse_app_schemes
 from schemas.registry.records import LINK_FIELDS, LinkField, LinkFieldKind
 from schemas.registry.validation import new_link, validate_link_fields
 from schemas.runtime.clock import now_ms
+from schemas.runtime.service_urls import public_collector_url
 
 
 def _link_option(name: str, field: LinkField) -> Callable[[Any], Any]:
@@ -58,7 +58,7 @@ def create(
         apps = parse_app_schemes(tidemark.settings.link_schemes)
         link = new_link(organization, name, target_url, now_ms(), apps=apps, **more)
         record = create_owned(store, link)
-    address = f"{collector_url(tidemark.settings)}/l/{record.slug}"
+    address = f"{public_collector_url(tidemark.settings)}/l/{record.slug}"
     print_record(record_fields(record, shortUrl=address, qrCodeUrl=f"{address}/qr.svg"), json)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import click
 
 from deploy.cli.context import CliContext, as_json, print_json
-from deploy.cli.snippet import MAIN_SCRIPT, collect_url_option, script_tag
-from deploy.local.processes.readiness import collector_url, query_service_url
+from deploy.cli.snippet import collect_url_option
+from schemas.http.script_tag import main_tag
 from schemas.registry import KeyScope, RegistryStore, Website
 from schemas.registry.validation import (
     new_key,
@@ -15,6 +15,7 @@ from schemas.registry.validation import (
     validate_domain,
 )
 from schemas.runtime.clock import now_ms
+from schemas.runtime.service_urls import public_collector_url, query_service_url
 
 SCOPES = (KeyScope.TRACK_EVENTS, KeyScope.READ_DATA)
 
@@ -39,13 +40,13 @@ def quickstart(
     if website is None:
         raise click.ClickException(f"the website of '{domain}' was deleted in the meantime")
     settings = tidemark.settings
-    base = (collect_url or collector_url(settings)).rstrip("/")
+    base = public_collector_url(settings) if collect_url is None else collect_url
     result = {
         "organizationId": website.organization_id,
         "websiteId": website.id,
         "created": key is not None,
         "key": key,
-        "script": script_tag(base, MAIN_SCRIPT, website.id),
+        "script": main_tag(base, website.id),
         "query": first_query(query_service_url(settings), website.id, key),
     }
     if json:

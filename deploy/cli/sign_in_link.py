@@ -4,9 +4,9 @@ import click
 
 from deploy.cli.context import CliContext
 from deploy.demo.demo_file import read_demo
-from deploy.local.processes.readiness import query_service_url
 from schemas.registry import parse_key
 from schemas.runtime.clock import now_ms
+from schemas.runtime.service_urls import query_service_url
 
 
 @click.command()

@@ -1,49 +1,34 @@
 """`tidemark snippet`: the script tags for the pages of a website."""
 
-import re
 from collections.abc import Callable, Iterator
-from html import escape
-from urllib.parse import urlsplit
 
 import click
 
 from deploy.cli.context import CliContext, as_json, print_json
-from deploy.local.processes.readiness import collector_url
-from ingest.endpoints.scripts import BuiltScript, file_name, read_manifest
+from ingest.endpoints.scripts import file_name, read_manifest
+from schemas.errors import Malformed
+from schemas.http.script_tag import (
+    EXTRA_SCRIPTS,
+    MAIN_SCRIPT,
+    PERSIST,
+    main_tag,
+    script_tag,
+    validate_collect_url,
+)
 from schemas.registry import Website
-
-MAIN_SCRIPT = "tidemark"
-EXTRA_SCRIPTS = {
-    "vitals": "Also measure web vitals.",
-    "errors": "Also report uncaught errors.",
-    "performance": "Also measure load times.",
-    "engagement": "Also report interactions, rage and dead clicks, and abandoned forms.",
-    "downloads": "Also track downloads of files.",
-    "404": "Also track pages that do not exist.",
-}
+from schemas.runtime.service_urls import public_collector_url
 
 
-def _validate_collect_url(
-    _context: click.Context, _option: click.Parameter, url: str | None
-) -> str | None:
-    if url is None or re.fullmatch(r"/([^/\s]\S*)?", url):
-        return url
+def _collect_url(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
     try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-    except ValueError:
-        known = False
-    if not known or re.search(r"\s", url):
-        raise click.BadParameter(
-            f"'{url}' is neither an http or https URL, such as https://t.shop.example, nor a path "
-            "of the site, such as /t"
-        )
-    return url
+        return url if url is None else validate_collect_url(url)
+    except Malformed as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _extra_options(command: Callable[..., None]) -> Callable[..., None]:
     """One flag for each extra script, named `extra_…`."""
-    for name, help_text in reversed(EXTRA_SCRIPTS.items()):
+    for name, help_text in reversed(list(EXTRA_SCRIPTS.items())):
         option = click.option(f"--{name}", f"extra_{name}", is_flag=True, help=help_text)
         command = option(command)
     return command
@@ -52,8 +37,9 @@ def _extra_options(command: Callable[..., None]) -> Callable[..., None]:
 collect_url_option = click.option(
     "--collect-url",
     metavar="URL",
-    callback=_validate_collect_url,
-    help="Public URL of the collector, or a path of the site. Default: its local address.",
+    callback=_collect_url,
+    help="Public URL of the collector, or a path of the site. Default: "
+    "TIDEMARK_COLLECT_URL, or its local address.",
 )
 
 
@@ -76,13 +62,10 @@ def snippet(
     """Print the script tags for the pages of WEBSITE, with and without an integrity hash."""
     with tidemark.open_registry() as store:
         store.get(Website, website)
-    base = (collect_url or collector_url(tidemark.settings)).rstrip("/")
+    base = public_collector_url(tidemark.settings) if collect_url is None else collect_url
     extras = [name for name in EXTRA_SCRIPTS if flags[f"extra_{name}"]]
-    attributes = ("data-persist",) if persist else ()
-    plain = script_tag(
-        base, MAIN_SCRIPT, website, *attributes, *(f"data-{extra}" for extra in extras)
-    )
-    whole = "\n".join(pinned_tags(base, website, extras, attributes))
+    plain = main_tag(base, website, extras, persist)
+    whole = "\n".join(pinned_tags(base, website, extras, persist))
     if json:
         print_json({"script": plain, "pinned": whole})
         return
@@ -91,25 +74,13 @@ def snippet(
     click.echo(whole)
 
 
-def script_tag(
-    base: str, name: str, website: str, *attributes: str, script: BuiltScript | None = None
-) -> str:
-    """One script tag; with an integrity hash when a built script is given."""
-    tag_attributes = [
-        f'src="{escape(base)}/{file_name(name, script)}"',
-        f'data-website-id="{website}"',
-    ]
-    if script is not None:
-        tag_attributes += [f'integrity="{script.integrity}"', 'crossorigin="anonymous"']
-    return f"<script defer {' '.join((*tag_attributes, *attributes))}></script>"
-
-
-def pinned_tags(
-    base: str, website: str, extras: list[str], attributes: tuple[str, ...]
-) -> Iterator[str]:
-    """One tag per script, because a pinned script loads no unpinned ones."""
+def pinned_tags(base: str, website: str, extras: list[str], persist: bool) -> Iterator[str]:
+    """One tag per script with its hash, because a pinned script loads no unpinned ones."""
     manifest = read_manifest()
     for name in (MAIN_SCRIPT, *(f"{MAIN_SCRIPT}-{extra}" for extra in extras)):
         if name not in manifest:
             raise click.ClickException("the tracker scripts are not built; run `make setup`")
-        yield script_tag(base, name, website, *attributes, script=manifest[name])
+        script = manifest[name]
+        pinned = (f'integrity="{script.integrity}"', 'crossorigin="anonymous"')
+        attributes = (*pinned, *((PERSIST,) if persist else ()))
+        yield script_tag(f"{base}/{file_name(name, script)}", website, *attributes)

@@ -12,13 +12,7 @@ from deploy.cli.context import (
 )
 from deploy.cli.record_commands import add_record_commands, create_owned
 from schemas.registry import Website
-from schemas.registry.allowed_origins import validate_origins
-from schemas.registry.validation import (
-    new_website,
-    validate_domain,
-    validate_name,
-    validate_timezone,
-)
+from schemas.registry.validation import new_website, validate_website_fields
 from schemas.runtime.clock import now_ms
 
 origin_option = click.option(
@@ -87,12 +81,13 @@ def update(
         raise click.UsageError("use either --allow-origin or --any-origin, not both")
     with tidemark.open_registry() as store:
         changes = require_changes(
-            domain=domain and validate_domain(domain),
-            timezone=timezone and validate_timezone(timezone),
-            name=name and validate_name("name", name),
-            allowed_origins=validate_origins(origins) if origins or any_origin else None,
+            domain=domain,
+            timezone=timezone,
+            name=name,
+            allowed_origins=origins if origins or any_origin else None,
         )
-        record = store.update(Website, record_id, now_ms(), **changes)
+        valid = validate_website_fields(changes)
+        record = store.update(Website, record_id, now_ms(), **valid)
     print_record(record_fields(record), json)
 
 

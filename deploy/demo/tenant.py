@@ -6,11 +6,11 @@ from pathlib import Path
 from msgspec import structs
 
 from deploy.demo.demo_file import Demo, read_demo, write_demo
-from deploy.local.processes.readiness import collector_url, query_service_url
 from query.resources.saved_types import SAVED_TYPES, convert_body, new_record
 from schemas.registry import KeyScope, RegistryStore, Website, parse_key
 from schemas.registry.validation import new_key, new_link, new_organization, new_website
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.service_urls import collector_url, query_service_url
 from schemas.runtime.settings import Settings
 
 DEMO_DOMAIN = "demo.example"

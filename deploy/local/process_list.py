@@ -11,7 +11,6 @@ from deploy.local.processes.readiness import (
     broker_ready,
     heartbeat_ready,
     http_ready,
-    local_address,
 )
 from deploy.local.processes.watchdog import (
     LivenessCheck,
@@ -20,6 +19,7 @@ from deploy.local.processes.watchdog import (
     http_answers,
 )
 from schemas.runtime.environment import PREFIX
+from schemas.runtime.service_urls import local_address
 from schemas.runtime.settings import Settings
 
 METRICS_PORT = f"{PREFIX}METRICS_PORT"

@@ -1,12 +1,12 @@
 """The address that signs a browser in to the dashboard, once."""
 
 from deploy.demo.demo_file import read_demo
-from deploy.local.processes.readiness import query_service_url
 from query.docs.dashboard import INDEX, PAGE_FOLDER
 from schemas.registry import DatabaseError, RecordNotFound, RegistryStore, parse_key
 from schemas.registry.records import Key
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.runtime.clock import now_ms as now
+from schemas.runtime.service_urls import query_service_url
 from schemas.runtime.settings import Settings
 
 LINK_MINUTES = 15

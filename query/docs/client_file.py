@@ -18,6 +18,7 @@ MODULES = (
     "queries",
     "items",
     "records",
+    "management",
     "client",
 )
 """Each after those that it imports."""

@@ -23,12 +23,12 @@ from query.resources.link_bodies import (
     link_resource,
 )
 from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import read_record, write_record
+from query.resources.record_access import read_record, require_whole_organization, write_record
 from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
-from schemas.errors import Conflict, Forbidden, Malformed, NotFound
+from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http import openapi
-from schemas.http.auth import OUT_OF_REACH, authorize_organization
+from schemas.http.auth import authorize_organization
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, Link, validation
 from schemas.registry.link_validation import WIRE_NAMES
@@ -103,9 +103,7 @@ def _link_response(link: Link, status: int = 200) -> Response:
 
 def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
     key = dependencies.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
-    if key.website_id is not None:
-        raise Forbidden(OUT_OF_REACH.format(what="organization"))
-    return key
+    return require_whole_organization(key)
 
 
 async def _link_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Link:

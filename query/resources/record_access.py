@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from query.dependencies import QueryDependencies
-from schemas.errors import Conflict, NotFound
-from schemas.registry import Key, RecordConflict, RecordNotFound
+from schemas.errors import Conflict, Forbidden, NotFound
+from schemas.http.auth import OUT_OF_REACH
+from schemas.registry import Key, RecordConflict, RecordNotFound, Website
 from schemas.registry.record_mapping import RecordT, kind_name, owner_id
 
 T = TypeVar("T")
@@ -25,10 +26,17 @@ async def read_record(
         record = await dependencies.in_registry(lambda: dependencies.store.get(kind, record_id))
     except RecordNotFound:
         raise _not_found(kind) from None
-    website_id = getattr(record, "website_id", None)
+    website_id = record.id if isinstance(record, Website) else getattr(record, "website_id", None)
     if owner_id(record) != key.organization_id or key.website_id not in (None, website_id):
         raise _not_found(kind)
     return record
+
+
+def require_whole_organization(key: Key) -> Key:
+    """The key, if it is not restricted to one website; Forbidden."""
+    if key.website_id is not None:
+        raise Forbidden(OUT_OF_REACH.format(what="organization"))
+    return key
 
 
 async def write_record(

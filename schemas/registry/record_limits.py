@@ -6,16 +6,26 @@ import sqlalchemy as sa
 
 from schemas.plans import MAX_LINKS
 from schemas.registry.record_mapping import RECORD_TABLES
-from schemas.registry.records import Action, Import, ImportState, Link, Organization, Record
+from schemas.registry.records import (
+    Action,
+    Import,
+    ImportState,
+    Link,
+    Organization,
+    OwnedRecord,
+    Record,
+    Website,
+)
 from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord
 from schemas.registry.transaction import RecordConflict, WriteTransaction
 
 MAX_RECORDS: Mapping[type[Record], int] = {
+    Website: 10_000,
     Link: 10_000,
     Import: 1_000,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
 }
-"""Maximum links and imports of an organization, and saved records of a website."""
+"""Maximum websites, links and imports of an organization, and saved records of a website."""
 
 
 class RecordLimitReached(RecordConflict):
@@ -27,21 +37,25 @@ def check_record_limit(transaction: WriteTransaction, record: Record) -> None:
 
     For an import too many, an undone one is deleted if there is one.
     """
+    maximum = MAX_RECORDS.get(type(record))
+    if maximum is None:
+        return
     if isinstance(record, SavedRecord):
-        maximum = MAX_RECORDS[type(record)]
         if _count(transaction, type(record), website_id=record.website_id) > maximum:
             raise _limit_reached("website", record, maximum, "delete")
-    elif isinstance(record, Link | Import):
-        _check_organization_limit(transaction, record)
+    elif isinstance(record, OwnedRecord):
+        _check_organization_limit(transaction, record, maximum)
 
 
-def _check_organization_limit(transaction: WriteTransaction, record: Link | Import) -> None:
-    maximum, owner = MAX_RECORDS[type(record)], record.organization_id
+def _check_organization_limit(
+    transaction: WriteTransaction, record: OwnedRecord, maximum: int
+) -> None:
+    owner = record.organization_id
     if isinstance(record, Link):
         maximum = min(maximum, _plan_link_limit(transaction, owner))
     if _count(transaction, type(record), organization_id=owner) <= maximum:
         return
-    if isinstance(record, Link):
+    if not isinstance(record, Import):
         raise _limit_reached("organization", record, maximum, "delete")
     if not _delete_undone_import(transaction, owner):
         raise _limit_reached("organization", record, maximum, "undo")

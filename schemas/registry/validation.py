@@ -49,17 +49,32 @@ def new_website(
     allowed_origins: Sequence[str] = (),
 ) -> Website:
     """A new website; `record_id` re-creates one that was lost."""
-    domain = validate_domain(domain)
+    fields = validate_website_fields(
+        {
+            "domain": domain,
+            "name": name or validate_domain(domain),
+            "timezone": timezone,
+            "allowed_origins": allowed_origins,
+        }
+    )
     return Website(
         id=validate_id(record_id) if record_id is not None else f"web_{random_id(12)}",
         organization_id=organization_id,
-        domain=domain,
-        name=name or domain,
-        timezone=validate_timezone(timezone),
-        allowed_origins=validate_origins(allowed_origins),
         created_at=now_ms,
         updated_at=now_ms,
+        **fields,
     )
+
+
+def validate_website_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate fields that a caller gives for a website."""
+    rules: Mapping[str, Callable[[Any], Any]] = {
+        "domain": validate_domain,
+        "name": lambda value: validate_name("name", value),
+        "timezone": validate_timezone,
+        "allowed_origins": validate_origins,
+    }
+    return {name: rules[name](value) for name, value in values.items()}
 
 
 def new_link(

@@ -52,6 +52,15 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     host: Annotated[str, Meta(description="address that both HTTP services listen on")] = (
         "127.0.0.1"
     )
+    collect_url: Annotated[
+        str,
+        Meta(
+            examples=["https://t.shop.example", "a URL that browsers reach"],
+            pattern=r"^(https?://[^\s/]+(/\S*)?)?$",
+            description="public URL of the collector, for script tags and short links; empty: its "
+            "local address",
+        ),
+    ] = ""
     collect_port: Annotated[Port, Meta(description="port of the collector")] = 4000
     query_port: Annotated[Port, Meta(description="port of the query service")] = 4001
     broker_port: Annotated[Port, Meta(description="port of the broker that `up` starts")] = 4092

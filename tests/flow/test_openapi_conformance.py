@@ -69,6 +69,7 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
     mine = {
         "link_id": caller.link.id,
         "slug": caller.link.slug,
+        "website_id": caller.website.id,
         "import_id": import_of(caller),
         **saved_records_of(caller),
         "table": "events",

@@ -33,7 +33,7 @@ COUNT_WEBSITES = QueryEndpoint(
     count_websites,
     openapi.Operation(
         method="GET",
-        path="/v1/websites/count",
+        path="/v1/website-count",
         operation_id="countWebsites",
         tag="Websites",
         summary="Count the websites of the organization",
@@ -49,14 +49,14 @@ def service(tmp_path: Path) -> InProcessService:
 
 
 def test_one_more_endpoint_is_served(service: InProcessService) -> None:
-    reply = service.ask("GET", "/v1/websites/count")
+    reply = service.ask("GET", "/v1/website-count")
 
     assert (reply.status, reply.json) == (200, {"websites": 2})
-    assert service.ask("GET", "/v1/websites/count", key=None).status == 401
+    assert service.ask("GET", "/v1/website-count", key=None).status == 401
 
 
 def test_one_more_endpoint_takes_its_method_only(service: InProcessService) -> None:
-    reply = service.ask("POST", "/v1/websites/count", {})
+    reply = service.ask("POST", "/v1/website-count", {})
 
     assert reply.status == 405
     assert reply.headers["allow"] == "GET, HEAD"
@@ -65,7 +65,7 @@ def test_one_more_endpoint_takes_its_method_only(service: InProcessService) -> N
 def test_one_more_endpoint_is_documented(service: InProcessService) -> None:
     document = service.ask("GET", "/openapi.json", key=None).json
 
-    operation = document["paths"]["/v1/websites/count"]["get"]
+    operation = document["paths"]["/v1/website-count"]["get"]
     assert operation["operationId"] == "countWebsites"
     assert set(operation["responses"]) == {"200", "401", "403", "429", "431", "503"}
     assert "WebsiteCount" in document["components"]["schemas"]

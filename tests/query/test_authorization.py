@@ -17,6 +17,8 @@ from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.runtime.settings import Settings
 from tests.access_model import SAVED, Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
+from tests.query.access_requests import WEBSITES, Request
+from tests.query.management_requests import MANAGEMENT_REMOVALS, management_requests
 from tests.query.query_service import NOVEMBER, NOW
 from tests.query.sign_in.browser import OWN_PAGE
 
@@ -28,37 +30,7 @@ CUSTOM = {
     **NOVEMBER,
 }
 LINK = {"name": "a", "targetUrl": "https://t.example/"}
-WEBSITES = ("shop", "blog", "rival", "nowhere")
 ORGANIZATIONS = ("acme", "globex", "nobody")
-
-
-class Request(Struct, frozen=True, kw_only=True):
-    """One request about one subject, and the permissions that it needs."""
-
-    route: tuple[str, str]
-    path: str
-    scopes: tuple[str, ...] = ()
-    subject: str | None = None
-    hidden: bool = False
-    """Whether a subject without access gets the same response as one that does not exist."""
-    whole: bool = False
-    """Whether a key that is bound to one website is refused."""
-    query: Mapping[str, str] = {}
-    body: object = None
-    """The body, or a function that makes one for each attempt."""
-    good: int = 200
-
-    def status(self, caller: Caller) -> int:
-        """What the access model says."""
-        if not self.scopes:
-            return self.good
-        if not caller.live:
-            return 401
-        if not caller.holds(*self.scopes) or (self.whole and caller.website):
-            return 403
-        if self.subject is None or caller.reaches(self.subject):
-            return self.good
-        return 404 if self.hidden else 403
 
 
 def requests() -> Iterator[Request]:
@@ -72,6 +44,7 @@ def requests() -> Iterator[Request]:
     yield from _imports()
     for kind in SAVED:
         yield from _saved_records(kind)
+    yield from management_requests()
     receipt = "/v1/receipts/{receipt}"
     scopes = ("read:data", "track:events")
     yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
@@ -189,6 +162,7 @@ REMOVALS = (
         )
         for kind in SAVED
     ),
+    *MANAGEMENT_REMOVALS,
 )
 
 

@@ -1,4 +1,4 @@
-"""Readiness checks: heartbeat, /health/ready, Kafka response; service addresses."""
+"""Readiness checks: heartbeat, /health/ready, Kafka response."""
 
 import http.client
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from deploy.local.kafka.broker import broker_answers
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import STALE_AFTER_MS, Heartbeat, read_heartbeats
-from schemas.runtime.settings import Settings
+from schemas.runtime.service_urls import local_address
 
 ReadyCheck = Callable[[int], bool]
 
@@ -58,24 +58,3 @@ def answers_ready(host: str, port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-def local_address(host: str) -> str:
-    """The address on this machine of a service that listens on `host`."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
-
-
-def collector_url(settings: Settings) -> str:
-    """URL of the collector on this machine."""
-    return service_url(settings.host, settings.collect_port)
-
-
-def query_service_url(settings: Settings) -> str:
-    """URL of the query service on this machine."""
-    return service_url(settings.host, settings.query_port)
-
-
-def service_url(host: str, port: int) -> str:
-    """URL of a service that listens on `host` and `port`."""
-    address = local_address(host)
-    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"

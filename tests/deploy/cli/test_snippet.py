@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from deploy.cli import main
-from deploy.cli.snippet import EXTRA_SCRIPTS
 from ingest.endpoints.scripts import read_manifest
+from schemas.http.script_tag import EXTRA_SCRIPTS
 
 Ask = Callable[..., Any]
 

@@ -1,0 +1,9 @@
+"""The endpoints that manage an organization and its websites."""
+
+from query.resources import organization, website_set_up, websites
+
+ENDPOINTS = (
+    *organization.ENDPOINTS,
+    *websites.ENDPOINTS,
+    *website_set_up.ENDPOINTS,
+)

@@ -1,0 +1,155 @@
+"""Websites over HTTP: what is created is listed, changed and deleted."""
+
+from typing import Any
+
+import pytest
+
+from schemas.registry import RecordNotFound, Website, record_limits
+from schemas.registry.validation import new_key
+from tests.query.query_service import NOW, InProcessService
+
+WEBSITES = "/v1/websites"
+WHEN = "2026-11-30T00:53:20.000Z"
+
+
+def created(service: InProcessService, **fields: object) -> Any:
+    reply = service.ask("POST", WEBSITES, {"domain": "new.example", **fields}, key="acme-admin")
+    assert reply.status == 201, reply.json
+    return reply.json["data"]
+
+
+def test_a_website_is_created_with_defaults(service: InProcessService) -> None:
+    website = created(service, domain="New.Example")
+
+    assert website == {
+        "id": website["id"],
+        "organizationId": "acme",
+        "name": "new.example",
+        "domain": "new.example",
+        "timezone": "UTC",
+        "allowedOrigins": [],
+        "createdAt": WHEN,
+        "updatedAt": WHEN,
+    }
+    assert service.store.get(Website, website["id"]).organization_id == "acme"
+    shown = service.ask("GET", f"{WEBSITES}/{website['id']}")
+    assert shown.json == {"success": True, "data": website}
+
+
+def test_a_website_that_was_created_is_queried_at_once(service: InProcessService) -> None:
+    website = created(service, timezone="Asia/Kolkata")
+
+    reply = service.query("summary", subject=website["id"])
+
+    assert (reply.status, reply.json["meta"]["timezone"]) == (200, "Asia/Kolkata")
+
+
+def test_given_fields_change_and_others_stay(service: InProcessService) -> None:
+    website = created(service, name="Shop", timezone="Europe/Berlin")
+    changes = {"allowedOrigins": ["HTTPS://Shop.Example:443/", "https://*.shop.example"]}
+
+    reply = service.ask("PATCH", f"{WEBSITES}/{website['id']}", changes, key="acme-admin")
+
+    origins = ["https://shop.example", "https://*.shop.example"]
+    assert reply.json["data"] == website | {"allowedOrigins": origins}
+    renamed = service.ask(
+        "PATCH", f"{WEBSITES}/{website['id']}", {"name": "Blog"}, key="acme-admin"
+    )
+    assert renamed.json["data"] == website | {"allowedOrigins": origins, "name": "Blog"}
+    assert service.store.changes(1)[0].actor.startswith("key:")
+
+
+def test_a_list_has_what_the_key_reaches(service: InProcessService) -> None:
+    def listed(key: str, **query: str) -> tuple[list[str], Any]:
+        reply = service.ask("GET", WEBSITES, key=key, **query)
+        return [website["id"] for website in reply.json["data"]], reply.json["meta"]
+
+    assert listed("acme") == (["blog", "shop"], {"page": 1, "limit": 100, "total": 2})
+    assert listed("acme", limit="1", page="2") == (["shop"], {"page": 2, "limit": 1, "total": 2})
+    assert listed("acme-shop") == (["shop"], {"page": 1, "limit": 100, "total": 1})
+    assert listed("globex")[0] == ["rival"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "'domain' is missing"),
+        ({"domain": "no host"}, "'domain' is 'no host'; give a host name such as shop.example"),
+        (
+            {"domain": "a.example", "timezone": "Mars"},
+            "'timezone' is 'Mars'; give an IANA name such as Europe/Berlin",
+        ),
+        (
+            {"domain": "a.example", "allowedOrigins": ["shop"]},
+            "'allowedOrigins' has 'shop'; give an origin such as https://shop.example or "
+            "https://*.shop.example",
+        ),
+        ({"domain": "a.example", "name": " "}, "'name' must have 1 to 255 characters"),
+        ({"domain": "a.example", "id": "web_1"}, "Unknown member 'id' in the body"),
+    ],
+)
+def test_an_error_names_the_field_and_the_rule(
+    service: InProcessService, body: object, message: str
+) -> None:
+    reply = service.ask("POST", WEBSITES, body, key="acme-admin")
+
+    assert (reply.status, reply.json["error"].startswith(message)) == (400, True), reply.json
+    assert service.store.count(Website, organization_id="acme") == 2
+
+
+def test_a_deleted_website_takes_its_keys_along(service: InProcessService) -> None:
+    path = f"{WEBSITES}/shop"
+
+    unconfirmed = service.ask("DELETE", path, key="acme-admin")
+    wrong = service.ask("DELETE", path, key="acme-admin", domain="blog.example")
+    deleted = service.ask("DELETE", path, key="acme-admin", domain="shop.example")
+
+    assert (unconfirmed.status, wrong.status) == (400, 400)
+    assert "'domain' in the query string must be that of the website" in wrong.json["error"]
+    assert deleted.json == {"success": True}
+    assert service.ask("GET", path).status == 404
+    assert service.ask("GET", "/v1/me", key="acme-shop").status == 401
+    with pytest.raises(RecordNotFound):
+        service.store.get(Website, "shop")
+
+
+def test_another_tenants_website_answers_like_none(service: InProcessService) -> None:
+    for method, body in (("GET", None), ("PATCH", {"name": "ours"}), ("DELETE", None)):
+        rival, none = (
+            service.ask(method, f"{WEBSITES}/{name}", body, key="acme-admin", **confirmed(method))
+            for name in ("rival", "nowhere")
+        )
+        assert (rival.status, rival.json) == (none.status, none.json) == (404, rival.json)
+    assert service.store.get(Website, "rival").name == ""
+
+
+def confirmed(method: str) -> dict[str, str]:
+    return {"domain": "rival.example"} if method == "DELETE" else {}
+
+
+def test_a_key_of_one_website_changes_that_one_only(service: InProcessService) -> None:
+    key, text = new_key("acme", ("manage:websites",), NOW, "shop")
+    service.store.create(key)
+    service.follower.refresh()
+    keys = {**service.keys, "manager": text}
+    service.keys = keys
+
+    assert service.ask("PATCH", f"{WEBSITES}/shop", {"name": "S"}, key="manager").status == 200
+    assert service.ask("PATCH", f"{WEBSITES}/blog", {"name": "S"}, key="manager").status == 404
+    assert service.ask("POST", WEBSITES, {"domain": "a.example"}, key="manager").status == 403
+    confirmed = service.ask("DELETE", f"{WEBSITES}/shop", key="manager", domain="shop.example")
+    assert confirmed.status == 403
+
+
+def test_an_organization_has_a_limit_of_websites(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_limits, "MAX_RECORDS", {Website: 3})
+    created(service)
+
+    reply = service.ask("POST", WEBSITES, {"domain": "b.example"}, key="acme-admin")
+
+    assert (reply.status, reply.json["error"]) == (
+        409,
+        "The organization has 3 websites, its maximum; delete one first",
+    )
