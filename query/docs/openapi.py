@@ -51,8 +51,9 @@ def describe_api(endpoints: Sequence[QueryEndpoint]) -> ApiDescription:
             ("CustomRequest", "preset"): {"examples": list(PRESETS)},
             ("StandardRequestBody", "parameters"): {
                 "description": "names of query types, or objects {name, start_date, end_date, "
-                "preset, granularity, filters, limit, page, orderBy, id} with the options of the "
-                "type; the types are " + ", ".join(t.name for family in FAMILIES for t in family)
+                "preset, granularity, filters, limit, page, orderBy, compare, id} with the options "
+                "of the type; the types are "
+                + ", ".join(t.name for family in FAMILIES for t in family)
             },
         },
     )

@@ -119,6 +119,15 @@ class StandardResponse(Struct, rename="camel"):
     meta: StandardMeta
 
 
+class StreamEnd(Struct, rename="camel"):
+    """The last line of a streamed response: a StandardResponse without its data."""
+
+    success: Literal[True]
+    query_id: str
+    failed: int
+    meta: StandardMeta
+
+
 class BatchResponse(Struct):
     """The responses to an array of requests, in order; each is a response or an error."""
 

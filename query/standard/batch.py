@@ -1,7 +1,7 @@
 """Runs all queries of a request on one version per table; each has an outcome of its own."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -46,6 +46,12 @@ Versions = Mapping[str, PinnedVersion]
 Outcome = TypeVar("Outcome")
 Encode = Callable[[Query, ComparedResult], Outcome]
 """Encodes a result within the budget; runs in a thread when there are many rows."""
+Answered = Callable[[Query, Outcome | ApiError], Awaitable[None]]
+"""Takes each outcome as soon as it is there; more than once for a query that runs once more."""
+
+
+async def no_action(_query: Query, _outcome: object) -> None:
+    """Outcomes are taken when all are there."""
 
 
 async def run_all(
@@ -53,13 +59,14 @@ async def run_all(
     dependencies: QueryDependencies,
     budget: ResponseBudget,
     encode: Encode[Outcome],
+    answered: Answered[Outcome] = no_action,
 ) -> tuple[Versions, Sequence[Outcome | ApiError]]:
     """The outcome of each query of one request, and the versions that were read."""
     tables = {table.name: table for query in queries for table in tables_read(query)}
     return await dependencies.snapshots.with_pinned(
         list(tables.values()),
         queries[0].as_of,
-        partial(_run_pinned, queries, dependencies, budget, encode),
+        partial(_run_pinned, queries, dependencies, budget, encode, answered),
         reset=partial(budget.roll_back, budget.savepoint()),
     )
 
@@ -69,16 +76,20 @@ async def _run_pinned(
     dependencies: QueryDependencies,
     budget: ResponseBudget,
     encode: Encode[Outcome],
+    answered: Answered[Outcome],
     pinned: PinnedVersions,
 ) -> tuple[Versions, Sequence[Outcome | ApiError]]:
     semaphore = asyncio.Semaphore(CONCURRENCY)
 
     async def outcome_of(query: Query) -> Outcome | ApiError:
-        for table in tables_read(query):
-            if table.name in pinned.damaged:
-                return pinned.damaged[table.name]
-        async with semaphore:
-            return await _run_one(query, pinned.versions, dependencies, budget, encode)
+        damaged = [pinned.damaged[t.name] for t in tables_read(query) if t.name in pinned.damaged]
+        if damaged:
+            outcome: Outcome | ApiError = damaged[0]
+        else:
+            async with semaphore:
+                outcome = await _run_one(query, pinned.versions, dependencies, budget, encode)
+        await answered(query, outcome)
+        return outcome
 
     tasks = [asyncio.create_task(outcome_of(query)) for query in queries]
     try:

@@ -35,11 +35,12 @@ from query.response.bodies import (
     QueryOutcome,
     StandardMeta,
     StandardResponse,
+    StreamEnd,
 )
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
-from query.standard.batch import ComparedResult, Versions, run_all
+from query.standard.batch import Answered, ComparedResult, Versions, no_action, run_all
 from query.standard.comparison_columns import compared_table
 from query.standard.query_types import QUERY_TYPES
 from query.standard.request import (
@@ -48,6 +49,7 @@ from query.standard.request import (
     StandardRequestBody,
     parse_request,
 )
+from query.standard.stream import STREAM_PARAMETER, SendLine, StreamedOutcomes, wants_stream
 from schemas.errors import ApiError, Malformed
 from schemas.http import openapi
 from schemas.http.error_bodies import encode_json, query_error
@@ -67,12 +69,19 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)
     body = await read_bytes(request)
+    streamed = wants_stream(request)
+    if streamed and (format_ is not JSON or body.lstrip()[:1] == b"["):
+        raise Malformed(
+            "'stream' is for one request that is answered as JSON, not an array or a file"
+        )
     if body.lstrip()[:1] == b"[":
         bodies = _split_bodies(body, format_)
         respond = partial(_batch_response, dependencies, request, key, subject, bodies)
     else:
         parsed = _parse_request(dependencies, request, key, subject, body)
-        if format_ is JSON:
+        if streamed:
+            respond = partial(_streamed_response, dependencies, parsed)
+        elif format_ is JSON:
             respond = partial(_single_response, dependencies, parsed)
         else:
             check_single_query(format_, len(parsed.queries))
@@ -157,18 +166,37 @@ async def _file_response(
     return outcome
 
 
-async def _response_body(
+async def _streamed_response(
     dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
+) -> Response:
+    """Each outcome as soon as it is there."""
+
+    async def run(send_line: SendLine) -> object:
+        async def answered(query: Query, outcome: EncodedJson | ApiError) -> None:
+            await send_line(_entry(query, outcome))
+            if isinstance(outcome, EncodedJson):
+                budget.release(sum(map(len, outcome.pieces)))
+
+        body = await _response_body(dependencies, request, budget, answered)
+        return StreamEnd(body.success, body.query_id, body.failed, body.meta)
+
+    return StreamedOutcomes(run, budget)
+
+
+async def _response_body(
+    dependencies: QueryDependencies,
+    request: StandardRequest,
+    budget: ResponseBudget,
+    answered: Answered[EncodedJson] = no_action,
 ) -> StandardResponse:
     """The response to one request: an entry for each query, and what they have in common."""
 
     def encode(query: Query, compared: ComparedResult) -> EncodedJson:
         return encode_within(_success_entry(query, compared), budget)
 
-    versions, outcomes = await run_all(request.queries, dependencies, budget, encode)
+    versions, outcomes = await run_all(request.queries, dependencies, budget, encode, answered)
     entries = [
-        _error_entry(query, outcome) if isinstance(outcome, ApiError) else outcome
-        for query, outcome in zip(request.queries, outcomes, strict=True)
+        _entry(query, outcome) for query, outcome in zip(request.queries, outcomes, strict=True)
     ]
     return StandardResponse(
         success=True,
@@ -183,11 +211,14 @@ def _response(body: StandardResponse | BatchResponse, budget: ResponseBudget) ->
     return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
-def _error_entry(query: Query, error: ApiError) -> EncodedJson:
-    outcome = QueryOutcome(
-        parameter=query.label, success=False, data=(), error=error.message, code=error.code
+def _entry(query: Query, outcome: EncodedJson | ApiError) -> EncodedJson:
+    """The entry of a query in the response: its encoded rows, or its error."""
+    if isinstance(outcome, EncodedJson):
+        return outcome
+    failed = QueryOutcome(
+        parameter=query.label, success=False, data=(), error=outcome.message, code=outcome.code
     )
-    return EncodedJson((encode_json(outcome),))
+    return EncodedJson((encode_json(failed),))
 
 
 def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
@@ -241,7 +272,12 @@ ENDPOINTS = (
             "further ten as one more. Each query succeeds or fails on its own. All queries of an "
             f"HTTP request share one timeout and {MAX_ROWS:,} rows; a query that exceeds the limit "
             "fails with RESULT_TOO_LARGE.",
-            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER, *FORMAT_PARAMETERS),
+            parameters=(
+                *SUBJECT_PARAMETERS,
+                TIME_ZONE_PARAMETER,
+                STREAM_PARAMETER,
+                *FORMAT_PARAMETERS,
+            ),
             body=StandardRequestBody
             | Annotated[list[StandardRequestBody], Meta(min_length=1, max_length=MAX_REQUESTS)],
             examples={

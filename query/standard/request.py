@@ -46,6 +46,7 @@ class ParameterOptions(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Limit | None = None
     page: Page | None = None
     order_by: Order | None = field(name="orderBy", default=None)
+    compare: str | CompareOptions | UnsetType | None = UNSET
     id: ShortText | None = None
 
 
@@ -128,10 +129,10 @@ def _parse_query(
     if preset is None:
         start, end, preset = start or body.start_date, end or body.end_date, body.preset
     requested = parse_time_range(start, end, preset, zone, now_ms, MAX_DAYS)
-    compared = None
-    if body.compare is not None:
+    compared, compare = None, body.compare if own.compare is UNSET else own.compare
+    if compare is not None:
         named = preset if start is None and end is None else None
-        compared = comparison_range(body.compare, requested, now_ms, MAX_DAYS, named)
+        compared = comparison_range(compare, requested, now_ms, MAX_DAYS, named)
     return Query(
         subject=subject,
         time_range=requested,
