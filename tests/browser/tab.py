@@ -119,6 +119,12 @@ class Tab:
         sent = [e["params"]["request"] for e in self.events if e["method"] == ASKED]
         return [(request["method"], request["url"]) for request in sent]
 
+    @property
+    def responses(self) -> list[tuple[int, str]]:
+        """Status and URL of every response."""
+        came = [e["params"]["response"] for e in self.events if e["method"] == ANSWERED]
+        return [(each["status"], each["url"]) for each in came]
+
     def received(self, part: str) -> list[tuple[int, str]]:
         """Status and media type of the responses from URLs that contain `part`."""
         came = [e["params"]["response"] for e in self.events if e["method"] == ANSWERED]

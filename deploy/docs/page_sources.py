@@ -1,6 +1,6 @@
 """Inputs of the build of the dashboard: the OpenAPI document, and the definition of each number.
 
-python -m query.docs.page_sources query/web/generated
+python -m deploy.docs.page_sources query/web/generated
 """
 
 import sys

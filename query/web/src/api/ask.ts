@@ -1,0 +1,156 @@
+// Standard queries: all that are asked while one view is drawn go in one request, and each is answered
+// as soon as its line of the response arrives.
+import { address } from "../app/address";
+import { subjectQuery, timezone } from "../app/session";
+import { periodMembers } from "../state/period";
+import { noteFreshness } from "./freshness";
+import { RequestError, send } from "./request";
+import type { QueryType, Row, Schemas } from "./types";
+
+export interface Ask<Name extends QueryType> {
+  name: Name;
+  /** Members of the query beside the time range and the filters of the page. */
+  options?: Record<string, unknown>;
+  /** Whether the query is compared, when the page compares. */
+  compared?: boolean;
+  /** Filters that are added to those of the page. */
+  filters?: Schemas["Filter"][];
+  /** Whether the time range and the filters of the page are left out. */
+  fixed?: boolean;
+  /** The short link that is asked about, instead of the website. */
+  link?: string;
+}
+
+export interface ComparedRow {
+  previous: Record<string, unknown> | null;
+  change: Record<string, number | null>;
+  changePercent: Record<string, number | null>;
+}
+
+export interface Answer<Name extends QueryType> {
+  rows: Row<Name>[];
+  total: number;
+  partialBucket: string | null;
+  annotations: Schemas["SeriesAnnotation"][];
+  comparison: { start: string | null; end: string | null; rows: ComparedRow[] } | null;
+}
+
+type Outcome = Schemas["QueryOutcome"];
+/** A line of a streamed response: an outcome, or at the end what all have in common. */
+type Line = Outcome | { parameter?: undefined; meta?: Schemas["StandardMeta"]; error?: string; code?: string };
+
+interface Waiting {
+  id: string;
+  parameter: Record<string, unknown>;
+  resolve: (outcome: Outcome) => void;
+  reject: (error: unknown) => void;
+  aborted: AbortSignal;
+}
+
+/** Waiting queries by what their request has in common. */
+const waiting = new Map<string, Waiting[]>();
+let lastId = 0;
+
+/** The body of the request that asks one query alone; for `RequestDialog`. */
+export function bodyOf(ask: Ask<QueryType>): Record<string, unknown> {
+  return { ...commonMembers(ask), parameters: [parameterOf(ask)] };
+}
+
+export function answer<Name extends QueryType>(ask: Ask<Name>, aborted: AbortSignal): Promise<Answer<Name>> {
+  const query = ask.link ? { link_id: ask.link } : subjectQuery.value;
+  const common = JSON.stringify([query, commonMembers(ask)]);
+  const outcome = new Promise<Outcome>((resolve, reject) => {
+    const id = `${ask.name} ${++lastId}`;
+    const parameter = { ...parameterOf(ask), id };
+    if (!waiting.size) queueMicrotask(flush);
+    waiting.set(common, [...(waiting.get(common) ?? []), { id, parameter, resolve, reject, aborted }]);
+  });
+  return outcome.then((each) => readAnswer<Name>(each));
+}
+
+function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
+  if (ask.fixed) return { timezone: timezone.value };
+  const { period, filters, bots } = address.value;
+  return {
+    ...periodMembers(period),
+    timezone: timezone.value,
+    ...(ask.link ? {} : filters.length ? { filters } : {}),
+    ...(bots ? { include_bots: true } : {}),
+  };
+}
+
+function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
+  const { compare } = address.value;
+  const [startDate, endDate] = compare.split("..");
+  const to = endDate ? { to: { startDate, endDate } } : compare;
+  return {
+    name: ask.name,
+    ...ask.options,
+    ...(ask.filters?.length ? { filters: ask.filters } : {}),
+    ...(ask.compared && compare !== "none" ? { compare: to } : {}),
+  };
+}
+
+function flush(): void {
+  const groups = [...waiting];
+  waiting.clear();
+  for (const [common, queries] of groups) void run(JSON.parse(common), queries);
+}
+
+async function run([query, body]: [Record<string, string>, object], queries: Waiting[]): Promise<void> {
+  const abort = new AbortController();
+  const left = new Map(queries.map((each) => [each.id, each]));
+  const drop = (each: Waiting) => {
+    left.delete(each.id);
+    if (!left.size) abort.abort();
+  };
+  for (const each of queries) each.aborted.addEventListener("abort", () => drop(each));
+  try {
+    const response = await send("/v1/query", {
+      body: { ...body, parameters: queries.map((each) => each.parameter) },
+      query: { ...query, stream: "true" },
+      signal: abort.signal,
+    });
+    for await (const line of lines(response)) {
+      if (line.parameter === undefined) {
+        if (line.meta) noteFreshness(line.meta);
+        else throw new RequestError(503, line.code ?? "", line.error ?? "");
+        return;
+      }
+      const one = left.get(line.parameter);
+      if (!one) continue;
+      left.delete(one.id);
+      one.resolve(line);
+    }
+    throw new RequestError(0, "UNREACHABLE", "");
+  } catch (error) {
+    for (const each of left.values()) each.reject(error);
+  }
+}
+
+async function* lines(response: Response): AsyncGenerator<Line> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value = "" } = await reader.read();
+    const parts = (rest + value).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) if (part) yield JSON.parse(part);
+    if (done) return;
+  }
+}
+
+function readAnswer<Name extends QueryType>(outcome: Outcome): Answer<Name> {
+  if (!outcome.success) throw new RequestError(400, outcome.code ?? "", outcome.error ?? "");
+  return {
+    rows: outcome.data as Row<Name>[],
+    total: outcome.meta?.totalRows ?? outcome.data.length,
+    partialBucket: outcome.meta?.partialBucket ?? null,
+    annotations: outcome.meta?.annotations ?? [],
+    comparison: (outcome.comparison as unknown as Answer<Name>["comparison"]) ?? null,
+  };
+}
+
+/** A text that differs whenever the answer may differ. */
+export const answerKey = (ask: Ask<QueryType>): string =>
+  JSON.stringify([subjectQuery.value, ask.link, bodyOf(ask)]);

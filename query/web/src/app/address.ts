@@ -1,0 +1,88 @@
+// The state of the page is its address: website, view, period, comparison, filters and the view's own parameters.
+import { computed, signal } from "@preact/signals";
+import { type Filter, formatFilter, parseFilter } from "../state/filters";
+import { formatPeriod, type Granularity, GRANULARITIES, parsePeriod, type Period } from "../state/period";
+
+export const COMPARISONS = ["previous_period", "previous_year", "none"] as const;
+export type Comparison = (typeof COMPARISONS)[number] | `${string}..${string}`;
+
+export interface Address {
+  /** `/s/TOKEN` of a shared dashboard, else the website's id; empty before one is chosen. */
+  base: string;
+  view: string;
+  /** What follows the view in the path, such as the id of a visitor. */
+  item: string;
+  period: Period;
+  compare: Comparison;
+  granularity: Granularity | null;
+  timezone: string | null;
+  filters: Filter[];
+  bots: boolean;
+  /** Parameters that belong to one view. */
+  own: Record<string, string>;
+}
+
+const SHARED = ["period", "compare", "by", "tz", "f", "bots"];
+const DEFAULT_VIEW = "overview";
+
+export function parseAddress(path: string, search: string): Address {
+  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const shared = parts[0] === "s";
+  const [view = DEFAULT_VIEW, ...item] = parts.slice(shared ? 2 : 1);
+  const query = new URLSearchParams(search);
+  const by = query.get("by") as Granularity;
+  return {
+    base: shared ? `s/${parts[1] ?? ""}` : (parts[0] ?? ""),
+    view,
+    item: item.join("/"),
+    period: parsePeriod(query.get("period")),
+    compare: (query.get("compare") as Comparison) ?? "previous_period",
+    granularity: GRANULARITIES.includes(by) ? by : null,
+    timezone: query.get("tz"),
+    filters: query.getAll("f").map(parseFilter).filter((each) => each !== null),
+    bots: query.get("bots") === "1",
+    own: Object.fromEntries([...query].filter(([name]) => !SHARED.includes(name))),
+  };
+}
+
+export function formatAddress(address: Address): string {
+  const query = new URLSearchParams();
+  const period = formatPeriod(address.period);
+  if (period !== "last_7d") query.set("period", period);
+  if (address.compare !== "previous_period") query.set("compare", address.compare);
+  if (address.granularity) query.set("by", address.granularity);
+  if (address.timezone) query.set("tz", address.timezone);
+  if (address.bots) query.set("bots", "1");
+  for (const filter of address.filters) query.append("f", formatFilter(filter));
+  for (const [name, value] of Object.entries(address.own)) if (value) query.set(name, value);
+  const item = address.item.split("/").map(encodeURIComponent).join("/");
+  const path = [address.base, address.view, ...(item ? [item] : [])].join("/");
+  const text = query.toString().replaceAll("%3A", ":").replaceAll("%2F", "/");
+  return `/${path}${text ? `?${text}` : ""}`;
+}
+
+const here = signal(location.pathname + location.search);
+addEventListener("popstate", () => (here.value = location.pathname + location.search));
+
+export const address = computed<Address>(() => {
+  const [path = "/", search = ""] = here.value.split("?", 2);
+  return parseAddress(path, search);
+});
+
+/** The address after some changes; the parameters of a view are dropped when the view changes. */
+export function addressWith(changes: Partial<Address>): string {
+  const now = address.value;
+  const leaves = changes.view !== undefined && changes.view !== now.view;
+  return formatAddress({ ...now, ...(leaves ? { own: {}, item: "" } : {}), ...changes });
+}
+
+export function go(changes: Partial<Address> | string, { replace = false } = {}): void {
+  const target = typeof changes === "string" ? changes : addressWith(changes);
+  if (target === here.value) return;
+  history[replace ? "replaceState" : "pushState"](null, "", target);
+  here.value = target;
+}
+
+/** Changes parameters of the view; an empty text removes one. */
+export const goOwn = (own: Record<string, string>, options?: { replace?: boolean }): void =>
+  go({ own: { ...address.value.own, ...own } }, options);

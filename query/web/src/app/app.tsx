@@ -1,0 +1,88 @@
+// The page: sign-in, a shared dashboard, or the views of a website.
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { RequestError } from "../api/request";
+import { FilterBar } from "../components/filter_bar";
+import { PeriodBar } from "../components/period_bar";
+import { Empty, Failed, Skeleton } from "../components/states";
+import { texts } from "../texts";
+import { SignIn } from "../views/sign_in";
+import { address, go } from "./address";
+import { Help, listenToKeys } from "./keyboard";
+import { Navigation } from "./navigation";
+import { loadSession, may, me, website } from "./session";
+import { TopBar } from "./top_bar";
+import { findView, type View } from "./views";
+
+const t = texts.app;
+
+export function App() {
+  const [error, setError] = useState<RequestError | null>(null);
+  const { base } = address.value;
+  useEffect(() => {
+    if (base !== "sign-in" && me.value === undefined) load(setError);
+  }, [base]);
+  useEffect(() => listenToKeys(), []);
+  if (error) return <main class="alone"><Failed error={error} retry={() => load(setError)} /></main>;
+  if (base === "sign-in" || me.value === null) return <SignIn />;
+  return <Dashboard />;
+}
+
+function load(setError: (error: RequestError | null) => void): void {
+  setError(null);
+  loadSession().catch((error) => setError(error as RequestError));
+}
+
+function Dashboard() {
+  const { base, view: id } = address.value;
+  const user = me.value;
+  useEffect(() => {
+    if (user && !base && user.websites[0]) go({ base: user.websites[0].id }, { replace: true });
+  }, [user, base]);
+  const view = findView(id);
+  useEffect(() => {
+    const parts = [view?.label, website.value?.name, t.name];
+    document.title = parts.filter(Boolean).join(" · ");
+  }, [view, website.value]);
+  return (
+    <>
+      <a class="skip" href="#content">{t.skip}</a>
+      <TopBar />
+      <div class="page">
+        <Navigation />
+        <main id="content" tabIndex={-1}>
+          {!user || !base ? (user && !user.websites.length ? <Empty text={t.noWebsites} /> : <Skeleton lines={8} />)
+            : !website.value && view?.id !== "setup" ? <Empty text={t.unknownWebsite} />
+              : view ? <ViewFrame view={view} /> : <Empty text={t.unknownView} />}
+        </main>
+      </div>
+      <Help />
+    </>
+  );
+}
+
+function ViewFrame({ view }: { view: View }) {
+  const [Loaded, setLoaded] = useState<{ id: string; view: ComponentType } | null>(null);
+  const [error, setError] = useState<RequestError | null>(null);
+  useEffect(() => {
+    setError(null);
+    view.load().then(
+      (module) => setLoaded({ id: view.id, view: module.default }),
+      () => setError(new RequestError(0, "UNREACHABLE", "")),
+    );
+  }, [view.id]);
+  const allowed = may("read:data") && (!view.scope || may(view.scope));
+  const Shown = Loaded?.id === view.id ? Loaded.view : null;
+  return (
+    <>
+      <header class="view-head">
+        <h1>{view.label}</h1>
+        {view.ranged && <PeriodBar />}
+      </header>
+      {view.ranged && <FilterBar />}
+      {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />
+        : error ? <Failed error={error} retry={() => location.reload()} />
+          : Shown ? <Shown /> : <Skeleton lines={8} />}
+    </>
+  );
+}

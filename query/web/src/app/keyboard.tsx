@@ -1,0 +1,61 @@
+// Keyboard shortcuts, and the list of them.
+import { signal } from "@preact/signals";
+import { Dialog } from "../components/dialog";
+import { shift } from "../components/period_bar";
+import { texts } from "../texts";
+import { go } from "./address";
+import { shownViews } from "./navigation";
+
+export const helpOpen = signal(false);
+const t = texts.keyboard;
+
+interface Shortcut {
+  keys: string;
+  text: string;
+  run: () => void;
+}
+
+const focusSearch = () =>
+  (document.querySelector<HTMLElement>("main input[type=search]") ?? document.getElementById("add-filter"))?.focus();
+
+const SHORTCUTS: Shortcut[] = [
+  { keys: "/", text: t.search, run: focusSearch },
+  { keys: "?", text: t.help, run: () => (helpOpen.value = true) },
+  { keys: "ArrowLeft", text: t.earlier, run: () => shift(-1) },
+  { keys: "ArrowRight", text: t.later, run: () => shift(1) },
+  { keys: "d", text: t.today, run: () => go({ period: "today", granularity: null }) },
+  { keys: "w", text: t.week, run: () => go({ period: "last_7d", granularity: null }) },
+  { keys: "m", text: t.month, run: () => go({ period: "last_30d", granularity: null }) },
+];
+const SIGNS: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→" };
+const TYPED = "input, select, textarea, dialog, [popover]:popover-open, .table-frame, pre";
+
+/** Listens until the returned function is called. */
+export function listenToKeys(): () => void {
+  const listen = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if ((event.target as Element).closest(TYPED)) return;
+    const view = shownViews()[Number(event.key) - 1];
+    const shortcut = SHORTCUTS.find(({ keys }) => keys === event.key);
+    if (!view && !shortcut) return;
+    event.preventDefault();
+    if (view) go({ view: view.id });
+    else shortcut!.run();
+  };
+  document.addEventListener("keydown", listen);
+  return () => document.removeEventListener("keydown", listen);
+}
+
+export function Help() {
+  if (!helpOpen.value) return null;
+  const close = () => (helpOpen.value = false);
+  return (
+    <Dialog title={texts.app.keys} close={close}>
+      <dl class="keys">
+        {SHORTCUTS.map(({ keys, text }) => [<dt><kbd>{SIGNS[keys] ?? keys}</kbd></dt>, <dd>{text}</dd>])}
+        <dt><kbd>1</kbd> – <kbd>9</kbd></dt><dd>{t.views}</dd>
+        <dt><kbd>Esc</kbd></dt><dd>{t.close}</dd>
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,51 @@
+// Who is signed in, which website is open, and what may be done.
+import { batch, computed, signal } from "@preact/signals";
+import { fetchJson, RequestError, shareAccess } from "../api/request";
+import type { Me, Schemas, Website } from "../api/types";
+import { address, go } from "./address";
+
+/** undefined until known, null when nobody is signed in. */
+export const me = signal<Me | null | undefined>(undefined);
+/** Set when a sign-in ended while the page was open. */
+export const sessionEnded = signal(false);
+
+export const website = computed<Website | null>(() => {
+  const { base } = address.value;
+  const all = me.value?.websites ?? [];
+  if (base.startsWith("s/")) return all[0] ?? null;
+  return all.find(({ id }) => id === base) ?? null;
+});
+
+export const timezone = computed(() => address.value.timezone ?? website.value?.timezone ?? "UTC");
+export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));
+export const may = (scope: string): boolean => me.value?.scopes.includes(scope) ?? false;
+
+export async function loadSession(): Promise<void> {
+  try {
+    me.value = await fetchJson<Me>("/v1/me");
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.status !== 401) throw error;
+    me.value = null;
+  }
+}
+
+export async function signIn(body: Schemas["SignInBody"]): Promise<void> {
+  me.value = await fetchJson<Me>("/v1/sign-in", { body });
+  sessionEnded.value = false;
+}
+
+export async function signOut(): Promise<void> {
+  await fetchJson("/v1/sign-in", { method: "DELETE" });
+  me.value = null;
+  go("/sign-in");
+}
+
+/** After a 401: the sign-in has ended, and the address stays for the next one. */
+export function endSession(): void {
+  if (!me.value) return;
+  batch(() => {
+    shareAccess.value = null;
+    sessionEnded.value = true;
+    me.value = null;
+  });
+}

@@ -1,0 +1,69 @@
+// Name, website, freshness, theme, sign-out.
+import { freshness } from "../api/freshness";
+import { MenuItem, Popover } from "../components/popover";
+import { formatAgo, formatInstant } from "../format";
+import { setTheme, theme, THEMES } from "../state/theme";
+import { texts } from "../texts";
+import { address, addressWith, go } from "./address";
+import { helpOpen } from "./keyboard";
+import { me, signOut, timezone, website } from "./session";
+
+const t = texts.app;
+
+export function TopBar() {
+  const shared = address.value.base.startsWith("s/");
+  return (
+    <header class="top">
+      <a class="brand" href={addressWith({ view: "overview" })} onClick={follow}><img src="/icon.svg" alt="" width="22" height="22" />{t.name}</a>
+      {me.value && (shared || me.value.websites.length <= 1
+        ? <span class="website">{website.value?.name}</span>
+        : <WebsiteMenu />)}
+      <FreshnessNote />
+      <span class="top-actions">
+        <Popover label={t.theme} className="quiet-button">
+          {(close) => THEMES.map((each) => (
+            <MenuItem key={each} chosen={theme.value === each} onClick={() => { close(); setTheme(each); }}>
+              {t.themes[each]}
+            </MenuItem>
+          ))}
+        </Popover>
+        <button type="button" class="quiet-button" aria-label={t.keys} title={`${t.keys} (?)`} onClick={() => (helpOpen.value = true)}>?</button>
+        {!shared && <a class="quiet-button" href="/docs">{t.api}</a>}
+        {!shared && <button type="button" class="quiet-button" onClick={() => void signOut()}>{t.signOut}</button>}
+      </span>
+    </header>
+  );
+}
+
+/** Follows a link of the page without loading it anew. */
+export function follow(event: MouseEvent): void {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  const link = event.currentTarget as HTMLAnchorElement;
+  go(link.pathname + link.search);
+}
+
+function WebsiteMenu() {
+  const { websites } = me.value!;
+  const name = website.value?.name ?? t.website;
+  return (
+    <Popover label={`${name} ▾`} name={`${t.website}: ${name}`} className="button strong">
+      {(close) => websites.map(({ id, name, domain }) => (
+        <MenuItem key={id} chosen={id === website.value?.id}
+          onClick={() => { close(); go({ base: id, filters: [], own: {}, item: "", timezone: null }); }}>
+          {name}<small>{domain}</small>
+        </MenuItem>
+      ))}
+    </Popover>
+  );
+}
+
+function FreshnessNote() {
+  const { watermark, staleReason } = freshness.value ?? {};
+  if (!watermark) return <span class="freshness" title={staleReason}>{staleReason ? t.stale : ""}</span>;
+  return (
+    <span class={`freshness ${staleReason ? "late" : ""}`} title={staleReason ?? formatInstant(watermark, timezone.value, true)}>
+      {t.freshness(formatAgo(watermark))}
+    </span>
+  );
+}

@@ -1,0 +1,26 @@
+// The views: each is a module of its own, loaded when it is opened.
+import type { ComponentType } from "preact";
+import { texts } from "../texts";
+
+export interface View {
+  id: string;
+  label: string;
+  group: keyof typeof texts.viewGroups;
+  load: () => Promise<{ default: ComponentType }>;
+  /** Scope that the view needs beside read:data. */
+  scope?: string;
+  /** Whether the time range and the filters of the page are of use. */
+  ranged: boolean;
+  /** Whether a shared dashboard shows it. */
+  shared?: boolean;
+  /** Reached from other views only. */
+  hidden?: boolean;
+}
+
+export const VIEWS: View[] = [
+  { id: "overview", label: texts.views.overview, group: "look", load: () => import("../views/overview"), ranged: true, shared: true },
+  { id: "list", label: texts.views.list, group: "look", load: () => import("../views/list"), ranged: true, shared: true, hidden: true },
+  { id: "live", label: texts.views.live, group: "look", load: () => import("../views/live"), ranged: false },
+];
+
+export const findView = (id: string): View | undefined => VIEWS.find((view) => view.id === id);

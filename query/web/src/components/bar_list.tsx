@@ -1,0 +1,40 @@
+// Names with a number and a bar each; a click on a name filters the page.
+import { texts } from "../texts";
+import { formatNumber, formatShort } from "../format";
+
+export interface Bar {
+  key: string;
+  name: string;
+  value: number;
+  /** Change in percent since the compared time range. */
+  change?: number | null;
+  chosen?: boolean;
+  onClick?: () => void;
+}
+
+export function BarList({ bars, valueLabel, nameLabel }: { bars: Bar[]; valueLabel: string; nameLabel: string }) {
+  const most = Math.max(1, ...bars.map((bar) => bar.value));
+  return (
+    <table class="bars">
+      <thead>
+        <tr><th scope="col">{nameLabel}</th><th scope="col" class="number">{valueLabel}</th></tr>
+      </thead>
+      <tbody>
+        {bars.map((bar) => (
+          <tr key={bar.key} class={bar.chosen ? "chosen" : undefined}>
+            <th scope="row">
+              <span class="bar" style={{ width: `${(100 * bar.value) / most}%` }} />
+              {bar.onClick
+                ? <button type="button" class="row-link" onClick={bar.onClick} aria-pressed={bar.chosen}
+                  title={(bar.chosen ? texts.breakdowns.unfilter : texts.breakdowns.filterBy)(bar.name)}>
+                  {bar.name}
+                </button>
+                : <span class="row-link">{bar.name}</span>}
+            </th>
+            <td class="number" title={formatNumber(bar.value)}>{formatShort(bar.value)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,68 @@
+// A card of breakdowns with a tab each; the first is asked until another one is chosen.
+import { lazy, Suspense } from "./lazy";
+import type { Ask } from "../api/ask";
+import type { QueryType } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, go, goOwn } from "../app/address";
+import { follow } from "../app/top_bar";
+import { type Breakdown, type GROUPS } from "../state/breakdowns";
+import { condition, hasFilter, toggleFilter } from "../state/filters";
+import { texts } from "../texts";
+import { BarList } from "./bar_list";
+import { Card } from "./card";
+import { Async, Skeleton } from "./states";
+
+const ROWS = 8;
+const MAP = "map";
+const ALL_COUNTRIES = 250;
+const t = texts.breakdowns;
+const WorldMap = lazy(() => import("./world_map"));
+
+export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
+  const { own } = address.value;
+  const withMap = group.id === "places";
+  const tabs = group.breakdowns.map(({ type, label }) => ({ id: type as string, label }));
+  if (withMap) tabs.unshift({ id: MAP, label: t.map });
+  const tab = tabs.find(({ id }) => id === own[group.id])?.id ?? tabs[0]!.id;
+  const breakdown = group.breakdowns.find(({ type }) => type === tab) ?? group.breakdowns[0]!;
+  const ask: Ask<QueryType> = { name: breakdown.type, options: { limit: tab === MAP ? ALL_COUNTRIES : ROWS } };
+  return (
+    <Card title={group.label} ask={ask} tabs={tabs} tab={tab} className="breakdown"
+      onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}
+      actions={<a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
+        aria-label={`${t.all}: ${breakdown.label}`}>{t.all}</a>}>
+      <BreakdownRows breakdown={breakdown} ask={ask} map={tab === MAP} />
+    </Card>
+  );
+}
+
+function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask<QueryType>; map: boolean }) {
+  const loaded = useAnswer(ask);
+  const { filters } = address.value;
+  const { display = (name: string) => name } = breakdown;
+  const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row)) });
+  return (
+    <Async loaded={loaded} lines={ROWS} isEmpty={({ rows }) => !rows.length}>
+      {({ rows }) => {
+        const named = rows as unknown as Record<string, unknown>[];
+        if (map) {
+          return (
+            <Suspense fallback={<Skeleton lines={ROWS} />}>
+              <WorldMap values={new Map(named.map((row) => [row.name as string, row[breakdown.value] as number]))}
+                chosen={(code) => hasFilter(filters, condition("country", code))} onClick={(name) => toggle({ name })} />
+            </Suspense>
+          );
+        }
+        return (
+          <BarList nameLabel={breakdown.label} valueLabel={breakdown.valueLabel} bars={named.map((row) => ({
+            key: `${row[breakdown.name]} ${row.country ?? ""}`,
+            name: display(row[breakdown.name] as string),
+            value: row[breakdown.value] as number,
+            chosen: hasFilter(filters, breakdown.filter(row)),
+            onClick: () => toggle(row),
+          }))} />
+        );
+      }}
+    </Async>
+  );
+}

@@ -1,0 +1,80 @@
+// A titled part of a view.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { type Ask, bodyOf } from "../api/ask";
+import type { QueryType } from "../api/types";
+import { subjectQuery } from "../app/session";
+import { texts } from "../texts";
+import { type Definition, definitionOf, Info } from "./info";
+import { MenuItem, Popover } from "./popover";
+import { RequestDialog, type ShownRequest } from "./request_dialog";
+
+const MOST_TABS = 4;
+
+export interface Tab {
+  id: string;
+  label: string;
+}
+
+export function Card({ title, tabs, tab, onTab, ask, request, definition, actions, className = "", children }: {
+  title: string;
+  tabs?: Tab[];
+  tab?: string;
+  onTab?: (id: string) => void;
+  /** The query behind the card, or another request. */
+  ask?: Ask<QueryType>;
+  request?: ShownRequest;
+  definition?: Definition;
+  actions?: ComponentChildren;
+  className?: string;
+  children: ComponentChildren;
+}) {
+  const [open, setOpen] = useState(false);
+  const means = definition ?? (ask?.name as Definition | undefined);
+  const shown = request ?? (ask && standardRequest(ask));
+  return (
+    <section class={`card ${className}`} aria-label={title}>
+      <header class="card-head">
+        <h2>{title}</h2>
+        {means && <Info of={means} title={title} />}
+        {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
+        <span class="card-actions">
+          {actions}
+          {shown && (
+            <button type="button" class="icon" aria-label={`${texts.request.open}: ${title}`}
+              title={texts.request.open} onClick={() => setOpen(true)}>{"</>"}</button>
+          )}
+        </span>
+      </header>
+      {children}
+      {open && shown && <RequestDialog request={shown} close={() => setOpen(false)} />}
+    </section>
+  );
+}
+
+export const standardRequest = (ask: Ask<QueryType>): ShownRequest => ({
+  path: "/v1/query",
+  query: ask.link ? { link_id: ask.link } : subjectQuery.value,
+  body: bodyOf(ask),
+  definition: definitionOf(ask.name),
+});
+
+/** Buttons for the first few, a menu for the rest. */
+export function Tabs({ tabs, chosen, choose }: { tabs: Tab[]; chosen: string; choose: (id: string) => void }) {
+  const [shown, rest] = tabs.length > MOST_TABS ? [tabs.slice(0, MOST_TABS - 1), tabs.slice(MOST_TABS - 1)] : [tabs, []];
+  const hidden = rest.find(({ id }) => id === chosen);
+  return (
+    <div class="tabs" role="group">
+      {shown.map(({ id, label }) => (
+        <button key={id} type="button" aria-pressed={id === chosen} onClick={() => choose(id)}>{label}</button>
+      ))}
+      {rest.length > 0 && (
+        <Popover label={`${hidden?.label ?? texts.breakdowns.more} ▾`} className={hidden ? "tab chosen" : "tab"}>
+          {(close) => rest.map(({ id, label }) => (
+            <MenuItem key={id} chosen={id === chosen} onClick={() => { close(); choose(id); }}>{label}</MenuItem>
+          ))}
+        </Popover>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+// A table of rows: sortable columns, pages, a row header.
+import type { ComponentChildren } from "preact";
+import { texts } from "../texts";
+
+export interface Column<One> {
+  key: string;
+  label: string;
+  render: (row: One) => ComponentChildren;
+  /** Numbers are aligned to the right. */
+  number?: boolean;
+  sortable?: boolean;
+  className?: string;
+}
+
+export interface Sort {
+  field: string;
+  direction: "asc" | "desc";
+}
+
+export const parseSort = (text: string | undefined): Sort | null => {
+  const [field, direction] = (text ?? "").split(":");
+  return field ? { field, direction: direction === "asc" ? "asc" : "desc" } : null;
+};
+
+export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, className = "" }: {
+  /** Read aloud as the caption. */
+  label: string;
+  columns: Column<One>[];
+  rows: One[];
+  rowKey?: (row: One, index: number) => string | number;
+  sort?: Sort | null;
+  onSort?: (sort: Sort) => void;
+  className?: string;
+}) {
+  return (
+    <div class={`table-frame ${className}`} tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.key} scope="col" class={column.number ? "number" : column.className}
+                aria-sort={sort?.field === column.key ? (sort.direction === "asc" ? "ascending" : "descending") : undefined}>
+                {column.sortable && onSort
+                  ? <SortButton column={column} sort={sort ?? null} onSort={onSort} />
+                  : column.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={rowKey ? rowKey(row, index) : index}>
+              {columns.map((column, i) =>
+                i === 0
+                  ? <th key={column.key} scope="row" class={column.className}>{column.render(row)}</th>
+                  : <td key={column.key} class={column.number ? "number" : column.className}>{column.render(row)}</td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function SortButton<One>({ column, sort, onSort }: {
+  column: Column<One>;
+  sort: Sort | null;
+  onSort: (sort: Sort) => void;
+}) {
+  const active = sort?.field === column.key;
+  const direction = active && sort.direction === "desc" ? "asc" : "desc";
+  return (
+    <button type="button" class="sort" title={texts.table.sortBy(column.label)}
+      onClick={() => onSort({ field: column.key, direction })}>
+      {column.label}{active && <span aria-hidden="true">{sort.direction === "asc" ? " ↑" : " ↓"}</span>}
+    </button>
+  );
+}
+
+export function Pages({ page, pages, go }: { page: number; pages: number; go: (page: number) => void }) {
+  if (pages <= 1) return null;
+  const t = texts.breakdowns;
+  return (
+    <nav class="pages" aria-label={t.page(page, pages)}>
+      <button type="button" class="button" disabled={page <= 1} onClick={() => go(page - 1)}>{t.previousPage}</button>
+      <span>{t.page(page, pages)}</span>
+      <button type="button" class="button" disabled={page >= pages} onClick={() => go(page + 1)}>{t.nextPage}</button>
+    </nav>
+  );
+}

@@ -1,0 +1,130 @@
+// The filters of the page as chips, the dialog that makes one, and saved segments.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../api/request";
+import type { Schemas } from "../api/types";
+import { useLoaded } from "../api/use";
+import { address, go } from "../app/address";
+import { may, subjectQuery } from "../app/session";
+import { type Filter, negated } from "../state/filters";
+import { texts } from "../texts";
+import { Dialog } from "./dialog";
+import { FilterDialog } from "./filter_dialog";
+import { filterText } from "./filter_text";
+import { MenuItem, Popover } from "./popover";
+import { Failed } from "./states";
+
+const t = texts.filters;
+const setFilters = (filters: Filter[]) => go({ filters });
+
+/** The filter that is being made: at a position, or as an alternative to the one there. */
+interface Editing {
+  at: number | null;
+  alternative?: boolean;
+}
+
+export function FilterBar() {
+  const { filters } = address.value;
+  const [editing, setEditing] = useState<Editing | null>(null);
+  const [saving, setSaving] = useState(false);
+  return (
+    <div class="filters" role="group" aria-label={t.label}>
+      {filters.map((filter, i) => (
+        <Chip key={filterText(filter)} filter={filter} at={i} edit={setEditing} />
+      ))}
+      <button type="button" class="button add-filter" id="add-filter" onClick={() => setEditing({ at: null })}>
+        + {t.add}
+      </button>
+      {!address.value.base.startsWith("s/") && <Segments save={filters.length ? () => setSaving(true) : null} />}
+      {filters.length > 1 && (
+        <button type="button" class="quiet-button" onClick={() => setFilters([])}>{t.clear}</button>
+      )}
+      {editing && <FilterDialog {...editing} close={() => setEditing(null)} />}
+      {saving && <SaveSegment close={() => setSaving(false)} />}
+    </div>
+  );
+}
+
+function Chip({ filter, at, edit }: { filter: Filter; at: number; edit: (editing: Editing) => void }) {
+  const { filters } = address.value;
+  const text = filterText(filter);
+  const others = filters.filter((_, i) => i !== at);
+  const replaced = (other: Filter) => filters.map((each, i) => (i === at ? other : each));
+  return (
+    <span class="chip">
+      <Popover label={text} className="chip-text">
+        {(close) => (
+          <>
+            <MenuItem onClick={() => { close(); setFilters(replaced(negated(filter))); }}>{t.negate}</MenuItem>
+            <MenuItem onClick={() => { close(); edit({ at, alternative: true }); }}>{t.alternative}</MenuItem>
+            <MenuItem onClick={() => { close(); edit({ at }); }}>{t.edit("…").replace(": …", " …")}</MenuItem>
+          </>
+        )}
+      </Popover>
+      <button type="button" class="chip-remove" aria-label={t.remove(text)} onClick={() => setFilters(others)}>×</button>
+    </span>
+  );
+}
+
+function Segments({ save }: { save: (() => void) | null }) {
+  return (
+    <Popover label={t.saved} className="button">
+      {(close) => <SegmentList save={save} close={close} />}
+    </Popover>
+  );
+}
+
+function SegmentList({ save, close }: { save: (() => void) | null; close: () => void }) {
+  const query = subjectQuery.value;
+  const list = useLoaded(JSON.stringify(query), () =>
+    fetchJson<Schemas["SegmentListResponse"]>("/v1/segments", { query }));
+  const segments = list.value?.data ?? [];
+  const remove = async (id: string) => {
+    await fetchJson(`/v1/segments/${id}`, { method: "DELETE" });
+    list.reload();
+  };
+  const apply = (segment: string) => {
+    close();
+    setFilters([...address.value.filters, { segment }]);
+  };
+  return (
+    <>
+      {list.error && <Failed error={list.error} />}
+      {list.value && !segments.length && <p class="quiet">{t.none}</p>}
+      {segments.map(({ id, name, description }) => (
+        <span key={id} class="menu-row">
+          <MenuItem onClick={() => apply(name)}>{name}{description && <small>{description}</small>}</MenuItem>
+          {may("manage:websites") && (
+            <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => remove(id)}>×</button>
+          )}
+        </span>
+      ))}
+      {save && may("manage:websites") && <MenuItem onClick={() => { close(); save(); }}>{t.save} …</MenuItem>}
+    </>
+  );
+}
+
+function SaveSegment({ close }: { close: () => void }) {
+  const [name, setName] = useState("");
+  const [error, setError] = useState("");
+  const save = async (event: Event) => {
+    event.preventDefault();
+    try {
+      const body = { name, filters: address.value.filters };
+      await fetchJson("/v1/segments", { query: subjectQuery.value, body });
+      close();
+      setFilters([{ segment: name }]);
+    } catch (problem) {
+      setError((problem as Error).message);
+    }
+  };
+  return (
+    <Dialog title={t.save} close={close}>
+      <form class="form" onSubmit={save}>
+        <label>{t.saveName}<input required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
+        <p class="quiet">{t.saveHint}</p>
+        {error && <p class="error" role="alert">{error}</p>}
+        <footer><button type="submit" class="button primary">{t.save}</button></footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,107 @@
+// A dialog for one condition, with values that occur in the data as suggestions.
+import { useId, useState } from "preact/hooks";
+import { fetchJson } from "../api/request";
+import type { Schemas } from "../api/types";
+import { useLoaded } from "../api/use";
+import { address, go } from "../app/address";
+import { subjectQuery, timezone } from "../app/session";
+import { alternatives, type Condition, type Filter, isCondition } from "../state/filters";
+import { periodMembers } from "../state/period";
+import { texts } from "../texts";
+import { Dialog } from "./dialog";
+import { fieldName } from "./filter_text";
+
+const t = texts.filters;
+const FIELDS = Object.keys(t.fields).filter((field) => field !== "message" && field !== "website_id");
+const OPERATORS = Object.keys(t.operators);
+const LISTS = ["in", "not_in"];
+const BARE = ["is_null", "is_not_null"];
+
+export function FilterDialog({ at, alternative, close }: {
+  at: number | null;
+  alternative?: boolean;
+  close: () => void;
+}) {
+  const { filters } = address.value;
+  const old = at === null ? undefined : filters[at];
+  const start = old && !alternative && isCondition(old) ? old : { field: "path", operator: "eq", value: "" };
+  const [edited, setEdited] = useState<Condition>(start);
+  const apply = (event: Event) => {
+    event.preventDefault();
+    const made = typed(edited);
+    if (at === null || !old) go({ filters: [...filters, made] });
+    else go({ filters: filters.map((each, i) => (i === at ? (alternative ? alternatives(old, made) : made) : each)) });
+    close();
+  };
+  return (
+    <Dialog title={alternative ? t.alternative : t.title} close={close}>
+      <form class="form" onSubmit={apply}>
+        <ConditionInputs condition={edited} change={setEdited} />
+        <footer>
+          <button type="button" class="button" onClick={close}>{t.cancel}</button>
+          <button type="submit" class="button primary">{t.apply}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Inputs for field, operator and value; `fields` are further fields, such as properties. */
+export function ConditionInputs({ condition, change, fields = FIELDS }: {
+  condition: Condition;
+  change: (condition: Condition) => void;
+  fields?: string[];
+}) {
+  const list = useId();
+  const { field, operator, value } = condition;
+  const many = LISTS.includes(operator);
+  const text = Array.isArray(value) ? value.join("\n") : String(value ?? "");
+  const known = useValues(field);
+  const set = (part: Partial<Condition>) => change({ ...condition, ...part });
+  return (
+    <>
+      <label>{t.field}
+        <select value={field} onChange={(e) => set({ field: e.currentTarget.value })}>
+          {[...new Set([...fields, field])].map((each) => <option key={each} value={each}>{fieldName(each)}</option>)}
+        </select>
+      </label>
+      <label>{t.operator}
+        <select value={operator} onChange={(e) => set({ operator: e.currentTarget.value })}>
+          {OPERATORS.map((each) => <option key={each} value={each}>{t.operators[each]}</option>)}
+        </select>
+      </label>
+      {BARE.includes(operator)
+        ? null
+        : (
+          <label>{many ? t.values : t.value}
+            {many
+              ? <textarea rows={4} required value={text} onInput={(e) => set({ value: e.currentTarget.value.split("\n") })} />
+              : <input required list={list} value={text} onInput={(e) => set({ value: e.currentTarget.value })} />}
+            <datalist id={list}>{known.map((each) => <option key={each} value={each} />)}</datalist>
+          </label>
+        )}
+    </>
+  );
+}
+
+/** The condition with a value of the type that its field has. */
+export function typed({ field, operator, value }: Condition): Filter {
+  if (BARE.includes(operator)) return { field, operator };
+  if (Array.isArray(value)) return { field, operator, value: value.filter(Boolean) };
+  if (field === "visitor.is_new" || field === "is_bot") return { field, operator, value: value === "true" || value === true };
+  const compared = ["gt", "gte", "lt", "lte"].includes(operator) && value !== "" && !Number.isNaN(Number(value));
+  return { field, operator, value: compared ? Number(value) : value };
+}
+
+/** The most frequent values of a field in the time range. */
+function useValues(field: string): string[] {
+  const body = {
+    metrics: ["visitors"], dimensions: [field], limit: 100, timezone: timezone.value,
+    ...periodMembers(address.value.period),
+  };
+  const asks = !address.value.base.startsWith("s/");
+  const { value } = useLoaded(asks ? JSON.stringify(body) : null, (signal) =>
+    fetchJson<Schemas["MetricsResponse"]>("/v1/query/metrics", { query: subjectQuery.value, body, signal }));
+  const rows = (value?.data ?? []) as Record<string, unknown>[];
+  return rows.map((row) => row[field]).filter((each) => each !== null && each !== undefined).map(String);
+}

@@ -1,0 +1,36 @@
+// Filters in words.
+import { countryName, formatNumber, languageName } from "../format";
+import { sourceOf } from "../state/breakdowns";
+import { type Filter, type FilterValue, isCondition } from "../state/filters";
+import { texts } from "../texts";
+
+const t = texts.filters;
+
+export const fieldName = (field: string): string => t.fields[field] ?? field;
+
+export function filterText(filter: Filter): string {
+  const source = sourceOf(filter);
+  if (source !== null) return `${t.source} ${t.operators.eq} ${source}`;
+  if (filter.not && sourceOf(filter.not) !== null) return `${t.source} ${t.operators.ne} ${sourceOf(filter.not)}`;
+  if (filter.or) return filter.or.map(filterText).join(` ${t.or} `);
+  if (filter.and) return filter.and.map(filterText).join(", ");
+  if (filter.not) return `not (${filterText(filter.not)})`;
+  if (filter.segment) return `${t.segment} ${filter.segment}`;
+  if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
+  if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;
+  if (!isCondition(filter)) return JSON.stringify(filter);
+  const operator = t.operators[filter.operator] ?? filter.operator;
+  const value = valueText(filter.field, filter.value);
+  return `${fieldName(filter.field)} ${operator}${value ? ` ${value}` : ""}`;
+}
+
+const done = ({ event, path, goal, name }: NonNullable<Filter["has_done"]>): string => event ?? path ?? goal ?? name ?? "";
+
+function valueText(field: string, value: FilterValue | undefined): string {
+  if (Array.isArray(value)) return value.map((each) => valueText(field, each)).join(", ");
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return formatNumber(value);
+  if (field.endsWith("country")) return countryName(String(value));
+  if (field.endsWith("language")) return languageName(String(value));
+  return String(value);
+}

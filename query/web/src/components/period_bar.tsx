@@ -1,0 +1,110 @@
+// Time range, comparison, interval, time zone and bots.
+import { useState } from "preact/hooks";
+import { address, COMPARISONS, type Comparison, go } from "../app/address";
+import { timezone, website } from "../app/session";
+import { formatDays } from "../format";
+import { countDays, daysOf, formatPeriod, type Period, PRESETS, shiftPeriod } from "../state/period";
+import { texts } from "../texts";
+import { MenuItem, Popover } from "./popover";
+
+const t = texts.period;
+
+const periodName = (period: Period): string =>
+  typeof period === "string" ? t.presets[period]! : formatDays(period);
+
+export const shift = (direction: 1 | -1): void =>
+  go({ period: shiftPeriod(address.value.period, direction, timezone.value) });
+
+export function PeriodBar() {
+  const { period, compare } = address.value;
+  return (
+    <div class="period" role="group" aria-label={t.label}>
+      <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} onClick={() => shift(-1)}>‹</button>
+      <Popover label={periodName(period)} name={`${t.label}: ${periodName(period)}`} className="button strong">
+        {(close) => <PeriodMenu close={close} />}
+      </Popover>
+      <button type="button" class="icon" aria-label={t.next} title={`${t.next} (→)`} onClick={() => shift(1)}>›</button>
+      <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}>
+        {(close) => <CompareMenu close={close} />}
+      </Popover>
+      <Popover label={t.options} panel="note form">
+        {() => <Options />}
+      </Popover>
+    </div>
+  );
+}
+
+const parseDays = (text: string) => {
+  const [start = "", end = ""] = text.split("..");
+  return { start, end };
+};
+
+function PeriodMenu({ close }: { close: () => void }) {
+  const { period } = address.value;
+  const choose = (chosen: Period) => {
+    close();
+    go({ period: chosen, granularity: null });
+  };
+  return (
+    <>
+      {PRESETS.map((each) => (
+        <MenuItem key={each} chosen={period === each} onClick={() => choose(each)}>{t.presets[each]}</MenuItem>
+      ))}
+      <DatesForm start={daysOf(period, timezone.value)} choose={choose} />
+    </>
+  );
+}
+
+function DatesForm({ start, choose }: { start: { start: string; end: string }; choose: (days: { start: string; end: string }) => void }) {
+  const [days, setDays] = useState(start);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    choose(days.start <= days.end ? days : { start: days.end, end: days.start });
+  };
+  return (
+    <form class="dates" onSubmit={submit}>
+      <strong>{t.custom}</strong>
+      <label>{t.from}<input type="date" required value={days.start} onInput={(e) => setDays({ ...days, start: e.currentTarget.value })} /></label>
+      <label>{t.to}<input type="date" required value={days.end} onInput={(e) => setDays({ ...days, end: e.currentTarget.value })} /></label>
+      <button type="submit" class="button primary">{t.apply}</button>
+    </form>
+  );
+}
+
+function CompareMenu({ close }: { close: () => void }) {
+  const { period, compare } = address.value;
+  const choose = (chosen: Comparison) => {
+    close();
+    go({ compare: chosen });
+  };
+  const before = shiftPeriod(period, -1, timezone.value);
+  return (
+    <>
+      {COMPARISONS.map((each) => (
+        <MenuItem key={each} chosen={compare === each} onClick={() => choose(each)}>{t.comparisons[each]}</MenuItem>
+      ))}
+      <DatesForm start={daysOf(before, timezone.value)} choose={(days) => choose(formatPeriod(days) as Comparison)} />
+    </>
+  );
+}
+
+function Options() {
+  const { bots } = address.value;
+  const own = website.value?.timezone ?? "UTC";
+  const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zones = [...new Set([own, local, "UTC", timezone.value, ...Intl.supportedValuesOf("timeZone")])];
+  return (
+    <>
+      <label>{t.timezone}
+        <select value={timezone.value} onChange={(e) => go({ timezone: e.currentTarget.value === own ? null : e.currentTarget.value })}>
+          {zones.map((zone) => <option key={zone} value={zone}>{zone === own ? t.ofWebsite(zone) : zone}</option>)}
+        </select>
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={bots} onChange={(e) => go({ bots: e.currentTarget.checked })} /> {t.bots}
+      </label>
+    </>
+  );
+}
+
+export const isOneDay = (period: Period): boolean => countDays(daysOf(period, timezone.value)) === 1;

@@ -1,0 +1,176 @@
+// A time series as a line: the running bucket dashed, the compared time range behind it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import type { Schemas } from "../api/types";
+import { formatBucket, formatNumber, locale } from "../format";
+import { theme } from "../state/theme";
+import { texts } from "../texts";
+import { DataTable } from "./data_table";
+
+export interface Series {
+  /** Labels of the buckets, local to the time zone of the query. */
+  labels: string[];
+  values: (number | null)[];
+  previous?: (number | null)[];
+  previousLabels?: string[];
+  /** Label of the bucket that can still grow. */
+  partial: string | null;
+  granularity: string;
+  name: string;
+  format: (value: number) => string;
+  annotations?: Schemas["SeriesAnnotation"][];
+}
+
+const HEIGHT = 240;
+const t = texts.chart;
+
+export function SeriesChart({ series }: { series: Series }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const [asTable, setAsTable] = useState(false);
+  const dark = theme.value;
+  useEffect(() => {
+    if (asTable) return;
+    const chart = draw(frame.current!, series, setAt);
+    const resized = new ResizeObserver(([entry]) =>
+      chart.setSize({ width: Math.max(200, Math.floor(entry!.contentRect.width)), height: HEIGHT }));
+    resized.observe(frame.current!);
+    return () => {
+      resized.disconnect();
+      chart.destroy();
+    };
+  }, [series, asTable, dark]);
+  return (
+    <div class="series">
+      {asTable
+        ? <SeriesTable series={series} />
+        : (
+          <div ref={frame} class="plot" role="img" aria-label={summaryOf(series)} style={{ height: `${HEIGHT}px` }}>
+            {at !== null && <Hover series={series} at={at} />}
+          </div>
+        )}
+      <footer>
+        {series.annotations?.map((note) => (
+          <span key={note.id} class="note-mark">{`${formatBucket(note.start.slice(0, 10), "daily")}: ${note.text}`}</span>
+        ))}
+        <button type="button" class="quiet-button" onClick={() => setAsTable(!asTable)}>
+          {asTable ? t.chart : t.table}
+        </button>
+      </footer>
+    </div>
+  );
+}
+
+function summaryOf({ name, labels, values, granularity, format }: Series): string {
+  const known = values.filter((value) => value !== null);
+  const [first, last] = [labels[0], labels.at(-1)].map((label) => (label ? formatBucket(label, granularity) : ""));
+  if (!known.length) return `${name}: ${texts.states.empty}`;
+  return `${name}, ${first} – ${last}: ${format(Math.min(...known))} – ${format(Math.max(...known))}`;
+}
+
+function Hover({ series, at }: { series: Series; at: number }) {
+  const label = series.labels[at];
+  if (label === undefined) return null;
+  const [value, before] = [series.values[at], series.previous?.[at]];
+  const beforeLabel = series.previousLabels?.[at];
+  const right = at > series.labels.length / 2;
+  return (
+    <div class={`hover ${right ? "left" : "right"}`} aria-hidden="true">
+      <strong>{formatBucket(label, series.granularity)}</strong>
+      {series.partial === label && <em>{t.partial}</em>}
+      <span>{series.name} <b>{value === null || value === undefined ? "–" : series.format(value)}</b></span>
+      {before !== undefined && before !== null && (
+        <span class="quiet">{beforeLabel ? formatBucket(beforeLabel, series.granularity) : t.previous} {series.format(before)}</span>
+      )}
+    </div>
+  );
+}
+
+function SeriesTable({ series }: { series: Series }) {
+  const rows = series.labels.map((label, i) => ({ label, value: series.values[i], previous: series.previous?.[i] }));
+  const show = (value: number | null | undefined) =>
+    value === null || value === undefined ? "–" : series.format(value);
+  return (
+    <DataTable label={series.name} rows={rows} className="scrolled" columns={[
+      { key: "label", label: t.bucket, render: (row) => formatBucket(row.label, series.granularity) },
+      { key: "value", label: series.name, number: true, render: (row) => show(row.value) },
+      ...(series.previous
+        ? [{ key: "previous", label: t.previous, number: true, render: (row: (typeof rows)[0]) => show(row.previous) }]
+        : []),
+    ]} />
+  );
+}
+
+/** Draws with the colors of the theme; x is the position of the bucket, since labels are local times. */
+function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => void): uPlot {
+  const style = getComputedStyle(frame);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const { labels, values } = series;
+  const running = series.partial === null ? -1 : labels.indexOf(series.partial);
+  const closed = values.map((value, i) => (running >= 0 && i >= running ? null : value));
+  const open = values.map((value, i) => (running >= 0 && (i === running || i === running - 1) ? value : null));
+  const line = { width: 2, spanGaps: true, points: { show: labels.length === 1 } };
+  const options: uPlot.Options = {
+    width: Math.max(200, frame.clientWidth), height: HEIGHT, legend: { show: false },
+    padding: [12, 28, 0, 0],
+    cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
+    scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
+    axes: [
+      {
+        stroke: color("--quiet"), grid: { show: false }, ticks: { show: false }, size: 32, font: `12px ${style.fontFamily}`,
+        splits: () => tickPositions(labels.length, frame.clientWidth),
+        values: (_, splits) => splits.map((i) => tickLabel(labels[i], series.granularity)),
+      },
+      {
+        stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, size: 64,
+        font: `12px ${style.fontFamily}`, values: (_, splits) => splits.map((value) => series.format(value)),
+      },
+    ],
+    series: [
+      {},
+      { ...line, stroke: color("--faint-line"), width: 1.5, dash: [3, 3] },
+      { ...line, stroke: color("--accent"), fill: color("--accent-fill") },
+      { ...line, stroke: color("--accent"), dash: [5, 5] },
+    ],
+    hooks: {
+      setCursor: [(chart) => hover(chart.cursor.idx ?? null)],
+      draw: [(chart) => markAnnotations(chart, series, color("--mark"))],
+    },
+  };
+  const positions = labels.map((_, i) => i);
+  return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open], frame);
+}
+
+function tickPositions(count: number, width: number): number[] {
+  const every = Math.max(1, Math.ceil(count / Math.max(2, Math.floor(width / 110))));
+  return Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every);
+}
+
+function tickLabel(label: string | undefined, granularity: string): string {
+  if (!label) return "";
+  const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
+  const within = granularity === "hourly" || granularity === "minute";
+  const parts: Intl.DateTimeFormatOptions = within
+    ? { hour: "numeric", minute: "2-digit" }
+    : granularity === "monthly" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
+  return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
+}
+
+function markAnnotations(chart: uPlot, { annotations = [], labels, granularity }: Series, color: string): void {
+  for (const note of annotations) {
+    const day = note.start.slice(0, granularity === "monthly" ? 7 : 10);
+    const at = labels.findLastIndex((label) => label.slice(0, day.length) <= day);
+    if (at < 0) continue;
+    const x = Math.round(chart.valToPos(at, "x", true));
+    chart.ctx.save();
+    chart.ctx.strokeStyle = color;
+    chart.ctx.setLineDash([2, 4]);
+    chart.ctx.beginPath();
+    chart.ctx.moveTo(x, chart.bbox.top);
+    chart.ctx.lineTo(x, chart.bbox.top + chart.bbox.height);
+    chart.ctx.stroke();
+    chart.ctx.restore();
+  }
+}
+
+export const countFormat = (value: number): string => formatNumber(value);

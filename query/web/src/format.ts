@@ -1,0 +1,84 @@
+// Numbers, times and names in the language of the browser.
+import { addDays, type Days } from "./state/period";
+
+export const locale = navigator.language || "en";
+
+const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+
+export const formatNumber = (value: number): string => plain.format(value);
+/** Short from 10,000: 12.3K. */
+export const formatShort = (value: number): string =>
+  Math.abs(value) < 10_000 ? plain.format(value) : compact.format(value);
+export const formatPercent = (value: number, digits = 1): string =>
+  `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value)}%`;
+
+/** Seconds as `45s`, `1m 32s`, `2h 05m`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole}s`;
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  return hours
+    ? `${hours}h ${String(minutes).padStart(2, "0")}m`
+    : `${minutes}m ${String(whole % 60).padStart(2, "0")}s`;
+}
+
+export const formatMilliseconds = (value: number): string =>
+  value < 1000 ? `${plain.format(Math.round(value))} ms` : `${plain.format(value / 1000)} s`;
+
+/** A label of a bucket (`2026-11-16`, `2026-11-16 13:00:00`), which is local to the time zone of the query. */
+export function formatBucket(label: string, granularity: string): string {
+  const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
+  const parts: Intl.DateTimeFormatOptions =
+    granularity === "monthly" ? { month: "long", year: "numeric" }
+      : granularity === "hourly" || granularity === "minute"
+        ? { weekday: "short", day: "numeric", month: "short", hour: "numeric", minute: "2-digit" }
+        : { weekday: "short", day: "numeric", month: "short", year: "numeric" };
+  const text = new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
+  return granularity === "weekly" ? `${text} – ${formatDay(addDays(label.slice(0, 10), 6))}` : text;
+}
+
+export const formatDay = (date: string): string =>
+  new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })
+    .format(new Date(date));
+
+export function formatDays({ start, end }: Days): string {
+  const format = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+  return start === end ? format.format(new Date(start)) : format.formatRange(new Date(start), new Date(end));
+}
+
+/** An instant of the API in a time zone. */
+export const formatInstant = (instant: string | null, timeZone: string, seconds = false): string =>
+  instant === null ? "–" : new Intl.DateTimeFormat(locale, {
+    day: "numeric", month: "short", year: "numeric", hour: "numeric", minute: "2-digit",
+    second: seconds ? "2-digit" : undefined, timeZone,
+  }).format(new Date(instant));
+
+export const formatTime = (instant: string | null, timeZone: string): string =>
+  instant === null ? "–" : new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", second: "2-digit", timeZone })
+    .format(new Date(instant));
+
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+
+export function formatAgo(instant: string): string {
+  const seconds = (Date.now() - Date.parse(instant)) / 1000;
+  if (seconds < 90) return relative.format(-Math.round(seconds), "second");
+  if (seconds < 5400) return relative.format(-Math.round(seconds / 60), "minute");
+  if (seconds < 129_600) return relative.format(-Math.round(seconds / 3600), "hour");
+  return relative.format(-Math.round(seconds / 86_400), "day");
+}
+
+const regions = new Intl.DisplayNames(locale, { type: "region", fallback: "code" });
+const languages = new Intl.DisplayNames(locale, { type: "language", fallback: "code" });
+
+/** The name of a country code; codes that are none stay as they are. */
+export const countryName = (code: string | null | undefined): string =>
+  !code ? "–" : /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
+
+export function languageName(tag: string): string {
+  try {
+    return languages.of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
+}

@@ -1,0 +1,146 @@
+// The breakdowns of the overview: which query type lists them, and which filter a row stands for.
+import type { QueryType } from "../api/types";
+import { countryName, languageName } from "../format";
+import { texts } from "../texts";
+import { condition, type Filter } from "./filters";
+
+export interface NamedRow {
+  name: string;
+  value: number;
+  /** Further numbers of the row, by field. */
+  fields: Record<string, unknown>;
+}
+
+export interface Breakdown {
+  type: QueryType;
+  label: string;
+  /** Field of the row that names it. */
+  name: string;
+  /** Field that the bar stands for, and the order. */
+  value: string;
+  valueLabel: string;
+  /** Numbers of the full list, by field, with their labels. */
+  columns: [field: string, label: string, kind?: "percent" | "instant"][];
+  /** The column that a search looks in. */
+  searched: string;
+  /** The filter that keeps what the row counts. */
+  filter: (row: Record<string, unknown>) => Filter;
+  display?: (name: string) => string;
+}
+
+const t = texts.breakdowns;
+const VISITORS: Breakdown["columns"] = [
+  ["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.pageviews],
+  ["percentage", texts.metrics.percentage, "percent"],
+];
+
+const top = (type: QueryType, label: string, field: string, more: Partial<Breakdown> = {}): Breakdown => ({
+  type, label, name: "name", value: "visitors", valueLabel: texts.metrics.visitors, columns: VISITORS,
+  searched: field, filter: (row) => condition(field, row.name as string), ...more,
+});
+
+export const DIRECT = "Direct";
+
+/** A source is the known name of the visit's referrer, else the referrer itself. */
+export function sourceFilter(name: string): Filter {
+  const isName = condition("visit.referrer_name", name);
+  if (name === DIRECT) {
+    return { and: [condition("visit.referrer_name", null), condition("visit.referrer", null)] } as Filter;
+  }
+  const isReferrer = { and: [condition("visit.referrer_name", null), condition("visit.referrer", name)] };
+  return { or: [isName, isReferrer] } as Filter;
+}
+
+/** The source that a filter of `sourceFilter` keeps. */
+export function sourceOf(filter: Filter): string | null {
+  const part = (filter.or ?? filter.and)?.[0];
+  if (part?.field !== "visit.referrer_name") return null;
+  const name = part.operator === "is_null" ? DIRECT : String(part.value);
+  return JSON.stringify(sourceFilter(name)) === JSON.stringify(filter) ? name : null;
+}
+
+const inCountry = (field: string) => (row: Record<string, unknown>): Filter => ({
+  and: [condition(field, row.name as string), condition("country", (row.country as string) || null)],
+}) as Filter;
+
+export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = [
+  {
+    id: "sources",
+    label: t.sources,
+    breakdowns: [
+      top("channels", t.channels, "visit.channel"),
+      top("traffic_sources", t.sources, "visit.referrer_name", {
+        filter: (row) => sourceFilter(row.name as string),
+      }),
+      top("utm_campaigns", t.campaigns, "visit.utm_campaign"),
+      top("utm_sources", t.utmSources, "visit.utm_source"),
+      top("utm_mediums", t.utmMediums, "visit.utm_medium"),
+      top("utm_terms", t.utmTerms, "visit.utm_term"),
+      top("utm_content", t.utmContent, "visit.utm_content"),
+    ],
+  },
+  {
+    id: "pages",
+    label: t.pages,
+    breakdowns: [
+      top("top_pages", t.topPages, "path"),
+      top("entry_pages", t.entryPages, "visit.entry_page", {
+        columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.entries],
+          ["percentage", texts.metrics.percentage, "percent"]],
+      }),
+      top("exit_pages", t.exitPages, "visit.exit_page", {
+        columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.exits],
+          ["percentage", texts.metrics.percentage, "percent"]],
+      }),
+    ],
+  },
+  {
+    id: "places",
+    label: t.places,
+    breakdowns: [
+      top("country", t.countries, "country", { display: countryName }),
+      top("region", t.regions, "region", { filter: inCountry("region") }),
+      top("city", t.cities, "city", { filter: inCountry("city") }),
+      top("language", t.languages, "language", { display: languageName }),
+      top("timezone", t.timezones, "timezone"),
+    ],
+  },
+  {
+    id: "devices",
+    label: t.devices,
+    breakdowns: [
+      top("device_types", t.deviceTypes, "device_type"),
+      top("browser_name", t.browsers, "browser_name"),
+      top("os_name", t.systems, "os_name"),
+      top("screen_resolutions", t.screens, "screen_resolution", {
+        columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.pageviews]],
+      }),
+    ],
+  },
+  {
+    id: "actions",
+    label: t.actions,
+    breakdowns: [
+      top("custom_events", t.events, "name", {
+        value: "unique_users",
+        columns: [["unique_users", texts.metrics.visitors], ["total_events", texts.metrics.events],
+          ["unique_sessions", texts.metrics.visits], ["last_occurrence", texts.metrics.lastSeen, "instant"]],
+      }),
+      top("outbound_links", t.outboundLinks, "href", {
+        name: "href", value: "unique_users",
+        filter: (row) => condition("href", row.href as string),
+        columns: [["unique_users", texts.metrics.visitors], ["total_clicks", texts.metrics.clicks],
+          ["percentage", texts.metrics.percentage, "percent"]],
+      }),
+      top("outbound_domains", t.outboundDomains, "outbound_domain", {
+        name: "domain", value: "unique_users",
+        filter: (row) => condition("outbound_domain", row.domain as string),
+        columns: [["unique_users", texts.metrics.visitors], ["total_clicks", texts.metrics.clicks],
+          ["unique_links", texts.metrics.links]],
+      }),
+    ],
+  },
+];
+
+export const findBreakdown = (type: string): Breakdown | undefined =>
+  GROUPS.flatMap((group) => group.breakdowns).find((each) => each.type === type);

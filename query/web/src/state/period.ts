@@ -1,0 +1,101 @@
+// The time range of the page: a preset of the API, or days. Dates are texts `YYYY-MM-DD`.
+export const PRESETS = [
+  "today", "yesterday", "last_7d", "last_30d", "last_90d",
+  "this_month", "last_month", "this_year", "last_year",
+] as const;
+export type Preset = (typeof PRESETS)[number];
+
+export interface Days {
+  start: string;
+  end: string;
+}
+export type Period = Preset | Days;
+
+export const DEFAULT_PERIOD: Period = "last_7d";
+const DAY = 86_400_000;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+export function parsePeriod(text: string | null): Period {
+  if (PRESETS.includes(text as Preset)) return text as Preset;
+  const [start, end, more] = (text ?? "").split("..");
+  if (more !== undefined || !isDate(start) || !isDate(end) || start > end) return DEFAULT_PERIOD;
+  return { start, end };
+}
+
+export const formatPeriod = (period: Period): string =>
+  typeof period === "string" ? period : `${period.start}..${period.end}`;
+
+/** What the API takes: a preset, or first and last day. */
+export const periodMembers = (period: Period): Record<string, string> =>
+  typeof period === "string"
+    ? { preset: period }
+    : { startDate: period.start, endDate: period.end };
+
+export function isDate(text: string | undefined): text is string {
+  return text !== undefined && DATE.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+/** Today in a time zone. */
+export function today(timezone: string): string {
+  const parts = { timeZone: timezone, year: "numeric", month: "2-digit", day: "2-digit" } as const;
+  return new Intl.DateTimeFormat("sv-SE", parts).format(new Date());
+}
+
+export const addDays = (date: string, days: number): string =>
+  new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10);
+
+export const countDays = ({ start, end }: Days): number =>
+  Math.round((Date.parse(end) - Date.parse(start)) / DAY) + 1;
+
+/** First and last day of a period in a time zone. */
+export function daysOf(period: Period, timezone: string): Days {
+  if (typeof period !== "string") return period;
+  const now = today(timezone);
+  const month = `${now.slice(0, 7)}-01`;
+  switch (period) {
+    case "today": return { start: now, end: now };
+    case "yesterday": return { start: addDays(now, -1), end: addDays(now, -1) };
+    case "last_7d": return { start: addDays(now, -6), end: now };
+    case "last_30d": return { start: addDays(now, -29), end: now };
+    case "last_90d": return { start: addDays(now, -89), end: now };
+    case "this_month": return { start: month, end: now };
+    case "last_month": {
+      const end = addDays(month, -1);
+      return { start: `${end.slice(0, 7)}-01`, end };
+    }
+    case "this_year": return { start: `${now.slice(0, 4)}-01-01`, end: now };
+    case "last_year": {
+      const year = Number(now.slice(0, 4)) - 1;
+      return { start: `${year}-01-01`, end: `${year}-12-31` };
+    }
+  }
+}
+
+/** The period before (-1) or after (1) with as many days; the same one where that would begin in the future. */
+export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
+  const days = daysOf(period, timezone);
+  const by = countDays(days) * direction;
+  const shifted = { start: addDays(days.start, by), end: addDays(days.end, by) };
+  return shifted.start > today(timezone) ? period : shifted;
+}
+
+export const GRANULARITIES = ["minute", "hourly", "daily", "weekly", "monthly"] as const;
+export type Granularity = (typeof GRANULARITIES)[number];
+
+const MOST_DAYS: Record<Granularity, number> = {
+  minute: 2, hourly: 31, daily: 1100, weekly: 3660, monthly: 3660,
+};
+const LEAST_DAYS: Record<Granularity, number> = {
+  minute: 1, hourly: 1, daily: 2, weekly: 14, monthly: 45,
+};
+
+/** The bucket widths that make a readable series of a period. */
+export function granularitiesOf(period: Period, timezone: string): Granularity[] {
+  const days = countDays(daysOf(period, timezone));
+  return GRANULARITIES.filter((each) => LEAST_DAYS[each] <= days && days <= MOST_DAYS[each]);
+}
+
+export function defaultGranularity(period: Period, timezone: string): Granularity {
+  const days = countDays(daysOf(period, timezone));
+  return days <= 2 ? "hourly" : days <= 92 ? "daily" : days <= 400 ? "weekly" : "monthly";
+}

@@ -1,0 +1,99 @@
+// All rows of a breakdown: sorted, searched, page by page, with every number.
+import { useEffect, useState } from "preact/hooks";
+import type { Ask } from "../api/ask";
+import type { QueryType, Schemas } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, go, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { Card } from "../components/card";
+import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { Async, Empty } from "../components/states";
+import { formatInstant, formatNumber, formatPercent } from "../format";
+import { type Breakdown, findBreakdown } from "../state/breakdowns";
+import { hasFilter, toggleFilter } from "../state/filters";
+import { texts } from "../texts";
+
+const ROWS = 50;
+const TYPING_MS = 250;
+const t = texts.breakdowns;
+
+export default function List() {
+  const breakdown = findBreakdown(address.value.item);
+  if (!breakdown) return <Empty text={texts.app.unknownView} />;
+  return <BreakdownList key={breakdown.type} breakdown={breakdown} />;
+}
+
+function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
+  const { own } = address.value;
+  const page = Math.max(1, Number(own.page) || 1);
+  const sort = parseSort(own.sort) ?? { field: breakdown.value, direction: "desc" as const };
+  const search = own.q ?? "";
+  const ask: Ask<QueryType> = {
+    name: breakdown.type,
+    options: { limit: ROWS, page, orderBy: [sort] },
+    filters: search ? [{ field: breakdown.searched, operator: "contains", value: search } as Schemas["Filter"]] : [],
+  };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={breakdown.label} ask={ask} className="wide" actions={
+      <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
+      <Search value={search} />
+      <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
+        {({ rows, total }) => (
+          <>
+            <DataTable label={breakdown.label} columns={columnsOf(breakdown)} rows={rows as unknown as Row[]} sort={sort}
+              onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+type Row = Record<string, unknown>;
+
+function columnsOf(breakdown: Breakdown): Column<Row>[] {
+  const { filters } = address.value;
+  const { display = (name: string) => name } = breakdown;
+  const name: Column<Row> = {
+    key: breakdown.name,
+    label: breakdown.label,
+    sortable: true,
+    render: (row) => {
+      const text = display(row[breakdown.name] as string);
+      const filter = breakdown.filter(row);
+      const chosen = hasFilter(filters, filter);
+      return (
+        <button type="button" class="row-link" aria-pressed={chosen} title={(chosen ? t.unfilter : t.filterBy)(text)}
+          onClick={() => go({ filters: toggleFilter(filters, filter) })}>
+          {text}{row.country && row.country !== text ? <small>{` ${row.country}`}</small> : null}
+        </button>
+      );
+    },
+  };
+  return [name, ...breakdown.columns.map(([key, label, kind]): Column<Row> => ({
+    key, label, number: true, sortable: true, render: (row) => shown(row[key], kind),
+  }))];
+}
+
+function shown(value: unknown, kind?: "percent" | "instant"): string {
+  if (value === null || value === undefined) return "–";
+  if (kind === "instant") return formatInstant(value as string, timezone.value);
+  return kind === "percent" ? formatPercent(value as number, 2) : formatNumber(value as number);
+}
+
+function Search({ value }: { value: string }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => goOwn({ q: text, page: "" }, { replace: true }), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <input type="search" class="search" placeholder={t.search} aria-label={t.search} value={text}
+      onInput={(event) => setText(event.currentTarget.value)} />
+  );
+}

@@ -1,0 +1,107 @@
+// Totals, the series of one of them, and breakdowns.
+import { useMemo } from "preact/hooks";
+import type { Ask, ComparedRow } from "../api/ask";
+import { useAnswer } from "../api/use";
+import { address, go, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { BreakdownCard } from "../components/breakdown_card";
+import { Card } from "../components/card";
+import { Change } from "../components/change";
+import { Info } from "../components/info";
+import { countFormat, type Series, SeriesChart } from "../components/series_chart";
+import { Async } from "../components/states";
+import { formatDuration, formatNumber, formatPercent, formatShort } from "../format";
+import { GROUPS } from "../state/breakdowns";
+import { defaultGranularity, granularitiesOf } from "../state/period";
+import { texts } from "../texts";
+
+interface Total {
+  /** Field of `events_by_date`. */
+  id: "visitors" | "sessions" | "pageviews" | "pages_per_session" | "bounce_rate" | "median_session_duration";
+  label: string;
+  /** Field of `summary_metrics`; views per visit are computed from two. */
+  summary: string | null;
+  definition: "visitors" | "visits" | "page_views" | "views_per_visit" | "bounce_rate" | "median_visit_duration";
+  format: (value: number) => string;
+  short?: (value: number) => string;
+  lessIsBetter?: boolean;
+}
+
+const m = texts.metrics;
+const TOTALS: Total[] = [
+  { id: "visitors", label: m.unique_visitors, summary: "unique_visitors", definition: "visitors", format: formatNumber, short: formatShort },
+  { id: "sessions", label: m.sessions, summary: "sessions", definition: "visits", format: formatNumber, short: formatShort },
+  { id: "pageviews", label: m.pageviews, summary: "pageviews", definition: "page_views", format: formatNumber, short: formatShort },
+  { id: "pages_per_session", label: m.pages_per_session, summary: null, definition: "views_per_visit", format: (v) => formatNumber(Math.round(v * 100) / 100) },
+  { id: "bounce_rate", label: m.bounce_rate, summary: "bounce_rate", definition: "bounce_rate", format: (v) => formatPercent(v), lessIsBetter: true },
+  { id: "median_session_duration", label: m.median_session_duration, summary: "median_session_duration", definition: "median_visit_duration", format: formatDuration },
+];
+
+export default function Overview() {
+  const { period, granularity, own } = address.value;
+  const by = granularity ?? defaultGranularity(period, timezone.value);
+  const chosen = TOTALS.find(({ id }) => id === own.metric) ?? TOTALS[0]!;
+  const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
+  return (
+    <>
+      <Totals chosen={chosen} />
+      <Card title={chosen.label} ask={series} className="wide"
+        tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
+        tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
+        <TotalSeries total={chosen} ask={series} granularity={by} />
+      </Card>
+      <div class="cards">
+        {GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />)}
+      </div>
+    </>
+  );
+}
+
+function Totals({ chosen }: { chosen: Total }) {
+  const loaded = useAnswer({ name: "summary_metrics", compared: true });
+  const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
+  const compared = loaded.value?.comparison?.rows[0];
+  return (
+    <section class="totals" aria-label={texts.views.overview} aria-busy={loaded.loading}>
+      {loaded.error && <Async loaded={loaded}>{() => null}</Async>}
+      {!loaded.error && TOTALS.map((total) => (
+        <div key={total.id} class={`total ${total === chosen ? "chosen" : ""}`}>
+          <button type="button" aria-pressed={total === chosen} onClick={() => goOwn({ metric: total.id === "visitors" ? "" : total.id })}>
+            <span class="total-label">{total.label}</span>
+            <span class="total-value" title={row && total.format(valueOf(total, row))}>
+              {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
+            </span>
+            {compared && row && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
+          </button>
+          <Info of={total.definition} title={total.label} />
+        </div>
+      ))}
+    </section>
+  );
+}
+
+const valueOf = ({ summary }: Total, row: Record<string, unknown>): number =>
+  summary ? (row[summary] as number) : row.sessions ? (row.pageviews as number) / (row.sessions as number) : 0;
+
+function changeOf(total: Total, row: Record<string, unknown>, compared: ComparedRow): number | null {
+  if (total.summary) return compared.changePercent[total.summary] ?? null;
+  const before = compared.previous && valueOf(total, compared.previous);
+  return before ? Math.round((10_000 * (valueOf(total, row) - before)) / before) / 100 : null;
+}
+
+function TotalSeries({ total, ask, granularity }: { total: Total; ask: Ask<"events_by_date">; granularity: string }) {
+  const loaded = useAnswer(ask);
+  const { value } = loaded;
+  const series = useMemo<Series | null>(() => value && {
+    labels: value.rows.map((row) => row.date),
+    values: value.rows.map((row) => row[total.id]),
+    previous: value.comparison?.rows.map(({ previous }) => (previous?.[total.id] as number | undefined) ?? null),
+    previousLabels: value.comparison?.rows.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
+    partial: value.partialBucket,
+    granularity,
+    name: total.label,
+    format: total.id === "visitors" || total.id === "sessions" || total.id === "pageviews" ? countFormat : total.format,
+    annotations: value.annotations,
+  }, [value, total, granularity]);
+  return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>;
+}

@@ -1,0 +1,119 @@
+"""Drives the dashboard in a browser tab as a person would, and reads what it shows."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from msgspec import Struct
+
+from query.client import Client
+from tests.browser.tab import Tab
+from tests.flow.tenant import DAY, Tenant
+from tests.installation import eventually
+
+SECONDS = 60.0
+RANGE = f"{DAY}..{DAY}"
+"""The day of the tests' events as a time range of the page."""
+
+CARD = """(title) => [...document.querySelectorAll("main .card")].find(
+  (card) => card.getAttribute("aria-label") === title)"""
+TABLE = f"""(title) => {{
+  const card = ({CARD})(title);
+  if (!card || card.querySelector(".skeleton, [aria-busy=true]")) return null;
+  const texts = (row) => [...row.cells].map((cell) => cell.innerText.trim());
+  return [...card.querySelectorAll("tbody tr")].map(texts);
+}}"""
+BUTTON = """(text, scope) => [...document.querySelectorAll(`${scope} button, ${scope} a`)].find(
+  (each) => (each.innerText.trim() === text || each.getAttribute("aria-label") === text)
+    && each.checkVisibility())"""
+
+
+class Dashboard(Struct):
+    """The dashboard of one tenant in one tab."""
+
+    tab: Tab
+    tenant: Tenant
+
+    @property
+    def url(self) -> str:
+        return self.tenant.stack.query_url
+
+    @property
+    def client(self) -> Client:
+        """Asks the API what the page must show."""
+        return Client(self.url, key=self.tenant.key)
+
+    def ask(self, name: str, **members: Any) -> list[dict[str, Any]]:
+        """The rows of a standard query over the day of the tests."""
+        rows: list[dict[str, Any]] = self.client.ask(
+            name, website_id=self.tenant.website.id, start=DAY, end=DAY, **members
+        )
+        return rows
+
+    def sign_in(self, key: str | None = None) -> None:
+        """Type the key and send the form."""
+        self.tab.go(f"{self.url}/sign-in")
+        self.type_into("input[name=key]", key or self.tenant.key)
+        self.tab.js("document.querySelector('form').requestSubmit()")
+        self.until("!location.pathname.startsWith('/sign-in') || document.querySelector('.error')")
+
+    def open(self, view: str, **query: str) -> None:
+        """Open a view of the tenant's website, over the day of the tests."""
+        text = urlencode({"period": RANGE, **query})
+        self.tab.go(f"{self.url}/{self.tenant.website.id}/{view}?{text}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until no part of the page is loading."""
+        self.until("document.querySelector('main h1') && !document.querySelector('main .skeleton')")
+        self.until("!document.querySelector('main [aria-busy=true]')")
+
+    def until(self, condition: str) -> Any:
+        """The value of an expression of the page, as soon as it is true."""
+        value = f"(value => value instanceof Element || value)({condition})"
+        return eventually(lambda: self.tab.js(value), SECONDS)
+
+    def type_into(self, selector: str, text: str) -> None:
+        """Replace the text of an input as typing does."""
+        self.until(f"document.querySelector({json.dumps(selector)})")
+        self.tab.js(f"document.querySelector({json.dumps(selector)}).focus()")
+        self.tab.js(f"document.querySelector({json.dumps(selector)}).select?.()")
+        self.tab.tell("Input.insertText", text=text)
+
+    def press(self, text: str, scope: str = "body") -> None:
+        """Click the visible button or link with this text or name."""
+        found = f"({BUTTON})({json.dumps(text)}, {json.dumps(scope)})"
+        self.until(f"!!{found}")
+        self.tab.js(f"{found}.click()")
+
+    def rows(self, title: str) -> list[list[str]]:
+        """The cells of the table in a card, as soon as it is loaded."""
+        found: list[list[str]] = self.until(f"({TABLE})({json.dumps(title)})")
+        return found
+
+    def text(self, selector: str) -> str:
+        """The text of the first element."""
+        return str(self.until(f"document.querySelector({json.dumps(selector)})?.innerText"))
+
+    @property
+    def path(self) -> str:
+        """Path of the address."""
+        return urlsplit(self.tab.address).path
+
+    def check_tab(self, expected: Sequence[str] = ()) -> None:
+        """No error in the console, no violation of the policy, no request to another host."""
+        hosts = {urlsplit(url).netloc for _, url in self.tab.requests if url.startswith("http")}
+        assert hosts <= {urlsplit(self.url).netloc}, hosts
+        unexpected = [text for text in self.tab.complaints if text not in expected]
+        failures = [r for r in self.tab.responses if r[0] >= 400]
+        assert not unexpected, (unexpected, failures)
+
+
+def shown(rows: Sequence[Mapping[str, Any]], *fields: str) -> list[list[str]]:
+    """Rows of the API as the page writes them in English."""
+    return [[_text(row[field]) for field in fields] for row in rows]
+
+
+def _text(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

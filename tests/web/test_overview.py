@@ -1,0 +1,78 @@
+"""The overview: its numbers are those of the API; filters, address and history."""
+
+from tests.web.dashboard import Dashboard, shown
+
+TOTALS = """Object.fromEntries([...document.querySelectorAll(".total")].map((total) =>
+  [".total-label", ".total-value"].map((part) => total.querySelector(part).innerText)))"""
+
+
+def totals(dashboard: Dashboard) -> dict[str, str]:
+    """The totals by label."""
+    found: dict[str, str] = dashboard.until(TOTALS)
+    return found
+
+
+def test_totals_and_series_are_those_of_the_api(dashboard: Dashboard) -> None:
+    dashboard.open("overview", by="hourly")
+    [summary] = dashboard.ask("summary")
+
+    shown_totals = totals(dashboard)
+    dashboard.press("Show as table")
+    buckets = dashboard.rows("Unique visitors")
+
+    assert shown_totals["Unique visitors"] == f"{summary['unique_visitors']:,}" == "12"
+    assert shown_totals["Visits"] == f"{summary['sessions']:,}"
+    assert shown_totals["Page views"] == f"{summary['pageviews']:,}"
+    assert shown_totals["Bounce rate"] == f"{round(summary['bounce_rate'], 1):g}%"
+    series = dashboard.ask("events_by_date", granularity="hourly")
+    assert [row[1] for row in buckets] == [f"{row['visitors']}" for row in series]
+
+
+def test_breakdowns_are_those_of_the_api(dashboard: Dashboard) -> None:
+    dashboard.open("overview", places="country")
+    for card, query_type in (
+        ("Sources", "channels"),
+        ("Pages", "top_pages"),
+        ("Devices", "device_types"),
+    ):
+        rows = dashboard.ask(query_type, limit=8)
+        assert dashboard.rows(card) == shown(rows, "name", "visitors"), card
+        assert rows
+    names = [row["unique_users"] for row in dashboard.ask("custom_events")]
+    assert [row[1] for row in dashboard.rows("Actions")] == [str(number) for number in names]
+
+
+def test_a_click_on_a_row_filters_everything_and_back_undoes_it(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    before = totals(dashboard)
+
+    dashboard.press("/pricing", "section[aria-label=Pages]")
+    dashboard.until("location.search.includes('f=path:eq:/pricing')")
+    dashboard.settle()
+    filters = [{"field": "path", "operator": "eq", "value": "/pricing"}]
+    [summary] = dashboard.ask("summary", filters=filters)
+    dashboard.until(
+        f"document.querySelector('.total-value').innerText === '{summary['unique_visitors']}'"
+    )
+    assert totals(dashboard) != before
+    assert dashboard.text(".chip-text") == "Page is /pricing"
+
+    dashboard.tab.back()
+    dashboard.until("!document.querySelector('.chip')")
+    dashboard.settle()
+    dashboard.until(
+        f"document.querySelector('.total-value').innerText === '{before['Unique visitors']}'"
+    )
+
+
+def test_a_list_pages_sorts_and_searches(dashboard: Dashboard) -> None:
+    dashboard.open("list/top_pages", sort="pageviews:asc")
+    rows = dashboard.ask("top_pages", order_by=[{"field": "pageviews", "direction": "asc"}])
+    assert [row[:3] for row in dashboard.rows("Pages")] == shown(
+        rows, "name", "visitors", "pageviews"
+    )
+
+    dashboard.type_into("input[type=search]", "pric")
+    dashboard.until("location.search.includes('q=pric')")
+    dashboard.settle()
+    assert [row[0] for row in dashboard.rows("Pages")] == ["/pricing"]
