@@ -13,6 +13,7 @@ from schemas.registry import (
     Annotation,
     Goal,
     Import,
+    Key,
     Link,
     MoneyProperty,
     Organization,
@@ -33,16 +34,24 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     ),
 }
 """Saved records by their route: class and fields."""
+A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}
+OWNED: Mapping[str, tuple[type[Import | Key | SavedRecord], Mapping[str, Any]]] = {
+    "imp": (Import, {"name": "a.csv"}),
+    "key": (Key, A_KEY),
+    **SAVED,
+}
+"""Records of websites by the beginning of their ids."""
 
 OWNER: Mapping[str, str] = {
     "shop": "acme", "blog": "acme", "acme": "acme", "go": "acme", "imp_shop": "acme",
+    "key_shop": "acme", "key_acme": "acme", "key_rival": "globex",
     "rival": "globex", "globex": "globex", "away": "globex", "imp_rival": "globex",
     **{f"{kind}_shop": "acme" for kind in SAVED}, **{f"{kind}_rival": "globex" for kind in SAVED},
 }  # fmt: skip
 """Subjects by their organization; what is missing does not exist."""
 
 WEBSITE_OF: Mapping[str, str] = {
-    f"{kind}_{website}": website for kind in ("imp", *SAVED) for website in ("shop", "rival")
+    f"{kind}_{website}": website for kind in ("imp", "key", *SAVED) for website in ("shop", "rival")
 }
 """The website that an import or a saved record belongs to."""
 
@@ -84,8 +93,9 @@ def populate(store: RegistryStore, now_ms: int) -> None:
         )
     for name, website in WEBSITE_OF.items():
         owned: Mapping[str, Any] = {"organization_id": OWNER[website], "website_id": website}
-        kind, fields = SAVED.get(name.partition("_")[0], (Import, {"name": "a.csv"}))
+        kind, fields = OWNED[name.partition("_")[0]]
         store.create(kind(id=name, **owned, **fields, **stamps))
+    store.create(Key(id="key_acme", organization_id="acme", **A_KEY, **stamps))
 
 
 def callers(store: RegistryStore, now_ms: int) -> Iterator[Caller]:

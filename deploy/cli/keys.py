@@ -16,10 +16,13 @@ from deploy.cli.context import (
 from deploy.cli.record_commands import add_record_commands, create_owned
 from deploy.demo.tenant import replace_demo_key
 from schemas.registry import KEY_SCOPES, Key, RegistryStore, Website
-from schemas.registry.validation import new_key, validate_scopes
+from schemas.registry.key_rotation import (
+    DEFAULT_OVERLAP_HOURS,
+    MAX_OVERLAP_HOURS,
+    rotate_key,
+)
+from schemas.registry.validation import new_key, validate_key_fields
 from schemas.runtime.clock import format_instant, now_ms
-
-HOUR_MS = 3_600_000
 
 name_option = click.option("--name", help="Name of the key.")
 expires_option = click.option(
@@ -94,13 +97,13 @@ def update(
     """Update the given fields; --scope replaces all permissions."""
     now = now_ms()
     changes = require_changes(
-        scopes=validate_scopes(scopes) if scopes else None,
+        scopes=scopes or None,
         name=name,
         expires_at=expires_at,
         revoked_at=now if revoke else None,
     )
     with tidemark.open_registry() as store:
-        record = store.update(Key, record_id, now, **changes)
+        record = store.update(Key, record_id, now, **validate_key_fields(changes))
     print_record(record_fields(record), json)
 
 
@@ -108,8 +111,8 @@ def update(
 @click.argument("record_id", metavar="ID")
 @click.option(
     "--overlap-hours",
-    type=click.FloatRange(0, 8760),
-    default=24,
+    type=click.FloatRange(0, MAX_OVERLAP_HOURS),
+    default=DEFAULT_OVERLAP_HOURS,
     show_default=True,
     help="Hours for which the old key stays valid; 0: revoke it now.",
 )
@@ -123,21 +126,13 @@ def rotate(
 
     The new key is shown once. Deploy it everywhere before the old one expires.
     """
-    now = now_ms()
     with tidemark.open_registry() as store:
-        old = store.get(Key, record_id)
-        if not old.is_active(now):
-            raise click.UsageError(
-                f"key '{record_id}' has expired or was revoked; create a new one"
-            )
-        until = now + round(overlap_hours * HOUR_MS)
-        key, text = new_key(
-            old.organization_id, old.scopes, now, old.website_id, old.name, expires_at
-        )
-        ended = store.replace_key(key, old.id, min(until, old.expires_at or until), now)
-    replace_demo_key(tidemark.settings.data, old.id, text)
-    more = {"key": text, "replaces": old.id, "replacedEndsAt": format_instant(ended.expires_at)}
-    print_record(record_fields(key, **more), json)
+        rotation = rotate_key(store, record_id, now_ms(), overlap_hours, expires_at)
+    old = rotation.replaced
+    replace_demo_key(tidemark.settings.data, old.id, rotation.text)
+    ends_at = format_instant(old.expires_at)
+    more = {"key": rotation.text, "replaces": old.id, "replacedEndsAt": ends_at}
+    print_record(record_fields(rotation.key, **more), json)
 
 
 def _check_owner(store: RegistryStore, website: str, organization: str) -> None:

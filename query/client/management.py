@@ -42,6 +42,31 @@ class ManagementClient(RecordClient):
         """Delete a website, its events and records; `domain` confirms it."""
         self._json("DELETE", f"/v1/websites/{website_id}", where={"domain": domain})
 
+    def keys(self, website_id: str | None = None) -> Iterator[Record]:
+        """All API keys without their secrets, oldest first; or those of one website."""
+        return self._listed("/v1/keys", {"website_id": website_id})
+
+    def create_key(self, scopes: list[str], **fields: Any) -> Record:
+        """Create an API key: name, websiteId, expiresAt; `key` is its text, shown only now."""
+        return self._record("POST", "/v1/keys", {"scopes": scopes, **fields})
+
+    def update_key(self, key_id: str, **fields: Any) -> Record:
+        """Update scopes, name or expiresAt of an API key."""
+        return self._record("PATCH", f"/v1/keys/{key_id}", fields)
+
+    def rotate_key(self, key_id: str, overlap_hours: float = 24, **fields: Any) -> Record:
+        """A new key with the same scopes; the old one ends after the overlap."""
+        body = {"overlapHours": overlap_hours, **fields}
+        return self._record("POST", f"/v1/keys/{key_id}/rotate", body)
+
+    def revoke_key(self, key_id: str) -> Record:
+        """End an API key at once; it stays listed."""
+        return self._record("POST", f"/v1/keys/{key_id}/revoke")
+
+    def delete_key(self, key_id: str) -> None:
+        """End an API key at once; it is listed no more."""
+        self._json("DELETE", f"/v1/keys/{key_id}")
+
     def snippet(self, website_id: str, **options: Any) -> str:
         """The script tag for its pages: collect_url, scripts ("vitals,errors"), persist."""
         found = self._record("GET", f"/v1/websites/{website_id}/snippet", where=options)

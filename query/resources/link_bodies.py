@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, structs
 
+from query.request.instants import Instant
 from query.response.bodies import PageMeta
 from schemas.registry.records import LINK_FIELDS, Link, LinkField, LinkFieldKind
 from schemas.runtime.clock import format_instant
 
-Instant = str | int | None
 INSTANT_FIELDS = (
     *(name for name, field in LINK_FIELDS.items() if field.kind is LinkFieldKind.INSTANT),
     "created_at",

@@ -4,7 +4,6 @@ A link of another organization answers like one that does not exist.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import UNSET
@@ -13,9 +12,9 @@ from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
+from query.request.instants import parse_instant
 from query.request.query_string import strict_query_string
 from query.resources.link_bodies import (
-    Instant,
     LinkChanges,
     LinkListResponse,
     LinkResponse,
@@ -33,9 +32,6 @@ from schemas.plans import Group
 from schemas.registry import Key, KeyScope, Link, validation
 from schemas.registry.link_validation import WIRE_NAMES
 from schemas.registry.records import LINK_FIELDS, LinkFieldKind
-
-MAX_MS = 253_402_300_799_000
-"""The end of the year 9999."""
 
 
 async def create_link(dependencies: QueryDependencies, request: Request) -> Response:
@@ -114,7 +110,7 @@ def _optional_fields(body: NewLink | LinkChanges) -> dict[str, Any]:
     """The optional fields that a body names, with instants in Unix milliseconds."""
     values = {name: getattr(body, name) for name in LINK_FIELDS}
     return {
-        name: _instant(WIRE_NAMES[name], value)
+        name: parse_instant(WIRE_NAMES[name], value)
         if LINK_FIELDS[name].kind is LinkFieldKind.INSTANT
         else value
         for name, value in values.items()
@@ -126,23 +122,6 @@ def _changes(body: LinkChanges, apps: Sequence[str]) -> dict[str, Any]:
     required = {name: getattr(body, name) for name in ("name", "target_url", "slug")}
     changes = {name: value for name, value in required.items() if value is not UNSET}
     return validation.validate_link_fields({**changes, **_optional_fields(body)}, apps)
-
-
-def _instant(member: str, value: Instant) -> int | None:
-    """Unix milliseconds of an ISO 8601 instant or of a number of them."""
-    if value is None:
-        return None
-    if isinstance(value, int):
-        ms = value
-    else:
-        try:
-            at = datetime.fromisoformat(value)
-        except ValueError:
-            raise Malformed(f"'{member}' must be an ISO 8601 instant or null") from None
-        ms = round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-    if not 0 <= ms <= MAX_MS:
-        raise Malformed(f"'{member}' must lie between 1970 and 9999")
-    return ms
 
 
 ID_PARAMETER = openapi.Parameter("link_id", "the link", required=True, location="path")

@@ -10,6 +10,7 @@ from schemas.registry.records import (
     Action,
     Import,
     ImportState,
+    Key,
     Link,
     Organization,
     OwnedRecord,
@@ -22,10 +23,11 @@ from schemas.registry.transaction import RecordConflict, WriteTransaction
 MAX_RECORDS: Mapping[type[Record], int] = {
     Website: 10_000,
     Link: 10_000,
+    Key: 1_000,
     Import: 1_000,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
 }
-"""Maximum websites, links and imports of an organization, and saved records of a website."""
+"""Maximum websites, links, keys and imports of an organization, and saved records of a website."""
 
 
 class RecordLimitReached(RecordConflict):

@@ -138,14 +138,21 @@ def new_key(
         id=new.id,
         organization_id=organization_id,
         website_id=website_id,
-        name=name,
-        scopes=validate_scopes(scopes),
         secret_hash=new.secret_hash,
-        expires_at=expires_at,
         created_at=now_ms,
         updated_at=now_ms,
+        **validate_key_fields({"scopes": scopes, "name": name, "expires_at": expires_at}),
     )
     return key, new.text
+
+
+def validate_key_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate fields that a caller gives for a key."""
+    rules: Mapping[str, Callable[[Any], Any]] = {
+        "scopes": validate_scopes,
+        "name": lambda value: value and validate_name("name", value),
+    }
+    return {name: rules[name](v) if name in rules else v for name, v in values.items()}
 
 
 def validate_id(value: str) -> str:

@@ -70,6 +70,7 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "link_id": caller.link.id,
         "slug": caller.link.slug,
         "website_id": caller.website.id,
+        "key_id": key_of(caller),
         "import_id": import_of(caller),
         **saved_records_of(caller),
         "table": "events",
@@ -103,6 +104,16 @@ def import_of(caller: Tenant) -> str:
         return (found or [store.create(validation.new_import(caller.website, "a.csv", now_ms()))])[
             0
         ].id
+    finally:
+        store.close()
+
+
+def key_of(caller: Tenant) -> str:
+    """A new key of the caller's."""
+    key, _ = validation.new_key(caller.website.organization_id, ["read:data"], now_ms())
+    store = RegistryStore(caller.stack.settings.registry_url)
+    try:
+        return store.create(key).id
     finally:
         store.close()
 

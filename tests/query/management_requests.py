@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.query.access_requests import WEBSITES, Request
 
+ADMIN = ("admin",)
 MANAGE = ("manage:websites",)
 READ = ("read:data", "manage:websites")
 
@@ -13,6 +14,7 @@ def management_requests() -> Iterator[Request]:
     """A request to each of these routes about every possible subject."""
     yield from _organization()
     yield from _websites()
+    yield from _keys()
 
 
 def _organization() -> Iterator[Request]:
@@ -38,7 +40,39 @@ def _websites() -> Iterator[Request]:
             yield Request(route=route, path=f"{path}/{part}", scopes=READ, **about)
 
 
+def _keys() -> Iterator[Request]:
+    every, one = "/v1/keys", "/v1/keys/{key_id}"
+    yield Request(route=("GET", every), path=every, scopes=ADMIN)
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": every, "scopes": ADMIN}
+        body = {"scopes": ["read:data"], "websiteId": website}
+        yield Request(route=("POST", every), body=body, good=201, **about)
+        yield Request(route=("GET", every), query={"website_id": website}, **about)
+    everywhere = {"scopes": ["read:data"], "websiteId": None}
+    create: Any = {"path": every, "scopes": ADMIN, "good": 201}
+    yield Request(route=("POST", every), body=everywhere, whole=True, **create)
+    for name in ("key_shop", "key_acme", "key_rival", "nowhere"):
+        about = {"subject": name, "hidden": True, "scopes": ADMIN}
+        path = f"{every}/{name}"
+        yield Request(route=("GET", one), path=path, **about)
+        yield Request(route=("PATCH", one), path=path, body={"name": "b"}, **about)
+        route = ("POST", f"{one}/rotate")
+        yield Request(route=route, path=f"{path}/rotate", body={}, good=201, **about)
+
+
+def _end_of_key(method: str, part: str) -> Request:
+    return Request(
+        route=(method, f"/v1/keys/{{key_id}}{part}"),
+        path=f"/v1/keys/key_rival{part}",
+        scopes=ADMIN,
+        subject="key_rival",
+        hidden=True,
+    )
+
+
 MANAGEMENT_REMOVALS = (
+    _end_of_key("POST", "/revoke"),
+    _end_of_key("DELETE", ""),
     Request(
         route=("DELETE", "/v1/websites/{website_id}"),
         path="/v1/websites/rival",

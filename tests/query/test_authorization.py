@@ -112,6 +112,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
 }
 NAMES = count()
+NETWORKS = count()
 
 
 def _saved_records(kind: str) -> Iterator[Request]:
@@ -200,11 +201,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def deviation(service: Service, caller: Caller, request: Request) -> Iterator[str]:
     """The responses that differ from the access model."""
     url = f"{request.path}?{urlencode(request.query)}"
+    # From another network each time: the clock stands still, and refusals are limited by network.
+    address = "198.{}.{}.7".format(*divmod(next(NETWORKS) % 65_536, 256))
     for headers in service.ways(caller):
         if "cookie" in headers and request.path == "/v1/sign-in":
             continue  # this page may sign in
         body = request.body() if callable(request.body) else request.body
-        reply = request_once(service.app, request.route[0], url, body, headers)
+        reply = request_once(service.app, request.route[0], url, body, headers, address)
         if reply.status != request.status(caller):
             yield (
                 f"{caller.name}: {request.route[0]} {url} answered {reply.status}, "

@@ -3,10 +3,12 @@
 from tests.query.client.scripted_service import Playing, answering
 from tests.query.client.test_records import record
 
+NONE = {"total": 0}
+
 
 def test_websites_are_managed(playing: Playing) -> None:
     client, script = playing(
-        *(record() for _ in range(5)), answering(), record(), answering(meta={"total": 0})
+        *(record() for _ in range(5)), answering(), record(), answering(meta=NONE)
     )
 
     client.create_website("shop.example", timezone="Europe/Berlin")
@@ -27,4 +29,24 @@ def test_websites_are_managed(playing: Playing) -> None:
         ("/v1/websites/r1?domain=shop.example", None),
         ("/v1/organization", {"name": "Acme"}),
         ("/v1/websites?limit=1000&page=1", None),
+    ]
+
+
+def test_keys_are_managed(playing: Playing) -> None:
+    client, script = playing(*(record() for _ in range(4)), answering(), answering(meta=NONE))
+
+    client.create_key(["read:data"], name="reports")
+    client.update_key("r1", expiresAt=None)
+    client.rotate_key("r1", overlap_hours=0)
+    client.revoke_key("r1")
+    client.delete_key("r1")
+    assert list(client.keys("w")) == []
+
+    assert [(target, body) for target, _, body in script.requests] == [
+        ("/v1/keys", {"scopes": ["read:data"], "name": "reports"}),
+        ("/v1/keys/r1", {"expiresAt": None}),
+        ("/v1/keys/r1/rotate", {"overlapHours": 0}),
+        ("/v1/keys/r1/revoke", None),
+        ("/v1/keys/r1", None),
+        ("/v1/keys?website_id=w&limit=1000&page=1", None),
     ]
