@@ -121,6 +121,7 @@ def attribution_statement(options: Attribution) -> Statement:
                 f"""
                 SELECT ROW_NUMBER() OVER (ORDER BY {ROW_ORDER}) AS conversion_id,
                        visitor_hash AS converted_visitor,
+                       session_hash AS converted_session,
                        ms           AS converted_ms,
                        {value.text} AS conversion_value
                   FROM scoped
@@ -131,6 +132,7 @@ def attribution_statement(options: Attribution) -> Statement:
                 "touches",
                 f"""
                 SELECT visitor_hash              AS touch_visitor,
+                       session_hash              AS touch_session,
                        MIN(ms)                   AS touch_ms,
                        MIN({ROW_ORDER_NUMBER})   AS touch_order,
                        MIN({fact.sql_column})    AS touch_value,
@@ -156,17 +158,25 @@ def attribution_statement(options: Attribution) -> Statement:
 
 RANKED_TOUCHES = (
     Cte(
-        "ranked_touches",
+        "conversion_touches",
         """
-        SELECT conversion_id, conversion_value, touch_value, touch_channel,
-               ROW_NUMBER() OVER (PARTITION BY conversion_id ORDER BY touch_order) AS place,
-               COUNT(touch_ms) OVER (PARTITION BY conversion_id)                   AS touch_count,
-               ROW_NUMBER() OVER (PARTITION BY conversion_id, touch_value
-                                      ORDER BY touch_order)                        AS place_of_value
+        SELECT *, CASE WHEN touch_session = converted_session THEN 1 ELSE 0 END AS is_own
           FROM conversions
           LEFT JOIN touches
             ON touch_visitor = converted_visitor
            AND touch_ms BETWEEN converted_ms - $window_ms AND converted_ms
+        """,
+    ),
+    Cte(
+        "ranked_touches",
+        """
+        SELECT conversion_id, conversion_value, touch_value, touch_channel,
+               ROW_NUMBER() OVER (PARTITION BY conversion_id
+                                      ORDER BY is_own, touch_order)  AS place,
+               COUNT(touch_ms) OVER (PARTITION BY conversion_id)     AS touch_count,
+               ROW_NUMBER() OVER (PARTITION BY conversion_id, touch_value
+                                      ORDER BY is_own, touch_order)  AS place_of_value
+          FROM conversion_touches
         """,
     ),
     Cte(
@@ -207,7 +217,7 @@ def attribution_rows(options: Attribution, rows: Sequence[Row], *_: object) -> S
         share = share_of(Touch(count, bool(is_first), bool(is_last), bool(is_last_known)))
         conversions[name] += share * touches
         values[name] += share * Ratio(value or 0)
-        assisted[name] += first_of_value
+        assisted[name] += first_of_value if count else 0
     total = sum(conversions.values())
     names = sorted(conversions, key=lambda name: (-conversions[name], name is None, name or ""))
     has_value = options.goal.value is not None

@@ -64,13 +64,14 @@ def attribution(scoped: ScopedRows) -> list[ResultRow]:
             if view["anonymous_id"] == row["anonymous_id"]
             and row["ms"] - window * DAY_MS <= view["ms"] <= row["ms"]
         ]
+        touches.sort(key=lambda view: view["session_id"] == row["session_id"])
         names = [view[field] for view in touches] or [None]
         parts = shares(options.get("model", "last_touch"), touches) if touches else [Fraction(1)]
         for name, part in zip(names, parts, strict=True):
             credit[name] = credit.get(name, Fraction()) + part
             money[name] = money.get(name, Fraction()) + part * worth(row, options)
         for name in set(names):
-            assisted[name] = assisted.get(name, 0) + 1
+            assisted[name] = assisted.get(name, 0) + bool(touches)
     total = sum(credit.values())
     return [
         {

@@ -88,9 +88,30 @@ def test_values_are_credited_and_assists_counted(service: InProcessService) -> N
         (NONE, 12.5, 3),
         (SEARCH, 12.5, 3),
         (AD, 15.0, 2),
-        (None, 0.0, 1),
+        (None, 0.0, 0),
     ]
     assert [row["percentage"] for row in rows] == [25.0, 25.0, 25.0, 25.0]
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("last_touch", [(AD, 1.0)]),
+        ("first_touch", [(SEARCH, 1.0)]),
+        ("last_non_direct", [(AD, 1.0)]),
+    ],
+)
+@pytest.mark.parametrize("began", ["2026-11-10T12:05:00Z", "2026-11-10T12:00:00Z"])
+def test_the_visit_of_the_conversion_is_the_last_touch_when_another_began_after_it(
+    service: InProcessService, model: str, expected: list[tuple[Any, ...]], began: str
+) -> None:
+    service.holds(
+        a_view("/", session="s1", at="2026-11-10T12:00:00Z", channel=AD),
+        a_view("/", session="s2", at=began, channel=SEARCH),
+        an_event("buy", session="s1", at="2026-11-10T12:10:00Z"),
+    )
+
+    assert credited(service, model=model) == expected
 
 
 def test_filters_choose_conversions_and_no_touches(service: InProcessService) -> None:
