@@ -41,16 +41,28 @@ async function bundle() {
     loader: { ".svg": "dataurl" },
     metafile: true,
   });
-  return Object.keys(metafile.outputs).map((path) => basename(path));
+  return metafile.outputs;
 }
 
-function writePage(names) {
-  const named = (pattern) => names.find((name) => pattern.test(name));
+/** The page, which loads the scripts of the first view at once instead of one after the other. */
+function writePage(outputs) {
+  const paths = Object.keys(outputs);
+  const named = (pattern) => paths.find((path) => pattern.test(basename(path)));
+  const [main, first] = [named(/^main-.*\.js$/), named(/^overview-.*\.js$/)];
+  const preloaded = new Set([...importsOf(outputs, main), first, ...importsOf(outputs, first)]);
+  const links = [...preloaded].map((path) => `<link rel="modulepreload" href="/${basename(path)}">`);
   const page = readFileSync(here("src/index.html"), "utf8")
-    .replace("{{script}}", named(/^main-.*\.js$/))
-    .replace("{{style}}", named(/^page-.*\.css$/));
+    .replace("{{script}}", basename(main))
+    .replace("{{style}}", basename(named(/^page-.*\.css$/)))
+    .replace("{{preloads}}", links.join("\n    "));
   copyFileSync(here("src/icon.svg"), here("dist/icon.svg"));
   writeFileSync(here("dist/index.html"), page);
+}
+
+/** The chunks that a script imports at once, and those that they import. */
+function importsOf(outputs, path) {
+  const imported = outputs[path].imports.filter(({ kind }) => kind === "import-statement");
+  return imported.flatMap((each) => [each.path, ...importsOf(outputs, each.path)]);
 }
 
 mkdirSync(here("generated"), { recursive: true });

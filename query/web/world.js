@@ -12,6 +12,6 @@ export function worldPaths() {
   const atlas = read("world-atlas/countries-110m.json");
   const land = feature(atlas, atlas.objects.countries);
   land.features = land.features.filter(({ id }) => id !== ANTARCTICA);
-  const path = geoPath(geoNaturalEarth1().fitSize([960, 470], land)).digits(1);
+  const path = geoPath(geoNaturalEarth1().fitSize([960, 470], land)).digits(0);
   return land.features.map((each) => [iso.numericToAlpha2(each.id ?? "") ?? "", path(each)]);
 }

@@ -15,7 +15,7 @@ export interface Ask<Name extends QueryType> {
   compared?: boolean;
   /** Filters that are added to those of the page. */
   filters?: Schemas["Filter"][];
-  /** Whether the time range and the filters of the page are left out. */
+  /** Whether the query has a time range of its own: that of the page, and its filters, are left out. */
   fixed?: boolean;
   /** The short link that is asked about, instead of the website. */
   link?: string;
@@ -69,7 +69,7 @@ export function answer<Name extends QueryType>(ask: Ask<Name>, aborted: AbortSig
 }
 
 function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
-  if (ask.fixed) return { timezone: timezone.value };
+  if (ask.fixed) return { preset: "today", timezone: timezone.value };
   const { period, filters, bots } = address.value;
   return {
     ...periodMembers(period),

@@ -3,6 +3,7 @@ import { freshness } from "../api/freshness";
 import { MenuItem, Popover } from "../components/popover";
 import { formatAgo, formatInstant } from "../format";
 import { setTheme, theme, THEMES } from "../state/theme";
+import icon from "../icon.svg";
 import { texts } from "../texts";
 import { address, addressWith, go } from "./address";
 import { helpOpen } from "./keyboard";
@@ -14,7 +15,7 @@ export function TopBar() {
   const shared = address.value.base.startsWith("s/");
   return (
     <header class="top">
-      <a class="brand" href={addressWith({ view: "overview" })} onClick={follow}><img src="/icon.svg" alt="" width="22" height="22" />{t.name}</a>
+      <a class="brand" href={addressWith({ view: "overview" })} onClick={follow}><img src={icon} alt="" width="22" height="22" />{t.name}</a>
       {me.value && (shared || me.value.websites.length <= 1
         ? <span class="website">{website.value?.name}</span>
         : <WebsiteMenu />)}

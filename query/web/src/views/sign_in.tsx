@@ -4,6 +4,7 @@ import { RequestError } from "../api/request";
 import { messageOf } from "../components/states";
 import { address, go } from "../app/address";
 import { may, me, sessionEnded, signIn } from "../app/session";
+import icon from "../icon.svg";
 import { texts } from "../texts";
 
 const t = texts.signIn;
@@ -40,7 +41,7 @@ export function SignIn() {
   return (
     <main class="alone">
       <form class="card form" onSubmit={submit}>
-        <h1><img src="/icon.svg" alt="" width="28" height="28" />{texts.app.name}</h1>
+        <h1><img src={icon} alt="" width="28" height="28" />{texts.app.name}</h1>
         {sessionEnded.value && <p class="notice">{t.ended}</p>}
         <label>{t.key}
           <input type="password" name="key" autocomplete="off" spellcheck={false} required autofocus value={key}

@@ -1,0 +1,65 @@
+"""Every view in both themes: axe-core finds nothing serious, and nothing is wider than a phone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.web.dashboard import Dashboard
+
+AXE = Path(__file__).parent.parent / "npm/node_modules/axe-core/axe.min.js"
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+SERIOUS = ("serious", "critical")
+PHONE = 360
+
+
+def views(dashboard: Dashboard) -> list[str]:
+    """The views that the page lists."""
+    found: list[str] = dashboard.until(
+        "[...document.querySelectorAll('nav.side a')].map((link) => link.pathname.split('/')[2])"
+    )
+    return found
+
+
+def violations(dashboard: Dashboard) -> list[str]:
+    """Rules of axe-core that the page breaks, with the first element of each."""
+    dashboard.tab.js(AXE.read_text())
+    options = json.dumps({"runOnly": {"type": "tag", "values": RULES}})
+    broken = dashboard.tab.js(f"axe.run(document, {options}).then((result) => result.violations)")
+    return [
+        f"{rule['id']}: {rule['nodes'][0]['html'][:160]} {rule['nodes'][0]['failureSummary']}"
+        for rule in broken
+        if rule["impact"] in SERIOUS
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_view_breaks_a_rule_of_wcag(dashboard: Dashboard, theme: str) -> None:
+    emulated = [{"name": "prefers-color-scheme", "value": theme}]
+    dashboard.tab.tell("Emulation.setEmulatedMedia", features=emulated)
+    dashboard.open("overview")
+    broken = {}
+    for view in [*views(dashboard), "list/top_pages"]:
+        dashboard.open(view)
+        if found := violations(dashboard):
+            broken[view] = found
+    assert broken == {}
+
+
+def test_every_view_fits_on_a_phone(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    names = views(dashboard)
+    dashboard.tab.tell(
+        "Emulation.setDeviceMetricsOverride",
+        width=PHONE,
+        height=740,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    wide = {}
+    for view in names:
+        dashboard.open(view)
+        width = dashboard.tab.js("document.documentElement.scrollWidth")
+        if width > PHONE:
+            wide[view] = width
+    assert wide == {}
