@@ -13,16 +13,28 @@ COLUMNS = ("at", "actor", "action", "kind", "recordId", "organizationId", "field
 @click.command()
 @click.option("--organization", metavar="ID", help="Only records of this organization.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True)
+@click.option("--website", metavar="ID", help="Only this website and records of it.")
+@click.option("--record", metavar="ID", help="Only this record.")
 @as_json
 @click.pass_obj
-def audit(tidemark: CliContext, organization: str | None, limit: int, json: bool) -> None:
+def audit(
+    tidemark: CliContext,
+    organization: str | None,
+    limit: int,
+    website: str | None,
+    record: str | None,
+    json: bool,
+) -> None:
     """List changes of the registry and who made them, newest first.
 
     The actor is `key:` with the id of an API key, or `cli:` with the user of the command line.
-    Changed fields are listed by name; their values are not recorded.
+    With --json each has the values before and after it, without secrets, long ones cut.
     """
     with tidemark.open_registry() as store:
-        rows = [_change_fields(change) for change in store.changes(limit, organization)]
+        rows = [
+            _change_fields(change)
+            for change in store.changes(limit, organization, website_id=website, record_id=record)
+        ]
     print_rows(rows, COLUMNS, json)
 
 

@@ -67,6 +67,17 @@ class ManagementClient(RecordClient):
         """End an API key at once; it is listed no more."""
         self._json("DELETE", f"/v1/keys/{key_id}")
 
+    def changes(self, **where: Any) -> Iterator[Record]:
+        """The audit trail, newest first: website_id, kind and record_id restrict it."""
+        before = None
+        while True:
+            page = {**where, "limit": 1_000, "before": before}
+            found = self._json("GET", "/v1/audit", where=page)
+            yield from found["data"]
+            before = found["meta"]["next"]
+            if before is None:
+                return
+
     def snippet(self, website_id: str, **options: Any) -> str:
         """The script tag for its pages: collect_url, scripts ("vitals,errors"), persist."""
         found = self._record("GET", f"/v1/websites/{website_id}/snippet", where=options)

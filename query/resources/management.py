@@ -1,10 +1,11 @@
 """The endpoints that manage an organization and its websites."""
 
-from query.resources import keys, organization, website_set_up, websites
+from query.resources import audit, keys, organization, website_set_up, websites
 
 ENDPOINTS = (
     *organization.ENDPOINTS,
     *websites.ENDPOINTS,
     *website_set_up.ENDPOINTS,
     *keys.ENDPOINTS,
+    *audit.ENDPOINTS,
 )

@@ -142,6 +142,10 @@ CHANGES = sa.Table(
     sa.Column("record_id", sa.String(32), nullable=False),
     sa.Column("organization_id", sa.String(32)),
     sa.Column("fields", sa.JSON, nullable=False),
+    sa.Column("website_id", sa.String(32)),
+    sa.Column("before", sa.JSON(none_as_null=True)),
+    sa.Column("after", sa.JSON(none_as_null=True)),
+    sa.Index(None, "organization_id", "number"),
 )
 """Audit trail: one row per revision, append-only; see `transaction.py`."""
 

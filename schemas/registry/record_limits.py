@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 
 from schemas.plans import MAX_LINKS
-from schemas.registry.record_mapping import RECORD_TABLES
+from schemas.registry.record_mapping import RECORD_TABLES, to_record
 from schemas.registry.records import (
     Action,
     Import,
@@ -83,10 +83,10 @@ def _delete_undone_import(transaction: WriteTransaction, organization_id: str) -
         table.c.organization_id == organization_id, table.c.state == ImportState.UNDONE.value
     )
     oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
-    removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(table.c.id)
+    removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(*table.c)
     deleted = transaction.connection.execute(removed).first()
     if deleted is not None:
-        transaction.log_change(Action.DELETE, Import, deleted.id, organization_id)
+        transaction.log_record(Action.DELETE, to_record(Import, deleted._mapping))
     return deleted is not None
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from msgspec import Struct
 
@@ -168,7 +168,13 @@ class Change(Struct, frozen=True, rename="camel", kw_only=True):
     record_id: str
     organization_id: str | None = None
     fields: tuple[str, ...] = ()
-    """Names of changed fields, without values; of a finding: what was accepted, and why."""
+    """Names of changed fields; of a finding: what was accepted, and why."""
+    website_id: str | None = None
+    """The website that was changed, or that the record belongs to."""
+    before: dict[str, Any] | None = None
+    """Values before an update or a deletion, without secrets; None when they are not recorded."""
+    after: dict[str, Any] | None = None
+    """Values after a creation or an update."""
 
 
 class Key(OwnedRecord, frozen=True, rename="camel", kw_only=True):

@@ -11,6 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from schemas.registry import database
+from schemas.registry.audit_trail import read_changes
 from schemas.registry.connections import RegistryConnections
 from schemas.registry.contents import (
     ChangesSince,
@@ -26,9 +27,7 @@ from schemas.registry.record_mapping import (
     RECORD_TABLES,
     RecordT,
     kind_name,
-    owner_id,
     read_records,
-    to_change,
     to_column_values,
     to_record,
     to_row,
@@ -157,8 +156,7 @@ class RegistryStore:
             row = transaction.connection.execute(deletion).first()
             if row is None:
                 raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
-            owner = owner_id(to_record(kind, row._mapping))
-            transaction.log_change(Action.DELETE, kind, record_id, owner)
+            transaction.log_record(Action.DELETE, to_record(kind, row._mapping))
 
     def require_current_schema(self) -> None:
         """SchemaMismatch, with what to do, when the tables are of another version of Tidemark."""
@@ -180,15 +178,16 @@ class RegistryStore:
         with database.read_transaction(self._connections.engine()) as connection:
             return read_changes_since(connection, known)
 
-    def changes(self, limit: int, organization_id: str | None = None) -> Sequence[Change]:
-        """Newest entries of the audit trail, newest first; of one organization if given."""
-        log = database.CHANGES
-        query = sa.select(log).order_by(log.c.number.desc()).limit(limit)
-        if organization_id is not None:
-            query = query.where(log.c.organization_id == organization_id)
+    def changes(
+        self,
+        limit: int,
+        organization_id: str | None = None,
+        before: int | None = None,
+        **where: str | None,
+    ) -> Sequence[Change]:
+        """Newest entries of the audit trail, newest first; see `read_changes`."""
         with self._connections.engine().connect() as connection:
-            rows = connection.execute(query).mappings().all()
-        return [to_change(row) for row in rows]
+            return read_changes(connection, limit, organization_id, before, where)
 
     def accept(self, finding_id: str, details: Sequence[str]) -> None:
         """Record that an operator accepted a finding; `details` is what and why."""
@@ -215,7 +214,7 @@ class RegistryStore:
 
 def _insert(transaction: WriteTransaction, record: Record) -> None:
     transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
-    transaction.log_change(Action.CREATE, type(record), record.id, owner_id(record))
+    transaction.log_record(Action.CREATE, record)
     check_record_limit(transaction, record)
 
 
@@ -232,14 +231,11 @@ def _lock(transaction: WriteTransaction, kind: type[RecordT], record_id: str) ->
 def _change(
     transaction: WriteTransaction, kind: type[RecordT], record_id: str, values: dict[str, Any]
 ) -> RecordT:
-    table = RECORD_TABLES[kind]
+    table, before = RECORD_TABLES[kind], _lock(transaction, kind, record_id)
     changed = sa.update(table).where(table.c.id == record_id).values(to_column_values(values))
-    row = transaction.connection.execute(changed.returning(*table.c)).first()
-    if row is None:
-        raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
+    row = transaction.connection.execute(changed.returning(*table.c)).one()
     record = to_record(kind, row._mapping)
-    fields = [name for name in values if name != "updated_at"]
-    transaction.log_change(Action.UPDATE, kind, record_id, owner_id(record), fields)
+    transaction.log_record(Action.UPDATE, record, before)
     return record
 
 
@@ -247,5 +243,5 @@ def _log_deleted_websites(transaction: WriteTransaction, organization_id: str) -
     """Log websites that are deleted with their organization, so that their rows can be erased."""
     table = RECORD_TABLES[Website]
     owned = sa.delete(table).where(table.c.organization_id == organization_id)
-    for row in transaction.connection.execute(owned.returning(table.c.id)).all():
-        transaction.log_change(Action.DELETE, Website, row.id, organization_id)
+    for row in transaction.connection.execute(owned.returning(*table.c)).all():
+        transaction.log_record(Action.DELETE, to_record(Website, row._mapping))

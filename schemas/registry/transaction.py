@@ -1,8 +1,8 @@
 """Write transaction: raises the revision and appends to the audit trail.
 
 Followers read the trail instead of all records: each entry has the number of its revision, so a
-follower that counts them knows that none is missing. Entries have field names, never values; an
-entry for an accepted finding has the finding and the reason.
+follower that counts them knows that none is missing. Entries have no secrets; an entry for an
+accepted finding has the finding and the reason.
 """
 
 import re
@@ -12,15 +12,20 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from schemas.registry import database
-from schemas.registry.record_mapping import kind_name
-from schemas.registry.records import Action, Import, Link
+from schemas.registry.audit_trail import changed_fields, recorded_values, website_of
+from schemas.registry.record_mapping import kind_name, owner_id
+from schemas.registry.records import Action, Import, Link, Record
 from schemas.registry.saved_records import SAVED_RECORDS
 
 PRUNED_KINDS = (kind_name(Link), kind_name(Import), *map(kind_name, SAVED_RECORDS))
 """Kinds that API callers can change as often as their rate limit permits."""
 KEPT_CHANGES = 100_000
 """Newest changes of these kinds that are kept; all others stay for ever."""
+KEPT_VALUES = 10_000
+"""Newest changes of which those of these kinds keep the values."""
 PRUNE_INTERVAL = 1_000
+
+NO_VALUES = {"website_id": None, "before": None, "after": None}
 
 UNIQUE_COLUMN = re.compile(r"(?:\buq_\w+_|\w\.)(slug|name)\b")
 """Finds the column in the messages of PostgreSQL (`uq_links_slug`) and SQLite (`links.slug`)."""
@@ -43,6 +48,18 @@ class WriteTransaction:
         self.connection = self._transaction.__enter__()
         return self
 
+    def log_record(self, action: Action, record: Record, before: Record | None = None) -> None:
+        """Append what became of a record to the audit trail: it was another one `before`."""
+        fields = None if before is None else changed_fields(before, record)
+        values = recorded_values(record, fields)
+        self.log_change(action, type(record), record.id, owner_id(record), fields or ())
+        deleted = action is Action.DELETE
+        self._changes[-1] |= {
+            "website_id": website_of(record),
+            "before": values if deleted else before and recorded_values(before, fields),
+            "after": None if deleted else values,
+        }
+
     def log_change(
         self,
         action: Action,
@@ -60,6 +77,7 @@ class WriteTransaction:
             "record_id": record_id,
             "organization_id": organization_id,
             "fields": sorted(fields),
+            **NO_VALUES,
         }
         self._changes.append(change)
 
@@ -79,8 +97,11 @@ class WriteTransaction:
         rows = [{"number": first + index, **row} for index, row in enumerate(self._changes)]
         self.connection.execute(sa.insert(log), rows)
         if first // PRUNE_INTERVAL != (last + 1) // PRUNE_INTERVAL:
-            old = log.c.kind.in_(PRUNED_KINDS) & (log.c.number <= last - KEPT_CHANGES)
-            self.connection.execute(sa.delete(log).where(old))
+            pruned, at = log.c.kind.in_(PRUNED_KINDS), log.c.number
+            self.connection.execute(sa.delete(log).where(pruned, at <= last - KEPT_CHANGES))
+            valued = log.c.before.is_not(None) | log.c.after.is_not(None)
+            old = sa.update(log).where(pruned, at <= last - KEPT_VALUES, valued)
+            self.connection.execute(old.values(before=None, after=None))
 
 
 def _conflict_reason(error: sa.exc.IntegrityError) -> str:

@@ -15,6 +15,7 @@ def management_requests() -> Iterator[Request]:
     yield from _organization()
     yield from _websites()
     yield from _keys()
+    yield from _audit()
 
 
 def _organization() -> Iterator[Request]:
@@ -58,6 +59,11 @@ def _keys() -> Iterator[Request]:
         yield Request(route=("PATCH", one), path=path, body={"name": "b"}, **about)
         route = ("POST", f"{one}/rotate")
         yield Request(route=route, path=f"{path}/rotate", body={}, good=201, **about)
+
+
+def _audit() -> Iterator[Request]:
+    path = "/v1/audit"
+    yield Request(route=("GET", path), path=path, scopes=ADMIN)
 
 
 def _end_of_key(method: str, part: str) -> Request:

@@ -50,3 +50,15 @@ def test_keys_are_managed(playing: Playing) -> None:
         ("/v1/keys/r1", None),
         ("/v1/keys?website_id=w&limit=1000&page=1", None),
     ]
+
+
+def test_the_audit_trail_is_read_page_by_page(playing: Playing) -> None:
+    pages = [answering({"number": n}, meta={"next": n}) for n in (9, 4)]
+    client, script = playing(*pages, answering({"number": 2}, meta={"next": None}))
+
+    assert [each["number"] for each in client.changes(kind="key")] == [9, 4, 2]
+    assert [target for target, _, _ in script.requests] == [
+        "/v1/audit?kind=key&limit=1000",
+        "/v1/audit?kind=key&limit=1000&before=9",
+        "/v1/audit?kind=key&limit=1000&before=4",
+    ]
