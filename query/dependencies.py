@@ -19,6 +19,7 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
+from query.sign_in.share_access import is_share_access, key_of_access
 from query.sign_in.sign_ins import SignIns
 from schemas.errors import (
     ApiError,
@@ -55,6 +56,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+NOT_SHARED = "A shared dashboard may ask POST /v1/query only"
 STALE_REGISTRY = "The registry has been unreachable for too long to verify API keys; retry"
 
 
@@ -112,6 +114,19 @@ class QueryDependencies(Struct, frozen=True):
         self.count_request(request, key, group)
         return key
 
+    def authorize_or_share(self, request: Request, scope: str, group: Group) -> Key:
+        """As `authorize`; also the rights of a shared dashboard, which no other method admits.
+
+        Requests of a shared dashboard count against the limit of their network as well.
+        """
+        text = self.api_key_text(request)
+        if text is None or not is_share_access(text):
+            return self.authorize(request, scope, group)
+        self.admit_public(request)
+        key = key_of_access(self.sign_ins, text, self.registry, self.clock())
+        self.count_request(request, key, group)
+        return key
+
     def authenticate(self, request: Request, scope: str, *others: str) -> Key:
         """The valid API key of a request, or that of its sign-in, which needs one of the scopes."""
         return require_scope(self.identify(request), scope, *others)
@@ -124,6 +139,8 @@ class QueryDependencies(Struct, frozen=True):
         if self.follower.stale_seconds > self.stale_seconds:
             raise Unavailable(STALE_REGISTRY)
         text = self.api_key_text(request)
+        if is_share_access(text):
+            raise Forbidden(NOT_SHARED)
         if text:
             return find_key(self.registry, text, self.clock())
         key = self.sign_ins.key_of_cookie(request, self.registry)

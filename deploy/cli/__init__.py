@@ -31,6 +31,7 @@ COMMANDS = {
     "segments": "saved_records.segments",
     "annotations": "saved_records.annotations",
     "money": "saved_records.money",
+    "shares": "saved_records.shares",
     "registry": "registry.registry",
     "migrate": "migrate.migrate",
     "audit": "audit.audit",

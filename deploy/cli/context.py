@@ -151,6 +151,8 @@ def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
     """A record as the API returns it: wire names, ISO 8601 times, no secrets."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
     fields.pop("secretHash", None)
+    if "password" in fields:
+        fields["password"] = fields["password"] is not None
     instants = {name: format_instant(fields[name]) for name in fields if name.endswith("At")}
     return {**fields, **instants, **more}
 

@@ -1,4 +1,4 @@
-"""`tidemark goals`, `segments`, `annotations` and `money`: saved records of websites."""
+"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`: saved records of websites."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,9 +24,18 @@ from query.resources.saved_types import (
     description_of,
     given_fields,
     new_record,
+    with_link,
 )
 from query.resources.saved_validation import validate_record
-from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment, Website
+from schemas.registry import (
+    Annotation,
+    Goal,
+    MoneyProperty,
+    SavedRecord,
+    Segment,
+    Share,
+    Website,
+)
 from schemas.runtime.clock import now_ms
 
 COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
@@ -34,6 +43,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Segment: ("id", "websiteId", "name", "description"),
     Annotation: ("id", "websiteId", "start", "end", "text"),
     MoneyProperty: ("id", "websiteId", "name", "event", "property", "currency"),
+    Share: ("id", "websiteId", "name", "expires", "password", "frameOrigins"),
 }
 FILTERS_HELP = "JSON array of filters, as in the API."
 
@@ -56,7 +66,8 @@ def _create_command(saved: SavedType) -> click.Command:
         body = convert_body(saved.bodies.new, _members(saved, _given(options)))
         with tidemark.open_registry() as store:
             record = new_record(saved.record, store.get(Website, website), body, now_ms())
-            print_record(record_fields(store.create(record)), json)
+            record, once = with_link(record)
+            print_record(record_fields(store.create(record), **once), json)
 
     return create
 
@@ -112,6 +123,8 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
         for field in saved.fields
         if field.name in options
     }
+    if origins := members.get("frameOrigins"):
+        members["frameOrigins"] = [part.strip() for part in origins.split(",")]
     if text := members.get("filters"):
         try:
             members["filters"] = msgspec.json.decode(text)
@@ -120,4 +133,4 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     return members
 
 
-goals, segments, annotations, money = map(_group, SAVED_TYPES)
+goals, segments, annotations, money, shares = map(_group, SAVED_TYPES)

@@ -72,7 +72,7 @@ def _create_saved_records(store: RegistryStore, website: Website, now_ms: int) -
     note = {"start": str(format_instant(now_ms))[:10], "text": "Tidemark was started"}
     bodies = {**DEMO_SAVED_RECORDS, "annotations": (note,)}
     for saved in SAVED_TYPES:
-        for members in bodies[saved.record.plural]:
+        for members in bodies.get(saved.record.plural, ()):
             body = convert_body(saved.bodies.new, members)
             store.create(new_record(saved.record, website, body, now_ms))
 

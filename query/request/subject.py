@@ -1,15 +1,21 @@
 """The website or link of a request, if the API key has access to it."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 
 from query.dependencies import QueryDependencies
+from query.request.filter_struct import Filter
+from query.request.segments import expand_segments
+from query.sign_in.share_access import ShareKey
 from schemas.errors import Malformed
 from schemas.http.auth import authorize_link, authorize_organization, authorize_website
 from schemas.http.openapi import Parameter
-from schemas.registry import Key, SavedRecord, SavedRecords, Snapshot
+from schemas.registry import Key, SavedRecord, SavedRecords, Share, Snapshot
 
 
 class SubjectKind(StrEnum):
@@ -42,7 +48,9 @@ class QuerySubject(Struct, frozen=True):
     time_zone: str = "UTC"
     """The time zone of its days, unless the request names another."""
     saved: SavedRecords = SavedRecords()
-    """Goals, segments and annotations of the websites."""
+    """Goals, segments and annotations of the websites; none for a shared dashboard."""
+    shared_filters: Sequence[Filter] | None = None
+    """Of a shared dashboard: filters that always apply. None for an API key."""
 
 
 def authorized_subject(dependencies: QueryDependencies, key: Key, request: Request) -> QuerySubject:
@@ -63,7 +71,14 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
         )
     if len(ids) > MAX_WEBSITES:
         raise Malformed(f"'website_id' names {len(ids)} websites; at most {MAX_WEBSITES} are asked")
-    return _websites(dependencies.registry, key, ids)
+    subject = _websites(dependencies.registry, key, ids)
+    return _shared(subject, key.share) if isinstance(key, ShareKey) else subject
+
+
+def _shared(subject: QuerySubject, share: Share) -> QuerySubject:
+    """The subject with the filters of the share, and without the names of what is saved."""
+    filters = expand_segments(msgspec.convert(share.filters, list[Filter]), subject.saved)
+    return replace(subject, saved=SavedRecords(), shared_filters=filters)
 
 
 def _websites(registry: Snapshot, key: Key, ids: tuple[str, ...]) -> QuerySubject:

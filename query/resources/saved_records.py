@@ -22,6 +22,7 @@ from query.resources.saved_types import (
     given_fields,
     new_record,
     resource,
+    with_link,
 )
 from query.resources.saved_validation import validate_record
 from query.response.bodies import SuccessResponse
@@ -40,9 +41,10 @@ async def create(saved: SavedType, dependencies: QueryDependencies, request: Req
     website = _website(dependencies, key, request)
     body = await read_json(request, saved.bodies.new)
     record = new_record(saved.record, website, body, dependencies.clock())
+    record, once = with_link(record)
     store = dependencies.store_for(key)
     await write_record(dependencies, saved.record, lambda: store.create(record))
-    return _record_response(record, 201)
+    return json_response({"success": True, "data": {**resource(record), **once}}, 201)
 
 
 async def list_all(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:

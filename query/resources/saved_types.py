@@ -1,13 +1,13 @@
-"""SAVED_TYPES: bodies, examples and texts of goals, segments, annotations and money properties.
+"""SAVED_TYPES: bodies, examples and texts of goals, segments and the other saved records.
 
 The bodies are made from the fields of the records, so that a field is declared once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import NODEFAULT, UNSET, Struct, UnsetType
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
 from msgspec.structs import FieldInfo
 
 from query.request.body import convert
@@ -20,13 +20,17 @@ from schemas.registry import (
     MoneyProperty,
     SavedRecord,
     Segment,
+    Share,
     Website,
 )
 from schemas.registry.ids import random_id
+from schemas.registry.passwords import hash_password
 from schemas.registry.record_mapping import kind_name
+from schemas.registry.share_links import with_new_link
 from schemas.runtime.clock import format_instant
 
 INSTANTS = ("created_at", "updated_at")
+PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 
 
 class SavedType(Struct, frozen=True):
@@ -68,7 +72,8 @@ class SavedType(Struct, frozen=True):
     def fields(self) -> Sequence[FieldInfo]:
         """The fields that callers set."""
         fields = msgspec.structs.fields(self.record)
-        return [field for field in fields if field.name not in SavedRecord.__struct_fields__]
+        inner = (*SavedRecord.__struct_fields__, *self.record.hidden)
+        return [field for field in fields if field.name not in inner]
 
     @property
     def bodies(self) -> "SavedBodies":
@@ -129,6 +134,18 @@ SAVED_TYPES = (
         },
         {"currency": None, "currencyProperty": "properties.currency"},
     ),
+    SavedType(
+        Share,
+        "A read-only link to the dashboard of the website. The response that creates it has the "
+        "`path` of its page, with a secret that is not shown again.",
+        {
+            "name": "For the agency",
+            "filters": [{"field": "visit.utm_source", "operator": "eq", "value": "agency"}],
+            "expires": "2027-01-01T00:00:00Z",
+            "frameOrigins": ["https://agency.example"],
+        },
+        {"password": "correct horse battery", "expires": None},
+    ),
 )  # fmt: skip
 
 
@@ -145,6 +162,14 @@ def new_record(
         **given_fields(body),
     )
     return validate_record(record)
+
+
+def with_link(record: SavedRecord) -> tuple[SavedRecord, Mapping[str, str]]:
+    """The record as it is stored, and what only the response that creates it shows."""
+    if not isinstance(record, Share):
+        return record, {}
+    share, path = with_new_link(record)
+    return share, {"path": path}
 
 
 def convert_body(shape: Any, members: Mapping[str, object]) -> Struct:
@@ -166,12 +191,19 @@ def given_fields(body: Struct) -> dict[str, Any]:
     given = {name: v for name, v in msgspec.structs.asdict(body).items() if v is not UNSET}
     if "filters" in given:
         given["filters"] = tuple(msgspec.to_builtins(given["filters"]))
+    if given.get("password") is not None:
+        given["password"] = hash_password(given["password"])
     return given
 
 
 def resource(record: SavedRecord) -> dict[str, Any]:
-    """A record as responses show it, instants as ISO 8601."""
+    """A record as responses show it: instants as ISO 8601, of a password whether there is one."""
     shown: dict[str, Any] = msgspec.to_builtins(record)
+    for field in msgspec.structs.fields(record):
+        if field.name in record.hidden:
+            del shown[field.encode_name]
+    if "password" in shown:
+        shown["password"] = shown["password"] is not None
     for name in ("createdAt", "updatedAt"):
         shown[name] = format_instant(shown[name])
     return shown
@@ -179,7 +211,10 @@ def resource(record: SavedRecord) -> dict[str, Any]:
 
 def _bodies(saved: SavedType) -> SavedBodies:
     name, own = saved.record.__name__, saved.fields
-    shown = map(_shown, msgspec.structs.fields(saved.record))
+    fields = msgspec.structs.fields(saved.record)
+    shown = [_shown(field) for field in fields if field.name not in saved.record.hidden]
+    if saved.record is Share:
+        shown.append(("path", Annotated[str, PATH_MEANING] | UnsetType, UNSET))
     data = _define(f"{name}Resource", saved.record.__doc__, shown)
     success = ("success", Literal[True])
     page = [success, ("data", list.__class_getitem__(data)), ("meta", PageMeta)]
@@ -206,6 +241,8 @@ def _define(name: str, doc: str | None, fields: Iterable[Any], sent: bool = Fals
 
 
 def _shown(field: FieldInfo) -> tuple[Any, ...]:
+    if field.name == "password":
+        return field.name, Annotated[bool, Meta(description="whether there is one")]
     return field.name, str if field.name in INSTANTS else _wire_type(field)
 
 

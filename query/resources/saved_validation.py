@@ -28,7 +28,9 @@ from schemas.registry import (
     SavedRecord,
     SavedRecords,
     Segment,
+    Share,
 )
+from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.currencies import CURRENCIES
 from schemas.registry.link_validation import validate_text, validate_url
 from schemas.registry.saved_records import FilterList
@@ -115,6 +117,23 @@ def _money_property(money: MoneyProperty) -> MoneyProperty:
         money,
         name=validate_name("name", money.name),
         currency=money.currency.upper() if money.currency else None,
+    )
+
+
+@_validate.register
+def _share(share: Share) -> Share:
+    _check_filters(
+        share.filters,
+        CUSTOM_TABLES["events"].fields,
+        "table 'events'",
+        CUSTOM_TABLES["events"].visitors,
+    )
+    ends = None if share.expires is None else format_instant(_instant_ms("expires", share.expires))
+    return replace(
+        share,
+        name=validate_name("name", share.name),
+        expires=ends,
+        frame_origins=validate_origins(share.frame_origins, "frameOrigins"),
     )
 
 

@@ -145,7 +145,7 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
         success=True,
         organization=OwnOrganization(organization.id, organization.name),
         websites=sorted(
-            (_own_website(registry.websites[id_]) for id_ in ids if key.website_id in (None, id_)),
+            (own_website(registry.websites[id_]) for id_ in ids if key.website_id in (None, id_)),
             key=lambda website: (website.name or website.domain).lower(),
         ),
         scopes=list(key.scopes),
@@ -156,7 +156,8 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
     return response
 
 
-def _own_website(website: Website) -> OwnWebsite:
+def own_website(website: Website) -> OwnWebsite:
+    """A website as responses show it."""
     return OwnWebsite(website.id, website.name, website.domain, website.timezone)
 
 

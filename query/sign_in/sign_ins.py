@@ -49,6 +49,10 @@ class SignIns:
         """The text of a new token."""
         return sign(new_token(kind, subject, ends_at), self._current().secret)
 
+    def sign(self, token: SignedToken) -> str:
+        """The text of a token."""
+        return sign(token, self._current().secret)
+
     def end(self, token: SignedToken) -> bool:
         """End a token for all processes; False if it has ended already. DatabaseError."""
         first = self._shared.end(token.id, token.ends_at, self._clock())

@@ -58,7 +58,7 @@ TYPES_PER_REQUEST_COUNT = 10
 
 async def run_standard_queries(dependencies: QueryDependencies, request: Request) -> Response:
     """Respond to a request, or to an array of them."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
+    key = dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)

@@ -19,6 +19,7 @@ from query.request.time_parameters import parse_time_range
 from query.request.time_range import Granularity, check_time_zone
 from query.standard.applicability import check_body_members
 from query.standard.query_types import QUERY_TYPES
+from query.standard.shared_queries import check_shared_body, check_shared_query
 from schemas.errors import Malformed
 
 MAX_DAYS = 3_660
@@ -91,12 +92,20 @@ def parse_request(
     The time zone is that of the query string, else of the body, else of the subject.
     """
     zone = check_time_zone("timezone", time_zone or body.timezone or subject.time_zone)
-    body = structs.replace(body, filters=expand_segments(body.filters, subject.saved))
+    shared = subject.shared_filters
+    if shared is not None:
+        check_shared_body(body.filters, body.include_bots)
+    body = structs.replace(
+        body, filters=[*(shared or ()), *expand_segments(body.filters, subject.saved)]
+    )
     page = PageOptions(body.page, body.limit, _order(body))
     queries = tuple(
         _parse_query(parameter, body, subject, page, zone, now_ms, f"parameters[{i}]")
         for i, parameter in enumerate(body.parameters)
     )
+    if shared is not None:
+        for query in queries:
+            check_shared_query(query)
     check_body_members(queries, _granularity(body.granularity, "granularity"), body.limit)
     return StandardRequest(body, queries)
 

@@ -29,6 +29,7 @@ from schemas.registry.saved_records import (
     MoneyProperty,
     SavedRecord,
     Segment,
+    Share,
 )
 from schemas.registry.sign_ins import RegistrySignIns, SignInState
 from schemas.registry.snapshot import Snapshot
@@ -62,6 +63,7 @@ __all__ = [
     "SavedRecord",
     "SavedRecords",
     "Segment",
+    "Share",
     "SignInState",
     "Snapshot",
     "Website",

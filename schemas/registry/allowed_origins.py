@@ -16,11 +16,11 @@ ORIGIN_PATTERN = re.compile(
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
-def validate_origins(values: Sequence[str]) -> tuple[str, ...]:
+def validate_origins(values: Sequence[str], member: str = "allowedOrigins") -> tuple[str, ...]:
     """Normalize origins: lower case, no default ports, no duplicates; Malformed."""
     if len(values) > MAX_ORIGINS:
-        raise Malformed(f"'allowedOrigins' may have at most {MAX_ORIGINS} origins")
-    return tuple(dict.fromkeys(map(_validate_origin, values)))
+        raise Malformed(f"'{member}' may have at most {MAX_ORIGINS} origins")
+    return tuple(dict.fromkeys(_validate_origin(value, member) for value in values))
 
 
 def origin_allowed(origins: Sequence[str], origin: str) -> bool:
@@ -35,12 +35,12 @@ def origin_allowed(origins: Sequence[str], origin: str) -> bool:
     )
 
 
-def _validate_origin(value: str) -> str:
+def _validate_origin(value: str, member: str) -> str:
     origin = value.strip().lower().rstrip("/")
     origin = origin.removesuffix(DEFAULT_PORTS.get(origin.partition(":")[0], "/"))
     if not ORIGIN_PATTERN.fullmatch(origin) or len(origin) > 255:
         raise Malformed(
-            f"'allowedOrigins' has '{value[:100]}'; give an origin such as https://shop.example "
+            f"'{member}' has '{value[:100]}'; give an origin such as https://shop.example "
             "or https://*.shop.example"
         )
     return origin

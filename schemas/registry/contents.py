@@ -16,6 +16,7 @@ from schemas.registry.saved_records import (
     MoneyProperty,
     SavedRecord,
     Segment,
+    Share,
 )
 
 MAX_CHANGES = 1_000
@@ -44,6 +45,7 @@ class Contents(Struct, frozen=True):
     segments: Sequence[Segment] = ()
     annotations: Sequence[Annotation] = ()
     money: Sequence[MoneyProperty] = ()
+    shares: Sequence[Share] = ()
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All records by class, owners first."""

@@ -1,4 +1,4 @@
-"""Saved records: goals, segments, annotations and money properties of a website.
+"""Saved records: goals, segments, annotations, money properties and shares of a website.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -26,6 +26,8 @@ class SavedRecord(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     plural: ClassVar[str]
     """The name of the database table, the route and the command."""
     id_prefix: ClassVar[str]
+    hidden: ClassVar[tuple[str, ...]] = ()
+    """Fields that callers neither set nor see."""
 
     website_id: str
     created_at: int
@@ -88,4 +90,24 @@ class MoneyProperty(SavedRecord, frozen=True, rename="camel", kw_only=True):
     ) = None
 
 
-SAVED_RECORDS: tuple[type[SavedRecord], ...] = (Goal, Segment, Annotation, MoneyProperty)
+class Share(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """A link that shows the dashboard of a website to whoever has it, read-only."""
+
+    plural: ClassVar[str] = "shares"
+    id_prefix: ClassVar[str] = "shr"
+    hidden: ClassVar[tuple[str, ...]] = ("secret_hash",)
+
+    name: RecordName
+    filters: FilterList = ()
+    """Always apply, whatever is asked."""
+    expires: Annotated[str, _text("when the link ends; ISO 8601", 40)] | None = None
+    password: Annotated[str, _text("asked before the dashboard is shown", 255, 8)] | None = None
+    """The hash of it, once it is stored."""
+    frame_origins: Annotated[
+        tuple[str, ...], Meta(description="origins of pages that may show it in a frame")
+    ] = ()
+    secret_hash: Annotated[str, Meta(max_length=64)] = ""
+    """Hash of the secret in the link."""
+
+
+SAVED_RECORDS: tuple[type[SavedRecord], ...] = (Goal, Segment, Annotation, MoneyProperty, Share)

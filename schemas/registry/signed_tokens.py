@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from schemas.registry.ids import random_id
 
-TOKEN = re.compile(r"([a-z]{1,16})\.([A-Za-z0-9]{1,32})\.([A-Za-z0-9_-]{1,32})\.([0-9]{1,15})")
+TOKEN = re.compile(r"([a-z]{1,16})\.([A-Za-z0-9]{1,32})\.([A-Za-z0-9_-]{1,70})\.([0-9]{1,15})")
 MAC_LENGTH = 64
 MAX_TOKEN_LENGTH = 200
 
@@ -26,7 +26,7 @@ class TokenKind(StrEnum):
     SIGN_IN_LINK = "link"
     """Signs in once; its subject is an API key."""
     SHARE = "share"
-    """Access to a shared dashboard; its subject is the share."""
+    """Access to a shared dashboard that was opened; its subject is the share."""
 
 
 class SignedToken(Struct, frozen=True):

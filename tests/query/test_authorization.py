@@ -104,12 +104,14 @@ ID_NAMES = {
     "segments": "segment_id",
     "annotations": "annotation_id",
     "money": "money_property_id",
+    "shares": "share_id",
 }
 BODIES: Mapping[str, Mapping[str, Any]] = {
     "goals": {"event": "e"},
     "segments": {"filters": [{"field": "path", "op": "eq", "value": "/"}]},
     "annotations": {"start": "2026-11-01", "text": "a"},
     "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
+    "shares": {},
 }
 NAMES = count()
 NETWORKS = count()

@@ -30,7 +30,7 @@ export const texts = {
   views: {
     overview: "Overview", live: "Live", events: "Events", funnels: "Funnels", retention: "Retention",
     goals: "Goals", paths: "Paths", sessions: "Sessions", visitors: "Visitors", vitals: "Web vitals",
-    errors: "Errors", links: "Links", explore: "Explore", setup: "Set-up", list: "List",
+    errors: "Errors", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List",
   },
   viewGroups: { look: "Traffic", people: "People", behavior: "Behavior", quality: "Quality", tools: "Tools" },
   period: {
@@ -154,6 +154,29 @@ export const texts = {
   keyboard: {
     search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range",
     today: "Today", week: "Last 7 days", month: "Last 30 days", views: "Open a view by its number", close: "Close what is open",
+  },
+  shares: {
+    title: "Shared dashboards",
+    intro: "A link shows this dashboard, read-only, to everybody who has it: totals and groups, no single visitors.",
+    none: "Nothing is shared yet.",
+    create: "Share this dashboard",
+    name: "Name",
+    namePlaceholder: "For the agency",
+    password: "Password (optional, at least 8 characters)",
+    expires: "Last day (optional)",
+    frames: "Websites that may embed it (optional, origins such as https://agency.example, one per line)",
+    filters: "It always has the filters that are set above:",
+    noFilters: "It shows all data of this website. Set filters above to share a part of it.",
+    ready: "The link is ready. Copy it now: it is not shown again.",
+    link: "Link", embed: "To embed it",
+    revoke: (name: string) => `End the link ${name}`,
+    revokeShort: "End",
+    columns: { name: "Name", filters: "Filters", password: "Password", expires: "Ends", frames: "Embedded by", created: "Created" },
+    yes: "yes", no: "no", never: "never", all: "all data",
+    locked: "This dashboard needs a password.",
+    passwordOnly: "Password",
+    open: "Open",
+    gone: "This dashboard is not available. Its link may have ended; ask whoever gave it to you.",
   },
   live: {
     now: "visitors in the last 5 minutes", minutes: "Page views of the last 30 minutes", pages: "Pages",

@@ -13,6 +13,7 @@ from schemas.registry import (
     RegistryStore,
     SavedRecord,
     Segment,
+    Share,
     Website,
     validation,
 )
@@ -51,6 +52,15 @@ def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
             event="purchase",
             property="properties.total",
             currency="EUR",
+            **common,
+        ),
+        Share(
+            id=f"shr_{suffix}",
+            name="Agency",
+            filters=only,
+            password="scrypt$00$00",
+            frame_origins=("https://agency.example",),
+            secret_hash="0" * 64,
             **common,
         ),
     )

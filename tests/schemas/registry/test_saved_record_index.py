@@ -17,7 +17,7 @@ def test_a_record_is_found_by_id_or_name_within_its_website(store: RegistryStore
     _, website, *_ = furnished(store)
     saved = Snapshot.read(store).saved
 
-    goal, segment, annotation, _ = saved_records(website)
+    goal, segment, annotation, *_ = saved_records(website)
 
     assert saved.of_website(website.id).find(Goal, goal.id) == goal
     assert saved.of_website(website.id).find(Segment, "German") == segment

@@ -1,7 +1,7 @@
 // Standard queries: all that are asked while one view is drawn go in one request, and each is answered
 // as soon as its line of the response arrives.
 import { address } from "../app/address";
-import { subjectQuery, timezone } from "../app/session";
+import { isShared, subjectQuery, timezone } from "../app/session";
 import { periodMembers } from "../state/period";
 import { noteFreshness } from "./freshness";
 import { RequestError, send } from "./request";
@@ -75,7 +75,7 @@ function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
     ...periodMembers(period),
     timezone: timezone.value,
     ...(ask.link ? {} : filters.length ? { filters } : {}),
-    ...(bots ? { include_bots: true } : {}),
+    ...(bots && !isShared() ? { include_bots: true } : {}),
   };
 }
 

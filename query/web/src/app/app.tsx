@@ -6,11 +6,12 @@ import { FilterBar } from "../components/filter_bar";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton } from "../components/states";
 import { texts } from "../texts";
+import { OpenShare } from "../views/open_share";
 import { SignIn } from "../views/sign_in";
 import { address, go } from "./address";
 import { Help, listenToKeys } from "./keyboard";
 import { Navigation } from "./navigation";
-import { loadSession, may, me, website } from "./session";
+import { isShared, loadSession, may, me, website } from "./session";
 import { TopBar } from "./top_bar";
 import { findView, type View } from "./views";
 
@@ -20,10 +21,11 @@ export function App() {
   const [error, setError] = useState<RequestError | null>(null);
   const { base } = address.value;
   useEffect(() => {
-    if (base !== "sign-in" && me.value === undefined) load(setError);
+    if (base !== "sign-in" && !isShared() && me.value === undefined) load(setError);
   }, [base]);
   useEffect(() => listenToKeys(), []);
   if (error) return <main class="alone"><Failed error={error} retry={() => load(setError)} /></main>;
+  if (isShared() && !me.value) return <OpenShare />;
   if (base === "sign-in" || me.value === null) return <SignIn />;
   return <Dashboard />;
 }
@@ -39,7 +41,8 @@ function Dashboard() {
   useEffect(() => {
     if (user && !base && user.websites[0]) go({ base: user.websites[0].id }, { replace: true });
   }, [user, base]);
-  const view = findView(id);
+  const found = findView(id);
+  const view = isShared() && !found?.shared ? undefined : found;
   useEffect(() => {
     const parts = [view?.label, website.value?.name, t.name];
     document.title = parts.filter(Boolean).join(" · ");

@@ -1,12 +1,12 @@
 // The list of views.
 import { texts } from "../texts";
 import { address, addressWith } from "./address";
-import { me } from "./session";
+import { isShared, me } from "./session";
 import { follow } from "./top_bar";
 import { type View, VIEWS } from "./views";
 
 export function shownViews(): View[] {
-  const shared = address.value.base.startsWith("s/");
+  const shared = isShared();
   const scopes = me.value?.scopes ?? [];
   return VIEWS.filter((view) => !view.hidden && (!shared || view.shared) && (!view.scope || scopes.includes(view.scope)));
 }

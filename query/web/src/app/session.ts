@@ -2,6 +2,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { fetchJson, RequestError, shareAccess } from "../api/request";
 import type { Me, Schemas, Website } from "../api/types";
+import type { Filter } from "../state/filters";
 import { address, go } from "./address";
 
 /** undefined until known, null when nobody is signed in. */
@@ -16,6 +17,14 @@ export const website = computed<Website | null>(() => {
   return all.find(({ id }) => id === base) ?? null;
 });
 
+/** A shared dashboard that is open, or why it is not. */
+export interface SharedState {
+  name: string;
+  filters: Filter[];
+}
+export const shared = signal<SharedState | null>(null);
+export const isShared = (): boolean => address.value.base.startsWith("s/");
+
 export const timezone = computed(() => address.value.timezone ?? website.value?.timezone ?? "UTC");
 export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));
 export const may = (scope: string): boolean => me.value?.scopes.includes(scope) ?? false;
@@ -27,6 +36,21 @@ export async function loadSession(): Promise<void> {
     if (!(error instanceof RequestError) || error.status !== 401) throw error;
     me.value = null;
   }
+}
+
+/** Opens the shared dashboard of the address; RequestError 401 when its password is missing or wrong. */
+export async function openShare(password?: string): Promise<void> {
+  const link = address.value.base.slice("s/".length);
+  const body = { link, ...(password ? { password } : {}) };
+  const opened = await fetchJson<Schemas["OpenShareResponse"]>("/v1/shares/open", { body });
+  batch(() => {
+    shareAccess.value = opened.access;
+    shared.value = { name: opened.name, filters: opened.filters };
+    me.value = {
+      success: true, organization: { id: "", name: "" }, websites: [opened.website],
+      scopes: ["read:data"], expires: opened.expires,
+    };
+  });
 }
 
 export async function signIn(body: Schemas["SignInBody"]): Promise<void> {

@@ -5,14 +5,14 @@ import { formatAgo, formatInstant } from "../format";
 import { setTheme, theme, THEMES } from "../state/theme";
 import icon from "../icon.svg";
 import { texts } from "../texts";
-import { address, addressWith, go } from "./address";
+import { addressWith, go } from "./address";
 import { helpOpen } from "./keyboard";
-import { me, signOut, timezone, website } from "./session";
+import { isShared, me, signOut, timezone, website } from "./session";
 
 const t = texts.app;
 
 export function TopBar() {
-  const shared = address.value.base.startsWith("s/");
+  const shared = isShared();
   return (
     <header class="top">
       <a class="brand" href={addressWith({ view: "overview" })} onClick={follow}><img src={icon} alt="" width="22" height="22" />{t.name}</a>

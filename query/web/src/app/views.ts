@@ -21,6 +21,7 @@ export const VIEWS: View[] = [
   { id: "overview", label: texts.views.overview, group: "look", load: () => import("../views/overview"), ranged: true, shared: true },
   { id: "list", label: texts.views.list, group: "look", load: () => import("../views/list"), ranged: true, shared: true, hidden: true },
   { id: "live", label: texts.views.live, group: "look", load: () => import("../views/live"), ranged: false },
+  { id: "shares", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, scope: "manage:websites" },
 ];
 
 export const findView = (id: string): View | undefined => VIEWS.find((view) => view.id === id);

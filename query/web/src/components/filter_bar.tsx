@@ -4,7 +4,7 @@ import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
 import { address, go } from "../app/address";
-import { may, subjectQuery } from "../app/session";
+import { isShared, may, shared, subjectQuery } from "../app/session";
 import { type Filter, negated } from "../state/filters";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
@@ -28,13 +28,14 @@ export function FilterBar() {
   const [saving, setSaving] = useState(false);
   return (
     <div class="filters" role="group" aria-label={t.label}>
+      {shared.value?.filters.map((filter) => <span key={filterText(filter)} class="chip fixed">{filterText(filter)}</span>)}
       {filters.map((filter, i) => (
         <Chip key={filterText(filter)} filter={filter} at={i} edit={setEditing} />
       ))}
       <button type="button" class="button add-filter" id="add-filter" onClick={() => setEditing({ at: null })}>
         + {t.add}
       </button>
-      {!address.value.base.startsWith("s/") && <Segments save={filters.length ? () => setSaving(true) : null} />}
+      {!isShared() && <Segments save={filters.length ? () => setSaving(true) : null} />}
       {filters.length > 1 && (
         <button type="button" class="quiet-button" onClick={() => setFilters([])}>{t.clear}</button>
       )}

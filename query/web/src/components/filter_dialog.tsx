@@ -4,7 +4,7 @@ import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
 import { address, go } from "../app/address";
-import { subjectQuery, timezone } from "../app/session";
+import { isShared, subjectQuery, timezone } from "../app/session";
 import { alternatives, type Condition, type Filter, isCondition } from "../state/filters";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
@@ -99,7 +99,7 @@ function useValues(field: string): string[] {
     metrics: ["visitors"], dimensions: [field], limit: 100, timezone: timezone.value,
     ...periodMembers(address.value.period),
   };
-  const asks = !address.value.base.startsWith("s/");
+  const asks = !isShared();
   const { value } = useLoaded(asks ? JSON.stringify(body) : null, (signal) =>
     fetchJson<Schemas["MetricsResponse"]>("/v1/query/metrics", { query: subjectQuery.value, body, signal }));
   const rows = (value?.data ?? []) as Record<string, unknown>[];

@@ -1,7 +1,7 @@
 // Time range, comparison, interval, time zone and bots.
 import { useState } from "preact/hooks";
 import { address, COMPARISONS, type Comparison, go } from "../app/address";
-import { timezone, website } from "../app/session";
+import { isShared, timezone, website } from "../app/session";
 import { formatDays } from "../format";
 import { countDays, daysOf, formatPeriod, type Period, PRESETS, shiftPeriod } from "../state/period";
 import { texts } from "../texts";
@@ -100,9 +100,11 @@ function Options() {
           {zones.map((zone) => <option key={zone} value={zone}>{zone === own ? t.ofWebsite(zone) : zone}</option>)}
         </select>
       </label>
-      <label class="check">
-        <input type="checkbox" checked={bots} onChange={(e) => go({ bots: e.currentTarget.checked })} /> {t.bots}
-      </label>
+      {!isShared() && (
+        <label class="check">
+          <input type="checkbox" checked={bots} onChange={(e) => go({ bots: e.currentTarget.checked })} /> {t.bots}
+        </label>
+      )}
     </>
   );
 }

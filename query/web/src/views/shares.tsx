@@ -1,0 +1,125 @@
+// Links that show this dashboard to others.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../api/request";
+import type { Schemas } from "../api/types";
+import { useLoaded } from "../api/use";
+import { address } from "../app/address";
+import { subjectQuery, timezone } from "../app/session";
+import { Card } from "../components/card";
+import { DataTable } from "../components/data_table";
+import { filterText } from "../components/filter_text";
+import { Snippet } from "../components/request_dialog";
+import { Async } from "../components/states";
+import { formatInstant } from "../format";
+import { addDays } from "../state/period";
+import { texts } from "../texts";
+
+type Share = Schemas["ShareResource"];
+const t = texts.shares;
+
+export default function Shares() {
+  const query = subjectQuery.value;
+  const list = useLoaded(JSON.stringify(query), (signal) =>
+    fetchJson<Schemas["ShareListResponse"]>("/v1/shares", { query: { ...query, limit: "100" }, signal }));
+  const revoke = async (share: Share) => {
+    await fetchJson(`/v1/shares/${share.id}`, { method: "DELETE" });
+    list.reload();
+  };
+  return (
+    <>
+      <NewShare created={list.reload} />
+      <Card title={t.title}>
+        <Async loaded={list} lines={3} empty={t.none} isEmpty={({ data }) => !data.length}>
+          {({ data }) => <ShareTable shares={data} revoke={revoke} />}
+        </Async>
+      </Card>
+    </>
+  );
+}
+
+function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share) => void }) {
+  return (
+    <DataTable label={t.title} rows={shares} rowKey={(share) => share.id} columns={[
+      { key: "name", label: t.columns.name, render: (share) => share.name },
+      { key: "filters", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
+      { key: "password", label: t.columns.password, render: ({ password }) => (password ? t.yes : t.no) },
+      { key: "expires", label: t.columns.expires, render: ({ expires }) => (expires ? formatInstant(expires, timezone.value) : t.never) },
+      { key: "frames", label: t.columns.frames, render: ({ frameOrigins }) => frameOrigins.join(", ") || "–" },
+      { key: "created", label: t.columns.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
+      {
+        key: "end", label: "", render: (share) => (
+          <button type="button" class="button danger" aria-label={t.revoke(share.name)} onClick={() => revoke(share)}>{t.revokeShort}</button>
+        ),
+      },
+    ]} />
+  );
+}
+
+const EMPTY = { name: "", password: "", lastDay: "", origins: "" };
+
+function NewShare({ created }: { created: () => void }) {
+  const [form, setForm] = useState(EMPTY);
+  const [path, setPath] = useState("");
+  const [error, setError] = useState("");
+  const { filters } = address.value;
+  const set = (part: Partial<typeof EMPTY>) => setForm({ ...form, ...part });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError("");
+    try {
+      const response = await fetchJson<Schemas["ShareResponse"]>("/v1/shares", {
+        query: subjectQuery.value, body: bodyOf(form, filters as Schemas["Filter"][]),
+      });
+      setPath(response.data.path ?? "");
+      setForm(EMPTY);
+      created();
+    } catch (problem) {
+      setError((problem as Error).message);
+    }
+  };
+  return (
+    <Card title={t.create}>
+      <p class="quiet">{t.intro}</p>
+      <p class="quiet">{filters.length ? `${t.filters} ${filters.map(filterText).join(", ")}` : t.noFilters}</p>
+      <form class="form grid" onSubmit={submit}>
+        <label>{t.name}
+          <input name="name" required maxLength={255} placeholder={t.namePlaceholder} value={form.name} onInput={(e) => set({ name: e.currentTarget.value })} />
+        </label>
+        <label>{t.password}
+          <input name="password" type="password" autocomplete="new-password" minLength={8} value={form.password} onInput={(e) => set({ password: e.currentTarget.value })} />
+        </label>
+        <label>{t.expires}
+          <input name="expires" type="date" value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
+        </label>
+        <label>{t.frames}
+          <textarea name="origins" rows={2} value={form.origins} onInput={(e) => set({ origins: e.currentTarget.value })} />
+        </label>
+        {error && <p class="error" role="alert">{error}</p>}
+        <footer><button type="submit" class="button primary">{t.create}</button></footer>
+      </form>
+      {path && <NewLink url={location.origin + path} />}
+    </Card>
+  );
+}
+
+function bodyOf({ name, password, lastDay, origins }: typeof EMPTY, filters: Schemas["Filter"][]): Schemas["NewShare"] {
+  const frames = origins.split("\n").map((each) => each.trim()).filter(Boolean);
+  return {
+    name,
+    filters,
+    ...(password ? { password } : {}),
+    ...(lastDay ? { expires: `${addDays(lastDay, 1)}T00:00:00Z` } : {}),
+    ...(frames.length ? { frameOrigins: frames } : {}),
+  };
+}
+
+function NewLink({ url }: { url: string }) {
+  const frame = `<iframe src="${url}" width="100%" height="1200" title="Analytics" loading="lazy"></iframe>`;
+  return (
+    <div class="new-link" role="status">
+      <p class="notice">{t.ready}</p>
+      <Snippet label={t.link} text={url} />
+      <Snippet label={t.embed} text={frame} />
+    </div>
+  );
+}

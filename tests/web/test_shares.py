@@ -1,0 +1,96 @@
+"""A shared dashboard: made on the page, opened by somebody else, embedded, ended."""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.browser.tab import Tab
+from tests.browser.web_site import Html, WebSite
+from tests.flow.tenant import Tenant
+from tests.installation import Installation
+from tests.web.dashboard import RANGE, Dashboard
+
+GERMANY = {"field": "country", "operator": "eq", "value": "DE"}
+PASSWORD = "correct horse"
+UNAUTHORIZED = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
+NOT_FOUND = "Failed to load resource: the server responded with a status of 404 (Not Found)"
+
+
+@pytest.fixture
+def visitor(chromium: Chromium, shop: Tenant) -> Iterator[Dashboard]:
+    """A browser without any sign-in."""
+    tab = Tab.opened(chromium)
+    yield Dashboard(tab, shop)
+    tab.close()
+
+
+def share(dashboard: Dashboard, name: str, password: str = "", origins: str = "") -> str:
+    """Fill in the form on the page, with a filter on Germany; the link that the page shows."""
+    dashboard.open("shares", f="country:eq:DE")
+    dashboard.type_into("input[name=name]", name)
+    if password:
+        dashboard.type_into("input[name=password]", password)
+    if origins:
+        dashboard.type_into("textarea[name=origins]", origins)
+    dashboard.press("Share this dashboard", "form")
+    return dashboard.text(".new-link pre")
+
+
+def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
+    dashboard: Dashboard, visitor: Dashboard
+) -> None:
+    link = share(dashboard, "public")
+    visitor.tab.go(f"{link}/overview?period={RANGE}")
+    visitor.until("document.querySelector('.totals')")
+    visitor.settle()
+
+    [summary] = dashboard.ask("summary", filters=[GERMANY])
+    assert visitor.text(".total-value") == str(summary["unique_visitors"]) == "4"
+    assert visitor.text(".chip.fixed") == "Country is Germany"
+    pages = dashboard.ask("top_pages", filters=[GERMANY], limit=8)
+    assert visitor.rows("Pages") == [[row["name"], str(row["visitors"])] for row in pages]
+    assert "Sign out" not in visitor.text("header.top")
+    visitor.tab.go(f"{link}/shares")
+    visitor.until("document.querySelector('main .empty')")
+    visitor.check_tab()
+
+
+def test_a_password_is_asked_first(dashboard: Dashboard, visitor: Dashboard) -> None:
+    link = share(dashboard, "locked", PASSWORD)
+    visitor.tab.go(f"{link}/overview?period={RANGE}")
+    visitor.type_into("input[name=password]", "wrong horse")
+    visitor.press("Open")
+    assert visitor.text(".error") == "The password is wrong"
+    visitor.type_into("input[name=password]", PASSWORD)
+    visitor.press("Open")
+    visitor.until("document.querySelector('.totals')")
+    visitor.check_tab(expected=[UNAUTHORIZED])
+
+
+def test_an_ended_link_says_so(dashboard: Dashboard, visitor: Dashboard) -> None:
+    link = share(dashboard, "short")
+    dashboard.press("End the link short")
+    dashboard.until("!document.querySelector('main').innerText.includes('short')")
+    visitor.tab.go(link)
+    assert "not available" in visitor.text("main .card")
+    visitor.check_tab(expected=[NOT_FOUND])
+
+
+def test_only_an_allowed_origin_can_embed_it(
+    dashboard: Dashboard, visitor: Dashboard, stack: Installation
+) -> None:
+    with WebSite(stack.collect_url) as site:
+        allowed = urlsplit(site.url("/", "allowed.example"))
+        link = share(dashboard, "framed", origins=f"{allowed.scheme}://{allowed.netloc}")
+        page = f'<!doctype html><iframe src="{link}" width=900 height=900></iframe>'
+        site.pages["/embed"] = Html(page)
+        for host, loads in (("allowed.example", True), ("other.example", False)):
+            before = len(visitor.tab.requests)
+            visitor.tab.go(site.url("/embed", host))
+            opened = [url for _, url in visitor.tab.requests[before:]]
+            assert link in opened
+            refused = json.dumps(visitor.tab.complaints[-1:])
+            assert ("frame-ancestors" in refused) is not loads
