@@ -32,16 +32,9 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
-from query.resources import (
-    imports,
-    links,
-    management,
-    receipts,
-    saved_records,
-    shared_dashboards,
-    sign_in,
-)
+from query.resources import resources
 from query.resources.readiness import ReadinessProbe
+from query.resources.shared_dashboards import frame_origins
 from query.response.response_budget import ResponseMemory
 from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
@@ -61,7 +54,6 @@ from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import Backups, RegistryFollower, RegistryStore
 from schemas.registry.link_validation import parse_app_schemes
-from schemas.registry.share_links import PAGE_PATH, find_share
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.service_urls import public_collector_url
@@ -82,13 +74,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *type_catalogue.ENDPOINTS,
     *table_catalogue.ENDPOINTS,
     *query.export.endpoint.ENDPOINTS,
-    *receipts.ENDPOINTS,
-    *links.ENDPOINTS,
-    *imports.ENDPOINTS,
-    *shared_dashboards.ENDPOINTS,
-    *saved_records.ENDPOINTS,
-    *sign_in.ENDPOINTS,
-    *management.ENDPOINTS,
+    *resources.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)
 
@@ -168,7 +154,7 @@ def create_app(
     drain = Drain()
     overview, dashboard = (
         root_page(OVERVIEW, settings.query_port, other),
-        Dashboard(read_page(page), partial(_frame_origins, dependencies)),
+        Dashboard(read_page(page), partial(frame_origins, dependencies)),
     )
     router = Router(
         [
@@ -234,15 +220,6 @@ def _large_queries(settings: Settings) -> LargeQueries | None:
 
     engine = trino_engine(settings.engine, ROW_MEMORY_FACTOR * settings.answer_bytes)
     return LargeQueries(engine, settings.engine_mb * 2**20)
-
-
-def _frame_origins(dependencies: QueryDependencies, path: str) -> tuple[str, ...]:
-    """Which origins may show the page of a shared dashboard in a frame."""
-    if not path.startswith(PAGE_PATH):
-        return ()
-    link = path.removeprefix(PAGE_PATH).partition("/")[0]
-    share = find_share(dependencies.registry.saved, link, dependencies.clock())
-    return share.frame_origins if share else ()
 
 
 def _routes(

@@ -20,6 +20,7 @@ from schemas.registry import (
     RegistryStore,
     SavedRecord,
     Segment,
+    Share,
     Website,
 )
 from schemas.registry.validation import new_key
@@ -32,6 +33,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
         MoneyProperty,
         {"name": "a", "event": "e", "property": "properties.a", "currency": "EUR"},
     ),
+    "shares": (Share, {"name": "s"}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

@@ -21,7 +21,7 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.plans import Limit
 from schemas.registry import Share
 from schemas.registry.passwords import password_matches
-from schemas.registry.share_links import find_share
+from schemas.registry.share_links import PAGE_PATH, find_share
 from schemas.runtime.clock import format_instant
 
 MAX_LINK_LENGTH = 128
@@ -77,6 +77,15 @@ async def open_share(dependencies: QueryDependencies, request: Request) -> Respo
     response = json_response(shown)
     response.headers["cache-control"] = "no-store"
     return response
+
+
+def frame_origins(dependencies: QueryDependencies, path: str) -> tuple[str, ...]:
+    """Which origins may show the page of a shared dashboard in a frame."""
+    if not path.startswith(PAGE_PATH):
+        return ()
+    link = path.removeprefix(PAGE_PATH).partition("/")[0]
+    share = find_share(dependencies.registry.saved, link, dependencies.clock())
+    return share.frame_origins if share else ()
 
 
 async def _check_password(request: Request, share: Share, password: str | UnsetType) -> None:

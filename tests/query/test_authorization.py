@@ -49,6 +49,9 @@ def requests() -> Iterator[Request]:
     scopes = ("read:data", "track:events")
     yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
     yield Request(route=("GET", "/v1/me"), path="/v1/me", scopes=KEY_SCOPES)
+    no_link = {"link": "none"}
+    opened = "/v1/shares/open"
+    yield Request(route=("POST", opened), path=opened, body=no_link, good=404)
     for method in ("POST", "DELETE"):  # from no page of this origin
         yield Request(route=(method, "/v1/sign-in"), path="/v1/sign-in", good=403)
 

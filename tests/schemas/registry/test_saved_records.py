@@ -45,13 +45,13 @@ def test_a_name_is_unique_on_a_website_and_free_on_another(store: RegistryStore)
 def test_records_are_deleted_with_their_website_or_organization(store: RegistryStore) -> None:
     owner, website, *_ = furnished(store)
     store.delete(Website, website.id)
-    assert [store.count(kind) for kind in SAVED_RECORDS] == [0, 0, 0, 0]
+    assert [store.count(kind) for kind in SAVED_RECORDS] == [0] * len(SAVED_RECORDS)
 
     second = store.create(validation.new_website(owner.id, "b.example", NOW))
     for record in saved_records(second):
         store.create(record)
     store.delete(Organization, owner.id)
-    assert [store.count(kind) for kind in SAVED_RECORDS] == [0, 0, 0, 0]
+    assert [store.count(kind) for kind in SAVED_RECORDS] == [0] * len(SAVED_RECORDS)
 
 
 def test_a_revision_starts_from_the_current_state(store: RegistryStore) -> None:
