@@ -29,7 +29,7 @@ export const texts = {
   },
   views: {
     overview: "Overview", live: "Live", events: "Events", funnels: "Funnels", retention: "Retention",
-    goals: "Goals", paths: "Paths", sessions: "Sessions", visitors: "Visitors", vitals: "Web vitals",
+    goals: "Goals", paths: "Paths", sessions: "Visits", visitors: "Visitors", vitals: "Web vitals",
     errors: "Errors", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List",
   },
   viewGroups: { look: "Traffic", people: "People", behavior: "Behavior", quality: "Quality", tools: "Tools" },
@@ -129,6 +129,41 @@ export const texts = {
     chart: "Show as chart",
     notes: "Annotations",
     bucket: "Time",
+  },
+  sessions: {
+    title: "Visits", began: "Began", length: "First to last event", entry: "Entry page", source: "Source", country: "Country", device: "Device",
+    visitor: "Visitor", timeline: "What happened", back: "All visits",
+    one: (id: string) => `Visit ${id}`,
+    unknown: "Nothing of this visit is in the time range. Choose a longer one above.",
+    first: (shown: number, all: number) => `The first ${shown} of ${all} events are shown.`,
+  },
+  visitors: {
+    title: "Visitors", visitor: "Visitor", firstSeen: "First seen", source: "Source", country: "Country",
+    device: "Device", profile: "Profile", time: "Time on the site", traits: "Traits", sessions: "Visits",
+    timeline: "What happened, newest first", back: "All visitors",
+    one: (id: string) => `Visitor ${id}`,
+    unknown: "This visitor did nothing in the time range. Choose a longer one above.",
+    visitOf: (until: string) => `Visit until ${until}`,
+    withoutVisit: "Without a visit",
+  },
+  timeline: {
+    kinds: { page_view: "Page view", page_exit: "Left the page", event: "Event", outbound: "Outbound link", error: "Error" },
+    on: (path: string) => `on ${path}`,
+  },
+  events: {
+    title: "Events", event: "Event", share: "Share", last: "Last time", back: "All events", range: "From – to",
+    trend: (name: string) => `${name} over time`,
+    properties: "Properties", recent: "Latest events",
+    none: "No custom events in this time range. Send one from a page with: tidemark.track(\"signup\")",
+    noProperties: "These events have no properties.",
+    kind: (type: string, values: number, coverage: number) =>
+      `${type}, ${values === 1 ? "one value" : `${values} different values`}, in ${Math.round(100 * coverage)}% of the events`,
+    types: {
+      numeric: "Numbers", categorical: "Text", text: "Text", high_cardinality: "Text", boolean: "Yes or no",
+      datetime: "Times", url: "Addresses",
+    } as Record<string, string>,
+    aggregates: { min: "Smallest", median: "Median", avg: "Mean", p95: "95th percentile", max: "Largest", sum: "Sum" },
+    between: (from: string, to: string) => `${from} to below ${to}`,
   },
   map: { title: "Visitors by country" },
   states: {

@@ -21,6 +21,9 @@ export const VIEWS: View[] = [
   { id: "overview", label: texts.views.overview, group: "look", load: () => import("../views/overview"), ranged: true, shared: true },
   { id: "list", label: texts.views.list, group: "look", load: () => import("../views/list"), ranged: true, shared: true, hidden: true },
   { id: "live", label: texts.views.live, group: "look", load: () => import("../views/live"), ranged: false },
+  { id: "sessions", label: texts.views.sessions, group: "people", load: () => import("../views/sessions"), ranged: true },
+  { id: "visitors", label: texts.views.visitors, group: "people", load: () => import("../views/visitors"), ranged: true },
+  { id: "events", label: texts.views.events, group: "behavior", load: () => import("../views/events"), ranged: true },
   { id: "shares", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, scope: "manage:websites" },
 ];
 

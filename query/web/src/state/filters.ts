@@ -34,6 +34,9 @@ export function parseFilter(text: string): Filter | null {
 export const condition = (field: string, value: string | null): Filter =>
   value === null ? { field, operator: "is_null" } : { field, operator: "eq", value };
 
+/** A condition of a query, as `Ask.filters` takes it. */
+export const equals = (field: string, value: string): Schemas["Filter"] => condition(field, value) as Schemas["Filter"];
+
 const same = (a: Filter, b: Filter): boolean => formatFilter(a) === formatFilter(b);
 
 export const hasFilter = (filters: Filter[], filter: Filter): boolean =>

@@ -1,5 +1,4 @@
 // All rows of a breakdown: sorted, searched, page by page, with every number.
-import { useEffect, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import type { QueryType, Schemas } from "../api/types";
 import { useAnswer } from "../api/use";
@@ -8,6 +7,7 @@ import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
 import { formatInstant, formatNumber, formatPercent } from "../format";
 import { type Breakdown, findBreakdown } from "../state/breakdowns";
@@ -15,7 +15,6 @@ import { hasFilter, toggleFilter } from "../state/filters";
 import { texts } from "../texts";
 
 const ROWS = 50;
-const TYPING_MS = 250;
 const t = texts.breakdowns;
 
 export default function List() {
@@ -82,18 +81,4 @@ function shown(value: unknown, kind?: "percent" | "instant"): string {
   if (value === null || value === undefined) return "–";
   if (kind === "instant") return formatInstant(value as string, timezone.value);
   return kind === "percent" ? formatPercent(value as number, 2) : formatNumber(value as number);
-}
-
-function Search({ value }: { value: string }) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => goOwn({ q: text, page: "" }, { replace: true }), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return (
-    <input type="search" class="search" placeholder={t.search} aria-label={t.search} value={text}
-      onInput={(event) => setText(event.currentTarget.value)} />
-  );
 }

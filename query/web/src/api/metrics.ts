@@ -1,0 +1,45 @@
+// Metrics queries under the time range and filters of the page.
+import { address } from "../app/address";
+import { subjectQuery, timezone } from "../app/session";
+import { periodMembers } from "../state/period";
+import { fetchJson } from "./request";
+import type { Schemas } from "./types";
+import { type Loaded, useLoaded } from "./use";
+
+export type Metric = string | Record<string, unknown>;
+export type MetricsRow = Record<string, number | string | null>;
+
+export interface MetricsAsk {
+  metrics: Metric[];
+  dimensions?: string[];
+  /** Filters that are added to those of the page. */
+  filters?: Schemas["Filter"][];
+  goals?: Record<string, unknown>[];
+  orderBy?: { field: string; direction: "asc" | "desc" }[];
+  limit?: number;
+}
+
+const PATH = "/v1/query/metrics";
+
+/** The whole request, for `Card`. */
+export function metricsRequest(ask: MetricsAsk) {
+  const { period, filters, bots } = address.value;
+  const all = [...filters, ...(ask.filters ?? [])];
+  const body = {
+    ...ask,
+    ...periodMembers(period),
+    timezone: timezone.value,
+    ...(all.length ? { filters: all } : {}),
+    ...(bots ? { include_bots: true } : {}),
+  };
+  return { path: PATH, query: subjectQuery.value, body };
+}
+
+/** The rows of a metrics query; `null` asks nothing. */
+export function useMetrics(ask: MetricsAsk | null): Loaded<MetricsRow[]> {
+  const request = ask && subjectQuery.value.website_id ? metricsRequest(ask) : null;
+  return useLoaded(request && JSON.stringify(request), async (signal) => {
+    const { path, query, body } = request!;
+    return (await fetchJson<{ data: MetricsRow[] }>(path, { query, body, signal })).data;
+  });
+}

@@ -1,0 +1,21 @@
+// Labels with a value each, of one visit, visitor or error.
+import type { ComponentChildren } from "preact";
+import { countryName } from "../format";
+
+export type Fact = [label: string, value: ComponentChildren];
+
+/** Facts without a value are left out. */
+export function Facts({ facts }: { facts: Fact[] }) {
+  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return (
+    <dl class="facts">
+      {known.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
+    </dl>
+  );
+}
+
+/** Class of device, browser and system as one text. */
+export const deviceText = (...parts: (string | null)[]): string => parts.filter(Boolean).join(" · ") || "–";
+
+export const placeText = (country: string | null, region: string | null): string =>
+  [region, countryName(country)].filter(Boolean).join(", ");

@@ -1,0 +1,60 @@
+// A card with the series of one field of a query type, and tabs for the width of the buckets.
+import { useMemo } from "preact/hooks";
+import type { Ask } from "../api/ask";
+import type { QueryType } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, go } from "../app/address";
+import { timezone } from "../app/session";
+import { defaultGranularity, granularitiesOf } from "../state/period";
+import { texts } from "../texts";
+import { Card } from "./card";
+import { type Series, SeriesChart } from "./series_chart";
+import { Async } from "./states";
+
+/** The width of the buckets that the page shows. */
+export function shownGranularity(): string {
+  const { period, granularity } = address.value;
+  return granularity ?? defaultGranularity(period, timezone.value);
+}
+
+export function TimeSeries({ title, name, field, filters, format, only }: {
+  title: string;
+  name: QueryType;
+  /** The field of its rows that is drawn. */
+  field: string;
+  filters?: Ask<QueryType>["filters"];
+  format: (value: number) => string;
+  /** Keeps the rows that are drawn, of a type with several rows in a bucket. */
+  only?: [field: string, value: string];
+}) {
+  const by = shownGranularity();
+  const ask: Ask<QueryType> = { name, options: { granularity: by }, filters, compared: !only };
+  const loaded = useAnswer(ask);
+  const { value } = loaded;
+  const series = useMemo<Series | null>(() => {
+    if (!value) return null;
+    const all = value.rows as unknown as Record<string, unknown>[];
+    const rows = only ? all.filter((row) => row[only[0]] === only[1]) : all;
+    const before = value.comparison?.rows;
+    return {
+      labels: rows.map((row) => row.date as string),
+      values: rows.map((row) => row[field] as number | null),
+      previous: before?.map(({ previous }) => (previous?.[field] as number | undefined) ?? null),
+      previousLabels: before?.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
+      partial: value.partialBucket,
+      granularity: by,
+      name: title,
+      format,
+      annotations: value.annotations,
+    };
+  }, [value, field, only?.[1], by, title]);
+  return (
+    <Card title={title} ask={ask} className="wide" tab={by}
+      tabs={granularitiesOf(address.value.period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
+      onTab={(id) => go({ granularity: id as typeof address.value.granularity })}>
+      <div class="series-frame">
+        <Async loaded={loaded} lines={7} isEmpty={() => !series?.labels.length}>{() => <SeriesChart series={series!} />}</Async>
+      </div>
+    </Card>
+  );
+}

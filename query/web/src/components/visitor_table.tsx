@@ -1,0 +1,68 @@
+// Visitors as rows, sorted and page by page: all of them, or those behind a number.
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { countryName, formatInstant, formatNumber } from "../format";
+import { texts } from "../texts";
+import { type Column, DataTable, Pages, parseSort } from "./data_table";
+import { deviceText } from "./facts";
+import { Async } from "./states";
+import { propertiesOf } from "./timeline";
+
+const ROWS = 25;
+const t = texts.visitors;
+const m = texts.metrics;
+type Visitor = Row<"profile_list">;
+type Selected = { name: "profile_list" } | { name: "visitors"; of: Record<string, unknown> };
+
+/** The query for the page and the order of the address. */
+export function visitorsAsk({ name, ...options }: Selected): Ask<"profile_list" | "visitors"> {
+  const { own } = address.value;
+  return { name, options: { ...options, limit: ROWS, page: pageOf(own), orderBy: [sortOf(own)] } };
+}
+
+const pageOf = (own: Record<string, string>): number => Math.max(1, Number(own.page) || 1);
+const sortOf = (own: Record<string, string>) => parseSort(own.sort) ?? { field: "last_visit", direction: "desc" as const };
+
+/** What a visitor is called: a name of the traits, else the sender's id. */
+export function visitorName(traits: string | null, profile: string | null): string | null {
+  const known = new Map(propertiesOf(traits));
+  return known.get("name") ?? known.get("email") ?? profile;
+}
+
+const COLUMNS: Column<Visitor>[] = [
+  {
+    key: "visitor_id", label: t.visitor, className: "nowrap", render: (row) => (
+      <a href={addressWith({ view: "visitors", item: row.visitor_id, filters: [] })} onClick={follow}>
+        {visitorName(row.traits, row.profile_id) ?? row.visitor_id}
+      </a>
+    ),
+  },
+  { key: "last_visit", label: m.lastSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_visit, timezone.value) },
+  { key: "first_visit", label: t.firstSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_visit, timezone.value) },
+  { key: "session_count", label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.session_count) },
+  { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
+  { key: "custom_event_count", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.custom_event_count) },
+  { key: "referrer", label: t.source, sortable: true, render: (row) => row.referrer ?? "–" },
+  { key: "country", label: t.country, sortable: true, render: (row) => countryName(row.country) },
+  { key: "device", label: t.device, render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
+];
+
+export function VisitorTable({ ask, label }: { ask: Ask<"profile_list" | "visitors">; label: string }) {
+  const { own } = address.value;
+  const loaded = useAnswer(ask);
+  return (
+    <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length}>
+      {({ rows, total }) => (
+        <>
+          <DataTable label={label} className="many" columns={COLUMNS} rows={rows as Visitor[]} rowKey={(row) => row.visitor_id} sort={sortOf(own)}
+            onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
+          <Pages page={pageOf(own)} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+        </>
+      )}
+    </Async>
+  );
+}

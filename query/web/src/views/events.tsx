@@ -1,0 +1,127 @@
+// Custom events: all names, and one of them with its trend, its properties and the latest ones.
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { Card } from "../components/card";
+import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { PropertyCard } from "../components/property_card";
+import { Search } from "../components/search";
+import { countFormat } from "../components/series_chart";
+import { Async } from "../components/states";
+import { TimeSeries } from "../components/time_series";
+import { Properties } from "../components/timeline";
+import { formatInstant, formatNumber, formatPercent } from "../format";
+import { equals } from "../state/filters";
+import { texts } from "../texts";
+import { sessionAddress } from "./sessions";
+
+const ROWS = 50;
+const RECENT = 20;
+const MOST_VALUES = 1000;
+const t = texts.events;
+const m = texts.metrics;
+
+export default function Events() {
+  const { item } = address.value;
+  return item ? <EventDetail key={item} name={item} /> : <EventTable />;
+}
+
+const COLUMNS: Column<Row<"custom_events">>[] = [
+  {
+    key: "name", label: t.event, sortable: true, className: "long",
+    render: (row) => <a href={addressWith({ item: row.name, own: {} })} onClick={follow}>{row.name}</a>,
+  },
+  { key: "total_events", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.total_events) },
+  { key: "unique_users", label: m.visitors, number: true, sortable: true, render: (row) => formatNumber(row.unique_users) },
+  { key: "unique_sessions", label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.unique_sessions) },
+  { key: "percentage", label: t.share, number: true, sortable: true, render: (row) => formatPercent(row.percentage ?? 0) },
+  { key: "last_occurrence", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_occurrence, timezone.value) },
+];
+
+function EventTable() {
+  const { own } = address.value;
+  const page = Math.max(1, Number(own.page) || 1);
+  const sort = parseSort(own.sort) ?? { field: "total_events", direction: "desc" as const };
+  const search = own.q ?? "";
+  const ask: Ask<"custom_events"> = {
+    name: "custom_events",
+    options: { limit: ROWS, page, orderBy: [sort] },
+    filters: search ? [{ ...equals("name", search), operator: "contains" }] : [],
+  };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.title} ask={ask} className="wide">
+      <Search value={search} />
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? undefined : t.none}>
+        {({ rows, total }) => (
+          <>
+            <DataTable label={t.title} columns={COLUMNS} rows={rows} rowKey={(row) => row.name} sort={sort}
+              onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function EventDetail({ name }: { name: string }) {
+  const filters = [equals("name", name)];
+  return (
+    <>
+      <p class="crumbs"><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a> <span aria-hidden="true">›</span> <strong>{name}</strong></p>
+      <TimeSeries title={t.trend(name)} name="custom_events_trends" field="total_events" filters={filters} format={countFormat} />
+      <EventProperties name={name} filters={filters} />
+      <RecentEvents filters={filters} />
+    </>
+  );
+}
+
+interface OfEvent {
+  filters: Ask<"custom_events">["filters"];
+}
+
+function EventProperties({ name, filters }: OfEvent & { name: string }) {
+  const kinds = useAnswer({ name: "custom_events_property_classification", filters });
+  const values = useAnswer({ name: "custom_events_property_top_values", options: { limit: MOST_VALUES }, filters });
+  return (
+    <section class="part" aria-label={t.properties}>
+      <Async loaded={kinds} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.noProperties}>
+        {({ rows }) => (
+          <div class="cards">
+            {rows.map((property) => (
+              <PropertyCard key={property.property_key} event={name} property={property}
+                values={values.value?.rows.filter((value) => value.property_key === property.property_key) ?? []} />
+            ))}
+          </div>
+        )}
+      </Async>
+    </section>
+  );
+}
+
+function RecentEvents({ filters }: OfEvent) {
+  const ask: Ask<"custom_events_recent"> = { name: "custom_events_recent", options: { limit: RECENT }, filters };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.recent} ask={ask} className="wide">
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <DataTable label={t.recent} rows={rows} columns={[
+            {
+              key: "time", label: texts.chart.bucket, className: "nowrap", render: ({ session_id: session, timestamp }) => {
+                const text = formatInstant(timestamp, timezone.value, true);
+                return session ? <a href={sessionAddress(session)} onClick={follow}>{text}</a> : text;
+              },
+            },
+            { key: "path", label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
+            { key: "properties", label: t.properties, render: (row) => <Properties text={row.properties} /> },
+          ]} />
+        )}
+      </Async>
+    </Card>
+  );
+}

@@ -1,0 +1,130 @@
+// Visits one by one, and what happened in one of them.
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { Card } from "../components/card";
+import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { deviceText, Facts } from "../components/facts";
+import { Async, Empty } from "../components/states";
+import { type Entry, kindOf, Timeline } from "../components/timeline";
+import { countryName, formatDuration, formatInstant, formatNumber } from "../format";
+import { equals } from "../state/filters";
+import { texts } from "../texts";
+
+const ROWS = 25;
+const MOST_EVENTS = 500;
+const t = texts.sessions;
+const m = texts.metrics;
+type Session = Row<"session_list">;
+
+export default function Sessions() {
+  const { item } = address.value;
+  return item ? <SessionDetail key={item} id={item} /> : <SessionTable />;
+}
+
+/** The address of a visit, without filters: they would hide a part of it. */
+export const sessionAddress = (id: string): string => addressWith({ view: "sessions", item: id, filters: [] });
+export const visitorAddress = (id: string): string => addressWith({ view: "visitors", item: id, filters: [] });
+
+/** Seconds from the first event to the last one; the duration of visits also knows what pages reported. */
+const durationOf = (row: Session): number => (Date.parse(row.last_visit ?? "") - Date.parse(row.first_visit ?? "")) / 1000 || 0;
+const entryOf = (row: Session): string =>
+  row.events.find(([, , name]) => kindOf(String(name)) === "page_view")?.[3] as string | undefined ?? "–";
+
+const COLUMNS: Column<Session>[] = [
+  {
+    key: "first_visit", label: t.began, sortable: true, className: "nowrap",
+    render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
+  },
+  { key: "entry", label: t.entry, className: "long", render: entryOf },
+  { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
+  { key: "duration", label: t.length, number: true, render: (row) => formatDuration(durationOf(row)) },
+  { key: "referrer", label: t.source, sortable: true, render: (row) => row.referrer ?? "–" },
+  { key: "country", label: t.country, sortable: true, render: (row) => countryName(row.country) },
+  { key: "device", label: t.device, render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
+  {
+    key: "visitor_id", label: t.visitor, className: "nowrap",
+    render: (row) => row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow}>{row.visitor_id}</a>,
+  },
+];
+
+function SessionTable() {
+  const { own } = address.value;
+  const page = Math.max(1, Number(own.page) || 1);
+  const sort = parseSort(own.sort) ?? { field: "first_visit", direction: "desc" as const };
+  const ask: Ask<"session_list"> = { name: "session_list", options: { limit: ROWS, page, orderBy: [sort] } };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.title} ask={ask} className="wide">
+      <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length}>
+        {({ rows, total }) => (
+          <>
+            <DataTable label={t.title} className="many" columns={COLUMNS} rows={rows} rowKey={(row) => row.session_id} sort={sort}
+              onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function SessionDetail({ id }: { id: string }) {
+  const filters = [equals("session_id", id)];
+  const ask: Ask<"session_events"> = { name: "session_events", options: { limit: MOST_EVENTS }, filters };
+  const summary = useAnswer({ name: "session_list", options: { limit: 1 }, filters });
+  const events = useAnswer(ask);
+  const errors = useAnswer({ name: "recent_errors", options: { limit: MOST_EVENTS }, filters });
+  const back = <a class="quiet-button" href={addressWith({ item: "" })} onClick={follow}>{t.back}</a>;
+  return (
+    <>
+      <Card title={t.one(id)} className="wide" actions={back}>
+        <Async loaded={summary} lines={2} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
+          {({ rows: [row] }) => <SessionFacts row={row!} />}
+        </Async>
+      </Card>
+      <Card title={t.timeline} ask={ask} className="wide">
+        <Async loaded={events} lines={8}>
+          {({ rows, total }) => (
+            <>
+              {total > rows.length && <p class="notice">{t.first(rows.length, total)}</p>}
+              {rows.length || errors.value?.rows.length
+                ? <Timeline label={t.timeline} entries={entriesOf(rows, errors.value?.rows ?? [])} />
+                : <Empty text={t.unknown} />}
+            </>
+          )}
+        </Async>
+      </Card>
+    </>
+  );
+}
+
+function SessionFacts({ row }: { row: Session }) {
+  const visitor = row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow}>{row.visitor_id}</a>;
+  return (
+    <Facts facts={[
+      [t.began, formatInstant(row.first_visit, timezone.value)],
+      [t.length, formatDuration(durationOf(row))],
+      [m.pageviews, formatNumber(row.page_views)],
+      [t.source, row.referrer],
+      [t.country, row.country && countryName(row.country)],
+      [t.device, deviceText(row.device_type, row.browser_name, row.os_name)],
+      [t.visitor, visitor],
+    ]} />
+  );
+}
+
+function entriesOf(events: Row<"session_events">[], errors: Row<"recent_errors">[]): Entry[] {
+  const entries: Entry[] = [
+    ...events.map((row) => ({
+      time: row.time, kind: kindOf(row.event_name), name: row.event_name, path: row.path, properties: row.properties, session: row.session_id,
+    })),
+    ...errors.map((row) => ({
+      time: row.timestamp, kind: "error" as const, name: row.message ?? "", path: row.path, properties: null, session: row.session_id,
+    })),
+  ];
+  return entries.sort((a, b) => Date.parse(a.time ?? "") - Date.parse(b.time ?? ""));
+}

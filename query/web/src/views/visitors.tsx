@@ -1,0 +1,120 @@
+// Visitors one by one, and what one of them did.
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { Card } from "../components/card";
+import { DataTable, Pages } from "../components/data_table";
+import { deviceText, Facts, placeText } from "../components/facts";
+import { Async } from "../components/states";
+import { type Entry, propertiesOf, Timeline } from "../components/timeline";
+import { visitorName, visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { formatDuration, formatInstant, formatNumber } from "../format";
+import { equals } from "../state/filters";
+import { texts } from "../texts";
+import { sessionAddress } from "./sessions";
+
+const ENTRIES = 100;
+const SESSIONS = 50;
+const t = texts.visitors;
+const m = texts.metrics;
+
+export default function Visitors() {
+  const { item } = address.value;
+  if (item) return <VisitorDetail key={item} id={item} />;
+  const ask = visitorsAsk({ name: "profile_list" });
+  return <Card title={t.title} ask={ask} className="wide"><VisitorTable ask={ask} label={t.title} /></Card>;
+}
+
+function VisitorDetail({ id }: { id: string }) {
+  const filters = [equals("anonymous_id", id)];
+  const detail: Ask<"profile_detail"> = { name: "profile_detail", filters };
+  const loaded = useAnswer(detail);
+  const row = loaded.value?.rows[0];
+  const back = <a class="quiet-button" href={addressWith({ item: "" })} onClick={follow}>{t.back}</a>;
+  return (
+    <>
+      <Card title={(row && visitorName(row.traits, row.profile_id)) ?? t.one(id)} ask={detail} className="wide" actions={back}>
+        <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
+          {({ rows }) => <VisitorFacts row={rows[0]!} />}
+        </Async>
+      </Card>
+      <VisitorSessions filters={filters} />
+      <VisitorTimeline filters={filters} />
+    </>
+  );
+}
+
+function VisitorFacts({ row }: { row: Row<"profile_detail"> }) {
+  return (
+    <>
+      <Facts facts={[
+        [t.firstSeen, formatInstant(row.first_visit, timezone.value)],
+        [m.lastSeen, formatInstant(row.last_visit, timezone.value)],
+        [m.visits, formatNumber(row.total_sessions)],
+        [m.pageviews, formatNumber(row.total_pageviews)],
+        [t.time, formatDuration(row.total_duration)],
+        [t.country, placeText(row.country, row.region)],
+        [t.device, deviceText(row.device, row.browser, row.os)],
+        [t.profile, row.profile_id],
+        [t.visitor, row.visitor_id],
+      ]} />
+      {row.traits && (
+        <>
+          <h3>{t.traits}</h3>
+          <Facts facts={propertiesOf(row.traits)} />
+        </>
+      )}
+    </>
+  );
+}
+
+function VisitorSessions({ filters }: { filters: Ask<"profile_sessions">["filters"] }) {
+  const ask: Ask<"profile_sessions"> = { name: "profile_sessions", options: { limit: SESSIONS }, filters };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.sessions} ask={ask} className="wide">
+      <Async loaded={loaded} lines={3} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <DataTable label={t.sessions} rows={rows} rowKey={(row) => row.session_id} className="scrolled" columns={[
+            {
+              key: "began", label: texts.sessions.began, className: "nowrap",
+              render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
+            },
+            { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
+            { key: "duration", label: m.median_session_duration, number: true, render: (row) => formatDuration(row.duration) },
+            { key: "referrer", label: t.source, render: (row) => row.referrer ?? "–" },
+            { key: "country", label: t.country, render: (row) => placeText(row.country, row.region) },
+            { key: "device", label: t.device, render: (row) => deviceText(row.device, row.browser, row.os) },
+          ]} />
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function VisitorTimeline({ filters }: { filters: Ask<"visitor_timeline">["filters"] }) {
+  const page = Math.max(1, Number(address.value.own.entries) || 1);
+  const newest = [{ field: "time", direction: "desc" }];
+  const ask: Ask<"visitor_timeline"> = { name: "visitor_timeline", options: { limit: ENTRIES, page, orderBy: newest }, filters };
+  const loaded = useAnswer(ask);
+  const heading = (session: string | null, first: Entry) => {
+    const text = t.visitOf(formatInstant(first.time, timezone.value));
+    return session ? <a href={sessionAddress(session)} onClick={follow}>{text}</a> : t.withoutVisit;
+  };
+  return (
+    <Card title={t.timeline} ask={ask} className="wide">
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
+        {({ rows, total }) => (
+          <>
+            <Timeline label={t.timeline} entries={rows.map((row) => ({ ...row, kind: row.kind as Entry["kind"], session: row.session_id }))}
+              heading={heading} />
+            <Pages page={page} pages={Math.ceil(total / ENTRIES)} go={(to) => goOwn({ entries: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}

@@ -1,0 +1,57 @@
+"""Custom events: the list, and one event with its trend, its properties and filters on them."""
+
+from tests.web.dashboard import Dashboard, shown
+
+IS_PURCHASE = {"field": "name", "operator": "eq", "value": "purchase"}
+FACTS = """(title) => { const card = [...document.querySelectorAll("main .card")].find(
+  (card) => card.getAttribute("aria-label") === title);
+  return card && Object.fromEntries([...card.querySelectorAll('.facts div')].map((fact) =>
+    [fact.querySelector('dt').innerText, fact.querySelector('dd').innerText])); }"""
+
+
+def test_events_are_those_of_the_api_and_one_opens(dashboard: Dashboard) -> None:
+    dashboard.open("events")
+    expected = dashboard.ask("custom_events", order_by=[{"field": "total_events"}])
+    rows = dashboard.rows("Events")
+    fields = ("total_events", "unique_users", "unique_sessions")
+    assert sorted(row[:4] for row in rows) == sorted(shown(expected, "name", *fields))
+
+    dashboard.press("signup", "main")
+    dashboard.until("location.pathname.endsWith('/events/signup')")
+    dashboard.settle()
+    plans = dashboard.ask(
+        "custom_events_property_top_values",
+        filters=[{**IS_PURCHASE, "value": "signup"}],
+    )
+    assert dashboard.rows("plan") == shown(plans, "property_value", "count")
+
+
+def test_an_event_shows_its_trend_and_the_latest(dashboard: Dashboard) -> None:
+    dashboard.open("events/purchase", by="hourly")
+    dashboard.press("Show as table")
+    trend = dashboard.ask("custom_events_trends", granularity="hourly", filters=[IS_PURCHASE])
+    assert [row[1] for row in dashboard.rows("purchase over time")] == [
+        str(row["total_events"]) for row in trend
+    ]
+    latest = dashboard.rows("Latest events")
+    assert len(latest) == sum(row["total_events"] for row in trend) > 0
+    assert {row[1] for row in latest} == {"/signup"}
+
+
+def test_numbers_are_a_distribution_and_a_value_filters(dashboard: Dashboard) -> None:
+    dashboard.open("events/purchase")
+    facts = dashboard.until(f"({FACTS})('total')")
+    values = dashboard.ask(
+        "custom_events_property_top_values",
+        filters=[IS_PURCHASE],
+    )
+    totals = sorted(float(v["property_value"]) for v in values if v["property_key"] == "total")
+    assert facts["Smallest"] == f"{totals[0]:g}"
+    assert facts["Largest"] == f"{totals[-1]:g}"
+    assert facts["Sum"] == f"{sum(totals):g}"
+
+    dashboard.press(f"{totals[0]:g}", "section[aria-label=total]")
+    dashboard.until("document.querySelector('.chip')")
+    dashboard.settle()
+    assert len(dashboard.rows("Latest events")) == 1
+    assert dashboard.text(".chip-text") == f"properties.total is {totals[0]:g}"

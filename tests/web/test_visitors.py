@@ -1,0 +1,59 @@
+"""Visitors: the list as the API gives it, and visits, traits and timeline of one of them."""
+
+import pytest
+
+from tests.flow.tenant import Tenant, at_ms
+from tests.installation import eventually
+from tests.web.dashboard import Dashboard, shown
+
+VISITOR = "visitor-7"
+PROFILE = "customer-7"
+IS_VISITOR = [{"field": "anonymous_id", "operator": "eq", "value": VISITOR}]
+FACTS = """Object.fromEntries([...document.querySelectorAll('.facts div')].map((fact) =>
+  [fact.querySelector('dt').innerText, fact.querySelector('dd').innerText]))"""
+KINDS = """[...document.querySelectorAll('.entry-kind')].map((kind) => kind.innerText)"""
+LABELS = {"page_view": "Page view", "event": "Event", "error": "Error", "outbound": "Outbound link"}
+
+
+@pytest.fixture(scope="module")
+def identified(shop: Tenant) -> Tenant:
+    """One visitor has a profile with traits."""
+    body = {
+        "anonymousId": VISITOR,
+        "profileId": PROFILE,
+        "traits": {"name": "Ada", "plan": "pro"},
+        "timestamp": at_ms("20:00:00"),
+    }
+    assert shop.send(body, "/identify").status == 200
+    eventually(lambda: shop.rows("profile_detail", filters=IS_VISITOR)[0]["profile_id"], 60)
+    return shop
+
+
+def test_visitors_are_those_of_the_api(dashboard: Dashboard, identified: Tenant) -> None:
+    dashboard.open("visitors", sort="page_views:desc")
+    order = [{"field": "page_views", "direction": "desc"}]
+    expected = dashboard.ask("profile_list", order_by=order, limit=25)
+    rows = dashboard.rows("Visitors")
+    numbers = ("session_count", "page_views", "custom_event_count")
+    assert [row[3:6] for row in rows] == shown(expected, *numbers)
+    names = ["Ada" if row["visitor_id"] == VISITOR else row["visitor_id"] for row in expected]
+    assert [row[0] for row in rows] == names
+
+
+def test_a_visitor_opens_with_traits_visits_and_timeline(
+    dashboard: Dashboard, identified: Tenant
+) -> None:
+    dashboard.open("visitors")
+    dashboard.press("Ada", "main")
+    dashboard.until(f"location.pathname.endsWith('/visitors/{VISITOR}')")
+    dashboard.settle()
+    facts = dashboard.until(FACTS)
+    [detail] = dashboard.ask("profile_detail", filters=IS_VISITOR)
+    assert facts["Profile"] == PROFILE
+    assert facts["plan"] == "pro"
+    assert facts["Page views"] == str(detail["total_pageviews"])
+
+    timeline = dashboard.ask("visitor_timeline", filters=IS_VISITOR)
+    assert dashboard.until(KINDS) == [LABELS[row["kind"]] for row in reversed(timeline)]
+    visits = dashboard.ask("profile_sessions", filters=IS_VISITOR)
+    assert [row[1] for row in dashboard.rows("Visits")] == [str(v["page_views"]) for v in visits]
