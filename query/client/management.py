@@ -78,6 +78,12 @@ class ManagementClient(RecordClient):
             if before is None:
                 return
 
+    def quarantine(self, website_id: str, days: int = 7) -> list[Record]:
+        """Why items of a website were not stored, the most frequent reason first."""
+        where = {"website_id": website_id, "days": days}
+        found: list[Record] = self._json("GET", "/v1/quarantine", where=where)["data"]
+        return found
+
     def snippet(self, website_id: str, **options: Any) -> str:
         """The script tag for its pages: collect_url, scripts ("vitals,errors"), persist."""
         found = self._record("GET", f"/v1/websites/{website_id}/snippet", where=options)

@@ -1,6 +1,6 @@
 """The endpoints that manage an organization and its websites."""
 
-from query.resources import audit, keys, organization, website_set_up, websites
+from query.resources import audit, keys, organization, quarantine, website_set_up, websites
 
 ENDPOINTS = (
     *organization.ENDPOINTS,
@@ -8,4 +8,5 @@ ENDPOINTS = (
     *website_set_up.ENDPOINTS,
     *keys.ENDPOINTS,
     *audit.ENDPOINTS,
+    *quarantine.ENDPOINTS,
 )

@@ -16,6 +16,10 @@ def management_requests() -> Iterator[Request]:
     yield from _websites()
     yield from _keys()
     yield from _audit()
+    for website in WEBSITES:
+        path, query = "/v1/quarantine", {"website_id": website}
+        about: Any = {"path": path, "subject": website, "query": query}
+        yield Request(route=("GET", path), scopes=("read:data",), **about)
 
 
 def _organization() -> Iterator[Request]:
