@@ -17,6 +17,7 @@ from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.drain import until_ready
 from schemas.http.error_bodies import collect_error
+from schemas.http.limit_usage import COLLECTOR
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
@@ -93,7 +94,7 @@ def run(settings: Settings, name: str) -> None:
             acknowledged_counter.write()
 
     recent_requests = RecentRequests()
-    limiter = SharedRateLimiter.for_settings(settings, "collector")
+    limiter = SharedRateLimiter.for_settings(settings, COLLECTOR)
     app = create_app(
         producer,
         follower,

@@ -5,6 +5,7 @@ import sys
 
 from query.app import create_app
 from schemas.http.error_bodies import query_error
+from schemas.http.limit_usage import QUERY
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
@@ -25,7 +26,7 @@ def main() -> None:
         set_umask(settings)
         silence("aiokafka")
         store = RegistryStore(settings.registry_url)
-        limiter = SharedRateLimiter.for_settings(settings, "query")
+        limiter = SharedRateLimiter.for_settings(settings, QUERY)
         service = create_app(settings, store, name, limiter=limiter)
     except InvalidSetting as error:
         sys.exit(f"query: {error}")

@@ -46,6 +46,7 @@ from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import health_endpoint
 from schemas.http.http_requests import HttpRequests, routes
+from schemas.http.limit_usage import LimitUsage
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.rate_limit import LocalRateLimiter, RateLimiter
@@ -145,6 +146,7 @@ def create_app(
         response_memory=ResponseMemory(settings.answer_bytes),
         clock=clock,
         sign_ins=SignIns(store.sign_ins(), clock, settings.session_hours),
+        limit_usage=LimitUsage(settings),
         collect_url=public_collector_url(settings),
         app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,

@@ -39,6 +39,7 @@ from schemas.errors import (
 )
 from schemas.http.asgi import header
 from schemas.http.auth import KEY_REQUIRED, find_key, read_api_key, require_scope
+from schemas.http.limit_usage import LimitUsage
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import Operation
 from schemas.plans import Group
@@ -77,6 +78,7 @@ class QueryDependencies(Struct, frozen=True):
     response_memory: ResponseMemory
     clock: Clock
     sign_ins: SignIns
+    limit_usage: LimitUsage
     collect_url: str = ""
     """URL at which browsers reach the collector."""
     app_schemes: Sequence[str] = ()

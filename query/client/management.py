@@ -78,6 +78,12 @@ class ManagementClient(RecordClient):
             if before is None:
                 return
 
+    def limits(self, website_id: str | None = None) -> list[Record]:
+        """The rate limits of the organization, with what the last minute used of them."""
+        where = {"website_id": website_id}
+        found: list[Record] = self._json("GET", "/v1/limits", where=where)["data"]
+        return found
+
     def quarantine(self, website_id: str, days: int = 7) -> list[Record]:
         """Why items of a website were not stored, the most frequent reason first."""
         where = {"website_id": website_id, "days": days}

@@ -52,12 +52,23 @@ class OwnWebsite(Struct):
     timezone: str
 
 
+class OwnKey(Struct, rename="camel"):
+    """The API key of the request or the sign-in."""
+
+    id: str
+    name: str
+    website_id: Annotated[
+        str | None, Meta(description="website that it is restricted to; null: all")
+    ]
+
+
 class MeResponse(Struct):
     """What an API key, or a sign-in, has access to."""
 
     success: Literal[True]
     organization: OwnOrganization
     websites: list[OwnWebsite]
+    key: OwnKey
     scopes: list[str]
     expires: Annotated[str | None, Meta(description="when the sign-in or the key ends; ISO 8601")]
 
@@ -148,6 +159,7 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
             (own_website(registry.websites[id_]) for id_ in ids if key.website_id in (None, id_)),
             key=lambda website: (website.name or website.domain).lower(),
         ),
+        key=OwnKey(key.id, key.name, key.website_id),
         scopes=list(key.scopes),
         expires=None if ends_at is None else format_instant(ends_at),
     )

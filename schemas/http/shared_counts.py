@@ -10,7 +10,8 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -39,6 +40,16 @@ class Counted(Struct, frozen=True, gc=False):
     """Of a window: milliseconds until its oldest step leaves it."""
     processes: int = 1
     """Of a window: processes that counted in the bucket during the last seconds."""
+
+
+def bucket_name(service: str, key: Hashable) -> bytes:
+    """The name of a bucket of a service, by which all of its processes know it."""
+    return blake2b(f"{service}\0{key!r}".encode(), digest_size=NAME_BYTES).digest()
+
+
+def counts_path(settings: Settings, service: str) -> Path:
+    """The file of a service's counts on this machine."""
+    return settings.data / "run" / "limits" / service
 
 
 class SharedCounts(Protocol):

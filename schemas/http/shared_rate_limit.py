@@ -9,7 +9,6 @@ the limit. When the shared counts are away the process counts alone: requests pa
 import asyncio
 import logging
 from collections.abc import Hashable, Sequence
-from hashlib import blake2b
 from typing import Self
 
 from schemas.http.rate_limit import (
@@ -20,10 +19,11 @@ from schemas.http.rate_limit import (
 )
 from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
 from schemas.http.shared_counts import (
-    NAME_BYTES,
     Counted,
     MachineCounts,
     SharedCounts,
+    bucket_name,
+    counts_path,
     server_address,
     server_counts,
 )
@@ -184,14 +184,12 @@ class SharedRateLimiter(LocalRateLimiter):
     @classmethod
     def for_settings(cls, settings: Settings, service: str, clock: Clock = now_ms) -> Self:
         """The limiter of a service; its name keeps its buckets apart from those of others."""
-        machine = MachineCounts(settings.data / "run" / "limits" / service)
+        machine = MachineCounts(counts_path(settings, service))
         address = server_address(settings.limits_url)
         return cls(service, clock, machine, server_counts(settings), address)
 
     def new_bucket(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> SharedBucket:
-        text = f"{self._service}\0{key!r}".encode()
-        name = blake2b(text, digest_size=NAME_BYTES).digest()
-        return SharedBucket(self, name, limit, subject, now_ms)
+        return SharedBucket(self, bucket_name(self._service, key), limit, subject, now_ms)
 
     def share(self, bucket: SharedBucket) -> None:
         """Exchange the counts of this bucket soon."""

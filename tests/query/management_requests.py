@@ -16,6 +16,10 @@ def management_requests() -> Iterator[Request]:
     yield from _websites()
     yield from _keys()
     yield from _audit()
+    yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE)
+    for website in WEBSITES:
+        named: Any = {"subject": website, "query": {"website_id": website}}
+        yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE, **named)
     for website in WEBSITES:
         path, query = "/v1/quarantine", {"website_id": website}
         about: Any = {"path": path, "subject": website, "query": query}

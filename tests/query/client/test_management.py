@@ -8,7 +8,12 @@ NONE = {"total": 0}
 
 def test_websites_are_managed(playing: Playing) -> None:
     client, script = playing(
-        *(record() for _ in range(5)), answering(), record(), answering(), answering(meta=NONE)
+        *(record() for _ in range(5)),
+        answering(),
+        record(),
+        answering(),
+        answering(),
+        answering(meta=NONE),
     )
 
     client.create_website("shop.example", timezone="Europe/Berlin")
@@ -18,7 +23,7 @@ def test_websites_are_managed(playing: Playing) -> None:
     client.organization()
     client.delete_website("r1", "shop.example")
     client.rename_organization("Acme")
-    assert client.quarantine("r1") == []
+    assert client.quarantine("r1") == client.limits() == []
     assert list(client.websites()) == []
 
     assert [(target, body) for target, _, body in script.requests] == [
@@ -30,6 +35,7 @@ def test_websites_are_managed(playing: Playing) -> None:
         ("/v1/websites/r1?domain=shop.example", None),
         ("/v1/organization", {"name": "Acme"}),
         ("/v1/quarantine?website_id=r1&days=7", None),
+        ("/v1/limits", None),
         ("/v1/websites?limit=1000&page=1", None),
     ]
 

@@ -15,11 +15,15 @@ SUMMARY = "/v1/query?website_id=shop"
 HALF_A_DAY = 12 * 3_600_000
 
 
+def key_id(service: InProcessService, key: str = "acme") -> str:
+    """The id of a key by its name."""
+    return service.keys[key].split("_")[1]
+
+
 def link_token(service: InProcessService, key: str = "acme", ends_at: int = NOW + 1000) -> str:
     """The token of a sign-in link, as the command line makes it."""
-    key_id = service.keys[key].split("_")[1]
     secret = service.store.sign_ins().read(NOW).secret
-    return sign(new_token(TokenKind.SIGN_IN_LINK, key_id, ends_at), secret)
+    return sign(new_token(TokenKind.SIGN_IN_LINK, key_id(service, key), ends_at), secret)
 
 
 @pytest.fixture
@@ -47,6 +51,7 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
             {"id": "blog", "name": "", "domain": "blog.example", "timezone": "UTC"},
             {"id": "shop", "name": "", "domain": "shop.example", "timezone": "UTC"},
         ],
+        "key": {"id": key_id(browser.service), "name": "acme", "websiteId": None},
         "scopes": ["read:data", "read:links", "write:links"],
         "expires": "2026-11-30T12:53:20.000Z",
     }
