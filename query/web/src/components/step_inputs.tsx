@@ -1,0 +1,53 @@
+// Inputs for one step, with the pages, events and goals that exist as suggestions.
+import { useId } from "preact/hooks";
+import { fetchJson } from "../api/request";
+import type { Schemas } from "../api/types";
+import { useAnswer, useLoaded } from "../api/use";
+import { subjectQuery } from "../app/session";
+import { KINDS, type Step, type StepKind } from "../state/steps";
+import { texts } from "../texts";
+
+const SUGGESTED = 100;
+const t = texts.steps;
+
+export type Suggestions = Record<StepKind, string[]>;
+
+/** The most viewed pages, the most frequent events, and the saved goals. */
+export function useSuggestions(): Suggestions {
+  const pages = useAnswer({ name: "top_pages", options: { limit: SUGGESTED } });
+  const events = useAnswer({ name: "custom_events", options: { limit: SUGGESTED } });
+  const goals = useGoals();
+  return {
+    path: pages.value?.rows.map((row) => row.name) ?? [],
+    event: events.value?.rows.map((row) => row.name) ?? [],
+    goal: goals.value?.data.map(({ name }) => name) ?? [],
+  };
+}
+
+export function useGoals() {
+  const query = { ...subjectQuery.value, limit: "100" };
+  return useLoaded(JSON.stringify(query), (signal) =>
+    fetchJson<Schemas["GoalListResponse"]>("/v1/goals", { query, signal }));
+}
+
+export function StepInputs({ step, change, name, suggestions, kinds = KINDS }: {
+  step: Step;
+  change: (step: Step) => void;
+  /** Read aloud, such as "Step 1". */
+  name: string;
+  suggestions: Suggestions;
+  kinds?: readonly StepKind[];
+}) {
+  const list = useId();
+  const kind = (value: StepKind) => change({ kind: value, value: suggestions[value].includes(step.value) ? step.value : "" });
+  return (
+    <span class="step-inputs">
+      <select aria-label={`${name}: ${t.kind}`} value={step.kind} onChange={(e) => kind(e.currentTarget.value as StepKind)}>
+        {kinds.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
+      </select>
+      <input aria-label={name} list={list} placeholder={t.placeholders[step.kind]} value={step.value}
+        onChange={(e) => change({ ...step, value: e.currentTarget.value.trim() })} />
+      <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
+    </span>
+  );
+}

@@ -1,0 +1,49 @@
+// Who is behind a number: the visitors of a funnel step, a goal, a cohort or a path.
+import type { Ask } from "../api/ask";
+import { useAnswer } from "../api/use";
+import { useState } from "preact/hooks";
+import { addressWith } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { countryName, formatInstant, formatNumber } from "../format";
+import { texts } from "../texts";
+import { DataTable, Pages } from "./data_table";
+import { Dialog } from "./dialog";
+import { Async } from "./states";
+
+const ROWS = 25;
+const t = texts.visitorsDialog;
+
+export function VisitorsDialog({ title, of, close }: {
+  title: string;
+  /** The option `of` of the query type `visitors`. */
+  of: Record<string, unknown>;
+  close: () => void;
+}) {
+  const [page, setPage] = useState(1);
+  const ask: Ask<"visitors"> = { name: "visitors", options: { of, limit: ROWS, page } };
+  const loaded = useAnswer(ask);
+  return (
+    <Dialog title={title} close={close} wide>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
+        {({ rows, total }) => (
+          <>
+            <p class="quiet">{t.count(total)}</p>
+            <DataTable label={title} rows={rows} rowKey={(row) => row.visitor_id} columns={[
+              {
+                key: "visitor", label: t.visitor, render: (row) => (
+                  <a href={addressWith({ view: "visitors", item: row.visitor_id })} onClick={follow}>{row.profile_id ?? row.visitor_id}</a>
+                ),
+              },
+              { key: "country", label: t.country, render: (row) => countryName(row.country) },
+              { key: "device", label: t.device, render: (row) => row.device_type ?? "–" },
+              { key: "views", label: texts.metrics.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
+              { key: "last", label: t.last, number: true, render: (row) => formatInstant(row.last_visit, timezone.value) },
+            ]} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={setPage} />
+          </>
+        )}
+      </Async>
+    </Dialog>
+  );
+}

@@ -1,0 +1,156 @@
+// Saved goals: how often each is reached, by whom, worth what, and which visits led to one.
+import { useState } from "preact/hooks";
+import type { Ask } from "../api/ask";
+import { fetchJson } from "../api/request";
+import type { Row, Schemas } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, goOwn } from "../app/address";
+import { may, subjectQuery } from "../app/session";
+import { BarList } from "../components/bar_list";
+import { Card } from "../components/card";
+import { Change } from "../components/change";
+import { DataTable } from "../components/data_table";
+import { Dialog } from "../components/dialog";
+import { Async } from "../components/states";
+import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
+import { VisitorsDialog } from "../components/visitors_dialog";
+import { formatNumber, formatPercent } from "../format";
+import type { Step } from "../state/steps";
+import { texts } from "../texts";
+
+type Goal = Schemas["GoalResource"];
+const t = texts.goals;
+const MODELS = ["last_touch", "first_touch", "last_non_direct", "linear", "position_based"] as const;
+const FACTS = ["visit.channel", "visit.referrer_name", "visit.utm_campaign", "visit.entry_page"];
+
+export default function Goals() {
+  const saved = useGoals();
+  const [edited, setEdited] = useState<Goal | "new" | null>(null);
+  const goals = saved.value?.data ?? [];
+  const done = () => {
+    setEdited(null);
+    saved.reload();
+  };
+  const writes = may("manage:websites");
+  const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
+  return (
+    <>
+      <Card title={t.title} ask={goals.length ? ask : undefined} className="wide" actions={writes && (
+        <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
+        <Async loaded={saved} lines={4} empty={t.none} isEmpty={({ data }) => !data.length}>
+          {({ data }) => <GoalTable goals={data} ask={ask} edit={writes ? setEdited : null} />}
+        </Async>
+      </Card>
+      {goals.length > 0 && <Attribution goals={goals} />}
+      {edited && <GoalDialog goal={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
+    </>
+  );
+}
+
+function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edit: ((goal: Goal) => void) | null }) {
+  const loaded = useAnswer(ask);
+  const [shown, setShown] = useState<string | null>(null);
+  const compared = loaded.value?.comparison?.rows;
+  return (
+    <Async loaded={loaded} lines={goals.length + 1}>
+      {({ rows }) => (
+        <>
+          <DataTable label={t.title} rows={rows.map((row, i) => ({ row, i }))} columns={[
+            { key: "name", label: t.name, render: ({ row }) => (
+              <button type="button" class="row-link" onClick={() => setShown(row.name)} title={t.who(row.name)}>{row.name}</button>) },
+            { key: "visitors", label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
+            { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
+            ...(compared ? [{ key: "change", label: t.change, number: true, render: ({ i }: { i: number }) =>
+              <Change percent={compared[i]?.changePercent.conversions} /> }] : []),
+            { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
+            { key: "value", label: t.value, number: true, render: ({ row }) => (row.value === null ? "–" : formatNumber(row.value)) },
+            ...(edit ? [{ key: "edit", label: "", render: ({ row }: { row: Row<"goals"> }) => {
+              const goal = goals.find(({ name }) => name === row.name);
+              return goal && <button type="button" class="quiet-button" aria-label={t.editOne(row.name)} onClick={() => edit(goal)}>{t.edit}</button>;
+            } }] : []),
+          ]} />
+          {shown && (
+            <VisitorsDialog title={t.who(shown)} close={() => setShown(null)}
+              of={{ name: "goals", goals: ask.options!.goals, goal: shown, outcome: "converted" }} />
+          )}
+        </>
+      )}
+    </Async>
+  );
+}
+
+function Attribution({ goals }: { goals: Goal[] }) {
+  const { own } = address.value;
+  const goal = goals.find(({ id }) => id === own.goal) ?? goals[0]!;
+  const model = MODELS.find((each) => each === own.model) ?? MODELS[0];
+  const by = FACTS.includes(own.fact ?? "") ? own.fact! : FACTS[0]!;
+  const ask: Ask<"attribution"> = { name: "attribution", options: { goal: { goal: goal.id }, model, by, limit: 20 } };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.attribution} ask={ask} className="wide">
+      <div class="settings">
+        <label>{t.goal}
+          <select value={goal.id} onChange={(e) => goOwn({ goal: e.currentTarget.value })}>
+            {goals.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
+          </select>
+        </label>
+        <label>{t.model}
+          <select value={model} onChange={(e) => goOwn({ model: e.currentTarget.value })}>
+            {MODELS.map((each) => <option key={each} value={each}>{t.models[each]}</option>)}
+          </select>
+        </label>
+        <label>{t.by}
+          <select value={by} onChange={(e) => goOwn({ fact: e.currentTarget.value })}>
+            {FACTS.map((each) => <option key={each} value={each}>{texts.filters.fields[each]}</option>)}
+          </select>
+        </label>
+      </div>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <BarList nameLabel={texts.filters.fields[by]!} valueLabel={t.conversions} bars={rows.map((row) => ({
+            key: String(row.name), name: row.name ?? t.noTouch, value: row.conversions,
+          }))} />
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => void; done: () => void }) {
+  const suggestions = useSuggestions();
+  const [name, setName] = useState(goal?.name ?? "");
+  const [value, setValue] = useState(goal?.valueProperty ?? "");
+  const [step, setStep] = useState<Step>(goal?.path ? { kind: "path", value: goal.path } : { kind: "event", value: goal?.event ?? "" });
+  const [error, setError] = useState("");
+  const send = async (method: string, body?: unknown) => {
+    try {
+      const path = goal ? `/v1/goals/${goal.id}` : "/v1/goals";
+      await fetchJson(path, { method, body, query: goal ? {} : subjectQuery.value });
+      done();
+    } catch (problem) {
+      setError((problem as Error).message);
+    }
+  };
+  const save = (event: Event) => {
+    event.preventDefault();
+    const other = step.kind === "path" ? "event" : "path";
+    const cleared = goal ? { [other]: null } : {};
+    void send(goal ? "PATCH" : "POST", { name, [step.kind]: step.value, ...cleared, valueProperty: value || null });
+  };
+  return (
+    <Dialog title={goal ? t.editOne(goal.name) : t.create} close={close}>
+      <form class="form" onSubmit={save}>
+        <label>{t.name}<input name="name" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
+        <label>{t.reached}</label>
+        <StepInputs step={step} change={setStep} name={t.reached} suggestions={suggestions} kinds={["event", "path"]} />
+        <label>{t.valueProperty}<input name="value" placeholder="properties.total" value={value} onInput={(e) => setValue(e.currentTarget.value)} /></label>
+        {error && <p class="error" role="alert">{error}</p>}
+        <footer>
+          {goal && <button type="button" class="button danger" onClick={() => void send("DELETE")}>{t.remove}</button>}
+          <button type="submit" class="button primary">{t.save}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+

@@ -1,0 +1,68 @@
+"""Funnels built by picking steps, and goals: numbers, the visitors behind them, changes."""
+
+from tests.web.dashboard import Dashboard
+
+STEPS = [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]
+
+
+def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: Dashboard) -> None:
+    dashboard.open("funnels")
+    choose(dashboard, "Step 2", "/pricing")
+    dashboard.press("+ Step")
+    dashboard.tab.js(
+        "(s => { s.value = 'event'; s.dispatchEvent(new Event('change', {bubbles: true})); })"
+        "(document.querySelector('select[aria-label=\"Step 3: kind of step\"]'))"
+    )
+    choose(dashboard, "Step 3", "signup")
+    dashboard.until("document.querySelectorAll('.funnel li').length === 3")
+    dashboard.settle()
+
+    rows = dashboard.ask("funnel", steps=STEPS)
+    texts = dashboard.tab.js(
+        "[...document.querySelectorAll('.funnel-numbers')].map((each) => each.innerText)"
+    )
+    for row, text in zip(rows, texts, strict=True):
+        assert f"{row['visitors']} visitors" in text
+        assert row["step"] == 1 or f"{row['dropped']} left" in text
+    assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
+
+
+def test_who_left_a_funnel_is_listed(dashboard: Dashboard) -> None:
+    dashboard.open("funnels", steps="path:%2F,path:%2Fpricing")
+    dashboard.until("document.querySelector('.funnel .dropped')")
+    dashboard.tab.js("document.querySelector('.funnel .dropped').click()")
+    dashboard.until("document.querySelector('dialog tbody tr')")
+    of = {"name": "funnel", "steps": STEPS[:2], "step": 2, "outcome": "dropped"}
+    listed = dashboard.tab.js(
+        "[...document.querySelectorAll('dialog tbody th')].map((each) => each.innerText.trim())"
+    )
+    assert listed == [row["visitor_id"] for row in dashboard.ask("visitors", of=of)]
+    assert listed
+
+
+def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
+    dashboard.open("goals")
+    dashboard.press("+ New goal")
+    dashboard.type_into("dialog input[name=name]", "Bought")
+    choose(dashboard, "Reached by", "purchase")
+    dashboard.type_into("dialog input[name=value]", "properties.total")
+    dashboard.press("Save", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    dashboard.settle()
+
+    goal = {"event": "purchase", "value": "properties.total"}
+    [row] = dashboard.ask("goals", goals=[goal])
+    [shown] = dashboard.rows("Goals")
+    assert shown[:3] == ["Bought", str(row["visitors"]), str(row["conversions"])]
+    assert f"{row['value']:g}" in shown
+    assert row["conversions"] > 0
+
+    dashboard.press("Edit the goal Bought")
+    dashboard.press("Delete", "dialog")
+    dashboard.until("document.querySelector('main .empty')")
+
+
+def choose(dashboard: Dashboard, name: str, value: str) -> None:
+    """Type into the input with this name, and leave it."""
+    dashboard.type_into(f"input[aria-label='{name}']", value)
+    dashboard.tab.js("document.activeElement.blur()")
