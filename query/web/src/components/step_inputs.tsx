@@ -1,5 +1,5 @@
 // Inputs for one step, with the pages, events and goals that exist as suggestions.
-import { useId } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { useAnswer, useLoaded } from "../api/use";
@@ -39,14 +39,16 @@ export function StepInputs({ step, change, name, suggestions, kinds = KINDS }: {
   kinds?: readonly StepKind[];
 }) {
   const list = useId();
+  const [text, setText] = useState(step.value);
+  useEffect(() => setText(step.value), [step]);
   const kind = (value: StepKind) => change({ kind: value, value: suggestions[value].includes(step.value) ? step.value : "" });
   return (
     <span class="step-inputs">
       <select aria-label={`${name}: ${t.kind}`} value={step.kind} onChange={(e) => kind(e.currentTarget.value as StepKind)}>
         {kinds.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
       </select>
-      <input aria-label={name} list={list} placeholder={t.placeholders[step.kind]} value={step.value}
-        onChange={(e) => change({ ...step, value: e.currentTarget.value.trim() })} />
+      <input aria-label={name} list={list} placeholder={t.placeholders[step.kind]} value={text}
+        onInput={(e) => setText(e.currentTarget.value)} onChange={() => change({ ...step, value: text.trim() })} />
       <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
     </span>
   );
