@@ -32,6 +32,7 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
+from query.prepared.prepared_results import PreparedResults, prepared_results
 from query.resources import resources
 from query.resources.readiness import ReadinessProbe
 from query.resources.shared_dashboards import frame_origins
@@ -107,6 +108,8 @@ class QueryService(Struct, frozen=True):
     """Closes the engines; call it after the last request."""
     follower: RegistryFollower
     """Keeps the registry snapshot fresh while the application runs."""
+    results: PreparedResults | None
+    """Prepared results, unless they are switched off."""
 
 
 def create_app(
@@ -129,6 +132,7 @@ def create_app(
     table_offsets = TableOffsets(settings.lake_url, settings.topic_prefix, settings.ingest_epoch)
     watermarks = TopicWatermarks(settings, table_offsets, clock)
     large = _large_queries(settings)
+    results = prepared_results(settings, custom_pool, clock)
     dependencies = QueryDependencies(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
@@ -148,6 +152,7 @@ def create_app(
         sign_ins=SignIns(store.sign_ins(), clock, settings.session_hours),
         limit_usage=LimitUsage(settings),
         collect_url=public_collector_url(settings),
+        results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
@@ -171,6 +176,7 @@ def create_app(
             dependencies.sign_ins.run,
             probe.run,
             watermarks.run,
+            *([results.run] if results else []),
         ),
     )
     app = HttpMiddleware(
@@ -185,7 +191,7 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return QueryService(app, probe.is_ready, close, dependencies.follower)
+    return QueryService(app, probe.is_ready, close, dependencies.follower, results)
 
 
 def paths_of(router: Router) -> Sequence[str]:

@@ -17,6 +17,7 @@ from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
+from query.prepared.prepared_results import PreparedResults
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
 from query.sign_in.share_access import is_share_access, key_of_access
@@ -81,6 +82,8 @@ class QueryDependencies(Struct, frozen=True):
     limit_usage: LimitUsage
     collect_url: str = ""
     """URL at which browsers reach the collector."""
+    results: PreparedResults | None = None
+    """Prepared results; None where the settings switch them off."""
     app_schemes: Sequence[str] = ()
     """URL schemes of apps that links may target."""
     stale_seconds: float = inf

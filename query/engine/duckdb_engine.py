@@ -5,28 +5,32 @@ SQL text never comes from a request; `hardening.py` is the second line of defenc
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 import duckdb
 
-from query.engine import row_memory
+from query.engine import cursor_work
+from query.engine.column_rows import ColumnRows
 from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_cache import FetchFailed
 from query.engine.data_file_source import DataFileSource, LakeFolder
-from query.engine.deadline import Deadline, timeout_error
+from query.engine.deadline import Deadline
 from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.engine import DataFileMissing, Row, Sql
 from query.engine.hardening import PoolLimits, connect_hardened, restrict_thread
-from schemas.errors import QueryTooHeavy, Unavailable
+from schemas.errors import Unavailable
 from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column, ColumnType
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 __all__ = ["DUCKDB_TYPES", "DuckDBEngine", "PoolLimits", "connect_hardened"]
 
@@ -40,9 +44,6 @@ DUCKDB_TYPES: Mapping[ColumnType, str] = {
     ColumnType.TIMESTAMP: "TIMESTAMPTZ",
 }
 
-BATCH_BYTES = 4 * 2**20
-"""Size of a batch, exceeded by at most one portion of rows."""
-
 MAX_CACHED_FILES = 20_000
 """Data files whose columns are cached."""
 
@@ -53,7 +54,7 @@ FOOTER_BATCH_FILES, MAX_FOOTER_BYTES = 500, 1_048_576
 class DuckDBEngine:
     """One pool: a DuckDB instance, and threads that each run one query on its own cursor."""
 
-    name, dialect = "duckdb", DuckDBDialect
+    name, dialect, gives_columns = "duckdb", DuckDBDialect, True
 
     def __init__(
         self,
@@ -128,18 +129,26 @@ class DuckDBEngine:
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         return await self._rows(sql, seconds, self._limits.rows_bytes)
 
+    async def table(self, sql: Sql, seconds: float) -> ColumnRows:
+        self._source.keep(sql.data_files)
+        async with self._with_damage_check(sql):
+            cursor = self._connection.cursor()
+            return await self._run(cursor, seconds, partial(cursor_work.fetch_table, cursor, sql))
+
     async def _rows(self, sql: Sql, seconds: float, max_bytes: int) -> list[Row]:
         self._source.keep(sql.data_files)
         async with self._with_damage_check(sql):
             cursor = self._connection.cursor()
-            return await self._run(cursor, seconds, partial(_fetch_all, cursor, sql, max_bytes))
+            return await self._run(
+                cursor, seconds, partial(cursor_work.fetch_all, cursor, sql, max_bytes)
+            )
 
     async def batches(
         self, sql: Sql, seconds: float, max_rows: int
     ) -> AsyncGenerator[list[Row], None]:
         cursor, in_use = self._connection.cursor(), Lock()
-        start = partial(_execute, cursor, sql, in_use)
-        fetch_next = partial(_fetch, cursor, max_rows, in_use)
+        start = partial(cursor_work.execute, cursor, sql, in_use)
+        fetch_next = partial(cursor_work.fetch, cursor, max_rows, in_use)
         try:
             async with self._with_damage_check(sql):
                 self._source.keep(sql.data_files)
@@ -150,7 +159,7 @@ class DuckDBEngine:
         finally:
             # The caller may be gone while a thread still fetches; a thread waits for it and closes.
             cursor.interrupt()
-            asyncio.get_running_loop().run_in_executor(None, _close, cursor, in_use)
+            asyncio.get_running_loop().run_in_executor(None, cursor_work.close, cursor, in_use)
 
     @asynccontextmanager
     async def _with_damage_check(self, sql: Sql) -> AsyncGenerator[None, None]:
@@ -182,8 +191,8 @@ class DuckDBEngine:
         self,
         cursor: duckdb.DuckDBPyConnection,
         seconds: float,
-        work: Callable[[Deadline], list[Row]],
-    ) -> list[Row]:
+        work: Callable[[Deadline], T],
+    ) -> T:
         """Run `work` in a thread of the pool; interrupted on timeout and on cancellation."""
         if self._busy >= self._limits.concurrency + self._limits.max_queued:
             raise Unavailable("Too many concurrent queries; retry in a moment", 1)
@@ -236,63 +245,6 @@ def _connect_numbered(
     folder = spill / str(number)
     folder.mkdir(exist_ok=True)
     return connect_hardened(lake, folder, limits)
-
-
-def _fetch_all(
-    cursor: duckdb.DuckDBPyConnection, sql: Sql, max_bytes: int, deadline: Deadline
-) -> list[Row]:
-    try:
-        with _translated_errors(deadline):
-            cursor.execute(_statement(cursor, sql), dict(sql.values))
-            return row_memory.fetch_all(cursor, max_bytes, deadline)
-    finally:
-        cursor.close()
-
-
-def _execute(
-    cursor: duckdb.DuckDBPyConnection, sql: Sql, in_use: Lock, deadline: Deadline
-) -> list[Row]:
-    """Execute only; rows are fetched later, so there are none yet."""
-    with in_use, _translated_errors(deadline):
-        cursor.execute(_statement(cursor, sql), dict(sql.values))
-    return []
-
-
-def _fetch(
-    cursor: duckdb.DuckDBPyConnection, max_rows: int, in_use: Lock, deadline: Deadline
-) -> list[Row]:
-    with in_use, _translated_errors(deadline):
-        return row_memory.fetch_batch(cursor, max_rows, BATCH_BYTES)
-
-
-def _close(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:
-    with in_use:
-        cursor.close()
-
-
-def _statement(cursor: duckdb.DuckDBPyConnection, sql: Sql) -> duckdb.Statement:
-    statements = cursor.extract_statements(sql.text)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise ValueError("only a single SELECT is allowed")
-    return statements[0]
-
-
-@contextmanager
-def _translated_errors(deadline: Deadline) -> Iterator[None]:
-    """Translate DuckDB exceptions into errors for the caller."""
-    if deadline.passed:
-        raise timeout_error()
-    try:
-        yield
-    except duckdb.InterruptException:
-        raise timeout_error() from None
-    except duckdb.OutOfMemoryException:
-        raise QueryTooHeavy(
-            "The query exceeds the memory limit; use a shorter time range, "
-            "more filters or fewer groups"
-        ) from None
-    except duckdb.IOException as error:
-        raise DataFileMissing from error
 
 
 def _null(column: Column) -> str:

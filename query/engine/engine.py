@@ -6,11 +6,12 @@ written by the engine itself.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 from sqlglot import Dialect
 
+from query.engine.column_rows import ColumnRows
 from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column
 
@@ -68,3 +69,15 @@ class Engine(Protocol):
 
         Close it (`contextlib.aclosing`) when stopping early, so that the engine is free again.
         """
+
+
+@runtime_checkable
+class ColumnEngine(Engine, Protocol):
+    """An engine that gives rows as columns as well."""
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether it does, where it stands for another engine."""
+
+    async def table(self, sql: Sql, seconds: float) -> ColumnRows:
+        """All rows of one SELECT as columns; the statement itself limits them."""

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager, contextmanager
 
 from msgspec import UNSET, Struct, UnsetType
 
+from query.engine.column_rows import ColumnRows
 from query.engine.deadline import timeout_error
-from query.engine.engine import Engine, Row, Sql
+from query.engine.engine import ColumnEngine, Engine, Row, Sql
 from query.engine.routing import LargeQueries
 from schemas.errors import Unavailable
 from schemas.lake.delta_table import DataFile, TableVersion
@@ -110,6 +111,16 @@ class TenantEngine:
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         async with self._limiter.slot(self._tenant, seconds) as seconds_left:
             return await self._engine.rows(sql, seconds_left)
+
+    @property
+    def gives_columns(self) -> bool:
+        return isinstance(self._engine, ColumnEngine)
+
+    async def table(self, sql: Sql, seconds: float) -> ColumnRows:
+        if not isinstance(self._engine, ColumnEngine):
+            raise TypeError(f"the engine {self.name} gives rows only")
+        async with self._limiter.slot(self._tenant, seconds) as seconds_left:
+            return await self._engine.table(sql, seconds_left)
 
     def batches(self, sql: Sql, seconds: float, max_rows: int) -> AsyncGenerator[list[Row], None]:
         # Batches are read as slowly as the client reads; ExportLimiter limits them instead.

@@ -45,6 +45,8 @@ class Query(Struct, frozen=True, kw_only=True):
     include_bots: bool = False
     by_profile: bool = False
     """Whether the devices of one profile are one visitor."""
+    prepared: bool = True
+    """Whether prepared results may be used."""
     as_of: AsOf = None
     page: PageOptions = PageOptions()
     granularity: Granularity = Granularity.DAILY

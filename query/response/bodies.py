@@ -62,6 +62,14 @@ EngineName = Annotated[
     str, Meta(description="`duckdb` or `trino`; only where a distributed engine is configured")
 ]
 
+Prepared = Annotated[
+    bool,
+    Meta(
+        description="`true` where prepared results were used rather than the stored rows alone; "
+        "the rows of the result are the same"
+    ),
+]
+
 
 class QueryMeta(Struct, rename="camel"):
     """Rows of all pages; for time series also the label of the bucket that can still grow."""
@@ -70,6 +78,7 @@ class QueryMeta(Struct, rename="camel"):
     partial_bucket: str | UnsetType | None = UNSET
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
+    prepared: Prepared | UnsetType = UNSET
 
 
 class QueryComparison(Struct):

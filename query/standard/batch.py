@@ -115,7 +115,7 @@ async def _run_one(
         async with asyncio.timeout_at(budget.ends):
             check_own_members(query)
             engine = _engine_for(query, versions, dependencies)
-            prepared = prepare(query, versions, engine, budget.ends)
+            prepared = prepare(query, versions, engine, budget.ends, dependencies.results)
             with timed_query(query.name, engine.name):
                 compared = await _execute_and_compare(prepared, versions)
             compared = structs.replace(compared, engine=engine.reported_name)

@@ -174,7 +174,12 @@ async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) 
         form=RowsOfKeys(columns=columns, key=columns[sql_columns.index(key)]),
         values={**prepared.statement.values, "keys": values},
     )
-    rows = await prepared.fetch_labelled(narrowed)
+    rows = await prepared.prepared_rows()
+    if rows is None:
+        rows = await prepared.fetch_labelled(narrowed)
+    else:
+        wanted, column = frozenset(values), sql_columns.index(key)
+        rows = [row for row in rows if row[column] in wanted]
     return await with_nested_lists(
         prepared, await run_in_worker(len(rows), partial(prepared.to_rows, rows))
     )

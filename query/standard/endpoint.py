@@ -22,6 +22,7 @@ from query.formats.negotiation import (
 from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
+from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.query import Query
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
@@ -93,7 +94,9 @@ def _parse_request(
     """The queries of a request that is counted once already."""
     time_zone = request.query_params.get("timezone")
     wire_body = decode_json(body, StandardRequestBody)
-    parsed = parse_request(wire_body, subject, time_zone, dependencies.clock())
+    parsed = parse_request(
+        wire_body, subject, time_zone, dependencies.clock(), uses_prepared(request)
+    )
     if more := (len(parsed.queries) - 1) // TYPES_PER_REQUEST_COUNT:
         dependencies.count_request(request, key, Group.QUERY, more)
     return parsed
@@ -198,6 +201,7 @@ ENDPOINTS = (
                 *SUBJECT_PARAMETERS,
                 TIME_ZONE_PARAMETER,
                 STREAM_PARAMETER,
+                PREPARED_PARAMETER,
                 *FORMAT_PARAMETERS,
             ),
             body=StandardRequestBody

@@ -10,8 +10,9 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from query.engine.engine import Engine, Row
+from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
+from query.prepared.prepared_results import PreparedResults
 from query.request.body import convert
 from query.request.query import MAX_ROWS, Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
@@ -37,6 +38,8 @@ class QueryResult(Struct, frozen=True):
     """Rows of all pages."""
     positions: Sequence[int] = ()
     """Position of each row among those of all pages before sorting, from 0."""
+    prepared: bool = False
+    """Whether the rows come from prepared results."""
 
 
 class PreparedQuery(Struct, frozen=True):
@@ -50,6 +53,8 @@ class PreparedQuery(Struct, frozen=True):
     engine: Engine
     deadline: float
     """In the time of the event loop."""
+    results: PreparedResults | None = None
+    """Prepared results, where there are any."""
     nothing_is_none: bool = False
     """Whether a ratio of nothing is None rather than 0: in rows that others are compared with."""
 
@@ -92,6 +97,17 @@ class PreparedQuery(Struct, frozen=True):
             specs = {**specs, **dict.fromkeys(self.statement.absent, ABSENT)}
         return [to_row(self.query_type.row, row, specs) for row in rows]
 
+    async def prepared_rows(self) -> Sequence[Row] | None:
+        """All rows of the statement from prepared results; None when they cannot answer it."""
+        form, engine = self.query_type.prepared, self.engine
+        if form is None or self.results is None or not _reads_all_rows(self.query):
+            return None
+        if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
+            return None
+        return await self.results.rows(
+            form, self.scope, self.granularity, engine, self.seconds_left
+        )
+
     async def fetch(self, statement: Statement) -> list[Row]:
         """The rows that the engine gives for a statement."""
         sql = await build_statement(self.engine, self.bucket_scope, statement, self.scopes)
@@ -107,7 +123,11 @@ class PreparedQuery(Struct, frozen=True):
 
 
 def prepare(
-    query: Query, versions: Mapping[str, PinnedVersion], engine: Engine, deadline: float
+    query: Query,
+    versions: Mapping[str, PinnedVersion],
+    engine: Engine,
+    deadline: float,
+    results: PreparedResults | None = None,
 ) -> PreparedQuery:
     """The query with its statement and scopes; Malformed when the request is wrong."""
     query_type = find_query_type(query.name, query.subject.kind)
@@ -117,12 +137,22 @@ def prepare(
     statement = query_type.statement(options)
     scopes = scopes_of(query, query_type, statement, versions)
     sort_order.check_order(query_type, query.page.order)
-    return PreparedQuery(query, query_type, statement, scopes, engine, deadline)
+    return PreparedQuery(query, query_type, statement, scopes, engine, deadline, results)
+
+
+def _reads_all_rows(query: Query) -> bool:
+    """Whether a query reads all rows of one website but those of bots, prepared ones as well."""
+    some = query.filters or query.include_bots or query.by_profile
+    return query.prepared and not some and len(query.subject.ids) == 1
 
 
 async def execute(prepared: PreparedQuery) -> QueryResult:
     """One page of the result."""
     query_type = prepared.query_type
+    if (known := await prepared.prepared_rows()) is not None:
+        points = prepared.points if query_type.series else []
+        make = partial(_build_result, prepared, points, known)
+        return structs.replace(await run_in_worker(len(known) + len(points), make), prepared=True)
     page_keys = await _page_keys(prepared)
     if page_keys is not None:
         scopes = {**prepared.scopes, query_type.table.name: page_keys.scope}
@@ -187,9 +217,12 @@ def _build_result(
         rows = fill_series(rows, points, field_specs(query_type.row))
     if (rows_in_python := prepared.statement.rows_in_python) is not None:
         rows = rows_in_python(rows, prepared.time_range, query.now_ms)
-    ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
     default_limit = MAX_ROWS if query_type.series else query_type.default_limit
     limit, offset = query.page.limit_offset(default_limit, query_type.max_limit)
+    if not query.page.order:
+        positions = range(len(rows))[offset : offset + limit]
+        return QueryResult(prepared.to_rows(rows[offset : offset + limit]), len(rows), positions)
+    ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
     page = ordered[offset : offset + limit]
     return QueryResult([row for _, row in page], len(ordered), [position for position, _ in page])
 

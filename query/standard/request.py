@@ -85,7 +85,11 @@ class StandardRequest(Struct, frozen=True):
 
 
 def parse_request(
-    body: StandardRequestBody, subject: QuerySubject, time_zone: str | None, now_ms: int
+    body: StandardRequestBody,
+    subject: QuerySubject,
+    time_zone: str | None,
+    now_ms: int,
+    prepared: bool = True,
 ) -> StandardRequest:
     """One query for each parameter of the body.
 
@@ -106,6 +110,8 @@ def parse_request(
     if shared is not None:
         for query in queries:
             check_shared_query(query)
+    if not prepared:
+        queries = tuple(structs.replace(query, prepared=False) for query in queries)
     check_body_members(queries, _granularity(body.granularity, "granularity"), body.limit)
     return StandardRequest(body, queries)
 

@@ -69,6 +69,7 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
             compared.partial if timed else UNSET,
             compared.annotations or UNSET,
             compared.engine,
+            compared.result.prepared or UNSET,
         ),
         comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
         if comparison

@@ -187,6 +187,17 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
     query_threads: Annotated[
         int, Meta(ge=1, le=256, description="threads of each of the two query pools")
     ] = 2
+    prepared_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="prepared results on disk, MB; the query services of a machine share "
+            "them; 0: none",
+        ),
+    ] = 2048
+    prepared_memory_mb: Annotated[
+        int, Meta(ge=1, description="prepared results in the memory of a query service, MB")
+    ] = 256
     registry_stale_hours: Annotated[
         float,
         Meta(

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
+from query.prepared.prepared_results import PreparedResults
 from query.request.subject import SubjectKind
 from query.standard.applicability import uses_granularity
 from query.standard.query_types import QUERY_TYPES
@@ -95,12 +96,20 @@ class Service:
         self._served.close()
         self.open()
 
-    def post(self, path: str, body: object, subject: str) -> Reply:
-        """One request about a subject, with a key that has access to it."""
+    @property
+    def prepared_results(self) -> PreparedResults | None:
+        """Those of the running application."""
+        return self._served.results
+
+    def post(self, path: str, body: object, subject: str, more: str = "") -> Reply:
+        """One request about a subject, with a key that has access to it.
+
+        `more` is added to the query string.
+        """
         kind = "link_id" if subject in ("go", "away") else "website_id"
         key = registry().keys["globex" if subject in ("rival", "away") else "acme"]
         return request_once(
-            self._served.app, "POST", f"{path}?{kind}={subject}", body, {"x-api-key": key}
+            self._served.app, "POST", f"{path}?{kind}={subject}{more}", body, {"x-api-key": key}
         )
 
     def results(self, queries: Sequence[StandardQuery]) -> list[list[ResultRow]]:
@@ -123,9 +132,9 @@ class Service:
         """The answer to one question."""
         return self.results([query])[0]
 
-    def ask(self, query: StandardQuery, parameters: Sequence[Any]) -> list[Any]:
+    def ask(self, query: StandardQuery, parameters: Sequence[Any], more: str = "") -> list[Any]:
         """The entries of one request."""
-        reply = self.post("/v1/query", body_of(query, parameters), query.subject)
+        reply = self.post("/v1/query", body_of(query, parameters), query.subject, more)
         assert reply.status == 200, reply.json
         data: list[Any] = reply.json["data"]
         return data

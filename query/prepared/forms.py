@@ -1,0 +1,83 @@
+"""Prepared forms: how a query type makes the rows of its SQL from parts instead."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from query.engine.engine import Row
+from query.prepared import totals
+from query.prepared.breakdown import groups_by, table_of
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part_tables import BY_COLUMN, label
+from query.prepared.quarters import Quarters, by_bucket, whole_range
+from query.prepared.totals import BucketTotals, bucket_totals
+from query.request.buckets import Granularity
+from query.request.time_range import TimeRange
+
+
+class PreparedForm(Protocol):
+    """The rows of a query type, all of them and in its own order, from parts."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables of parts that it reads."""
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        """The quarters that it reads; None when parts cannot answer the time range."""
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        """The rows that the SQL of the type would give."""
+
+
+class Totals(Struct, frozen=True):
+    """One row: the totals of the time range."""
+
+    row: Callable[[BucketTotals], Row]
+    """The columns that the SQL selects."""
+    tables: Sequence[str] = totals.TABLES
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        return [self.row(each) for each in bucket_totals(joined, quarters.buckets, 1)]
+
+
+class TotalsByBucket(Struct, frozen=True):
+    """A row for each bucket that has rows: its number, then its totals."""
+
+    row: Callable[[BucketTotals], Row]
+    """The columns that the SQL selects after the bucket."""
+    tables: Sequence[str] = totals.TABLES
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        return by_bucket(time_range, granularity)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        made = bucket_totals(joined, quarters.buckets, len(quarters.numbers))
+        both = zip(quarters.numbers, made, strict=True)
+        return [(number, *self.row(each)) for number, each in both if each.row_count]
+
+
+class Breakdown(Struct, frozen=True):
+    """Page views and visitors by columns of the row, with the share of all groups' visitors."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def tables(self) -> Sequence[str]:
+        return [table_of(self.columns)]
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+        groups = groups_by(joined, self.columns)
+        whole = sum(group.visitors for group in groups)
+        return [(*g.texts, g.page_views, g.visitors, g.visitors, whole) for g in groups]
+
+
+def breakdown_by(*columns: str) -> Breakdown | None:
+    """The form of a breakdown; None when parts do not have these columns."""
+    return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None

@@ -1,0 +1,136 @@
+"""Folder of parts: a file for each website and data file, bounded in bytes.
+
+A data file never changes and its name is not used again, so a part is right for as long as its data
+file is read. Everything here is derived: a file that is missing or damaged costs time only.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkstemp
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.prepared.part import Columns, Part
+from query.prepared.part_tables import definition
+from schemas.tables.derived_table import source_key
+
+log = logging.getLogger(__name__)
+
+SUFFIX, PARTIAL = ".npz", ".new"
+VISITORS = "visitors"
+DAMAGED = (
+    OSError, ValueError, KeyError, EOFError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What reading a damaged file raises."""
+ROOM = 0.9
+"""Share of the limit that remains when files are removed, so that not each new one removes one."""
+
+
+class PartKey(Struct, frozen=True, order=True):
+    """Which part: a website, and the path of a data file."""
+
+    website: str
+    data_file: str
+
+    @property
+    def path(self) -> str:
+        """Relative to the folder."""
+        website = hashlib.sha256(self.website.encode()).hexdigest()[:32]
+        return f"{website}/{source_key(self.data_file)}{SUFFIX}"
+
+
+class PartFolder:
+    """The parts of one definition; those of others are removed at start."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder / definition()
+        self._max_bytes = max_bytes
+        for other in folder.glob("*"):
+            if other != self._folder:
+                rmtree(other, ignore_errors=True)
+        self._size = sum(size for _, size, _ in self._files())
+
+    def has(self, key: PartKey) -> bool:
+        """Whether there is such a part."""
+        return (self._folder / key.path).exists()
+
+    def read(self, key: PartKey, tables: Sequence[str]) -> Part | None:
+        """These tables of a part; None when there is none, or it is damaged."""
+        path = self._folder / key.path
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                os.utime(path)
+                return Part(stored[VISITORS], {name: _columns(stored, name) for name in tables})
+        except FileNotFoundError:
+            return None
+        except DAMAGED as error:
+            log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
+            path.unlink(missing_ok=True)
+            return None
+
+    def write(self, key: PartKey, part: Part) -> None:
+        """Store a part; it appears whole, by rename."""
+        path = self._folder / key.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, new = mkstemp(dir=path.parent, suffix=PARTIAL)
+        with os.fdopen(descriptor, "wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **_arrays(part))
+            self._size += file.tell()
+        Path(new).replace(path)
+        if self._size > self._max_bytes:
+            self._make_room()
+
+    def remove_others(self, website: str, data_files: Iterable[str]) -> None:
+        """Remove the parts of a website that are of none of these data files."""
+        keys = [PartKey(website, each) for each in data_files]
+        kept = {self._folder / key.path for key in keys}
+        for path in (self._folder / PartKey(website, "").path).parent.glob(f"*{SUFFIX}"):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+
+    def _make_room(self) -> None:
+        """Remove what was not used for longest."""
+        files = sorted(self._files())
+        self._size = sum(size for _, size, _ in files)
+        for _, size, path in files:
+            if self._size <= self._max_bytes * ROOM:
+                return
+            path.unlink(missing_ok=True)
+            self._size -= size
+
+    def _files(self) -> list[tuple[float, int, Path]]:
+        """When each file was used, its size and its path."""
+        found = []
+        for path in self._folder.glob("*/*"):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue  # another process removed it
+            found.append((status.st_mtime, status.st_size, path))
+        return found
+
+
+def _arrays(part: Part) -> dict[str, Numbers]:
+    arrays = {VISITORS: part.visitors}
+    for name, columns in part.tables.items():
+        texts = json.dumps(dict(columns.texts)).encode()
+        arrays[f"{name}.texts"] = np.frombuffer(texts, np.uint8)
+        arrays |= {f"{name}.{column}": values for column, values in columns.numbers.items()}
+    return arrays
+
+
+def _columns(stored: "np.lib.npyio.NpzFile", table: str) -> Columns:
+    prefix = f"{table}."
+    names = [each for each in stored.files if each.startswith(prefix)]
+    arrays = {name.removeprefix(prefix): stored[name] for name in names}
+    return Columns(texts=json.loads(arrays.pop("texts").tobytes()), numbers=arrays)

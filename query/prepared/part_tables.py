@@ -1,0 +1,102 @@
+"""Tables of a part: the SQL that sums up the rows of one website in one data file.
+
+Each row stands for a quarter of an hour, so that a part can be cut where any day begins in any time
+zone of today. Tables of page views have the visitor of each group, by whom distinct visitors are
+counted exactly whatever parts are added up.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from query.sql.row_definitions import PAGE_VIEW
+from query.standard.sql.definitions import OTHER_COUNT, VIEW_COUNT
+
+QUARTER_MS = 900_000
+QUARTER = f"INT_DIV(ms, {QUARTER_MS})"
+NO_VISITOR = -1
+"""In place of the 63-bit hash of a row without a visitor."""
+VISITOR = f"COALESCE(visitor_hash, {NO_VISITOR})"
+SECOND_PARTS = 10_000
+"""Parts of a second in which visible times are added up: they have four decimals."""
+MAX_ROWS = 4_000_000
+"""Rows of a table of a part; a data file with more of them has no part."""
+FORMAT = 1
+"""Of the files with parts; another one makes all of them anew."""
+
+
+class PartTable(Struct, frozen=True):
+    """One table: a SELECT over `scoped`, and which of its columns are texts."""
+
+    name: str
+    sql: str
+    texts: tuple[str, ...] = ()
+
+
+def _views_by(name: str, *columns: str) -> PartTable:
+    """Page views by quarter, visitor and columns of the row."""
+    selected = ", ".join(f"{column} AS {label(column)}" for column in columns)
+    sql = f"""
+        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {selected}, COUNT(*) AS views
+          FROM scoped
+         WHERE {PAGE_VIEW}
+         GROUP BY {QUARTER}, {VISITOR}, {", ".join(columns)}
+    """  # noqa: S608
+    return PartTable(name, sql, tuple(label(column) for column in columns))
+
+
+def label(column: str) -> str:
+    """The name of a column of the row in a table: no alias may be that of a stored column."""
+    return f"of_{column}"
+
+
+ROWS = PartTable(
+    "rows",
+    f"""
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {VIEW_COUNT} AS views, COUNT(*) AS row_count
+      FROM scoped
+     GROUP BY {QUARTER}, {VISITOR}
+    """,  # noqa: S608
+)
+
+SESSIONS = PartTable(
+    "sessions",
+    f"""
+    SELECT {QUARTER} AS quarter,
+           session_hash AS session_key,
+           MIN(ms % {QUARTER_MS}) AS start_ms,
+           MAX(ms) - MIN(ms) AS span_ms,
+           {VIEW_COUNT} AS views,
+           {OTHER_COUNT} AS others,
+           CAST(COALESCE(SUM(time_on_page), 0) * {SECOND_PARTS} AS BIGINT) AS visible
+      FROM scoped
+     WHERE session_hash IS NOT NULL
+     GROUP BY {QUARTER}, session_hash
+    """,  # noqa: S608
+)
+
+PAGES = _views_by("pages", "path")
+FACTS = _views_by(
+    "facts",
+    "browser_name",
+    "browser_version",
+    "os_name",
+    "os_version",
+    "device_type",
+    "country",
+    "region",
+    "city",
+    "language",
+    "timezone",
+)
+
+TABLES: Sequence[PartTable] = (ROWS, SESSIONS, PAGES, FACTS)
+BY_COLUMN = {text: table for table in TABLES for text in table.texts}
+"""The table that has a column."""
+
+
+def definition(tables: Sequence[PartTable] = TABLES) -> str:
+    """Eight hex digits of all tables; parts of another definition are outdated."""
+    text = f"{FORMAT} {[(each.name, ' '.join(each.sql.split()), each.texts) for each in tables]}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,69 @@
+"""Quarters of an hour of a time range, and the bucket that each belongs to."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.prepared.part_tables import QUARTER_MS
+from query.request.buckets import MONDAY_OFFSET_MS, WEEK_MS, WIDTH_MS, Granularity
+from query.request.time_range import TimeRange, utc_offset_periods
+from query.request.time_zones import DAY_MS
+
+
+class Quarters(Struct, frozen=True, eq=False):
+    """The quarters of a time range."""
+
+    first: int
+    end: int
+    """Numbers since 1970 of the first, and of the one after the last."""
+    buckets: Numbers
+    """The position of the bucket of each quarter, among those of the range."""
+    numbers: Sequence[int]
+    """The number of each bucket, as SQL has it."""
+
+
+def whole_range(time_range: TimeRange) -> Quarters | None:
+    """The quarters of a range as one bucket; None when the range cuts one."""
+    if time_range.start_ms % QUARTER_MS or time_range.end_ms % QUARTER_MS:
+        return None
+    first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
+    return Quarters(first, end, np.zeros(max(0, end - first), np.int64), [0])
+
+
+def by_bucket(time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    """The quarters of a range; None when the range or a bucket cuts one.
+
+    None as well when a bucket returns after another one, as a day does in a zone that sets its
+    clocks back over midnight: a session belongs to the least bucket of its page views then.
+    """
+    whole = whole_range(time_range)
+    periods = utc_offset_periods(time_range)
+    edges = (edge for period in periods for edge in (period.start_ms, period.offset_ms))
+    if whole is None or granularity is Granularity.MINUTE or any(e % QUARTER_MS for e in edges):
+        return None
+    ms = np.arange(whole.first, whole.end, dtype=np.int64) * QUARTER_MS
+    at = np.searchsorted([period.start_ms for period in periods], ms, side="right") - 1
+    local = ms + np.array([period.offset_ms for period in periods])[at]
+    if granularity is Granularity.HOURLY:
+        changes = np.array([0, *(period.start_ms for period in periods[1:])])
+        numbers = np.maximum(ms - local % WIDTH_MS[granularity], changes[at])
+    else:
+        numbers = _first_day(local, granularity)
+    steps = np.diff(numbers)
+    if len(numbers) == 0 or (steps < 0).any():
+        return None
+    buckets = np.concatenate([[0], np.cumsum(steps > 0)])
+    starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
+    return Quarters(whole.first, whole.end, buckets, numbers[starts].tolist())
+
+
+def _first_day(local: Numbers, granularity: Granularity) -> Numbers:
+    days: Numbers = local - local % DAY_MS
+    if granularity is Granularity.WEEKLY:
+        days = local - (local + MONDAY_OFFSET_MS) % WEEK_MS
+    if granularity is Granularity.MONTHLY:
+        months = local.astype("datetime64[ms]").astype("datetime64[M]")
+        days = months.astype("datetime64[ms]").astype(np.int64)
+    return days

@@ -1,0 +1,96 @@
+"""Files with parts: whole or not there, bounded, of one definition."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from query.prepared import part_folder
+from query.prepared.part import Part
+from query.prepared.part_folder import PartFolder, PartKey
+from tests.query.prepared.parts import part_of
+
+KEY = PartKey("shop", "day=2026-11-10/one.parquet")
+LIMIT = 2**20
+
+
+def a_part(rows: int = 3) -> Part:
+    return part_of(
+        "pages",
+        quarter=[i % 7 for i in range(rows)],
+        visitor=[i % 5 - 1 for i in range(rows)],
+        of_path=[None if i % 3 == 2 else f"/ü{i}" for i in range(rows)],
+        views=[300] * rows,
+    )
+
+
+def assert_alike(one: Part | None, other: Part) -> None:
+    assert one is not None
+    assert (one.visitors == other.visitors).all()
+    for name, columns in other.tables.items():
+        assert one.tables[name].texts == columns.texts
+        for column, values in columns.numbers.items():
+            assert (one.tables[name].numbers[column] == values).all()
+
+
+def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    assert not folder.has(KEY)
+    assert folder.read(KEY, ["pages"]) is None
+
+    folder.write(KEY, a_part())
+
+    assert folder.has(KEY)
+    assert_alike(folder.read(KEY, ["pages"]), a_part())
+    assert_alike(PartFolder(tmp_path, LIMIT).read(KEY, ["pages"]), a_part())
+    assert not folder.has(PartKey("blog", KEY.data_file))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
+def test_a_damaged_file_is_removed(tmp_path: Path, share: float) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    folder.write(KEY, a_part(500))
+    [path] = tmp_path.glob("*/*/*.npz")
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+    assert folder.read(KEY, ["pages"]) is None
+    assert not folder.has(KEY)
+
+
+def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    keys = [PartKey("shop", f"day=2026-11-10/{i}.parquet") for i in range(9)]
+    folder.write(keys[0], a_part(2_000))
+    [first] = tmp_path.glob("*/*/*.npz")
+    small = PartFolder(tmp_path, first.stat().st_size * 5)
+    for age, key in enumerate(keys):
+        small.write(key, a_part(2_000))
+        for path in tmp_path.glob("*/*/*.npz"):
+            os.utime(path, (path.stat().st_mtime - 60,) * 2)
+        assert small.read(keys[0], ["pages"]) is not None, age
+
+    assert small.has(keys[0])
+    assert small.has(keys[-1])
+    assert not small.has(keys[1])
+    assert sum(path.stat().st_size for path in tmp_path.glob("*/*/*")) <= LIMIT
+
+
+def test_parts_of_another_definition_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PartFolder(tmp_path, LIMIT).write(KEY, a_part())
+    monkeypatch.setattr(part_folder, "definition", lambda: "ffffffff")
+
+    assert not PartFolder(tmp_path, LIMIT).has(KEY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parts_of_data_files_that_are_gone_are_removed(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    other, of_blog = PartKey("shop", "two.parquet"), PartKey("blog", "two.parquet")
+    for key in (KEY, other, of_blog):
+        folder.write(key, a_part())
+
+    folder.remove_others("shop", [KEY.data_file, "three.parquet"])
+
+    assert [folder.has(key) for key in (KEY, other, of_blog)] == [True, False, True]

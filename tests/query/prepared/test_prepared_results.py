@@ -1,0 +1,111 @@
+"""Prepared results over HTTP: when they answer, and what makes them."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.query.lake import a_view
+from tests.query.query_service import InProcessService, start_service
+
+TYPES = ("summary", "events_by_date", "pages", "country")
+TODAY = "2026-11-30T00:10:00Z"
+
+
+def ask(service: InProcessService, **more: Any) -> tuple[Sequence[bool], list[Any]]:
+    """Which answers were prepared, and the rows of all."""
+    entries = service.query(*TYPES, **more).json["data"]
+    assert all(entry["success"] for entry in entries), entries
+    found = [entry["meta"].get("prepared", False) for entry in entries]
+    return found, [entry["data"] for entry in entries]
+
+
+def prepare(service: InProcessService) -> None:
+    assert service.results is not None
+    asyncio.run(service.results.make_pending())
+
+
+def stored(service: InProcessService) -> None:
+    service.lake.holds(
+        *(a_view(f"/{i % 3}", visitor=f"u{i % 4}", session=f"s{i % 5}") for i in range(9))
+    )
+
+
+def files(service: InProcessService) -> list[Path]:
+    return sorted(Path(service.data, "prepared").glob("*/*/*"))
+
+
+def test_the_second_answer_is_prepared(service: InProcessService) -> None:
+    stored(service)
+    first = ask(service)
+    prepare(service)
+
+    assert first[0] == [False] * 4
+    assert ask(service) == ([True] * 4, first[1])
+    assert len(files(service)) == 1
+
+
+def test_rows_of_today_are_added_without_being_prepared(service: InProcessService) -> None:
+    stored(service)
+    ask(service)
+    prepare(service)
+    service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
+
+    found, [[summary], *_] = ask(service)
+    prepare(service)
+
+    assert found == [True] * 4
+    assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (10, 5, 6)
+    assert len(files(service)) == 1
+
+
+def test_the_request_may_refuse_them(service: InProcessService) -> None:
+    stored(service)
+    ask(service)
+    prepare(service)
+    body = {"parameters": list(TYPES), "startDate": "2026-11-01", "endDate": "2026-11-30"}
+
+    reply = service.ask("POST", "/v1/query", body, website_id="shop", prepared="false")
+    wrong = service.ask("POST", "/v1/query", body, website_id="shop", prepared="no")
+
+    assert not any("prepared" in entry["meta"] for entry in reply.json["data"])
+    assert wrong.status == 400
+    assert wrong.json["error"] == "'prepared' is 'no'; it must be true or false"
+
+
+def test_filters_bots_and_persons_read_the_rows(service: InProcessService) -> None:
+    stored(service)
+    ask(service)
+    prepare(service)
+
+    for more in (
+        {"filters": [{"field": "path", "operator": "eq", "value": "/1"}]},
+        {"include_bots": True},
+        {"person": "profile"},
+    ):
+        assert ask(service, **more)[0] == [False] * 4, more
+    assert ask(service, granularity="minute", startDate="2026-11-30")[0][1] is False
+
+
+def test_another_website_sees_nothing_of_it(service: InProcessService) -> None:
+    stored(service)
+    service.lake.holds(a_view("/other", website="blog"))
+    ask(service)
+    ask(service, subject="blog")
+    prepare(service)
+
+    found, [[summary], _, pages, _] = ask(service, subject="blog")
+
+    assert found == [True] * 4
+    assert summary["pageviews"] == 1
+    assert [row["name"] for row in pages] == ["/other"]
+
+
+def test_without_disk_nothing_is_prepared(tmp_path: Path) -> None:
+    service = start_service(tmp_path, prepared_mb=0)
+    stored(service)
+
+    ask(service)
+
+    assert service.results is None
+    assert not files(service)
