@@ -6,10 +6,9 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from math import inf
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 from starlette.routing import Route, Router
 
 import query.custom.endpoint
@@ -22,9 +21,9 @@ from query.docs.dashboard import PAGE_FOLDER, Dashboard, read_page
 from query.docs.openapi import describe_api
 from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
-from query.engine.data_file_source import DataFileSource, data_file_source
-from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
+from query.engine.data_file_source import data_file_source
 from query.engine.freshness import FreshnessTracker
+from query.engine.pools import ROW_MEMORY_FACTOR, custom_limits, open_pool, standard_limits
 from query.engine.quarantine import LostMessages
 from query.engine.routing import LargeQueries
 from query.engine.snapshots import SnapshotCache
@@ -63,9 +62,6 @@ from schemas.runtime.settings import Settings
 
 STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
 """Concurrent queries of one organization: one fewer than the pool runs, so that others get in."""
-
-ROW_MEMORY_FACTOR = 4
-"""Memory of rows in Python, as a multiple of the maximum size of a response."""
 
 ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *query.standard.endpoint.ENDPOINTS,
@@ -127,8 +123,8 @@ def create_app(
     source = data_file_source(settings)
     damaged = DamagedFiles(settings.lake_url, settings.data, source)
     spill = settings.data / "spill" / name
-    standard_pool = _pool("standard", source, spill, _standard_limits(settings), damaged)
-    custom_pool = _pool("custom", source, spill, _custom_limits(settings), damaged)
+    standard_pool = open_pool("standard", source, spill, standard_limits(settings), damaged)
+    custom_pool = open_pool("custom", source, spill, custom_limits(settings), damaged)
     table_offsets = TableOffsets(settings.lake_url, settings.topic_prefix, settings.ingest_epoch)
     watermarks = TopicWatermarks(settings, table_offsets, clock)
     large = _large_queries(settings)
@@ -197,27 +193,6 @@ def create_app(
 def paths_of(router: Router) -> Sequence[str]:
     """The paths of its routes, with placeholders."""
     return [route.path for route in router.routes if isinstance(route, Route)]
-
-
-def _standard_limits(settings: Settings) -> PoolLimits:
-    return PoolLimits(
-        settings.query_memory_mb,
-        settings.query_threads,
-        concurrency=4,
-        rows_bytes=ROW_MEMORY_FACTOR * settings.answer_bytes,
-    )
-
-
-def _custom_limits(settings: Settings) -> PoolLimits:
-    """Limits of the custom pool; its threads have a lower priority (nice 10)."""
-    return structs.replace(_standard_limits(settings), concurrency=3, nice=10)
-
-
-def _pool(
-    pool: str, source: DataFileSource, spill: Path, limits: PoolLimits, damaged: DamagedFiles
-) -> DuckDBEngine:
-    rmtree(spill / pool, ignore_errors=True)  # left by a killed process of that name
-    return DuckDBEngine(pool, source, spill / pool, limits, damaged)
 
 
 def _large_queries(settings: Settings) -> LargeQueries | None:

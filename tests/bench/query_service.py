@@ -98,9 +98,14 @@ class RunningService(Struct, frozen=True):
 
 
 @contextmanager
-def service(data_set: DataSet) -> Iterator[RunningService]:
-    """`python -m query` over the set, with default settings but for the deadline."""
-    settings = structs.replace(data_set.settings, query_port=free_port(), query_seconds=SECONDS)
+def service(data_set: DataSet, prepared_mb: int = 0) -> Iterator[RunningService]:
+    """`python -m query` over the set; default settings but for deadline and prepared results."""
+    settings = structs.replace(
+        data_set.settings,
+        query_port=free_port(),
+        query_seconds=SECONDS,
+        prepared_mb=prepared_mb,
+    )
     process = subprocess.Popen(
         [sys.executable, "-m", "query"],
         cwd=ROOT,
@@ -169,10 +174,10 @@ class OneFile(DuckDBEngine):
 def plain_duckdb(data_set: DataSet) -> Iterator[PlainDuckDB]:
     """The application with plain DuckDB under it."""
     OneFile.made = data_set
-    settings = structs.replace(data_set.settings, query_seconds=SECONDS)
+    settings = structs.replace(data_set.settings, query_seconds=SECONDS, prepared_mb=0)
     with (
         closing(RegistryStore(settings.registry_url)) as store,
-        patch("query.app.DuckDBEngine", OneFile),
+        patch("query.engine.pools.DuckDBEngine", OneFile),
     ):
         opened = create_app(settings, store, "plain")
         try:
