@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
@@ -12,6 +13,8 @@ from query.standard.sql.definitions import BOUNCE_MS
 
 TABLES = (ROWS.name, SESSIONS.name)
 NEVER = np.iinfo(np.int64).max
+EXACT_FLOATS = 2**53
+"""Up to this, whole numbers are exact as floating point numbers."""
 DURATION_BITS = 45
 """Of a number that begins with the bucket of a session."""
 
@@ -63,22 +66,55 @@ def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence
 
 def join_sessions(rows: Mapping[str, Numbers], buckets: Numbers, first: int) -> Sessions:
     """One row for each session with a page view, from its rows in all quarters and parts."""
-    order = np.argsort(rows["session_key"])
-    keys = rows["session_key"][order]
+    repeated = _repeated(rows["session_key"])
+    alone = np.ones(len(rows["session_key"]), np.bool_)
+    alone[repeated] = False
+    alone &= rows["views"] > 0
+    made = [
+        _sessions({name: values[alone] for name, values in rows.items()}, buckets, first),
+        _sessions(_joined({name: rows[name][repeated] for name in rows}), buckets, first),
+    ]
+    return Sessions(*(np.concatenate(columns) for columns in zip(*map(astuple, made), strict=True)))
+
+
+def _repeated(keys: Numbers) -> Numbers:
+    """The positions of the rows whose session has several, in the order of their sessions."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    same = np.concatenate([[False], ordered[1:] == ordered[:-1], [False]])[: len(keys) + 1]
+    repeated: Numbers = order[same[:-1] | same[1:]]
+    return repeated
+
+
+def _joined(rows: Mapping[str, Numbers]) -> Mapping[str, Numbers]:
+    """One row for each session with a page view; rows are in the order of their sessions.
+
+    Its quarter is that of the first page view.
+    """
+    keys = rows["session_key"]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    if not len(starts):
+        return rows
     quarter, start, span, views, others, visible = (
-        rows[name][order].astype(np.int64)
+        rows[name].astype(np.int64)
         for name in ("quarter", "start_ms", "span_ms", "views", "others", "visible")
     )
     start += quarter * QUARTER_MS
-    first_view = _least(np.where(views > 0, quarter, NEVER), starts)
-    begins, ends = _least(start, starts), _greatest(start + span, starts)
-    views, others, visible = (_added(each, starts) for each in (views, others, visible))
-    duration = np.maximum(ends - begins, visible_ms(visible))
-    bounce = (views == 1) & (others == 0) & (duration < BOUNCE_MS)
-    kept = views > 0
-    bucket = buckets[first_view[kept] - first]
-    return Sessions(bucket, views[kept], duration[kept], bounce[kept].astype(np.int64))
+    added = {"views": views, "others": others, "visible": visible}
+    joined = {name: np.add.reduceat(each, starts) for name, each in added.items()}
+    begins = np.minimum.reduceat(start, starts)
+    joined["span_ms"] = np.maximum.reduceat(start + span, starts) - begins
+    joined["quarter"] = np.minimum.reduceat(np.where(views > 0, quarter, NEVER), starts)
+    kept = joined["views"] > 0
+    return {name: each[kept] for name, each in joined.items()}
+
+
+def _sessions(rows: Mapping[str, Numbers], buckets: Numbers, first: int) -> Sessions:
+    """Sessions, each from one row with a page view."""
+    duration = np.maximum(rows["span_ms"], visible_ms(rows["visible"].astype(np.int64)))
+    bounce = (rows["views"] == 1) & (rows["others"] == 0) & (duration < BOUNCE_MS)
+    bucket = buckets[rows["quarter"].astype(np.int64) - first]
+    return Sessions(bucket, rows["views"].astype(np.int64), duration, bounce.astype(np.int64))
 
 
 def visible_ms(visible: Numbers) -> Numbers:
@@ -102,19 +138,9 @@ def medians(sessions: Sessions, count: int) -> tuple[Numbers, Numbers]:
 
 
 def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:
-    """The sum of the values of each group."""
+    """The sum of the values of each group, none of them below 0."""
+    if int(values.max(initial=0)) * len(values) < EXACT_FLOATS:
+        return np.bincount(groups, values, count).astype(np.int64)
     added = np.zeros(count, np.int64)
     np.add.at(added, groups, values.astype(np.int64))
     return added
-
-
-def _least(values: Numbers, starts: Numbers) -> Numbers:
-    return np.minimum.reduceat(values, starts) if len(starts) else values
-
-
-def _greatest(values: Numbers, starts: Numbers) -> Numbers:
-    return np.maximum.reduceat(values, starts) if len(starts) else values
-
-
-def _added(values: Numbers, starts: Numbers) -> Numbers:
-    return np.add.reduceat(values, starts) if len(starts) else values

@@ -1,0 +1,116 @@
+"""Totals of buckets, held against a computation row by row."""
+
+from collections.abc import Sequence
+from random import Random
+from statistics import median_high, median_low
+
+import numpy as np
+import pytest
+from msgspec import Struct
+
+from query.prepared import totals
+from query.prepared.joined_parts import JoinedParts, number_visitors
+from query.prepared.part import Part
+from query.prepared.part_tables import QUARTER_MS
+from query.prepared.totals import BucketTotals, bucket_totals
+from tests.query.prepared.parts import part_of
+
+FIRST, QUARTERS, BUCKETS = 100, 12, 3
+OF_QUARTER = np.arange(QUARTERS) * BUCKETS // QUARTERS
+
+
+class SessionRow(Struct, frozen=True):
+    """What a session did in a quarter of an hour."""
+
+    quarter: int
+    session_key: int
+    start_ms: int
+    span_ms: int
+    views: int
+    others: int
+    visible: int
+
+
+def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
+    chance = Random(seed)
+    return [
+        SessionRow(
+            FIRST + chance.randrange(-2, QUARTERS + 2),
+            chance.randrange(150),
+            chance.randrange(QUARTER_MS // 2),
+            chance.choice((0, 9_999, 10_000, QUARTER_MS // 2)),
+            chance.choice((0, 1, 1, 2)),
+            chance.choice((0, 0, 1)),
+            chance.choice((0, 99_994, 99_995, 100_000, 36_000_000)),
+        )
+        for _ in range(count)
+    ]
+
+
+def joined(rows: Sequence[SessionRow]) -> JoinedParts:
+    """The rows in three parts."""
+    parts = [with_no_rows(rows[i::3]) for i in range(3)]
+    return JoinedParts(parts, number_visitors(parts), FIRST, FIRST + QUARTERS)
+
+
+def with_no_rows(rows: Sequence[SessionRow]) -> Part:
+    names = SessionRow.__struct_fields__
+    sessions = part_of("sessions", **{name: [getattr(row, name) for row in rows] for name in names})
+    nothing = part_of("rows", quarter=[], visitor=[], views=[], row_count=[])
+    return Part(nothing.visitors, {**sessions.tables, **nothing.tables})
+
+
+def expected(rows: Sequence[SessionRow]) -> list[BucketTotals]:
+    """The totals of sessions, one after the other."""
+    kept = [row for row in rows if FIRST <= row.quarter < FIRST + QUARTERS]
+    found: list[list[tuple[int, int, bool]]] = [[] for _ in range(BUCKETS)]
+    for key in {row.session_key for row in kept}:
+        own = [row for row in kept if row.session_key == key]
+        views = sum(row.views for row in own)
+        if not views:
+            continue
+        starts = [row.quarter * QUARTER_MS + row.start_ms for row in own]
+        ends = [start + row.span_ms for start, row in zip(starts, own, strict=True)]
+        visible = (sum(row.visible for row in own) + 5) // 10
+        duration = max(max(ends) - min(starts), visible)
+        others = sum(row.others for row in own)
+        bounced = views == 1 and not others and duration < 10_000
+        quarter = min(row.quarter for row in own if row.views)
+        found[OF_QUARTER[quarter - FIRST]].append((views, duration, bounced))
+    return [of_bucket(sessions) for sessions in found]
+
+
+def of_bucket(sessions: Sequence[tuple[int, int, bool]]) -> BucketTotals:
+    durations = [duration for _, duration, _ in sessions] or [0]
+    return BucketTotals(
+        page_views=0,
+        visitors=0,
+        row_count=0,
+        sessions=len(sessions),
+        bounces=sum(bounced for *_, bounced in sessions),
+        session_page_views=sum(views for views, *_ in sessions),
+        duration_ms=sum(durations),
+        median_low_ms=median_low(durations),
+        median_high_ms=median_high(durations),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sessions_are_joined_over_quarters_and_parts(seed: int) -> None:
+    rows = some_rows(seed)
+
+    assert bucket_totals(joined(rows), OF_QUARTER, BUCKETS) == expected(rows)
+
+
+def test_no_rows_have_no_totals() -> None:
+    assert bucket_totals(joined([]), OF_QUARTER, BUCKETS) == expected([])
+
+
+def test_sums_too_large_for_floating_point_are_exact() -> None:
+    groups, values = np.array([0, 1, 0]), np.array([2**60 + 1, 5, 2**60 + 2])
+
+    assert totals.sums(groups, values, 3).tolist() == [2**61 + 3, 5, 0]
+
+
+def test_visible_time_is_rounded_half_away_from_zero() -> None:
+    assert totals.visible_ms(np.array([4, 5, 14, 15, -5, -4])).tolist() == [0, 1, 1, 2, -1, 0]
