@@ -48,7 +48,7 @@ export function StepInputs({ step, change, name, suggestions, kinds = KINDS }: {
         {kinds.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
       </select>
       <input aria-label={name} list={list} placeholder={t.placeholders[step.kind]} value={text}
-        onInput={(e) => setText(e.currentTarget.value)} onChange={() => change({ ...step, value: text.trim() })} />
+        onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => change({ ...step, value: e.currentTarget.value.trim() })} />
       <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
     </span>
   );
