@@ -45,11 +45,11 @@ class LimitEntry(Struct, rename="camel"):
         Meta(description="website whose requests without a key it counts; null: requests by keys"),
     ]
     requests: Used
-    items: Used | UnsetType
-    bytes: Used | UnsetType
     resets_in: Annotated[
         float, Meta(description="seconds until the oldest counted requests leave the window")
     ]
+    items: Used | UnsetType = UNSET
+    bytes: Used | UnsetType = UNSET
 
 
 class LimitsMeta(Struct, rename="camel"):

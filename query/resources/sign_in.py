@@ -19,7 +19,7 @@ from schemas.http.auth import find_key
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.unknown_records import is_unknown
 from schemas.plans import Group, Limit
-from schemas.registry import Key, Website, parse_key
+from schemas.registry import KEY_SCOPES, Key, Website, parse_key
 from schemas.registry.signed_tokens import TokenKind
 from schemas.runtime.clock import format_instant
 
@@ -69,7 +69,7 @@ class MeResponse(Struct):
     organization: OwnOrganization
     websites: list[OwnWebsite]
     key: OwnKey
-    scopes: list[str]
+    scopes: Annotated[list[str], Meta(description="what it may do; with `admin` all of them")]
     expires: Annotated[str | None, Meta(description="when the sign-in or the key ends; ISO 8601")]
 
 
@@ -160,7 +160,7 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
             key=lambda website: (website.name or website.domain).lower(),
         ),
         key=OwnKey(key.id, key.name, key.website_id),
-        scopes=list(key.scopes),
+        scopes=[scope for scope in KEY_SCOPES if key.has_scope(scope)],
         expires=None if ends_at is None else format_instant(ends_at),
     )
     response = json_response(body)

@@ -3,7 +3,7 @@
 import pytest
 
 from query.app import create_app
-from schemas.registry import Key
+from schemas.registry import KEY_SCOPES, Key
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.registry.validation import new_key
 from schemas.runtime.settings import Settings
@@ -57,6 +57,12 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
     }
     assert browser.ask("GET", "/v1/me").json == reply.json
     assert browser.ask("POST", SUMMARY, ASKED).status == 200
+
+
+def test_an_admin_has_every_scope(service: InProcessService) -> None:
+    me = service.ask("GET", "/v1/me", key="acme-admin").json
+
+    assert me["scopes"] == list(KEY_SCOPES)
 
 
 def test_a_cookie_over_https_is_secure(service: InProcessService) -> None:
