@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -32,6 +33,8 @@ DAMAGED = (
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What reading a damaged file raises."""
+LEFT_BEHIND_SECONDS = 3600.0
+"""Age of a file without its name that a killed process left."""
 ROOM = 0.9
 """Share of the limit that remains when files are removed, so that not each new one removes one."""
 
@@ -58,6 +61,9 @@ class PartFolder:
         for other in folder.glob("*"):
             if other != self._folder:
                 rmtree(other, ignore_errors=True)
+        for path in self._folder.glob(f"*/*{PARTIAL}"):
+            if time.time() - path.stat().st_mtime > LEFT_BEHIND_SECONDS:
+                path.unlink(missing_ok=True)
         self._size = sum(size for _, size, _ in self._files())
 
     def has(self, key: PartKey) -> bool:

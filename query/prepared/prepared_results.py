@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from query.engine.engine import ColumnEngine, DataFileMissing, Row
+from query.engine.engine import ColumnEngine, Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
 from query.prepared.joined_parts import JoinedParts, VisitorNumbers, number_visitors
@@ -27,7 +27,7 @@ from query.prepared.part_tables import TABLES
 from query.prepared.quarters import Quarters
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
-from schemas.errors import ApiError, ResultTooLarge
+from schemas.errors import ResultTooLarge
 from schemas.lake.delta_table import DataFile
 from schemas.runtime.clock import Clock
 from schemas.runtime.settings import Settings
@@ -117,8 +117,10 @@ class PreparedResults:
         seconds: float,
     ) -> Sequence[Row] | None:
         rest_key = (scope.subjects[0], scope.time_range, tuple(f.path for f in sources.rest))
-        of = (tuple(sources.prepared), rest_key, tuple(form.tables) if sources.rest else ())
-        key = (form, *of, quarters.first, quarters.end, tuple(quarters.numbers))
+        of_rest = (rest_key, tuple(form.tables)) if sources.rest else ()
+        of = (tuple(sources.prepared), of_rest)
+        # the zone of the range tells apart buckets of the same numbers and other borders
+        key = (form, scope.time_range, tuple(quarters.numbers), of)
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
             return known
@@ -185,7 +187,7 @@ class PreparedResults:
             scope = self._pending[key]
             try:
                 await self._make(key, scope)
-            except (ApiError, DataFileMissing, OSError) as error:
+            except Exception as error:  # a service that stopped to prepare would not recover
                 self._refused.add(key)
                 log.warning(
                     "result was not prepared",

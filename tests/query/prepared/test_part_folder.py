@@ -94,3 +94,16 @@ def test_parts_of_data_files_that_are_gone_are_removed(tmp_path: Path) -> None:
     folder.remove_others("shop", [KEY.data_file, "three.parquet"])
 
     assert [folder.has(key) for key in (KEY, other, of_blog)] == [True, False, True]
+
+
+def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    folder.write(KEY, a_part())
+    [path] = tmp_path.glob("*/*/*.npz")
+    old, new = path.with_name("tmp1.new"), path.with_name("tmp2.new")
+    for left in (old, new):
+        left.write_bytes(b"PK")
+    os.utime(old, (0, 0))
+
+    assert PartFolder(tmp_path, LIMIT).has(KEY)
+    assert (old.exists(), new.exists()) == (False, True)

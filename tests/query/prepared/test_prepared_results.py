@@ -1,7 +1,7 @@
 """Prepared results over HTTP: when they answer, and what makes them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +109,37 @@ def test_without_disk_nothing_is_prepared(tmp_path: Path) -> None:
 
     assert service.results is None
     assert not files(service)
+
+
+def test_zones_with_days_of_the_same_names_have_their_own_borders(
+    service: InProcessService,
+) -> None:
+    """A year in Berlin and in Algiers begins and ends at the same instants."""
+    at = "2026-07-10T22:30:00Z"
+    service.lake.holds(a_view(at=at, received=at), a_view(at="2026-07-10T12:00:00Z", received=at))
+    year: Mapping[str, Any] = {"startDate": "2026-01-01", "endDate": "2026-12-31"}
+    ask(service, **year)
+    prepare(service)
+
+    days = {}
+    for zone in ("Europe/Berlin", "Africa/Algiers"):
+        found, [_, series, *_] = ask(service, **year, timezone=zone)
+        assert found == [True] * 4
+        days[zone] = {row["date"]: row["pageviews"] for row in series if row["pageviews"]}
+
+    assert days == {
+        "Europe/Berlin": {"2026-07-10": 1, "2026-07-11": 1},
+        "Africa/Algiers": {"2026-07-10": 2},
+    }
+
+
+def test_a_part_that_cannot_be_made_is_not_tried_again(service: InProcessService) -> None:
+    stored(service)
+    first = ask(service)
+    Path(service.data, "prepared").write_text("no folder")
+
+    prepare(service)
+
+    assert ask(service) == first
+    prepare(service)
+    assert ask(service) == first
