@@ -39,7 +39,7 @@ class ManagementClient(RecordClient):
         return self._record("PATCH", f"/v1/websites/{website_id}", fields)
 
     def delete_website(self, website_id: str, domain: str) -> None:
-        """Delete a website, its events and records; `domain` confirms it."""
+        """Delete a website and its records; `domain` confirms it."""
         self._json("DELETE", f"/v1/websites/{website_id}", where={"domain": domain})
 
     def keys(self, website_id: str | None = None) -> Iterator[Record]:

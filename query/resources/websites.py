@@ -31,8 +31,8 @@ from schemas.registry.record_limits import MAX_RECORDS
 from schemas.registry.validation import new_website, validate_website_fields
 
 NOT_CONFIRMED = (
-    "'domain' in the query string must be that of the website, which confirms that its events are "
-    "deleted with it"
+    "'domain' in the query string must be that of the website, which confirms that its keys, saved "
+    "records and access to its events end"
 )
 
 
@@ -73,7 +73,7 @@ async def update_website(dependencies: QueryDependencies, request: Request) -> R
 
 
 async def delete_website(dependencies: QueryDependencies, request: Request) -> Response:
-    """DELETE /v1/websites/{id}: with its events and all records that belong to it."""
+    """DELETE /v1/websites/{id}: with all records that belong to it; stored events stay."""
     key = require_whole_organization(_authorize_write(dependencies, request))
     website = await website_of_key(dependencies, key, request)
     if request.query_params.get("domain") != website.domain:
@@ -164,10 +164,10 @@ _ENDPOINTS = (
         _one(
             method="DELETE",
             operation_id="deleteWebsite",
-            summary="Delete a website, its events and all that belongs to it",
-            description="Its keys, imports and saved records end at once; the maintenance worker "
-            "erases its rows. The key needs `manage:websites` and must not be restricted to one "
-            "website.",
+            summary="Delete a website and the records that belong to it",
+            description="Its keys, imports and saved records end at once, and nothing is accepted "
+            "for it any more. Its events stay in the tables, where no key has access to them. The "
+            "key needs `manage:websites` and must not be restricted to one website.",
             parameters=(
                 ID_PARAMETER,
                 openapi.Parameter("domain", "that of the website, to confirm", required=True),

@@ -147,3 +147,22 @@ def test_reading_it_needs_admin(service: InProcessService) -> None:
     for name, value in (("limit", "0"), ("before", "x"), ("page", "2")):
         reply = service.ask("GET", AUDIT, key="acme-admin", **{name: value})
         assert (reply.status, f"'{name}'" in reply.json["error"]) == (400, True)
+
+
+def test_a_shared_dashboard_is_in_it_without_password_and_secret(
+    service: InProcessService,
+) -> None:
+    body = {"name": "For the agency", "password": "correct horse"}
+    share = service.ask("POST", "/v1/shares", body, key="acme-admin", website_id="shop")
+    assert share.status == 201, share.json
+    record = share.json["data"]
+    changes = {"password": "battery staple"}
+    service.ask("PATCH", f"/v1/shares/{record['id']}", changes, key="acme-admin")
+    service.ask("DELETE", f"/v1/shares/{record['id']}", key="acme-admin")
+
+    found = entries(service, record_id=record["id"])
+
+    assert found[-1]["after"] == {"websiteId": "shop", "name": "For the agency"}
+    assert {entry["action"] for entry in found} >= {"create", "delete"}
+    values = [value for entry in found for value in (entry["before"], entry["after"]) if value]
+    assert not any({"password", "secretHash"} & value.keys() for value in values)

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from schemas.registry import RecordNotFound, Website, record_limits
-from schemas.registry.validation import new_key
+from schemas.registry.validation import new_key, new_website
+from tests.query.lake import an_event
 from tests.query.query_service import NOW, InProcessService
 
 WEBSITES = "/v1/websites"
@@ -153,3 +154,13 @@ def test_an_organization_has_a_limit_of_websites(
         409,
         "The organization has 3 websites, its maximum; delete one first",
     )
+
+
+def test_the_rows_of_a_deleted_website_are_the_operators(service: InProcessService) -> None:
+    service.holds(an_event())
+    service.ask("DELETE", f"{WEBSITES}/shop", key="acme-admin", domain="shop.example")
+
+    assert service.query("summary").status == 403
+    service.store.create(new_website("acme", "shop.example", NOW, record_id="shop"))
+    service.follower.refresh()
+    assert service.rows("summary")[0]["total_events"] == 1
