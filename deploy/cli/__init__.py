@@ -39,6 +39,8 @@ COMMANDS = {
     "export": "export.export",
     "mcp": "mcp.mcp",
     "debug": "debug.debug",
+    "quarantine": "quarantine.quarantine",
+    "limits": "quarantine.limits",
     "import": "imports.imports",
     "reenrich": "reenrich.reenrich",
     "scrub": "scrub.scrub",

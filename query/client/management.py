@@ -84,7 +84,7 @@ class ManagementClient(RecordClient):
         found: list[Record] = self._json("GET", "/v1/limits", where=where)["data"]
         return found
 
-    def quarantine(self, website_id: str, days: int = 7) -> list[Record]:
+    def quarantine(self, website_id: str | None = None, days: int = 7) -> list[Record]:
         """Why items of a website were not stored, the most frequent reason first."""
         where = {"website_id": website_id, "days": days}
         found: list[Record] = self._json("GET", "/v1/quarantine", where=where)["data"]

@@ -1,0 +1,68 @@
+"""`tidemark quarantine` and `tidemark limits` against a service that answers as a script says."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.deploy.cli.command_result import Done, Run
+from tests.query.client.scripted_service import Said, Script, answering, failing, scripted_services
+
+REASON = {
+    "stage": "enrich",
+    "reason": "no such zone",
+    "table": "events",
+    "items": 3,
+    "firstAt": "2026-11-29T21:53:20.000Z",
+    "lastAt": "2026-11-29T23:53:20.000Z",
+    "sample": "{}",
+}
+LIMIT = {
+    "group": "collect",
+    "websiteId": None,
+    "requests": {"limit": 6000, "used": 3},
+    "items": {"limit": 60000, "used": 1200},
+    "resetsIn": 12.5,
+}
+
+Ask = Callable[..., tuple[Done, Script]]
+
+
+@pytest.fixture
+def ask(run: Run) -> Iterator[Ask]:
+    with scripted_services() as play:
+
+        def ask(answer: Said, *arguments: str) -> tuple[Done, Script]:
+            client, script = play(answer)
+            done = run(*arguments, "--url", client.query_url, TIDEMARK_API_KEY="tk_x")
+            return done, script
+
+        yield ask
+
+
+def test_reasons_are_listed(ask: Ask) -> None:
+    done, script = ask(answering(REASON), "quarantine", "--website", "w", "--days", "3")
+
+    assert (done.code, done.err) == (0, "")
+    head, row = done.out.splitlines()
+    assert head.split() == ["items", "stage", "table", "lastAt", "reason", "sample"]
+    assert row.split() == f"3 enrich events {REASON['lastAt']} no such zone {{}}".split()
+    assert script.requests[0][0] == "/v1/quarantine?website_id=w&days=3"
+    assert json.loads(ask(answering(REASON), "quarantine", "--json")[0].out) == [REASON]
+
+
+def test_limits_are_listed_with_what_is_used(ask: Ask) -> None:
+    done, script = ask(answering(LIMIT), "limits", "--website", "w")
+
+    assert (done.code, done.err) == (0, "")
+    row = done.out.splitlines()[1].split()
+    assert " ".join(row) == "collect – 3 of 6,000 1,200 of 60,000 – 12.5"
+    assert script.requests[0][0] == "/v1/limits?website_id=w"
+    assert json.loads(ask(answering(LIMIT), "limits", "--json")[0].out) == [LIMIT]
+
+
+def test_an_error_of_the_service_is_one_line(ask: Ask) -> None:
+    done, _ = ask(failing(403, "FORBIDDEN", "This key lacks the scope 'manage:websites'"), "limits")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "tidemark: This key lacks the scope 'manage:websites'\n"
