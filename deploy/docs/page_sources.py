@@ -1,4 +1,4 @@
-"""Inputs of the build of the dashboard: the OpenAPI document, and the definition of each number.
+"""Inputs of the build of the dashboard: OpenAPI document, definitions of numbers, bounds of vitals.
 
 python -m deploy.docs.page_sources query/web/generated
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from query.app import OPENAPI_SERVICE
 from query.metrics.metrics import METRICS
+from query.metrics.vitals import VITALS
 from query.standard.query_types import FAMILIES
 from schemas.http.error_bodies import encode_json
 from schemas.http.openapi import openapi_document
@@ -22,9 +23,18 @@ def definitions() -> Mapping[str, Mapping[str, str]]:
     }
 
 
+def vital_bounds() -> Mapping[str, Mapping[str, object]]:
+    """The greatest good value of each vital, and the one above which values are poor."""
+    return {v.name: {"good": float(v.good), "poor": float(v.poor), "unit": v.unit} for v in VITALS}
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    sources = {"openapi.json": openapi_document(OPENAPI_SERVICE), "definitions.json": definitions()}
+    sources = {
+        "openapi.json": openapi_document(OPENAPI_SERVICE),
+        "definitions.json": definitions(),
+        "vitals.json": vital_bounds(),
+    }
     for name, value in sources.items():
         (folder / name).write_bytes(encode_json(value))
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from query.client import Client
 from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
+from tests.http_client import call
 from tests.installation import eventually
 
 SECONDS = 60.0
@@ -49,6 +50,16 @@ class Dashboard(Struct):
         rows: list[dict[str, Any]] = self.client.ask(
             name, website_id=self.tenant.website.id, start=DAY, end=DAY, **members
         )
+        return rows
+
+    def metrics(self, *names: str, **members: Any) -> list[dict[str, Any]]:
+        """The rows of a metrics query over the day of the tests."""
+        body = {"metrics": names, "startDate": str(DAY), "endDate": str(DAY), **members}
+        url = f"{self.url}/v1/query/metrics?website_id={self.tenant.website.id}"
+        headers = {"authorization": f"Bearer {self.tenant.key}", "content-type": "application/json"}
+        reply = call("POST", url, body, headers)
+        assert reply.status == 200, reply.body
+        rows: list[dict[str, Any]] = reply.json["data"]
         return rows
 
     def sign_in(self, key: str | None = None) -> None:

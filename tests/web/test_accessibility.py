@@ -11,7 +11,13 @@ AXE = Path(__file__).parent.parent / "npm/node_modules/axe-core/axe.min.js"
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 SERIOUS = ("serious", "critical")
 PHONE = 360
-OPENED = ("list/top_pages", "sessions/session-3", "visitors/visitor-3", "events/purchase")
+OPENED = (
+    "list/top_pages",
+    "sessions/session-3",
+    "visitors/visitor-3",
+    "events/purchase",
+    "errors/Failed%20to%20fetch",
+)
 """Views that are reached from others."""
 
 

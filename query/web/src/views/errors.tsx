@@ -1,0 +1,188 @@
+// Errors in groups of one message, class, file and line; one group with its stack, where it happens and the latest.
+import { useMetrics } from "../api/metrics";
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, addressWith, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { BarList } from "../components/bar_list";
+import { Card } from "../components/card";
+import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { deviceText, Facts } from "../components/facts";
+import { countFormat } from "../components/series_chart";
+import { Async } from "../components/states";
+import { TimeSeries } from "../components/time_series";
+import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
+import { condition } from "../state/filters";
+import { texts } from "../texts";
+import { sessionAddress } from "./sessions";
+
+const ROWS = 20;
+const TOP = 8;
+const t = texts.errors;
+type Group = Row<"error_fingerprints">;
+type Filters = NonNullable<Ask<"recent_errors">["filters"]>;
+
+export default function Errors() {
+  return address.value.item ? <ErrorGroup /> : (
+    <>
+      <Summary />
+      <TimeSeries title={t.series} name="error_chart_data" field="totalErrors" format={countFormat} />
+      <GroupTable />
+    </>
+  );
+}
+
+function Summary() {
+  const ask: Ask<"error_summary"> = { name: "error_summary" };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.summary} ask={ask} className="wide">
+      <Async loaded={loaded} lines={2}>
+        {({ rows: [row] }) => (
+          <Facts facts={[
+            [t.errors, formatNumber(row?.totalErrors ?? 0)],
+            [t.visitors, formatNumber(row?.affectedUsers ?? 0)],
+            [t.visits, formatNumber(row?.affectedSessions ?? 0)],
+            [t.rate, formatPercent(row?.errorRate ?? 0, 2)],
+            [t.messages, formatNumber(row?.uniqueErrorTypes ?? 0)],
+          ]} />
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+const place = (row: Group): string => [row.filename, row.line].filter((part) => part !== null).join(":");
+
+const groupAddress = (row: Group): string => addressWith({
+  item: row.name ?? "", own: { type: row.error_type ?? "", file: row.filename ?? "", line: String(row.line ?? "") },
+});
+
+const COLUMNS: Column<Group>[] = [
+  {
+    key: "name", label: t.message, className: "message", render: (row) => (
+      <>
+        <a href={groupAddress(row)} onClick={follow}>{row.name}</a>
+        <small>{[row.error_type, place(row)].filter(Boolean).join(" · ")}</small>
+      </>
+    ),
+  },
+  { key: "count", label: t.errors, number: true, sortable: true, render: (row) => formatNumber(row.count) },
+  { key: "users", label: t.visitors, number: true, sortable: true, render: (row) => formatNumber(row.users) },
+  { key: "first_seen", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
+  { key: "last_seen", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
+];
+
+function GroupTable() {
+  const { own } = address.value;
+  const page = Math.max(1, Number(own.page) || 1);
+  const sort = parseSort(own.sort) ?? { field: "count", direction: "desc" as const };
+  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", options: { limit: ROWS, page, orderBy: [sort] } };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.groups} ask={ask} className="wide">
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={t.none}>
+        {({ rows, total }) => (
+          <>
+            <DataTable label={t.groups} columns={COLUMNS} rows={rows} sort={sort}
+              onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+/** What makes the group of the address. */
+function groupFilters(): Filters {
+  const { item, own } = address.value;
+  return [
+    condition("message", item),
+    condition("error_type", own.type || null),
+    condition("filename", own.file || null),
+    own.line ? { field: "lineno", operator: "eq", value: Number(own.line) } : condition("lineno", null),
+  ] as Filters;
+}
+
+function ErrorGroup() {
+  const { item } = address.value;
+  const filters = groupFilters();
+  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", options: { limit: 1 }, filters };
+  const loaded = useAnswer(ask);
+  return (
+    <>
+      <p class="crumbs"><a href={addressWith({ item: "", own: {} })} onClick={follow}>{t.back}</a></p>
+      <Card title={item} ask={ask} className="wide">
+        <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
+          {({ rows: [row] }) => <GroupFacts row={row!} />}
+        </Async>
+      </Card>
+      <TimeSeries title={t.series} name="error_chart_data" field="totalErrors" filters={filters} format={countFormat} />
+      <div class="cards part">
+        <Top title={texts.filters.fields.path!} dimension="path" filters={filters} />
+        <Top title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} />
+      </div>
+      <Recent filters={filters} />
+    </>
+  );
+}
+
+function GroupFacts({ row }: { row: Group }) {
+  return (
+    <>
+      <Facts facts={[
+        [t.errors, formatNumber(row.count)],
+        [t.visitors, formatNumber(row.users)],
+        [t.visits, formatNumber(row.sessions)],
+        [t.first, formatInstant(row.first_seen, timezone.value)],
+        [t.last, formatInstant(row.last_seen, timezone.value)],
+        [t.type, row.error_type],
+        [t.place, place(row)],
+      ]} />
+      {row.stack && <><h3 class="stack-title">{t.stack}</h3><pre tabIndex={0}>{row.stack}</pre></>}
+    </>
+  );
+}
+
+function Top({ title, dimension, filters }: { title: string; dimension: string; filters: Filters }) {
+  const loaded = useMetrics({ metrics: ["errors"], dimensions: [dimension], filters, limit: TOP });
+  return (
+    <Card title={title}>
+      <Async loaded={loaded} lines={4} isEmpty={(rows) => !rows.length}>
+        {(rows) => (
+          <BarList nameLabel={title} valueLabel={t.errors} bars={rows.map((row) => ({
+            key: String(row[dimension]), name: String(row[dimension] ?? "–"), value: Number(row.errors),
+          }))} />
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function Recent({ filters }: { filters: Filters }) {
+  const ask: Ask<"recent_errors"> = { name: "recent_errors", options: { limit: ROWS }, filters };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.recent} ask={ask} className="wide">
+      <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <DataTable label={t.recent} rows={rows} className="many" columns={[
+            {
+              key: "time", label: texts.chart.bucket, render: ({ session_id: session, timestamp }) => {
+                const text = formatInstant(timestamp, timezone.value, true);
+                return session ? <a href={sessionAddress(session)} onClick={follow}>{text}</a> : text;
+              },
+            },
+            { key: "path", label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
+            { key: "browser", label: texts.filters.fields.browser_name!, render: (row) => deviceText(row.browser_name, row.browser_version) },
+            { key: "os", label: texts.filters.fields.os_name!, render: (row) => deviceText(row.os_name, row.os_version) },
+            { key: "country", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+          ]} />
+        )}
+      </Async>
+    </Card>
+  );
+}

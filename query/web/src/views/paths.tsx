@@ -1,0 +1,117 @@
+// Which pages visits view one after the other: from the entry page, from a page, or to a page.
+import { useMemo } from "preact/hooks";
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, goOwn } from "../app/address";
+import { Card } from "../components/card";
+import { type Column, DataTable, Pages } from "../components/data_table";
+import { FlowChart } from "../components/flow_chart";
+import { Async } from "../components/states";
+import { visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { formatNumber, formatPercent } from "../format";
+import { flowOf, pagesOf } from "../state/flow";
+import { texts } from "../texts";
+
+const MOST_PATHS = 2000;
+const ROWS = 20;
+const SUGGESTED = 100;
+const STEPS = ["3", "4", "5", "6"];
+const DEFAULT_STEPS = "4";
+const t = texts.paths;
+const m = texts.metrics;
+
+export default function Paths() {
+  const { own } = address.value;
+  const steps = Number(STEPS.includes(own.steps ?? "") ? own.steps : DEFAULT_STEPS);
+  const options = { max_steps: steps, ...(own.from ? { from: own.from } : {}), ...(own.to ? { to: own.to } : {}) };
+  const ask: Ask<"paths"> = { name: "paths", options: { ...options, limit: MOST_PATHS } };
+  const loaded = useAnswer(ask);
+  const rows = loaded.value?.rows;
+  const flow = useMemo(() => {
+    const counted = (rows ?? []).map((row) => ({ pages: pagesOf(row.name), sessions: row.sessions }));
+    return flowOf(counted, steps, Boolean(own.to) && !own.from);
+  }, [rows, steps, own.from, own.to]);
+  return (
+    <>
+      <Choices steps={String(steps)} />
+      <Card title={t.title} ask={ask} className="wide">
+        <Async loaded={loaded} lines={12} isEmpty={(value) => !value.rows.length}>
+          {(value) => (
+            <>
+              <FlowChart flow={flow} choose={(page) => goOwn({ from: page, to: "", path: "", page: "" })} />
+              <p class="quiet">{t.note}{value.total > value.rows.length && ` ${t.most(formatNumber(value.rows.length), formatPercent(shareOf(value.rows)))}`}</p>
+            </>
+          )}
+        </Async>
+      </Card>
+      <Card title={t.table} ask={ask} className="wide">
+        <Async loaded={loaded} lines={8} isEmpty={(value) => !value.rows.length}>
+          {(value) => <PathTable rows={value.rows} />}
+        </Async>
+      </Card>
+      {own.path && <PathVisitors path={own.path} options={options} />}
+    </>
+  );
+}
+
+const shareOf = (rows: Row<"paths">[]): number => rows.reduce((sum, row) => sum + (row.percentage ?? 0), 0);
+
+function Choices({ steps }: { steps: string }) {
+  const { own } = address.value;
+  const pages = useAnswer({ name: "top_pages", options: { limit: SUGGESTED } });
+  const choose = (changes: Record<string, string>) => goOwn({ ...changes, path: "", page: "" });
+  return (
+    <form class="choices" onSubmit={(event) => event.preventDefault()}>
+      <label>{t.from}<PageInput key={own.from} value={own.from ?? ""} none={t.entry} choose={(from) => choose({ from })} /></label>
+      <label>{t.to}<PageInput key={own.to} value={own.to ?? ""} none={t.anywhere} choose={(to) => choose({ to })} /></label>
+      <label>{t.steps}
+        <select value={steps} onChange={(event) => choose({ steps: event.currentTarget.value })}>
+          {STEPS.map((each) => <option key={each} value={each}>{each}</option>)}
+        </select>
+      </label>
+      {(own.from || own.to) && <button type="button" class="button" onClick={() => choose({ from: "", to: "" })}>{t.reset}</button>}
+      <datalist id="known-pages">{pages.value?.rows.map((row) => <option key={row.name} value={row.name} />)}</datalist>
+    </form>
+  );
+}
+
+function PageInput({ value, none, choose }: { value: string; none: string; choose: (page: string) => void }) {
+  return (
+    <input type="text" list="known-pages" defaultValue={value} placeholder={none} autocomplete="off" spellcheck={false}
+      onChange={(event) => choose(event.currentTarget.value.trim())} />
+  );
+}
+
+const COLUMNS: Column<Row<"paths">>[] = [
+  { key: "name", label: t.path, className: "path", render: (row) => row.name },
+  { key: "sessions", label: m.visits, number: true, render: (row) => formatNumber(row.sessions) },
+  { key: "percentage", label: m.percentage, number: true, render: (row) => formatPercent(row.percentage ?? 0, 2) },
+  {
+    key: "visitors", label: m.visitors, number: true, render: (row) => (
+      <button type="button" class="link-button" aria-label={t.showVisitors(formatNumber(row.visitors), row.name)}
+        onClick={() => goOwn({ path: row.name, page: "", sort: "" })}>{formatNumber(row.visitors)}</button>
+    ),
+  },
+];
+
+function PathTable({ rows }: { rows: Row<"paths">[] }) {
+  const page = Math.max(1, Number(address.value.own.paths) || 1);
+  return (
+    <>
+      <DataTable label={t.table} columns={COLUMNS} rows={rows.slice(ROWS * (page - 1), ROWS * page)} rowKey={(row) => row.name} />
+      <Pages page={page} pages={Math.ceil(rows.length / ROWS)} go={(to) => goOwn({ paths: to > 1 ? String(to) : "" })} />
+    </>
+  );
+}
+
+function PathVisitors({ path, options }: { path: string; options: Record<string, unknown> }) {
+  const ask = visitorsAsk({ name: "visitors", of: { name: "paths", ...options, path } });
+  const title = t.visitorsOf(path);
+  return (
+    <Card title={title} ask={ask} className="wide"
+      actions={<button type="button" class="quiet-button" onClick={() => goOwn({ path: "" })}>{texts.dialog.close}</button>}>
+      <VisitorTable ask={ask} label={title} />
+    </Card>
+  );
+}

@@ -1,0 +1,134 @@
+// Web vitals: the 75th percentile of each against its bounds, over time, by page and by who measured it.
+import { useMetrics } from "../api/metrics";
+import type { Ask } from "../api/ask";
+import type { QueryType, Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, goOwn } from "../app/address";
+import { isShared } from "../app/session";
+import { Card } from "../components/card";
+import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { RatedValue, RatingBar } from "../components/rating";
+import { Async } from "../components/states";
+import { TimeSeries } from "../components/time_series";
+import { countryName, formatNumber } from "../format";
+import { equals } from "../state/filters";
+import { boundsText, formatVital, RATINGS, type Vital, VITALS } from "../state/vitals";
+import { texts } from "../texts";
+
+const ROWS = 20;
+const GROUP_ROWS = 10;
+const t = texts.vitals;
+/** Vitals whose 75th percentile has a value in every bucket of a series. */
+const WITH_BUCKETS: Vital[] = ["LCP", "INP", "CLS"];
+type Group = Row<"web_vitals_by_page">;
+
+const GROUPS: { id: QueryType; label: string; display?: (name: string) => string }[] = [
+  { id: "web_vitals_by_device", label: texts.breakdowns.deviceTypes },
+  { id: "web_vitals_by_browser", label: texts.breakdowns.browsers },
+  { id: "web_vitals_by_os", label: texts.breakdowns.systems },
+  { id: "web_vitals_by_country", label: texts.breakdowns.countries, display: countryName },
+];
+
+export default function Vitals() {
+  const { own } = address.value;
+  const vital = VITALS.find((each) => each === own.vital) ?? "LCP";
+  const format = (value: number) => formatVital(vital, value);
+  const title = t.series(t.names[vital]);
+  return (
+    <>
+      <Totals chosen={vital} />
+      {WITH_BUCKETS.includes(vital)
+        ? <TimeSeries key={vital} title={title} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} />
+        : <TimeSeries key={vital} title={title} name="vitals_time_series" field="p75" format={format}
+          only={["metric_name", vital]} filters={[equals("metric_name", vital)]} />}
+      <PageTable />
+      <GroupTable />
+    </>
+  );
+}
+
+function Totals({ chosen }: { chosen: Vital }) {
+  const loaded = useAnswer({ name: "vitals_overview" });
+  const shares = useMetrics(isShared() ? null : {
+    metrics: VITALS.flatMap((vital) => RATINGS.map((rating) => `${rating}_${vital.toLowerCase()}`)),
+  });
+  const share = shares.value?.[0];
+  return (
+    <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={t.none}>
+      {({ rows }) => (
+        <section class="totals vitals" aria-label={t.title}>
+          {VITALS.map((vital) => {
+            const row = rows.find((each) => each.metric_name === vital);
+            return (
+              <div key={vital} class={`total ${vital === chosen ? "chosen" : ""}`}>
+                <button type="button" aria-pressed={vital === chosen} title={t.bounds(...boundsText(vital))}
+                  onClick={() => goOwn({ vital: vital === "LCP" ? "" : vital })}>
+                  <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
+                  <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
+                  {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
+                </button>
+                {row && share && (
+                  <RatingBar vital={vital} shares={{
+                    good: Number(share[`good_${vital.toLowerCase()}`]),
+                    needs_improvement: Number(share[`needs_improvement_${vital.toLowerCase()}`]),
+                    poor: Number(share[`poor_${vital.toLowerCase()}`]),
+                  }} />
+                )}
+              </div>
+            );
+          })}
+        </section>
+      )}
+    </Async>
+  );
+}
+
+const columnsOf = (label: string, display: (name: string) => string, sortable: boolean): Column<Group>[] => [
+  { key: "name", label, className: "long", sortable, render: (row) => display(row.name ?? "–") },
+  { key: "p75_lcp", label: "LCP", number: true, sortable, render: (row) => <RatedValue vital="LCP" value={row.p75_lcp} /> },
+  { key: "p75_inp", label: "INP", number: true, sortable, render: (row) => <RatedValue vital="INP" value={row.p75_inp} /> },
+  { key: "p75_cls", label: "CLS", number: true, sortable, render: (row) => <RatedValue vital="CLS" value={row.p75_cls} /> },
+  { key: "measurements", label: t.measurements, number: true, sortable, render: (row) => formatNumber(row.measurements) },
+  { key: "visitors", label: texts.metrics.visitors, number: true, sortable, render: (row) => formatNumber(row.visitors) },
+];
+
+function PageTable() {
+  const { own } = address.value;
+  const page = Math.max(1, Number(own.page) || 1);
+  const sort = parseSort(own.sort) ?? { field: "measurements", direction: "desc" as const };
+  const ask: Ask<"web_vitals_by_page"> = { name: "web_vitals_by_page", options: { limit: ROWS, page, orderBy: [sort] } };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.byPage} ask={ask} className="wide">
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
+        {({ rows, total }) => (
+          <>
+            <DataTable label={t.byPage} columns={columnsOf(texts.filters.fields.path!, (name) => name, true)} rows={rows} sort={sort}
+              onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function GroupTable() {
+  const { own } = address.value;
+  const group = GROUPS.find(({ id }) => id === own.group) ?? GROUPS[0]!;
+  const ask: Ask<QueryType> = {
+    name: group.id, options: { limit: GROUP_ROWS, orderBy: [{ field: "measurements", direction: "desc" }] },
+  };
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={t.byGroup} ask={ask} className="wide" tabs={GROUPS} tab={group.id}
+      onTab={(id) => goOwn({ group: id === GROUPS[0]!.id ? "" : id }, { replace: true })}>
+      <Async loaded={loaded} lines={4} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <DataTable label={t.byGroup} columns={columnsOf(group.label, group.display ?? ((name) => name), false)}
+            rows={rows as unknown as Group[]} />
+        )}
+      </Async>
+    </Card>
+  );
+}

@@ -1,0 +1,51 @@
+"""Web vitals: percentiles, ratings and shares are those of the API."""
+
+from tests.web.dashboard import Dashboard
+
+VITALS = ("LCP", "INP", "CLS", "FCP", "TTFB")
+TOTALS = """Object.fromEntries([...document.querySelectorAll(".vitals .total")].map((total) =>
+  [total.querySelector(".total-label").innerText.split(" ")[0],
+   [total.querySelector(".total-value").innerText, total.querySelector(".rating-bar")
+     ? total.querySelector(".rating-bar").getAttribute("aria-label") : ""]]))"""
+RATED = {"LCP": "needs improvement", "INP": "needs improvement", "CLS": "needs improvement"}
+
+
+def test_percentiles_and_shares_are_those_of_the_api(dashboard: Dashboard) -> None:
+    dashboard.open("vitals")
+    dashboard.until("document.querySelectorAll('.rating-bar').length === 3")
+    totals: dict[str, list[str]] = dashboard.until(TOTALS)
+    measured = {row["metric_name"]: row for row in dashboard.ask("vitals_overview")}
+    assert {name for name in VITALS if totals[name][1]} == set(measured)
+
+    value, shares = totals["LCP"]
+    assert value.split("\n")[0].strip() == f"{measured['LCP']['p75'] / 1000:g} s"
+    assert value.split("\n")[-1].strip() == "needs improvement"
+    metrics = ("good_lcp", "needs_improvement_lcp", "poor_lcp")
+    [row] = dashboard.metrics(*metrics)
+    assert shares == "LCP: good {}%, needs improvement {}%, poor {}%".format(
+        *(f"{row[metric]:.1f}".removesuffix(".0") for metric in metrics)
+    )
+
+
+def test_another_vital_is_drawn_over_time(dashboard: Dashboard) -> None:
+    dashboard.open("vitals", by="hourly")
+    dashboard.tab.js(
+        "[...document.querySelectorAll('.vitals .total button')].find("
+        "(b) => b.innerText.startsWith('INP')).click()"
+    )
+    dashboard.until("location.search.includes('vital=INP')")
+    dashboard.settle()
+    dashboard.press("Show as table")
+    series = dashboard.ask("web_vitals_time_series", granularity="hourly")
+    expected = ["–" if row["p75_inp"] is None else f"{row['p75_inp']:.0f} ms" for row in series]
+    assert [row[1] for row in dashboard.rows("75th percentile: interaction")] == expected
+
+
+def test_tables_rate_each_page_and_device_in_words(dashboard: Dashboard) -> None:
+    dashboard.open("vitals")
+    [page] = dashboard.ask("web_vitals_by_page")
+    [shown] = dashboard.rows("By page")
+    assert shown[0] == page["name"]
+    assert shown[1] == f"{page['p75_lcp'] / 1000:g} s needs improvement"
+    devices = dashboard.ask("web_vitals_by_device")
+    assert {row[0] for row in dashboard.rows("By visitor")} == {row["name"] for row in devices}
