@@ -176,7 +176,7 @@ export const texts = {
     visitorsOf: (path: string) => `Visitors of ${path}`,
   },
   vitals: {
-    title: "Web vitals", byPage: "By page", byGroup: "By visitor", measurements: "Measurements",
+    title: "Web vitals", byPage: "By page", byGroup: "By device, browser, system and country", measurements: "Measurements",
     none: "No web vitals in this time range. They are measured by a snippet with the attribute data-vitals.",
     names: {
       LCP: "largest content", INP: "interaction", CLS: "layout shift", FCP: "first content", TTFB: "first byte",
@@ -193,6 +193,18 @@ export const texts = {
     last: "Last seen", type: "Class", place: "Place", stack: "Stack of the newest", recent: "Latest errors",
     none: "No errors in this time range.",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
+  },
+  retention: {
+    title: "Visitors who came again", cohort: "First visit", all: "All, where over",
+    widths: { day: "Days", week: "Weeks", month: "Months" },
+    after: {
+      day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
+    },
+    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet. Click a cell for its visitors.",
+    cell: (cohort: string, after: string, returned: string, visitors: string) =>
+      `${cohort}, ${after}: ${returned} of ${visitors} visitors`,
+    visitorsOf: (cohort: string, after: string) => `Visitors of ${cohort}, ${after}`,
+    returned: "Came again", notReturned: "Did not",
   },
   map: { title: "Visitors by country" },
   states: {

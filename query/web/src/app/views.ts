@@ -27,6 +27,7 @@ export const VIEWS: View[] = [
   { id: "paths", label: texts.views.paths, group: "behavior", load: () => import("../views/paths"), ranged: true },
   { id: "funnels", label: texts.views.funnels, group: "behavior", load: () => import("../views/funnels"), ranged: true },
   { id: "goals", label: texts.views.goals, group: "behavior", load: () => import("../views/goals"), ranged: true },
+  { id: "retention", label: texts.views.retention, group: "behavior", load: () => import("../views/retention"), ranged: true },
   { id: "vitals", label: texts.views.vitals, group: "quality", load: () => import("../views/vitals"), ranged: true, shared: true },
   { id: "errors", label: texts.views.errors, group: "quality", load: () => import("../views/errors"), ranged: true },
   { id: "shares", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, scope: "manage:websites" },

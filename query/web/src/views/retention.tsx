@@ -1,0 +1,137 @@
+// Retention: visitors by when they came first in the time range, and how many of them came again later.
+import type { Ask } from "../api/ask";
+import type { Row } from "../api/types";
+import { useAnswer } from "../api/use";
+import { address, goOwn } from "../app/address";
+import { timezone } from "../app/session";
+import { Card } from "../components/card";
+import { Async } from "../components/states";
+import { visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { formatBucket, formatDay, formatNumber, formatPercent } from "../format";
+import { countDays, daysOf } from "../state/period";
+import { texts } from "../texts";
+
+type Cell = Row<"retention">;
+type Width = keyof typeof GRANULARITY;
+
+const GRANULARITY = { day: "daily", week: "weekly", month: "monthly" };
+/** Days of the time range from which a width is the one shown first. */
+const FROM_DAYS: [Width, number][] = [["month", 120], ["week", 15], ["day", 0]];
+/** The API counts at most 100 cohorts. */
+const MOST_DAYS: Record<Width, number> = { day: 100, week: 690, month: 3000 };
+const SHADES = 5;
+const MOST_ROWS = 10_000;
+const t = texts.retention;
+
+export default function Retention() {
+  const { own, period } = address.value;
+  const days = countDays(daysOf(period, timezone.value));
+  const widths = (Object.keys(GRANULARITY) as Width[]).filter((each) => days <= MOST_DAYS[each]);
+  const width = widths.find((each) => each === own.width) ?? FROM_DAYS.find(([, least]) => days >= least)![0];
+  const ask: Ask<"retention"> = { name: "retention", options: { period: width, limit: MOST_ROWS } };
+  const loaded = useAnswer(ask);
+  return (
+    <>
+      <Card title={t.title} ask={ask} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
+        onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
+        <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
+          {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}</p></>}
+        </Async>
+      </Card>
+      {own.cohort && <CellVisitors width={width} />}
+    </>
+  );
+}
+
+const cohortText = (date: string, width: Width): string => (width === "month" ? formatBucket(date, "monthly") : formatDay(date));
+
+function cohortsOf(rows: Cell[]): [date: string, cells: Cell[]][] {
+  const cohorts = new Map<string, Cell[]>();
+  for (const row of rows) cohorts.set(row.date, [...(cohorts.get(row.date) ?? []), row]);
+  return [...cohorts];
+}
+
+function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
+  const cohorts = cohortsOf(rows);
+  const last = Math.max(...rows.map((row) => row.period));
+  const periods = Array.from({ length: last }, (_, i) => i + 1);
+  return (
+    <div class="table-frame" tabIndex={0} role="region" aria-label={t.title}>
+      <table class="retention">
+        <thead>
+          <tr>
+            <th scope="col">{t.cohort}</th>
+            <th scope="col" class="number">{texts.metrics.visitors}</th>
+            {periods.map((each) => <th key={each} scope="col" class="number">{t.after[width](each)}</th>)}
+          </tr>
+        </thead>
+        <tbody>
+          {cohorts.map(([date, cells]) => (
+            <tr key={date}>
+              <th scope="row" title={formatBucket(date, GRANULARITY[width])}>{cohortText(date, width)}</th>
+              <td class="number"><CellButton cell={cells[0]!} text={formatNumber(cells[0]!.visitors)} width={width} /></td>
+              {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} />)}
+            </tr>
+          ))}
+        </tbody>
+        <tfoot><Means rows={rows} periods={periods} /></tfoot>
+      </table>
+    </div>
+  );
+}
+
+const shadeOf = (rate: number): number => (rate > 0 ? Math.min(SHADES, Math.ceil((rate / 100) * 2 * SHADES)) : 0);
+
+function GridCell({ cell, width }: { cell: Cell | undefined; width: Width }) {
+  if (!cell || cell.rate === null) return <td />;
+  return (
+    <td class={`number shade-${shadeOf(cell.rate)} ${cell.complete ? "" : "incomplete"}`}>
+      <CellButton cell={cell} text={`${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
+    </td>
+  );
+}
+
+function CellButton({ cell, text, width }: { cell: Cell; text: string; width: Width }) {
+  const { own } = address.value;
+  const { date, period, returned, visitors, complete } = cell;
+  const words = t.cell(cohortText(date, width), t.after[width](period), formatNumber(returned), formatNumber(visitors));
+  return (
+    <button type="button" aria-pressed={own.cohort === date && own.after === String(period)} title={words}
+      aria-label={complete ? words : `${words}; ${texts.chart.partial}`}
+      onClick={() => goOwn({ cohort: date, after: String(period), outcome: "", page: "", sort: "" })}>{text}</button>
+  );
+}
+
+/** Of all cohorts whose period is over, the share of their visitors that came again. */
+function Means({ rows, periods }: { rows: Cell[]; periods: number[] }) {
+  const sums = (period: number) => {
+    const over = rows.filter((row) => row.period === period && row.complete);
+    const [returned, visitors] = [over.reduce((n, row) => n + row.returned, 0), over.reduce((n, row) => n + row.visitors, 0)];
+    return visitors ? formatPercent((100 * returned) / visitors) : "–";
+  };
+  return (
+    <tr>
+      <th scope="row">{t.all}</th>
+      <td class="number">{formatNumber(rows.filter((row) => row.period === 0).reduce((n, row) => n + row.visitors, 0))}</td>
+      {periods.map((each) => <td key={each} class="number">{sums(each)}</td>)}
+    </tr>
+  );
+}
+
+function CellVisitors({ width }: { width: Width }) {
+  const { cohort = "", after = "0", outcome } = address.value.own;
+  const came = outcome !== "not_returned";
+  const of = { name: "retention", period: width, date: cohort, after: Number(after), outcome: came ? "returned" : "not_returned" };
+  const ask = visitorsAsk({ name: "visitors", of });
+  const title = t.visitorsOf(cohortText(cohort, width), t.after[width](Number(after)));
+  return (
+    <Card title={title} ask={ask} className="wide" tab={came ? "returned" : "not_returned"}
+      tabs={[{ id: "returned", label: t.returned }, { id: "not_returned", label: t.notReturned }]}
+      onTab={(id) => goOwn({ outcome: id === "returned" ? "" : id, page: "" })}
+      actions={<button type="button" class="quiet-button" onClick={() => goOwn({ cohort: "", after: "", outcome: "", page: "" })}>
+        {texts.dialog.close}
+      </button>}>
+      <VisitorTable ask={ask} label={title} />
+    </Card>
+  );
+}
