@@ -195,7 +195,7 @@ export const texts = {
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
   retention: {
-    title: "Visitors who came again", cohort: "First visit", all: "All, where over",
+    title: "Visitors who came again", cohort: "First visit", all: "All that are over",
     widths: { day: "Days", week: "Weeks", month: "Months" },
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,

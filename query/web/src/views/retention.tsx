@@ -34,7 +34,7 @@ export default function Retention() {
     <>
       <Card title={t.title} ask={ask} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
         onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
-        <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
+        <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
           {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}</p></>}
         </Async>
       </Card>
@@ -45,15 +45,17 @@ export default function Retention() {
 
 const cohortText = (date: string, width: Width): string => (width === "month" ? formatBucket(date, "monthly") : formatDay(date));
 
+/** From the first cohort with visitors on. */
 function cohortsOf(rows: Cell[]): [date: string, cells: Cell[]][] {
   const cohorts = new Map<string, Cell[]>();
   for (const row of rows) cohorts.set(row.date, [...(cohorts.get(row.date) ?? []), row]);
-  return [...cohorts];
+  const all = [...cohorts];
+  return all.slice(all.findIndex(([, [first]]) => first!.visitors > 0));
 }
 
 function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
   const cohorts = cohortsOf(rows);
-  const last = Math.max(...rows.map((row) => row.period));
+  const last = Math.max(...cohorts.flatMap(([, cells]) => cells.map((cell) => cell.period)));
   const periods = Array.from({ length: last }, (_, i) => i + 1);
   return (
     <div class="table-frame" tabIndex={0} role="region" aria-label={t.title}>
@@ -83,7 +85,7 @@ function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
 const shadeOf = (rate: number): number => (rate > 0 ? Math.min(SHADES, Math.ceil((rate / 100) * 2 * SHADES)) : 0);
 
 function GridCell({ cell, width }: { cell: Cell | undefined; width: Width }) {
-  if (!cell || cell.rate === null) return <td />;
+  if (!cell?.visitors || cell.rate === null) return <td />;
   return (
     <td class={`number shade-${shadeOf(cell.rate)} ${cell.complete ? "" : "incomplete"}`}>
       <CellButton cell={cell} text={`${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
