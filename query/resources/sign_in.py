@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -71,6 +71,9 @@ class MeResponse(Struct):
     key: OwnKey
     scopes: Annotated[list[str], Meta(description="what it may do; with `admin` all of them")]
     expires: Annotated[str | None, Meta(description="when the sign-in or the key ends; ISO 8601")]
+    collect_url: Annotated[
+        str, Meta(description="URL of the collector, for short links and trackers")
+    ] = field(name="collectUrl")
 
 
 async def sign_in(dependencies: QueryDependencies, request: Request) -> Response:
@@ -162,6 +165,7 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
         key=OwnKey(key.id, key.name, key.website_id),
         scopes=[scope for scope in KEY_SCOPES if key.has_scope(scope)],
         expires=None if ends_at is None else format_instant(ends_at),
+        collect_url=dependencies.collect_url,
     )
     response = json_response(body)
     response.headers["cache-control"] = "no-store"

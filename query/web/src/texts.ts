@@ -264,6 +264,14 @@ export const texts = {
       linear: "all visits alike", position_based: "first and last 40 % each, the rest between",
     } as Record<string, string>,
   },
+  links: {
+    title: "Short links", none: "There are no short links yet.", create: "New link", edit: "Edit", save: "Save", remove: "Delete",
+    name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created",
+    expires: "Ends (ISO 8601, optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
+    android: "Target on Android (optional)", back: "All short links", clicks: "Clicks",
+    total: (n: string) => `${n} clicks in this time range`, qrOf: (url: string) => `QR code of ${url}`,
+    referrers: "Referrers", countries: "Countries", devices: "Devices", browsers: "Browsers",
+  },
   shares: {
     title: "Shared dashboards",
     intro: "A link shows this dashboard, read-only, to everybody who has it: totals and groups, no single visitors.",

@@ -21,7 +21,7 @@ def read_qr_code(svg: bytes) -> str:
     """The text of the code."""
     text = svg.decode()
     size = int(re.findall(r'viewBox="0 0 (\d+)', text)[0]) - 8
-    dark = set(_dark(re.findall(r'stroke="#000" d="([^"]+)"', text)[0]))
+    dark = set(_dark(re.findall(r'(?:stroke="#000"|<path) d="([^"]+)"', text)[0]))
     number = sum(((8, c) in dark) << (4 - c) for c in (2, 3, 4)) ^ FORMAT
     bits = "".join(
         str(int(((r, c) in dark) != MASKS[number](r, c)))

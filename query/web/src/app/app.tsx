@@ -82,7 +82,7 @@ function ViewFrame({ view }: { view: View }) {
         <h1>{view.label}</h1>
         {view.ranged && <PeriodBar />}
       </header>
-      {view.ranged && <FilterBar />}
+      {view.ranged && !view.unfiltered && <FilterBar />}
       {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />
         : error ? <Failed error={error} retry={() => location.reload()} />
           : Shown ? <Shown /> : <Skeleton lines={8} />}

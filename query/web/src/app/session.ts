@@ -48,7 +48,7 @@ export async function openShare(password?: string): Promise<void> {
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {
       success: true, organization: { id: "", name: "" }, websites: [opened.website],
-      key: { id: "", name: opened.name, websiteId: opened.website.id }, scopes: ["read:data"], expires: opened.expires,
+      key: { id: "", name: opened.name, websiteId: opened.website.id }, scopes: ["read:data"], expires: opened.expires, collectUrl: "",
     };
   });
 }

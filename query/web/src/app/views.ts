@@ -11,6 +11,8 @@ export interface View {
   scope?: string;
   /** Whether the time range and the filters of the page are of use. */
   ranged: boolean;
+  /** Whether only the time range of the page is of use, and no filter. */
+  unfiltered?: boolean;
   /** Whether a shared dashboard shows it. */
   shared?: boolean;
   /** Reached from other views only. */
@@ -30,6 +32,7 @@ export const VIEWS: View[] = [
   { id: "retention", label: texts.views.retention, group: "behavior", load: () => import("../views/retention"), ranged: true },
   { id: "vitals", label: texts.views.vitals, group: "quality", load: () => import("../views/vitals"), ranged: true, shared: true },
   { id: "errors", label: texts.views.errors, group: "quality", load: () => import("../views/errors"), ranged: true },
+  { id: "links", label: texts.views.links, group: "tools", load: () => import("../views/links"), ranged: true, unfiltered: true, scope: "read:links" },
   { id: "shares", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, scope: "manage:websites" },
 ];
 

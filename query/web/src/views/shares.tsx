@@ -62,7 +62,7 @@ function NewShare({ created }: { created: () => void }) {
   const [path, setPath] = useState("");
   const [error, setError] = useState("");
   const { filters } = address.value;
-  const set = (part: Partial<typeof EMPTY>) => setForm({ ...form, ...part });
+  const set = (part: Partial<typeof EMPTY>) => setForm((old) => ({ ...old, ...part }));
   const submit = async (event: Event) => {
     event.preventDefault();
     setError("");

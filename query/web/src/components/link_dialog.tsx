@@ -1,0 +1,60 @@
+// Creates or changes a short link.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../api/request";
+import type { Schemas } from "../api/types";
+import { texts } from "../texts";
+import { Dialog } from "./dialog";
+
+type Link = Schemas["LinkResource"];
+const t = texts.links;
+const FIELDS = [
+  ["name", t.name, true], ["targetUrl", t.target, true], ["slug", t.slug, false], ["expiresAt", t.expires, false],
+  ["expiredRedirectUrl", t.expired, false], ["iosUrl", t.ios, false], ["androidUrl", t.android, false],
+] as const;
+type Field = (typeof FIELDS)[number][0];
+
+export function LinkDialog({ link, close, done }: {
+  link: Link | null;
+  close: () => void;
+  /** Called with the link as it is now, or null when it was deleted. */
+  done: (link: Link | null) => void;
+}) {
+  const [values, setValues] = useState<Record<Field, string>>(() =>
+    Object.fromEntries(FIELDS.map(([field]) => [field, link?.[field] ?? ""])) as Record<Field, string>);
+  const [error, setError] = useState("");
+  const set = (field: Field, value: string) => setValues((old) => ({ ...old, [field]: value }));
+  const send = async (method: string, body?: unknown) => {
+    try {
+      const path = link ? `/v1/links/${link.id}` : "/v1/links";
+      const response = await fetchJson<Schemas["LinkResponse"]>(path, { method, body });
+      done(method === "DELETE" ? null : response.data);
+    } catch (problem) {
+      setError((problem as Error).message);
+    }
+  };
+  const save = (event: Event) => {
+    event.preventDefault();
+    const changed = FIELDS.filter(([field]) => values[field] !== (link?.[field] ?? ""));
+    const body = Object.fromEntries(changed.map(([field]) => [field, values[field] || null]));
+    if (link && !changed.length) close();
+    else void send(link ? "PATCH" : "POST", body);
+  };
+  return (
+    <Dialog title={link ? t.edit : t.create} close={close}>
+      <form class="form" onSubmit={save}>
+        {FIELDS.map(([field, label, required]) => (
+          <label key={field}>{label}
+            <input name={field} required={required} value={values[field]}
+              placeholder={field === "expiresAt" ? "2027-01-01T00:00:00Z" : undefined}
+              onInput={(e) => set(field, e.currentTarget.value.trimStart())} />
+          </label>
+        ))}
+        {error && <p class="error" role="alert">{error}</p>}
+        <footer>
+          {link && <button type="button" class="button danger" onClick={() => void send("DELETE")}>{t.remove}</button>}
+          <button type="submit" class="button primary">{t.save}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,136 @@
+// Short links: list, create, change, QR code, clicks.
+import { useMemo, useState } from "preact/hooks";
+import type { Ask } from "../api/ask";
+import { fetchJson } from "../api/request";
+import type { QueryType, Schemas } from "../api/types";
+import { useAnswer, useLoaded } from "../api/use";
+import { address, addressWith, go } from "../app/address";
+import { may, me, timezone } from "../app/session";
+import { follow } from "../app/top_bar";
+import { BarList } from "../components/bar_list";
+import { Card } from "../components/card";
+import { DataTable, Pages } from "../components/data_table";
+import { LinkDialog } from "../components/link_dialog";
+import { QrCode } from "../components/qr_code";
+import { Snippet } from "../components/request_dialog";
+import { countFormat, type Series, SeriesChart } from "../components/series_chart";
+import { Async } from "../components/states";
+import { countryName, formatInstant, formatNumber } from "../format";
+import { defaultGranularity } from "../state/period";
+import { texts } from "../texts";
+
+type Link = Schemas["LinkResource"];
+const t = texts.links;
+const ROWS = 25;
+
+export const shortUrl = ({ slug }: Link): string => `${me.value?.collectUrl ?? ""}/l/${slug}`;
+
+export default function Links() {
+  const { item } = address.value;
+  return item ? <OneLink id={item} /> : <AllLinks />;
+}
+
+function AllLinks() {
+  const page = Number(address.value.own.page) || 1;
+  const query = { limit: String(ROWS), page: String(page) };
+  const list = useLoaded(JSON.stringify(query), (signal) => fetchJson<Schemas["LinkListResponse"]>("/v1/links", { query, signal }));
+  const [creating, setCreating] = useState(false);
+  return (
+    <Card title={t.title} className="wide" actions={may("write:links") && (
+      <button type="button" class="button" onClick={() => setCreating(true)}>+ {t.create}</button>)}>
+      <Async loaded={list} empty={t.none} isEmpty={({ data }) => !data.length}>
+        {({ data, meta }) => (
+          <>
+            <DataTable label={t.title} rows={data} rowKey={(link) => link.id} columns={[
+              { key: "name", label: t.name, render: (link) => <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a> },
+              { key: "short", label: t.short, render: (link) => shortUrl(link) },
+              { key: "target", label: t.target, className: "breakable", render: (link) => link.targetUrl },
+              { key: "created", label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
+            ]} />
+            <Pages page={page} pages={Math.ceil(meta.total / ROWS)} go={(to) => go({ own: { page: String(to) } })} />
+          </>
+        )}
+      </Async>
+      {creating && (
+        <LinkDialog link={null} close={() => setCreating(false)} done={(link) => link && go({ item: link.id, own: {} })} />
+      )}
+    </Card>
+  );
+}
+
+function OneLink({ id }: { id: string }) {
+  const loaded = useLoaded(id, (signal) => fetchJson<Schemas["LinkResponse"]>(`/v1/links/${encodeURIComponent(id)}`, { signal }));
+  const [editing, setEditing] = useState(false);
+  const done = (link: Link | null) => {
+    setEditing(false);
+    if (link) loaded.reload();
+    else go({ item: "" });
+  };
+  return (
+    <>
+      <p><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a></p>
+      <Async loaded={loaded}>
+        {({ data: link }) => (
+          <>
+            <Card title={link.name} className="wide" actions={may("write:links") && (
+              <button type="button" class="button" onClick={() => setEditing(true)}>{t.edit}</button>)}>
+              <div class="link-facts">
+                <div>
+                  <Snippet label={t.short} text={shortUrl(link)} />
+                  <p class="breakable">{t.target}: {link.targetUrl}</p>
+                  {link.expiresAt && <p>{t.expires}: {formatInstant(link.expiresAt, timezone.value)}</p>}
+                </div>
+                <QrCode text={shortUrl(link)} name={link.slug} />
+              </div>
+            </Card>
+            <Clicks link={link.id} />
+            {editing && <LinkDialog link={link} close={() => setEditing(false)} done={done} />}
+          </>
+        )}
+      </Async>
+    </>
+  );
+}
+
+function Clicks({ link }: { link: string }) {
+  const { period, granularity } = address.value;
+  const by = granularity ?? defaultGranularity(period, timezone.value);
+  const ask: Ask<"link_clicks_by_day"> = { name: "link_clicks_by_day", link, compared: true, options: { granularity: by } };
+  const total = useAnswer({ name: "link_total_clicks", link });
+  const loaded = useAnswer(ask);
+  const series = useMemo<Series | null>(() => loaded.value && {
+    labels: loaded.value.rows.map((row) => row.date),
+    values: loaded.value.rows.map((row) => row.clicks),
+    previous: loaded.value.comparison?.rows.map(({ previous }) => (previous?.clicks as number | undefined) ?? null),
+    partial: loaded.value.partialBucket, granularity: by, name: t.clicks, format: countFormat,
+  }, [loaded.value, by]);
+  return (
+    <>
+      <Card title={t.clicks} ask={ask} className="wide">
+        <Async loaded={total} lines={1}>{({ rows: [row] }) => <p class="funnel-total">{t.total(formatNumber(row?.total ?? 0))}</p>}</Async>
+        <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>
+      </Card>
+      <div class="cards">
+        <Top title={t.referrers} ask={{ name: "link_top_referrers", link, options: { limit: 10 } }} />
+        <Top title={t.countries} ask={{ name: "link_top_countries", link, options: { limit: 10 } }} display={countryName} />
+        <Top title={t.devices} ask={{ name: "link_top_devices", link, options: { limit: 10 } }} />
+        <Top title={t.browsers} ask={{ name: "link_top_browsers", link, options: { limit: 10 } }} />
+      </div>
+    </>
+  );
+}
+
+function Top({ title, ask, display = (name) => name }: { title: string; ask: Ask<QueryType>; display?: (name: string) => string }) {
+  const loaded = useAnswer(ask);
+  return (
+    <Card title={title} ask={ask}>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as { name: string; clicks: number }[]).map((row) => ({
+            key: row.name, name: display(row.name), value: row.clicks,
+          }))} />
+        )}
+      </Async>
+    </Card>
+  );
+}
