@@ -24,6 +24,7 @@ from stream.runtime.errors import Fenced, RetriesExhausted
 from stream.storage.object_store import storage_at
 from stream.storage.parquet_writer import NewDataFile
 from stream.storage.retry import MAX_ATTEMPTS, wait_for_retry
+from stream.storage.table_numbers import TableNumbers
 from stream.storage.table_schema import DAY_COLUMN, delta_schema
 from stream.storage.table_setup import open_or_create, open_table_checked
 
@@ -58,6 +59,7 @@ class LakeTable:
         self.store = storage_at(self.url)
         self.damage_reports = DamageReports(settings.data)
         self._handle = open_or_create(self.url, table, settings)
+        self._numbers = TableNumbers()
         # A process that was killed may have left entries without fsync.
         self._synced = max(-1, self._handle.version() - MAX_UNSYNCED_VERSIONS)
 
@@ -72,6 +74,7 @@ class LakeTable:
             self._handle.update_incremental()
         except DeltaError:  # e.g. idle for so long that entries after this version were cleaned up
             self._handle = open_table_checked(self.url)
+            self._numbers.forget()
 
     def next_offset(self, name: str) -> int:
         """The number under this application id at the version of the last refresh; 0 without one.
@@ -79,7 +82,7 @@ class LakeTable:
         Of a topic partition: the first offset that the table does not hold. Epochs, watermarks of
         imports and the count of rewrites are kept in the same way.
         """
-        return self._handle.transaction_version(name) or 0
+        return self._numbers.get(self._handle, name)
 
     def commit(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:
         """Commit one version with these data files and next offsets, durably.
@@ -176,6 +179,7 @@ class LakeTable:
             ),
             post_commithook_properties=NO_HOOKS,
         )
+        self._numbers.committed(self._handle, next_offsets)
 
 
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)

@@ -23,6 +23,8 @@ from stream.runtime.allocator import tune_allocator
 from stream.writing.batch_writer import BatchWriter
 from tests.bench.diverse_traffic import DiverseTraffic
 
+PARTITIONS = 8
+
 
 def batches(
     traffic: DiverseTraffic, count: int, rows: int, events: int | None, chunk: int
@@ -30,12 +32,13 @@ def batches(
     """Batches of about so many rows, as chunks of about so many events."""
     now = now_ms()
     data_set: list[Sequence[KafkaMessage]] = []
-    offset = 0
+    number = 0
     for _ in range(count):
         batch = []
         for _ in range(rows // chunk):
-            batch.append(open_message(0, offset, now, a_chunk(traffic, now, events, chunk)))
-            offset += 1
+            offset, partition = divmod(number, PARTITIONS)
+            batch.append(open_message(partition, offset, now, a_chunk(traffic, now, events, chunk)))
+            number += 1
         data_set.append(batch)
     return data_set
 
@@ -77,7 +80,7 @@ def main() -> None:
     message_batches = batches(
         DiverseTraffic(), options.batches, options.rows, options.events, options.chunk
     )
-    profile = cProfile.Profile()
+    profile = cProfile.Profile(time.process_time)
     if options.profile:
         profile.enable()
     cpu, size = measure(message_batches)

@@ -1,0 +1,72 @@
+"""Numbers of a table: never those of another version, whoever commits."""
+
+from pathlib import Path
+
+import pytest
+
+from schemas.runtime.settings import Settings
+from schemas.tables import EVENTS
+from stream.runtime.errors import Fenced
+from stream.storage.delta_commit import LakeTable, OffsetUpdate
+
+
+def a_table(folder: Path) -> LakeTable:
+    return LakeTable(Settings(data_dir=str(folder)), EVENTS)
+
+
+def move(table: LakeTable, name: str, expected: int, next_: int) -> None:
+    """Commit one number."""
+    table.commit([], {name: OffsetUpdate(expected, next_)})
+
+
+def test_own_commits_and_those_of_others_are_seen_after_a_refresh(tmp_path: Path) -> None:
+    ours, theirs = a_table(tmp_path), a_table(tmp_path)
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (0, 0)
+
+    move(ours, "a", 0, 3)
+    ours.refresh()
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (3, 0)
+
+    theirs.refresh()
+    move(theirs, "b", 0, 5)
+    ours.refresh()
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (3, 5)
+
+
+def test_a_commit_of_another_writer_before_or_after_ours_is_not_missed(tmp_path: Path) -> None:
+    ours, theirs = a_table(tmp_path), a_table(tmp_path)
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (0, 0)
+
+    move(theirs, "b", 0, 5)
+    move(ours, "a", 0, 3)
+    ours.refresh()
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (3, 5)
+
+    move(ours, "a", 3, 4)
+    theirs.refresh()
+    move(theirs, "b", 5, 6)
+    ours.refresh()
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (4, 6)
+
+
+def test_numbers_that_were_not_read_before_a_commit_are_those_after_it(tmp_path: Path) -> None:
+    ours = a_table(tmp_path)
+    for number in range(3):
+        move(ours, "a", number, number + 1)
+        ours.refresh()
+        move(ours, "b", number, number + 1)
+        ours.refresh()
+
+    assert (ours.next_offset("a"), ours.next_offset("b")) == (3, 3)
+    assert ours.next_offset("a") == a_table(tmp_path).next_offset("a")
+
+
+def test_a_failed_commit_leaves_no_number(tmp_path: Path) -> None:
+    ours, theirs = a_table(tmp_path), a_table(tmp_path)
+    assert ours.next_offset("a") == theirs.next_offset("a") == 0
+    move(theirs, "a", 0, 7)
+
+    with pytest.raises(Fenced):
+        move(ours, "a", 0, 3)
+    ours.refresh()
+    assert ours.next_offset("a") == 7
