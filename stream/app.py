@@ -41,9 +41,6 @@ from stream.writing.batch_writer import BatchWriter, WriteResult
 
 log = logging.getLogger(__name__)
 
-MAX_BATCH_MESSAGES = 256
-"""Messages in a batch at most; small messages arrive at about this number a second."""
-
 MAX_BATCH_BYTES = 16 << 20
 """Bytes in a batch at most. 20,000 usual rows have fewer, so that their number ends a batch first.
 Writing a batch takes six times its bytes of memory."""
@@ -91,7 +88,6 @@ class Worker:
         channel = self.app.topic(topic, value_serializer="raw", key_serializer="raw")
 
         limits = BatchLimits(
-            MAX_BATCH_MESSAGES,
             MAX_BATCH_BYTES,
             self.settings.batch_rows,
             self.settings.batch_seconds,

@@ -9,7 +9,6 @@ to the next offsets of the tables, wherever Faust itself would seek to the commi
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence, Set
-from contextlib import suppress
 from typing import Any, cast
 
 import faust
@@ -24,7 +23,7 @@ from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
-from stream.consumer.message_queue import BatchLimits, MessageQueue
+from stream.consumer.message_queue import MESSAGE_OVERHEAD_BYTES, BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
 from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.errors import Unreachable
@@ -41,8 +40,6 @@ MAX_FETCH_WAIT_MS = 250
 that time messages of partitions that the fetch does not name wait; Faust's default is 1.5 s."""
 MAX_FETCH_BYTES = 8 << 20
 """Bytes in one response of the broker at most (`fetch.max.bytes`); one message may be larger."""
-MESSAGE_OVERHEAD_BYTES = 2_048
-"""Memory that a message takes besides its bytes."""
 FULL_PAUSE_SECONDS = 0.1
 """Longest pause while the fetch budget allows no partition."""
 
@@ -61,10 +58,7 @@ async def batches(
     filling = asyncio.create_task(_fill_queue(stream, queue))
     try:
         while not filling.done():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(limits.seconds):
-                    await queue.batch_ready.wait()
-            full = queue.batch_ready.is_set()
+            full = await queue.wait()
             if not queue.messages or not (full or pace.allows(queue.items, queue.awaited > 0)):
                 continue
             if batch := queue.take(stream.app.consumer_generation_id):

@@ -1,7 +1,7 @@
 """Load generator process: N keep-alive connections that post as fast as they can.
 
-`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODY...` prints one JSON
-object.
+`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODIES [RATE]` prints one
+JSON object. With a rate, all connections together post so many requests a second at most.
 Requests and answers are cut by hand, so that most of the machine is left to what is measured.
 """
 
@@ -23,9 +23,12 @@ class Client(asyncio.Protocol):
         self._load = load
         self._seen = b""
         self._sent_at = 0.0
+        self._due_at = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._due_at = self._loop.time()
         self._post()
 
     def data_received(self, data: bytes) -> None:
@@ -38,12 +41,18 @@ class Client(asyncio.Protocol):
             return
         self._seen = b""
         self._load.took(head.startswith(b"HTTP/1.1 200"), time.perf_counter() - self._sent_at)
-        self._post()
+        self._due_at += self._load.pause
+        if self._due_at > self._loop.time():
+            self._loop.call_at(self._due_at, self._post)
+        else:
+            self._post()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._load.lost += 1
 
     def _post(self) -> None:
+        if self._transport.is_closing():
+            return
         self._sent_at = time.perf_counter()
         self._transport.write(next(self._requests))
 
@@ -51,7 +60,9 @@ class Client(asyncio.Protocol):
 class Load:
     """Counts and latencies of the responses."""
 
-    def __init__(self) -> None:
+    def __init__(self, pause: float = 0.0) -> None:
+        self.pause = pause
+        """Seconds from one request of a connection to its next at least."""
         self.good = self.bad = self.lost = 0
         self.seconds: list[float] = []
 
@@ -62,13 +73,13 @@ class Load:
 
 
 async def post(
-    port: int, target: str, connections: int, seconds: float, bodies: list[bytes]
+    port: int, target: str, connections: int, seconds: float, bodies: list[bytes], rate: float
 ) -> str:
     head = f"POST {target} HTTP/1.1\r\nHost: bench\r\nUser-Agent: {AGENT}\r\n{COMMON}"
     requests = cycle(
         [f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in bodies]
     )
-    load, loop = Load(), asyncio.get_running_loop()
+    load, loop = Load(connections / rate if rate else 0.0), asyncio.get_running_loop()
     begun = time.perf_counter()
     clients = [
         await loop.create_connection(lambda: Client(requests, load), "127.0.0.1", port)
@@ -102,7 +113,18 @@ COMMON = (
 
 
 if __name__ == "__main__":
-    port, target, connections, seconds, path = sys.argv[1:]
+    port, target, connections, seconds, path, *rate = sys.argv[1:]
     with open(path, "rb") as lines:  # noqa: PTH123 - one body a line
         bodies = lines.read().splitlines()
-    print(uvloop.run(post(int(port), target, int(connections), float(seconds), bodies)))
+    print(
+        uvloop.run(
+            post(
+                int(port),
+                target,
+                int(connections),
+                float(seconds),
+                bodies,
+                float(rate[0]) if rate else 0.0,
+            )
+        )
+    )
