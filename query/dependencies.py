@@ -20,7 +20,7 @@ from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.prepared.prepared_results import PreparedResults
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
-from query.sign_in.share_access import is_share_access, key_of_access
+from query.sign_in.share_access import ShareKey, is_share_access, key_of_access
 from query.sign_in.sign_ins import SignIns
 from schemas.errors import (
     ApiError,
@@ -58,7 +58,10 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-NOT_SHARED = "A shared dashboard may ask POST /v1/query only"
+NOT_SHARED = (
+    "A shared dashboard has no access to this; it may ask POST /v1/query, POST /v1/query/metrics "
+    "and GET /v1/me"
+)
 STALE_REGISTRY = "The registry has been unreachable for too long to verify API keys; retry"
 
 
@@ -120,15 +123,8 @@ class QueryDependencies(Struct, frozen=True):
         return key
 
     def authorize_or_share(self, request: Request, scope: str, group: Group) -> Key:
-        """As `authorize`; also the rights of a shared dashboard, which no other method admits.
-
-        Requests of a shared dashboard count against the limit of their network as well.
-        """
-        text = self.api_key_text(request)
-        if text is None or not is_share_access(text):
-            return self.authorize(request, scope, group)
-        self.admit_public(request)
-        key = key_of_access(self.sign_ins, text, self.registry, self.clock())
+        """As `authorize`; also the rights of a shared dashboard."""
+        key = require_scope(self.identify_or_share(request), scope)
         self.count_request(request, key, group)
         return key
 
@@ -141,11 +137,18 @@ class QueryDependencies(Struct, frozen=True):
 
         Unauthorized; Forbidden for a cookie from elsewhere.
         """
+        key = self.identify_or_share(request)
+        if isinstance(key, ShareKey):
+            raise Forbidden(NOT_SHARED)
+        return key
+
+    def identify_or_share(self, request: Request) -> Key:
+        """As `identify`; also the rights of a shared dashboard, for endpoints that admit those."""
         if self.follower.stale_seconds > self.stale_seconds:
             raise Unavailable(STALE_REGISTRY)
         text = self.api_key_text(request)
-        if is_share_access(text):
-            raise Forbidden(NOT_SHARED)
+        if text and is_share_access(text):
+            return key_of_access(self.sign_ins, text, self.registry, self.clock())
         if text:
             return find_key(self.registry, text, self.clock())
         key = self.sign_ins.key_of_cookie(request, self.registry)
@@ -180,11 +183,19 @@ class QueryDependencies(Struct, frozen=True):
         middleware.admit_anonymous(request.scope)
 
     def count_request(self, request: Request, key: Key, group: Group, cost: int = 1) -> None:
-        """Count a request of the key's organization; RateLimitExceeded when none is left."""
+        """Count a request of the key's organization; RateLimitExceeded when none is left.
+
+        Its shared dashboards have a limit of their own, of which one network may use a part.
+        """
         middleware: HttpMiddleware = request.scope["app"]
-        middleware.admission.count_with_key(
-            request.scope, self.registry.organizations[key.organization_id], group, cost
-        )
+        admission, owner = middleware.admission, self.registry.organizations[key.organization_id]
+        if not isinstance(key, ShareKey):
+            admission.count_with_key(request.scope, owner, group, cost)
+            return
+        network, now = middleware.client_network(request.scope), self.clock()
+        buckets = admission.anonymous_buckets(network, owner, group, f"shares of {owner.id}", now)
+        for _ in range(cost):
+            admission.count_anonymous(request.scope, buckets, now)
 
 
 Handler = Callable[[QueryDependencies, Request], Awaitable[Response]]

@@ -47,7 +47,7 @@ WEBSITE_PARAMETER = next(p for p in SUBJECT_PARAMETERS if p.name == SubjectKind.
 
 async def run_metrics_query(dependencies: QueryDependencies, request: Request) -> Response:
     """Run a metrics query; the rows as JSON or as a file."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
+    key = dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)
@@ -68,7 +68,7 @@ async def run_metrics_query(dependencies: QueryDependencies, request: Request) -
         response = MetricsResponse(success=True, data=data, comparison=comparison, meta=meta)
         return LargeResponse(json_pieces(response), budget, media_type="application/json")
 
-    return await dependencies.run_within_budget(request, subject.organization_id, work)
+    return await dependencies.run_within_budget(request, subject.tenant, work)
 
 
 class ComparedMetrics(Struct, frozen=True):
@@ -109,7 +109,7 @@ def _engine_for(
     asked = query.query
     ranges = [asked.time_range, *([asked.comparison_range] if asked.comparison_range else [])]
     return dependencies.standard_limiter.for_tenant(
-        asked.subject.organization_id, bytes_to_read(versions.values(), asked.subject.ids, ranges)
+        asked.subject.tenant, bytes_to_read(versions.values(), asked.subject.ids, ranges)
     )
 
 

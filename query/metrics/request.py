@@ -12,6 +12,7 @@ from query.metrics.dimensions import parse_dimensions
 from query.metrics.goal_filters import expand_goals
 from query.metrics.money import CURRENCY, MoneyTerm, choose_money, currency_of_row
 from query.metrics.query import MetricsQuery
+from query.metrics.shared_metrics import check_shared_metrics
 from query.metrics.terms import MetricTerm, SelectedMetric, select_metrics
 from query.request.comparison_range import CompareOptions, comparison_range
 from query.request.filters import Filter, FilterField, compile_conditions
@@ -67,8 +68,11 @@ def parse_request(
     """The query of a body; `zone` of the query string overrides the body's time zone."""
     if subject.kind is not SubjectKind.WEBSITE:
         raise Malformed("Metrics queries are about a website; give 'website_id', not 'link_id'")
-    saved = subject.saved
+    saved, shared = subject.saved, subject.shared_filters
+    if shared is not None:
+        check_shared_metrics(body)
     filters = expand_goals(expand_segments(body.filters, saved), saved)
+    filters += shared or ()
     body = structs.replace(body, filters=filters)
     name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)
     dates = (body.start_date, body.end_date, body.preset)

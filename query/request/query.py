@@ -37,7 +37,7 @@ class Query(Struct, frozen=True, kw_only=True):
     now_ms: int
     """When the request was parsed."""
     filters: Sequence[Filter] = ()
-    """Those of the body, then those of the parameter."""
+    """Those of the body, then those of the parameter, then those of a shared dashboard."""
     own_filters: Sequence[Filter] = ()
     """Those of the parameter."""
     own_members: frozenset[str] = frozenset()

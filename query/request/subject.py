@@ -52,6 +52,12 @@ class QuerySubject(Struct, frozen=True):
     shared_filters: Sequence[Filter] | None = None
     """Of a shared dashboard: filters that always apply. None for an API key."""
 
+    @property
+    def tenant(self) -> str:
+        """Whose limits of memory and concurrency hold: shared dashboards have their own."""
+        shares = "" if self.shared_filters is None else ":shares"
+        return f"{self.organization_id}{shares}"
+
 
 def authorized_subject(dependencies: QueryDependencies, key: Key, request: Request) -> QuerySubject:
     """The subject of the query string; Malformed unless there is exactly one."""

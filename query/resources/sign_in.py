@@ -2,16 +2,18 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.body import read_json
+from query.request.filters import Filter
 from query.request.query_string import strict_query_string
 from query.response.json_response import json_response
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
+from query.sign_in.share_access import ShareKey
 from schemas.errors import Malformed, Unauthorized
 from schemas.http import openapi
 from schemas.http.admission import AttemptLimit
@@ -19,7 +21,7 @@ from schemas.http.auth import find_key
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.unknown_records import is_unknown
 from schemas.plans import Group, Limit
-from schemas.registry import KEY_SCOPES, Key, Website, parse_key
+from schemas.registry import KEY_SCOPES, Key, Share, Website, parse_key
 from schemas.registry.signed_tokens import TokenKind
 from schemas.runtime.clock import format_instant
 
@@ -62,18 +64,28 @@ class OwnKey(Struct, rename="camel"):
     ]
 
 
+class OwnShare(Struct):
+    """The shared dashboard that was opened."""
+
+    name: str
+    filters: Annotated[list[Filter], Meta(description="always apply")]
+
+
 class MeResponse(Struct):
     """What an API key, or a sign-in, has access to."""
 
     success: Literal[True]
-    organization: OwnOrganization
+    organization: Annotated[OwnOrganization | None, Meta(description="null for a shared dashboard")]
     websites: list[OwnWebsite]
-    key: OwnKey
+    key: Annotated[OwnKey | None, Meta(description="null for a shared dashboard")]
     scopes: Annotated[list[str], Meta(description="what it may do; with `admin` all of them")]
-    expires: Annotated[str | None, Meta(description="when the sign-in or the key ends; ISO 8601")]
+    expires: Annotated[
+        str | None, Meta(description="when the sign-in, the key or the access ends; ISO 8601")
+    ]
     collect_url: Annotated[
         str, Meta(description="URL of the collector, for short links and trackers")
     ] = field(name="collectUrl")
+    share: OwnShare | None = None
 
 
 async def sign_in(dependencies: QueryDependencies, request: Request) -> Response:
@@ -116,9 +128,9 @@ async def sign_out(dependencies: QueryDependencies, request: Request) -> Respons
 
 async def show_me(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: organization, websites and scopes."""
-    key = dependencies.identify(request)
+    key = dependencies.identify_or_share(request)
     dependencies.count_request(request, key, Group.RECORDS)
-    ends_at = key.expires_at
+    ends_at = key.access_ends_at if isinstance(key, ShareKey) else key.expires_at
     if not dependencies.api_key_text(request):
         session = dependencies.sign_ins.session(request)
         ends_at = session.ends_at if session else None
@@ -155,21 +167,27 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
     registry = dependencies.registry
     organization = registry.organizations[key.organization_id]
     ids = registry.websites_by_organization.get(key.organization_id, ())
+    share = key.share if isinstance(key, ShareKey) else None
     body = MeResponse(
         success=True,
-        organization=OwnOrganization(organization.id, organization.name),
+        organization=None if share else OwnOrganization(organization.id, organization.name),
         websites=sorted(
             (own_website(registry.websites[id_]) for id_ in ids if key.website_id in (None, id_)),
             key=lambda website: (website.name or website.domain).lower(),
         ),
-        key=OwnKey(key.id, key.name, key.website_id),
+        key=None if share else OwnKey(key.id, key.name, key.website_id),
         scopes=[scope for scope in KEY_SCOPES if key.has_scope(scope)],
         expires=None if ends_at is None else format_instant(ends_at),
         collect_url=dependencies.collect_url,
+        share=_own_share(share) if share else None,
     )
     response = json_response(body)
     response.headers["cache-control"] = "no-store"
     return response
+
+
+def _own_share(share: Share) -> OwnShare:
+    return OwnShare(share.name, convert(share.filters, list[Filter]))
 
 
 def own_website(website: Website) -> OwnWebsite:

@@ -22,6 +22,7 @@ class ShareKey(Key, frozen=True, kw_only=True):
     """The rights of a share as an API key of its website, which exists in no registry."""
 
     share: Share
+    access_ends_at: int
 
 
 def is_share_access(text: str | None) -> bool:
@@ -53,6 +54,7 @@ def key_of_access(sign_ins: SignIns, text: str, registry: Snapshot, now_ms: int)
         created_at=share.created_at,
         updated_at=share.updated_at,
         share=share,
+        access_ends_at=token.ends_at,
     )
 
 

@@ -132,7 +132,7 @@ def _engine_for(query: Query, versions: Versions, dependencies: QueryDependencie
     read = [versions[table.name] for table in tables_read(query)]
     ranges = [query.time_range, *([query.comparison_range] if query.comparison_range else [])]
     return dependencies.standard_limiter.for_tenant(
-        query.subject.organization_id, bytes_to_read(read, query.subject.ids, ranges)
+        query.subject.tenant, bytes_to_read(read, query.subject.ids, ranges)
     )
 
 

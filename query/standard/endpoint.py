@@ -81,7 +81,7 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
         else:
             check_single_query(format_, len(parsed.queries))
             respond = partial(_file_response, dependencies, parsed.queries[0], format_)
-    return await dependencies.run_within_budget(request, subject.organization_id, respond)
+    return await dependencies.run_within_budget(request, subject.tenant, respond)
 
 
 def _parse_request(

@@ -27,6 +27,7 @@ from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import PageKeys, find_page_keys
 from query.standard.query_types import find_query_type
 from query.standard.scope import scopes_of
+from query.standard.shared_queries import check_shared_options
 from query.standard.statement import build_statement
 
 
@@ -134,6 +135,8 @@ def prepare(
     options = query_type.options and convert(query.options, query_type.options, query.path).resolve(
         query.subject.saved, query.path
     )
+    if query.subject.shared_filters is not None:
+        check_shared_options(query_type, options)
     statement = query_type.statement(options)
     scopes = scopes_of(query, query_type, statement, versions)
     sort_order.check_order(query_type, query.page.order)

@@ -99,9 +99,7 @@ def parse_request(
     shared = subject.shared_filters
     if shared is not None:
         check_shared_body(body.filters, body.include_bots)
-    body = structs.replace(
-        body, filters=[*(shared or ()), *expand_segments(body.filters, subject.saved)]
-    )
+    body = structs.replace(body, filters=expand_segments(body.filters, subject.saved))
     page = PageOptions(body.page, body.limit, _order(body))
     queries = tuple(
         _parse_query(parameter, body, subject, page, zone, now_ms, f"parameters[{i}]")
@@ -152,7 +150,7 @@ def _parse_query(
         subject=subject,
         time_range=requested,
         now_ms=now_ms,
-        filters=[*body.filters, *own_filters],
+        filters=[*body.filters, *own_filters, *(subject.shared_filters or ())],
         own_filters=own_filters,
         own_members=frozenset(fields),
         include_bots=body.include_bots,

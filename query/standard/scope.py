@@ -58,8 +58,7 @@ def scopes_of(
     )
     scope = _with_filters(scope, query.filters)
     other_scopes = {
-        table.name: _scope_of_other_table(scope, versions[table.name], query.filters)
-        for table in others
+        table.name: _scope_of_other_table(scope, versions[table.name], query) for table in others
     }
     return {main.name: scope, **other_scopes}
 
@@ -85,12 +84,17 @@ def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -
             )
 
 
-def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, filters: Sequence[Filter]) -> Scope:
-    """The same scope in another table, with the filters on columns that it has."""
+def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, query: Query) -> Scope:
+    """The same scope in another table, with the filters on columns that it has.
+
+    Those of a shared dashboard are never left out: Malformed for one that the table cannot have.
+    """
+    filters, shared = query.filters, len(query.subject.shared_filters or ())
     table = pinned.version.table
     other = structs.replace(scope, pinned=pinned, subject_column=table.subject_column)
     known = filterable_fields(table).keys()
     kept = [{n for n in fields_named(filter_) if not is_trait(n)} <= known for filter_ in filters]
+    kept[len(kept) - shared :] = [True] * shared
     return _with_filters(other, filters, kept)
 
 

@@ -7,9 +7,14 @@ visitors, what visitors did, ids as filters, bots.
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
 from query.request.filter_struct import Filter, with_parts
 from query.request.query import Query
+from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
+from query.standard.sql.breakdown import BreakdownOptions
+from query.standard.sql.steps import Step
 from schemas.errors import Forbidden
 
 SHARED_TYPES = frozenset(
@@ -31,6 +36,15 @@ SHARED_TYPES = frozenset(
         *("web_vitals_by_os", "web_vitals_by_region", "web_vitals_time_series"),
         *("error_summary", "error_chart_data", "error_trends", "errors_by_page"),
         *("scroll_depth_summary", "scroll_depth_distribution", "page_scroll_performance"),
+        *("today_metrics", "active_stats", "realtime_pages", "realtime_referrers"),
+        *("realtime_countries", "realtime_cities", "realtime_velocity", "active_visitors"),
+        *("stickiness", "lifecycle", "retention", "funnel", "goals", "paths"),
+        *("errors_by_type", "error_frequency", "slow_pages", "performance_by_browser"),
+        *("performance_by_country", "performance_by_os", "performance_by_region"),
+        *("performance_time_series", "load_time_performance", "performance_overview"),
+        *("vitals_by_country", "vitals_by_browser", "vitals_by_region", "vitals_by_city"),
+        *("interaction_summary", "frustration_by_page", "form_abandonment_by_page"),
+        "engagement_quality_by_page",
     )
 )
 """Query types by name and alias; another one is refused until it is listed."""
@@ -46,6 +60,10 @@ SHARED_FIELDS = frozenset(
 )
 """Fields of filters; of the visit and of the row as well."""
 
+TYPES_WITH_OPTIONS = frozenset(("funnel", "goals", "lifecycle", "paths", "retention", "stickiness"))
+OPTIONS_OF_STEPS = ("steps", "goals")
+"""What the options of these types hold: a breakdown, steps or goals, and texts and numbers."""
+
 PREFIXES = ("visit.", "event.")
 VISIT_FIELDS = frozenset(("visit.entry_page", "visit.exit_page", "visit.landing_host"))
 
@@ -54,22 +72,46 @@ def check_shared_body(filters: Sequence[Filter], include_bots: bool) -> None:
     """Forbidden when the body asks for more than a shared dashboard shows."""
     if include_bots:
         raise Forbidden("'include_bots' is not available on a shared dashboard")
-    _check_filters(filters)
+    check_shared_filters(filters)
+
+
+def check_shared_options(query_type: QueryType, options: object) -> None:
+    """Forbidden when options of a type name more than a shared dashboard shows."""
+    if isinstance(options, BreakdownOptions):
+        check_shared_field(options.breakdown)
+    for steps in (getattr(options, name, UNSET) for name in OPTIONS_OF_STEPS):
+        check_shared_steps(() if steps is UNSET else steps)
+    if query_type.options and query_type.name not in TYPES_WITH_OPTIONS:
+        raise Forbidden(f"Query type '{query_type.name}' is not available on a shared dashboard")
+
+
+def check_shared_steps(steps: Sequence[Step]) -> None:
+    """Forbidden when a step or goal names more than a shared dashboard shows."""
+    for step in steps:
+        check_shared_filters(step.filters)
+        if getattr(step, "value", None) is not None:
+            raise Forbidden("Values of goals are not available on a shared dashboard")
+
+
+def check_shared_field(field: str | None) -> None:
+    """Forbidden for a field that a shared dashboard does not show."""
+    if field is not None and not _is_shared_field(field):
+        raise Forbidden(f"The field '{field[:60]}' is not available on a shared dashboard")
 
 
 def check_shared_query(query: Query) -> None:
     """Forbidden when one query asks for more than a shared dashboard shows."""
     if query.name in QUERY_TYPES and query.name not in SHARED_TYPES:
         raise Forbidden(f"Query type '{query.name}' is not available on a shared dashboard")
-    _check_filters(query.own_filters)
+    check_shared_filters(query.own_filters)
 
 
-def _check_filters(filters: Sequence[Filter]) -> None:
+def check_shared_filters(filters: Sequence[Filter]) -> None:
+    """Forbidden when filters name more than a shared dashboard shows."""
     for part in (part for each in filters for part in with_parts(each)):
         if part.behaviors or part.segment is not None:
             raise Forbidden("Filters of a shared dashboard are conditions on fields")
-        if part.field is not None and not _is_shared_field(part.field):
-            raise Forbidden(f"The field '{part.field[:60]}' is not available on a shared dashboard")
+        check_shared_field(part.field)
 
 
 def _is_shared_field(field: str) -> bool:

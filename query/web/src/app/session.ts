@@ -47,8 +47,8 @@ export async function openShare(password?: string): Promise<void> {
     shareAccess.value = opened.access;
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {
-      success: true, organization: { id: "", name: "" }, websites: [opened.website],
-      key: { id: "", name: opened.name, websiteId: opened.website.id }, scopes: ["read:data"], expires: opened.expires, collectUrl: "",
+      success: true, organization: null, websites: [opened.website], key: null, scopes: ["read:data"],
+      expires: opened.expires, collectUrl: "", share: { name: opened.name, filters: opened.filters },
     };
   });
 }
