@@ -35,6 +35,8 @@ def test_a_link_opens_without_a_key(service: InProcessService) -> None:
         "success": True,
         "organization": None,
         "websites": [SHOP],
+        "key": None,
+        "collectUrl": "http://127.0.0.1:4000",
         "scopes": ["read:data"],
         "expires": HALF_A_DAY,
         "share": {"name": dashboard.share["name"], "filters": [GERMAN]},
