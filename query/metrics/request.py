@@ -24,6 +24,7 @@ from query.request.suggestions import unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import check_time_zone
 from query.sql.fragment import Fragment
+from query.standard.shared_queries import check_shared_body
 from query.standard.sql.steps import GoalStep, resolve_step
 from query.standard.types.goals import MAX_GOALS
 from schemas.errors import Malformed
@@ -70,7 +71,8 @@ def parse_request(
         raise Malformed("Metrics queries are about a website; give 'website_id', not 'link_id'")
     saved, shared = subject.saved, subject.shared_filters
     if shared is not None:
-        check_shared_metrics(body)
+        check_shared_body(body.filters, body.include_bots)
+        check_shared_metrics(body.metrics, body.dimensions, body.goals)
     filters = expand_goals(expand_segments(body.filters, saved), saved)
     filters += shared or ()
     body = structs.replace(body, filters=filters)
