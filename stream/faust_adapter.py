@@ -8,7 +8,7 @@ to the next offsets of the tables, wherever Faust itself would seek to the commi
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
 from typing import Any, cast
 
 import faust
@@ -23,9 +23,10 @@ from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
+from stream.consumer.fetched_records import FetchedRecords, as_one, messages, pause_after
 from stream.consumer.message_queue import MESSAGE_OVERHEAD_BYTES, BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
-from stream.rows.kafka_message import KafkaMessage, open_message
+from stream.rows.kafka_message import KafkaMessage
 from stream.runtime.errors import Unreachable
 
 log = logging.getLogger(__name__)
@@ -72,20 +73,19 @@ async def _fill_queue(stream: faust.Stream[Any], queue: MessageQueue) -> None:
     """Queue every fetched message while batches are stored; the fetch budget bounds their bytes."""
     async for _ in stream:
         if (event := stream.current_event) is not None:
-            queue.add(_to_message(event), event.message.generation_id)
+            for message in _to_messages(event):
+                queue.add(message, event.message.generation_id)
 
 
-def _to_message(event: EventT[Any]) -> KafkaMessage:
-    """The event's message with its chunk decoded; Faust's own copy of the bytes is released.
+def _to_messages(event: EventT[Any]) -> Iterator[KafkaMessage]:
+    """The event's messages with their chunks decoded; Faust's own copy of the bytes is released.
 
     Faust holds the event until it is acknowledged, which is after its batch was stored.
     """
     message = event.message
-    body = message.value or b""
+    body = cast(FetchedRecords, message.value)
     event.value = message.value = None
-    return open_message(
-        message.partition, message.offset, int(message.timestamp * 1000), body, event.ack
-    )
+    return messages(message.partition, body, event.ack)
 
 
 def table_offset_transport(
@@ -102,6 +102,9 @@ def table_offset_transport(
             return consumer
 
     class TableOffsetConsumer(driver.Consumer):
+        pause = 0.0
+        """Seconds to wait before the next fetch."""
+
         def _new_consumer_thread(self) -> driver.AIOKafkaConsumerThread:
             return FetchingThread(self, loop=self.loop, beacon=self.beacon)
 
@@ -125,8 +128,22 @@ def table_offset_transport(
             }
 
         async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109
-            async for arrival in super().getmany(min(timeout, FETCH_SECONDS)):
-                yield arrival
+            if self.pause:
+                await asyncio.sleep(self.pause)
+            async for tp, message in super().getmany(min(timeout, FETCH_SECONDS)):
+                body = cast(FetchedRecords, message.value)
+                self._note_first(tp, body.records[0].offset, message.offset)
+                yield tp, message
+
+        def _note_first(self, tp: TP, first: int, last: int) -> None:
+            """Tell Faust that the offsets from `first` are in the message with the last of them.
+
+            Otherwise it would take them for a gap, and commit nothing behind it.
+            """
+            read = self._read_offset[tp]
+            if first < last and (read is None or first >= read):
+                self._gap[tp].addi(first, last)
+                self._read_offset[tp] = last - 1
 
         async def _getmany(
             self,
@@ -138,11 +155,12 @@ def table_offset_transport(
                 await budget.room(FULL_PAUSE_SECONDS)
                 return {}
             records: Mapping[TP, Any] = await super()._getmany(open_, timeout)
-            for tp, messages in records.items():
+            for tp, fetched in records.items():
                 budget.fetched(
-                    tp, [(r.offset, len(r.value or b"") + MESSAGE_OVERHEAD_BYTES) for r in messages]
+                    tp, [(r.offset, len(r.value or b"") + MESSAGE_OVERHEAD_BYTES) for r in fetched]
                 )
-            return records
+            self.pause = pause_after(list(records.values()))
+            return {tp: [as_one(fetched)] for tp, fetched in records.items() if fetched}
 
     TableOffsetConsumer.logger = (
         driver.logger

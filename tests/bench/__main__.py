@@ -11,6 +11,7 @@ from tests.bench import (
     footprint,
     freshness,
     isolation,
+    one_by_one,
     queries,
     receipts,
     redirect,
@@ -25,6 +26,7 @@ from tests.bench.results import BenchmarkResult, save
 PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "collector": collector.measure,
     "worker": worker.measure,
+    "single": one_by_one.measure,
     "freshness": freshness.measure,
     "footprint": footprint.measure,
     "questions": queries.measure,

@@ -100,6 +100,17 @@ class Site:
 
         asyncio.run(sending())
 
+    def committed(self) -> int:
+        """The offset that the consumer group has committed of the first partition of events."""
+        found: list[int] = []
+
+        async def read(client: AIOKafkaAdminClient) -> None:
+            offsets = await client.list_consumer_group_offsets(self.settings.consumer_group)
+            found.extend(o.offset for tp, o in offsets.items() if tp.topic == self.topic)
+
+        self.manage(read)
+        return found[0] if found else 0
+
     def epochs(self) -> list[tuple[int, int]]:
         return rows(self.settings, EVENTS, "epoch", "kafka_offset")
 

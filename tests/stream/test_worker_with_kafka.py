@@ -136,3 +136,17 @@ def test_a_backfill_worker_idles_works_and_idles_again_as_one_process(site: Site
 
     assert idle_mb < working_mb / 2
     assert site.stop() == 0
+
+
+def test_kafka_has_the_offset_after_all_that_is_stored_for_dashboards(site: Site) -> None:
+    """Records that were fetched together are acknowledged together, without a gap behind them."""
+    names = [f"a{number}" for number in range(120)]
+    site.create_topics()
+    site.send(*names)
+    site.start()
+    eventually(lambda: len(site.stored()) == 120, seconds=60)
+    site.send("b")
+    site.send(*names)
+
+    eventually(lambda: len(site.stored()) == 241, seconds=60)
+    eventually(lambda: site.committed() == 241, seconds=60)

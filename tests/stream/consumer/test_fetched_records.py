@@ -1,0 +1,53 @@
+"""Records of one fetch travel as one message, and come out as they were."""
+
+from aiokafka.structs import ConsumerRecord
+
+from schemas.envelope import encode_chunk, encode_envelope
+from stream.consumer.fetched_records import (
+    FULL_FETCH_BYTES,
+    MANY_RECORDS,
+    PAUSE_SECONDS,
+    as_one,
+    messages,
+    pause_after,
+)
+from stream.rows.kafka_message import UnreadableChunk
+from tests.stream.builders import NOON_MS, named
+
+
+def a_record(offset: int, body: bytes | None) -> ConsumerRecord[bytes, bytes]:
+    size = len(body or b"")
+    return ConsumerRecord("events", 3, offset, NOON_MS + offset, 0, None, body, None, -1, size, ())
+
+
+def test_records_become_messages_in_order_and_the_last_acknowledges_all() -> None:
+    acknowledged: list[int] = []
+    chunk = encode_chunk([encode_envelope(named("a", "b"))])
+    merged = as_one([a_record(7, chunk), a_record(8, None), a_record(10, b"garbage")])
+
+    first, empty, last = messages(3, merged.value, lambda: acknowledged.append(10))
+
+    assert (merged.offset, merged.timestamp) == (10, NOON_MS + 10)
+    assert [(m.partition, m.offset, m.timestamp_ms) for m in (first, empty, last)] == [
+        (3, 7, NOON_MS + 7),
+        (3, 8, NOON_MS + 8),
+        (3, 10, NOON_MS + 10),
+    ]
+    assert (first.items, first.size) == (2, len(chunk))
+    assert isinstance(empty.chunk, UnreadableChunk)
+    assert last.chunk == UnreadableChunk(last.chunk.reason, b"garbage")  # type: ignore[union-attr]
+    first.acknowledge()
+    empty.acknowledge()
+    assert not acknowledged
+    last.acknowledge()
+    assert acknowledged == [10]
+
+
+def test_only_a_fetch_of_many_small_records_is_followed_by_a_pause() -> None:
+    small = [a_record(offset, b"x") for offset in range(MANY_RECORDS)]
+    large = [*small, a_record(99, bytes(FULL_FETCH_BYTES))]
+
+    assert pause_after([]) == 0.0
+    assert pause_after([small[1:]]) == 0.0
+    assert pause_after([small[:8], small[8:]]) == PAUSE_SECONDS
+    assert pause_after([large]) == 0.0
