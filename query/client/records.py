@@ -51,7 +51,7 @@ class RecordClient(HttpClient):
         return self._record("DELETE", f"/v1/imports/{import_id}")
 
     def saved(self, kind: str, website_id: str) -> Iterator[Record]:
-        """All saved records of a website: goals, segments, annotations or money (properties)."""
+        """Saved records of a website: goals, segments, annotations, money (properties), shares."""
         return self._listed(f"/v1/{kind}", {"website_id": website_id})
 
     def create_saved(self, kind: str, website_id: str, **fields: Any) -> Record:

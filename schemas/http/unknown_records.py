@@ -14,6 +14,7 @@ from schemas.http.asgi import header
 from schemas.http.auth import read_api_key
 from schemas.registry import Snapshot
 from schemas.registry.api_keys import parse_key
+from schemas.registry.share_links import share_of_access
 
 MAX_ID_LENGTH = 64
 WEBSITE_PARAMETERS = ("website_id", "client_id")
@@ -69,13 +70,15 @@ async def snapshot_with_link(registry: RereadableRegistry, slug: str) -> Snapsho
 
 
 def unknown_ids(scope: Scope, snapshot: Snapshot) -> Sequence[str]:
-    """Ids of key, website and import in headers and query string that the snapshot lacks."""
-    key = parse_key(read_api_key(lambda name: header(scope, name.encode())) or "")
+    """Ids of key, share, website and import in headers and URL that the snapshot lacks."""
+    text = read_api_key(lambda name: header(scope, name.encode())) or ""
+    key, share = parse_key(text), share_of_access(text)
     fields = parse_qs(scope["query_string"].decode("latin-1"))
     named: tuple[tuple[str | None, Container[str]], ...] = (
         (key and key[0], snapshot.keys),
         *((fields.get(name, [None])[0], snapshot.websites) for name in WEBSITE_PARAMETERS),
         (fields.get("import_id", [None])[0], snapshot.imports),
+        (share and share[0], snapshot.saved.of_website(share[1]).by_id if share else ()),
     )
     return [id_ for id_, records in named if is_unknown(id_, records)]
 

@@ -15,6 +15,11 @@ from schemas.runtime.clock import parse_instant_ms
 
 SECRET_BYTES = 18
 LINK = re.compile(r"([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{24})")
+ACCESS_PREFIX = "tmshare_"
+"""Before the signed token in an access text."""
+ACCESS = re.compile(
+    rf"{ACCESS_PREFIX}\w+\.\w+\.([A-Za-z0-9_]{{1,32}})-([A-Za-z0-9_-]{{1,32}})\.\d+\.\w+"
+)
 PAGE_PATH = "/s/"
 """Path of the page of a shared dashboard; the text of the link follows."""
 
@@ -46,3 +51,9 @@ def find_active(
 def ends_ms(share: Share) -> int | None:
     """When the share ends, in Unix milliseconds."""
     return None if share.expires is None else parse_instant_ms(share.expires)
+
+
+def share_of_access(text: str) -> tuple[str, str] | None:
+    """Share and website that an access text names, authentic or not; None for another text."""
+    match = ACCESS.fullmatch(text)
+    return (match[1], match[2]) if match else None

@@ -15,8 +15,8 @@ from tests.installation import Installation, eventually
 FIXED = {"field": "country", "operator": "eq", "value": "DE"}
 PASSWORD = "correct horse"
 ZONES = ("Europe/Berlin", "Europe/Berlin", "America/New_York")
-OPEN = {"/v1/query", "/v1/shares/open"}
-"""Paths that take the access of a share, or no key at all, by POST."""
+OPEN = {"/v1/query", "/v1/query/metrics", "/v1/me", "/v1/shares/open"}
+"""Paths that take the access of a share, or no key at all."""
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,19 @@ def test_an_unknown_link_opens_nothing(service: InProcessService, text: str) -> 
         assert request_once(service.app, "POST", "/v1/shares/open", body).status == 404
 
 
+def test_a_new_share_is_known_to_every_process_at_once(service: InProcessService) -> None:
+    options = Settings(data_dir=str(service.data))
+    another = create_app(options, service.store, clock=lambda: NOW)
+    one, other = opened(service), share(service)
+
+    service.app = another.app  # which never polls the registry
+
+    assert one.query("summary").status == 200
+    assert other.open().status == 200
+    assert other.ask("GET", "/v1/me").status == 200
+    another.close()
+
+
 def test_a_revoked_share_ends_at_the_next_request(service: InProcessService) -> None:
     dashboard = opened(service)
     assert dashboard.query("summary").status == 200
