@@ -39,7 +39,9 @@ function Dashboard() {
   const { base, view: id } = address.value;
   const user = me.value;
   useEffect(() => {
-    if (user && !base && user.websites[0]) go({ base: user.websites[0].id }, { replace: true });
+    if (!user || base) return;
+    if (user.websites[0]) go({ base: user.websites[0].id }, { replace: true });
+    else if (may("manage:websites")) go({ base: "new", view: "setup" }, { replace: true });
   }, [user, base]);
   const found = findView(id);
   const view = isShared() && !found?.shared ? undefined : found;

@@ -60,8 +60,13 @@ export const standardRequest = (ask: Ask<QueryType>): ShownRequest => ({
 });
 
 /** Buttons for the first few, a menu for the rest. */
-export function Tabs({ tabs, chosen, choose }: { tabs: Tab[]; chosen: string; choose: (id: string) => void }) {
-  const [shown, rest] = tabs.length > MOST_TABS ? [tabs.slice(0, MOST_TABS - 1), tabs.slice(MOST_TABS - 1)] : [tabs, []];
+export function Tabs({ tabs, chosen, choose, most = MOST_TABS }: {
+  tabs: Tab[];
+  chosen: string;
+  choose: (id: string) => void;
+  most?: number;
+}) {
+  const [shown, rest] = tabs.length > most ? [tabs.slice(0, most - 1), tabs.slice(most - 1)] : [tabs, []];
   const hidden = rest.find(({ id }) => id === chosen);
   return (
     <div class="tabs" role="group">

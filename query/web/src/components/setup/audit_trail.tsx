@@ -1,0 +1,50 @@
+// Who changed what, newest first.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../../api/request";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { timezone } from "../../app/session";
+import { formatInstant } from "../../format";
+import { texts } from "../../texts";
+import { Card } from "../card";
+import { DataTable } from "../data_table";
+import { Async } from "../states";
+
+type Entry = Schemas["AuditEntry"];
+const t = texts.setup;
+
+export function AuditTrail() {
+  const [before, setBefore] = useState("");
+  const list = useLoaded(`audit ${before}`, (signal) =>
+    fetchJson<Schemas["AuditResponse"]>("/v1/audit", { query: { limit: "50", ...(before ? { before } : {}) }, signal }));
+  return (
+    <Card title={t.audit}>
+      <Async loaded={list} isEmpty={({ data }) => !data.length}>
+        {({ data, meta }) => (
+          <>
+            <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
+              { key: "at", label: t.at, render: (one) => formatInstant(one.at, timezone.value, true) },
+              { key: "actor", label: t.actor, render: (one) => one.actor },
+              { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
+              { key: "record", label: t.id, render: (one) => <code>{one.recordId}</code> },
+              { key: "fields", label: t.changes, className: "breakable", render: changes },
+            ]} />
+            <nav class="pages">
+              <button type="button" class="button" disabled={!before} onClick={() => setBefore("")}>{t.newest}</button>
+              <button type="button" class="button" disabled={meta.next === null} onClick={() => setBefore(String(meta.next))}>{t.older}</button>
+            </nav>
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function changes({ fields, before, after }: Entry): string {
+  const old = (before ?? {}) as Record<string, unknown>;
+  const now = (after ?? {}) as Record<string, unknown>;
+  return fields.map((name) => (name in old || name in now ? `${name}: ${text(old[name])} → ${text(now[name])}` : name)).join("; ");
+}
+
+const text = (value: unknown): string =>
+  value === undefined || value === null ? "–" : typeof value === "string" ? value : JSON.stringify(value);

@@ -1,0 +1,43 @@
+// Imports of historical data, with their progress; each can be undone.
+import { fetchJson } from "../../api/request";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { subjectQuery, timezone } from "../../app/session";
+import { formatInstant, formatNumber } from "../../format";
+import { texts } from "../../texts";
+import { Card } from "../card";
+import { DataTable } from "../data_table";
+import { Async } from "../states";
+
+type Import = Schemas["ImportResource"];
+const t = texts.setup;
+const SECONDS = 5;
+
+export function Imports() {
+  const websiteId = subjectQuery.value.website_id!;
+  const list = useLoaded(websiteId, (signal) =>
+    fetchJson<Schemas["ImportListResponse"]>("/v1/imports", { query: { websiteId, limit: "100" }, signal }), SECONDS);
+  const undo = async (one: Import) => {
+    if (!confirm(t.confirmUndo(one.name))) return;
+    await fetchJson(`/v1/imports/${one.id}`, { method: "DELETE" });
+    list.reload();
+  };
+  return (
+    <Card title={t.imports}>
+      <Async loaded={list} empty={t.noImports} isEmpty={({ data }) => !data.length}>
+        {({ data }) => (
+          <DataTable label={t.imports} rows={data} rowKey={({ id }) => id} columns={[
+            { key: "name", label: t.file, render: (one) => one.name },
+            { key: "state", label: t.state, render: (one) => one.state },
+            { key: "accepted", label: t.accepted, number: true, render: (one) => formatNumber(one.accepted) },
+            { key: "rejected", label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
+            { key: "removed", label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
+            { key: "at", label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
+            { key: "undo", label: "", render: (one) => (one.state === "open" || one.state === "done") && (
+              <button type="button" class="quiet-button" aria-label={t.undoOne(one.name)} onClick={() => void undo(one)}>{t.undo}</button>) },
+          ]} />
+        )}
+      </Async>
+    </Card>
+  );
+}

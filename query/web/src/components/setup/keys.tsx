@@ -1,0 +1,76 @@
+// API keys: create, limit, rotate, revoke.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../../api/request";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { me, timezone } from "../../app/session";
+import { formatInstant } from "../../format";
+import { texts } from "../../texts";
+import { Card } from "../card";
+import { DataTable } from "../data_table";
+import { Snippet } from "../request_dialog";
+import { Async } from "../states";
+import { FormDialog } from "./form_dialog";
+
+type Key = Schemas["ApiKeyResource"];
+type Created = Schemas["CreatedApiKeyResponse"];
+const t = texts.setup;
+const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "admin"];
+
+export function Keys() {
+  const list = useLoaded("keys", (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
+  const [creating, setCreating] = useState(false);
+  const [created, setCreated] = useState("");
+  const [error, setError] = useState("");
+  const show = ({ data }: Created) => {
+    setCreating(false);
+    setCreated(data.key);
+    list.reload();
+  };
+  const act = (work: () => Promise<unknown>) => work().then(() => setError(""), (problem) => setError((problem as Error).message)).finally(list.reload);
+  const revoke = (key: Key) => {
+    if (confirm(t.confirmRevoke(key.name || key.prefix))) void act(() => fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" }));
+  };
+  const rotate = (key: Key) => void act(async () => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} })));
+  return (
+    <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}>+ {t.addKey}</button>}>
+      {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created} /></div>}
+      {error && <p class="error" role="alert">{error}</p>}
+      <Async loaded={list} isEmpty={({ data }) => !data.length}>
+        {({ data }) => (
+          <DataTable label={t.keys} rows={data} rowKey={({ id }) => id} columns={[
+            { key: "name", label: t.name, render: (key) => key.name || "–" },
+            { key: "prefix", label: t.keyText, render: (key) => <code>{key.prefix}…</code> },
+            { key: "website", label: texts.app.website, render: (key) => websiteName(key.websiteId) },
+            { key: "scopes", label: t.scopes, render: (key) => key.scopes.join(", ") },
+            { key: "state", label: t.state, render: (key) => t.states[key.state] },
+            { key: "expires", label: t.expires, render: (key) => formatInstant(key.expiresAt, timezone.value) },
+            { key: "used", label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
+            { key: "act", label: "", render: (key) => key.state === "active" && (
+              <span class="row-actions">
+                <button type="button" class="quiet-button" aria-label={t.rotateOne(key.name || key.prefix)} onClick={() => rotate(key)}>{t.rotate}</button>
+                <button type="button" class="quiet-button" aria-label={t.revokeOne(key.name || key.prefix)} onClick={() => revoke(key)}>{t.revoke}</button>
+              </span>) },
+          ]} />
+        )}
+      </Async>
+      {creating && (
+        <FormDialog<Created> title={t.addKey} method="POST" path="/v1/keys" close={() => setCreating(false)} done={show} submit={t.addKey}
+          inputs={[
+            { name: "name", label: t.name, required: true },
+            { name: "scopes", label: t.scopesHint(SCOPES.join(", ")), value: "read:data", required: true },
+            { name: "website", label: t.keyWebsite, choices: ["", ...(me.value?.websites ?? []).map(({ id }) => id)] },
+            { name: "expires", label: t.expiresHint, placeholder: "2027-01-01T00:00:00Z" },
+          ]}
+          body={({ name, scopes, website, expires }) => ({
+            name, scopes: (scopes ?? "").split(/[\s,]+/).filter(Boolean), websiteId: website || null, expiresAt: expires || null,
+          })} />
+      )}
+    </Card>
+  );
+}
+
+const websiteName = (id: string | null): string => {
+  const found = me.value?.websites.find((each) => each.id === id);
+  return id === null ? t.allWebsites : (found?.name || found?.domain || id);
+};

@@ -1,0 +1,68 @@
+// Freshness, items that were not stored with their reasons, rate limits that are used.
+import { freshness } from "../../api/freshness";
+import { fetchJson } from "../../api/request";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { subjectQuery, timezone } from "../../app/session";
+import { formatInstant, formatNumber } from "../../format";
+import { texts } from "../../texts";
+import { Card } from "../card";
+import { DataTable } from "../data_table";
+import { Async } from "../states";
+
+const t = texts.setup;
+const SECONDS = 10;
+
+export function System() {
+  const query = subjectQuery.value;
+  const key = JSON.stringify(query);
+  const status = useLoaded(key, async (signal) => {
+    const path = `/v1/websites/${query.website_id}/status`;
+    return (await fetchJson<Schemas["WebsiteStatusResponse"]>(path, { signal })).data;
+  }, SECONDS);
+  const quarantine = useLoaded(key, (signal) => fetchJson<Schemas["QuarantineResponse"]>("/v1/quarantine", { query, signal }), SECONDS);
+  const limits = useLoaded(key, (signal) => fetchJson<Schemas["LimitsResponse"]>("/v1/limits", { query, signal }), SECONDS);
+  return (
+    <>
+      <Card title={t.freshness}>
+        <Async loaded={status} lines={2}>
+          {({ watermark, lagSeconds, staleReason }) => (
+            <p>{watermark ? t.complete(formatInstant(watermark, timezone.value, true), formatNumber(lagSeconds ?? 0)) : (staleReason ?? freshness.value?.staleReason)}</p>
+          )}
+        </Async>
+      </Card>
+      <Card title={t.quarantine}>
+        <Async loaded={quarantine} empty={t.noQuarantine} isEmpty={({ data }) => !data.length}>
+          {({ data, meta }) => (
+            <>
+              <p class="quiet">{t.quarantined(formatNumber(meta.items), meta.days)}</p>
+              <DataTable label={t.quarantine} rows={data} columns={[
+                { key: "reason", label: t.reason, className: "breakable", render: (one) => one.reason },
+                { key: "table", label: t.table, render: (one) => one.table },
+                { key: "items", label: t.items, number: true, render: (one) => formatNumber(one.items) },
+                { key: "last", label: t.at, render: (one) => formatInstant(one.lastAt, timezone.value) },
+                { key: "sample", label: t.sample, className: "breakable", render: (one) => one.sample && <code>{one.sample}</code> },
+              ]} />
+            </>
+          )}
+        </Async>
+      </Card>
+      <Card title={t.limits}>
+        <Async loaded={limits} isEmpty={({ data }) => !data.length}>
+          {({ data, meta }) => (
+            <>
+              <p class="quiet">{t.plan(meta.plan, meta.windowSeconds)}</p>
+              <DataTable label={t.limits} rows={data} columns={[
+                { key: "group", label: t.group, render: (one) => one.group },
+                { key: "requests", label: t.requests, number: true, render: ({ requests }) => used(requests) },
+                { key: "items", label: t.items, number: true, render: ({ items }) => (items ? used(items) : "–") },
+              ]} />
+            </>
+          )}
+        </Async>
+      </Card>
+    </>
+  );
+}
+
+const used = ({ used: count, limit }: Schemas["Used"]): string => `${formatNumber(count)} / ${formatNumber(limit)}`;

@@ -1,0 +1,99 @@
+// Websites: add one, change it, put its script into the page, and see whether its first event has arrived.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../../api/request";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { go } from "../../app/address";
+import { loadSession, timezone, website } from "../../app/session";
+import { formatInstant, formatNumber } from "../../format";
+import { texts } from "../../texts";
+import { Card } from "../card";
+import { DataTable } from "../data_table";
+import { Snippet } from "../request_dialog";
+import { Async } from "../states";
+import { FormDialog, type Input, splitLines } from "./form_dialog";
+
+type Website = Schemas["WebsiteResource"];
+const t = texts.setup;
+const WAITING_SECONDS = 2;
+const zones = (): string[] => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
+
+export function Websites() {
+  const list = useLoaded("websites", (signal) => fetchJson<Schemas["WebsiteListResponse"]>("/v1/websites", { query: { limit: "100" }, signal }));
+  const [edited, setEdited] = useState<Website | "new" | null>(null);
+  const done = async (changed: Website | null) => {
+    const created = edited === "new";
+    setEdited(null);
+    await loadSession();
+    list.reload();
+    if (created && changed) go({ base: changed.id });
+  };
+  return (
+    <>
+      <Card title={t.websites} actions={<button type="button" class="button" onClick={() => setEdited("new")}>+ {t.addWebsite}</button>}>
+        <Async loaded={list} empty={t.noWebsites} isEmpty={({ data }) => !data.length}>
+          {({ data }) => (
+            <DataTable label={t.websites} rows={data} rowKey={({ id }) => id} columns={[
+              { key: "name", label: t.name, render: (one) => one.name || one.domain },
+              { key: "domain", label: t.domain, render: (one) => one.domain },
+              { key: "zone", label: texts.period.timezone, render: (one) => one.timezone },
+              { key: "id", label: t.id, render: (one) => <code>{one.id}</code> },
+              { key: "edit", label: "", render: (one) => (
+                <button type="button" class="quiet-button" aria-label={t.editOne(one.name || one.domain)} onClick={() => setEdited(one)}>{t.edit}</button>) },
+            ]} />
+          )}
+        </Async>
+      </Card>
+      {website.value && <Script key={website.value.id} id={website.value.id} name={website.value.name || website.value.domain} />}
+      {edited && <WebsiteDialog website={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
+    </>
+  );
+}
+
+function WebsiteDialog({ website: one, close, done }: {
+  website: Website | null;
+  close: () => void;
+  done: (changed: Website | null) => Promise<void>;
+}) {
+  const inputs: Input[] = [
+    { name: "domain", label: t.domain, value: one?.domain, required: true, placeholder: "shop.example" },
+    { name: "name", label: t.nameOptional, value: one?.name },
+    { name: "timezone", label: texts.period.timezone, value: one?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone, choices: zones() },
+    { name: "origins", label: t.origins, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
+  ];
+  const remove = async () => {
+    await fetchJson(`/v1/websites/${one!.id}`, { method: "DELETE", query: { domain: one!.domain } });
+    await done(null);
+  };
+  return (
+    <FormDialog<Schemas["WebsiteResponse"]> title={one ? t.editOne(one.name || one.domain) : t.addWebsite} inputs={inputs} close={close}
+      method={one ? "PATCH" : "POST"} path={one ? `/v1/websites/${one.id}` : "/v1/websites"}
+      body={({ origins, name, ...values }) => ({
+        ...values, ...(name || one ? { name } : {}), allowedOrigins: splitLines(origins ?? ""),
+      })}
+      done={({ data }) => void done(data)}
+      danger={one ? { label: t.deleteWebsite, run: async () => { if (confirm(t.confirmDelete(one.domain))) await remove(); } } : undefined} />
+  );
+}
+
+/** The script of the website, and a check that looks again until its first event is there. */
+function Script({ id, name }: { id: string; name: string }) {
+  const snippet = useLoaded(id, (signal) => fetchJson<Schemas["SnippetResponse"]>(`/v1/websites/${id}/snippet`, { signal }));
+  const status = useLoaded(id, (signal) => fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal }), WAITING_SECONDS);
+  return (
+    <Card title={t.script(name)}>
+      <Async loaded={snippet} lines={2}>
+        {({ data }) => <Snippet label={t.scriptHint} text={data.script} />}
+      </Async>
+      <Async loaded={status} lines={1}>
+        {({ data }) => (
+          <p class={`arrival ${data.received ? "received" : ""}`} role="status">
+            {data.received
+              ? t.received(formatNumber(data.events), formatInstant(data.lastEventAt, timezone.value, true))
+              : t.waiting}
+          </p>
+        )}
+      </Async>
+    </Card>
+  );
+}

@@ -1,0 +1,92 @@
+// A custom query, built by picking; its result as a table, line or bars, and as a file.
+import { useState } from "preact/hooks";
+import { fetchJson, RequestError, send } from "../api/request";
+import type { Schemas } from "../api/types";
+import { useLoaded } from "../api/use";
+import { address, goOwn } from "../app/address";
+import { subjectQuery, timezone } from "../app/session";
+import { Card } from "../components/card";
+import { type Catalogue, QueryBuilder } from "../components/query_builder";
+import { QueryResult, type Shape, SHAPES } from "../components/query_result";
+import { save } from "../components/qr_code";
+import { Async, messageOf } from "../components/states";
+import { Dialog } from "../components/dialog";
+import { formatNumber } from "../format";
+import { type Exploration, formatExploration, parseExploration, queryOf } from "../state/exploration";
+import { periodMembers } from "../state/period";
+import { texts } from "../texts";
+
+const t = texts.explore;
+const PATH = "/v1/query/custom";
+const FORMATS = ["csv", "parquet", "arrow"] as const;
+
+export default function Explore() {
+  const { own, period, filters, bots } = address.value;
+  const exploration = parseExploration(own.q);
+  const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
+  const query = queryOf(exploration);
+  const body = {
+    query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
+    limit: exploration.limit, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
+  };
+  const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
+  const loaded = useLoaded(key, (signal) =>
+    fetchJson<Schemas["CustomResponse"]>(PATH, { query: subjectQuery.value, body, signal }));
+  const shape = SHAPES.find((each) => each === own.shape) ?? "table";
+  const change = (changed: Exploration) => goOwn({ q: formatExploration(changed) });
+  return (
+    <>
+      <Card title={t.question} className="wide">
+        <Async loaded={catalogue} lines={5}>
+          {(value) => <QueryBuilder catalogue={value} exploration={exploration} change={change} />}
+        </Async>
+      </Card>
+      <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body }}
+        tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
+        actions={<Actions body={body} />}>
+        <Async loaded={loaded} lines={8} isEmpty={({ data }) => !data.length}>
+          {({ data, meta }) => (
+            <>
+              <p class="quiet">{t.rows(formatNumber(data.length), formatNumber(meta.totalRows), formatNumber(meta.executionTime))}</p>
+              <QueryResult exploration={exploration} rows={data} partial={meta.partialBucket ?? null} shape={shape as Shape} />
+            </>
+          )}
+        </Async>
+      </Card>
+    </>
+  );
+}
+
+/** What the query would read, and its rows as files. */
+function Actions({ body }: { body: unknown }) {
+  const [plan, setPlan] = useState<Schemas["ExplainResponse"] | null>(null);
+  const [error, setError] = useState("");
+  const query = subjectQuery.value;
+  const attempt = async (work: () => Promise<void>) => {
+    setError("");
+    await work().catch((problem) => setError(messageOf(problem as RequestError)));
+  };
+  const explain = () => attempt(async () =>
+    setPlan(await fetchJson<Schemas["ExplainResponse"]>("/v1/query/compile", { query, body })));
+  const download = (format: string) => attempt(async () => {
+    const response = await send(PATH, { query: { ...query, format }, body });
+    save(await response.blob(), `tidemark.${format}`);
+  });
+  return (
+    <>
+      {error && <span class="error" role="alert">{error}</span>}
+      <button type="button" class="quiet-button" onClick={() => void explain()}>{t.explain}</button>
+      {FORMATS.map((format) => (
+        <button key={format} type="button" class="quiet-button" aria-label={t.download(format)} onClick={() => void download(format)}>
+          {format.toUpperCase()}
+        </button>
+      ))}
+      {plan && (
+        <Dialog title={t.explain} close={() => setPlan(null)} wide>
+          <ul>{plan.tables.map(({ name, rows }) => <li key={name}>{t.reads(name, formatNumber(rows))}</li>)}</ul>
+          <pre tabIndex={0}>{plan.sql}</pre>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+"""Set-up on the page: a website until its first event, keys, what was refused, changes."""
+
+import json
+import secrets
+
+import pytest
+
+from schemas.registry import RegistryStore, validation
+from schemas.runtime.clock import now_ms
+from tests.flow.tenant import Tenant
+from tests.http_client import call
+from tests.installation import Installation, eventually
+from tests.web.dashboard import Dashboard
+
+
+@pytest.fixture(scope="module")
+def shop(stack: Installation) -> Tenant:
+    """A tenant of its own, whose key administers."""
+    tenant = Tenant.create(stack)
+    store = RegistryStore(stack.settings.registry_url)
+    key, text = validation.new_key(tenant.organization.id, ["admin"], now_ms())
+    store.create(key)
+    store.close()
+    eventually(lambda: tenant.ask("summary", key=text).status == 200, 20)
+    return Tenant(stack, tenant.organization, tenant.website, tenant.link, text)
+
+
+def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) -> None:
+    dashboard.open("setup")
+    dashboard.press("+ Add a website")
+    dashboard.type_into("dialog input[name=domain]", "new.example")
+    dashboard.press("Save", "dialog")
+    dashboard.until(f"!location.pathname.includes('{dashboard.tenant.website.id}')")
+    dashboard.until("document.querySelector('.arrival')?.innerText.startsWith('Waiting')")
+    snippet = dashboard.text(".snippet pre")
+    website_id = dashboard.path.split("/")[1]
+    assert f'data-website-id="{website_id}"' in snippet
+
+    item = {
+        "name": "screen_view",
+        "anonymousId": secrets.token_hex(8),
+        "sessionId": secrets.token_hex(8),
+        "path": "https://new.example/",
+        "timestamp": now_ms() - 1000,
+    }
+    url = f"{dashboard.tenant.stack.collect_url}/track?website_id={website_id}"
+    headers = {"user-agent": "Mozilla/5.0 Firefox/140.0", "content-type": "application/json"}
+    assert call("POST", url, item, headers).status == 200
+    dashboard.until("document.querySelector('.arrival.received')")
+    assert dashboard.text(".arrival").startswith("Received: 1 events")
+
+
+def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="keys")
+    dashboard.tab.js("window.confirm = () => true")
+    dashboard.press("+ New key")
+    dashboard.type_into("dialog input[name=name]", "Reader")
+    dashboard.press("New key", "dialog form")
+    text = dashboard.text(".snippet pre")
+    assert dashboard.tenant.ask("summary", key=text).status == 200
+
+    dashboard.press("Revoke the key Reader")
+    dashboard.until("document.querySelector('main').innerText.includes('revoked')")
+    eventually(lambda: dashboard.tenant.ask("summary", key=text).status == 401, 20)
+
+    dashboard.open("setup", part="audit")
+    actions = [row[2] for row in dashboard.rows("Changes")]
+    assert actions[:2] == ["update key", "create key"]
+    assert json.dumps(text) not in json.dumps(dashboard.rows("Changes"))
+
+
+def test_the_state_of_the_system_is_shown(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="system")
+    assert "is stored" in dashboard.text("section[aria-label=Freshness] p")
+    limits = dashboard.rows("Rate limits")
+    assert all(" / " in row[1] for row in limits)
+    assert limits
