@@ -1,5 +1,9 @@
 """Custom events: the list, and one event with its trend, its properties and filters on them."""
 
+import pytest
+
+from tests.flow.tenant import Tenant, at_ms
+from tests.installation import eventually
 from tests.web.dashboard import Dashboard, shown
 
 IS_PURCHASE = {"field": "name", "operator": "eq", "value": "purchase"}
@@ -7,6 +11,34 @@ FACTS = """(title) => { const card = [...document.querySelectorAll("main .card")
   (card) => card.getAttribute("aria-label") === title);
   return card && Object.fromEntries([...card.querySelectorAll('.facts div')].map((fact) =>
     [fact.querySelector('dt').innerText, fact.querySelector('dd').innerText])); }"""
+
+MEASURED = 30
+
+
+def stored(tenant: Tenant, filters: list[dict[str, str]]) -> int:
+    """How many events queries see."""
+    rows = tenant.rows("custom_events", filters=filters)
+    return sum(row["total_events"] for row in rows)
+
+
+@pytest.fixture(scope="module")
+def measured(shop: Tenant) -> Tenant:
+    """Events of a known visit with as many different numbers: 0, 1.5, 3, and so on to 43.5."""
+    items = [
+        {
+            "name": "measured",
+            "anonymousId": "visitor-0",
+            "sessionId": "session-0",
+            "path": "https://shop.example/",
+            "timestamp": at_ms(f"08:02:{number:02}"),
+            "properties": {"seconds": 1.5 * number},
+        }
+        for number in range(MEASURED)
+    ]
+    assert shop.send(items).status == 200
+    is_measured = [{**IS_PURCHASE, "value": "measured"}]
+    eventually(lambda: stored(shop, is_measured) == MEASURED, 60)
+    return shop
 
 
 def test_events_are_those_of_the_api_and_one_opens(dashboard: Dashboard) -> None:
@@ -55,3 +87,22 @@ def test_numbers_are_a_distribution_and_a_value_filters(dashboard: Dashboard) ->
     dashboard.settle()
     assert len(dashboard.rows("Latest events")) == 1
     assert dashboard.text(".chip-text") == f"properties.total is {totals[0]:g}"
+
+
+def test_many_numbers_are_a_histogram_and_a_bar_filters(
+    dashboard: Dashboard, measured: Tenant
+) -> None:
+    dashboard.open("events/measured")
+    dashboard.until("document.querySelector('section[aria-label=seconds] .bars')")
+    dashboard.settle()
+    bars = dashboard.rows("seconds")
+    numbers = [1.5 * number for number in range(MEASURED)]
+    assert [name for name, _ in bars] == [f"{at} to below {at + 5}" for at in range(0, 45, 5)]
+    assert [int(count) for _, count in bars] == [
+        sum(at <= number < at + 5 for number in numbers) for at in range(0, 45, 5)
+    ]
+
+    dashboard.press("40 to below 45", "section[aria-label=seconds]")
+    dashboard.until("document.querySelector('.chip')")
+    dashboard.settle()
+    assert len(dashboard.rows("Latest events")) == int(bars[-1][1])

@@ -94,3 +94,20 @@ def test_only_an_allowed_origin_can_embed_it(
             assert link in opened
             refused = json.dumps(visitor.tab.complaints[-1:])
             assert ("frame-ancestors" in refused) is not loads
+
+
+def test_web_vitals_are_shared_without_what_a_link_may_not_ask(
+    dashboard: Dashboard, visitor: Dashboard
+) -> None:
+    link = share(dashboard, "vitals")
+    visitor.tab.go(f"{link}/vitals?period={RANGE}")
+    visitor.until("document.querySelector('.totals.vitals')")
+    visitor.settle()
+
+    devices = dashboard.ask("web_vitals_by_device", filters=[GERMANY])
+    rows = visitor.rows("By device and country")
+    assert [row[-2:] for row in rows] == [
+        [str(row["measurements"]), str(row["visitors"])] for row in devices
+    ]
+    assert not visitor.tab.js("!!document.querySelector('.rating-bar')")
+    visitor.check_tab()

@@ -57,3 +57,14 @@ def test_a_visitor_opens_with_traits_visits_and_timeline(
     assert dashboard.until(KINDS) == [LABELS[row["kind"]] for row in reversed(timeline)]
     visits = dashboard.ask("profile_sessions", filters=IS_VISITOR)
     assert [row[1] for row in dashboard.rows("Visits")] == [str(v["page_views"]) for v in visits]
+
+
+def test_a_search_finds_a_visitor_by_name_and_by_id(
+    dashboard: Dashboard, identified: Tenant
+) -> None:
+    dashboard.open("visitors")
+    for text in ("Ada", PROFILE, VISITOR):
+        dashboard.type_into("input[type=search]", text)
+        dashboard.until(f"new URLSearchParams(location.search).get('q') === '{text}'")
+        dashboard.settle()
+        assert [row[0] for row in dashboard.rows("Visitors")] == ["Ada"], text

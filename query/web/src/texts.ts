@@ -140,7 +140,7 @@ export const texts = {
   visitors: {
     title: "Visitors", visitor: "Visitor", firstSeen: "First seen", source: "Source", country: "Country",
     device: "Device", profile: "Profile", time: "Time on the site", traits: "Traits", sessions: "Visits",
-    timeline: "What happened, newest first", back: "All visitors",
+    timeline: "What happened, newest first", back: "All visitors", search: "Id, name or email address",
     one: (id: string) => `Visitor ${id}`,
     unknown: "This visitor did nothing in the time range. Choose a longer one above.",
     visitOf: (until: string) => `Visit until ${until}`,
@@ -176,7 +176,7 @@ export const texts = {
     visitorsOf: (path: string) => `Visitors of ${path}`,
   },
   vitals: {
-    title: "Web vitals", byPage: "By page", byGroup: "By device, browser, system and country", measurements: "Measurements",
+    title: "Web vitals", byPage: "By page", byGroup: "By device and country", measurements: "Measurements",
     none: "No web vitals in this time range. They are measured by a snippet with the attribute data-vitals.",
     names: {
       LCP: "largest content", INP: "interaction", CLS: "layout shift", FCP: "first content", TTFB: "first byte",
@@ -189,7 +189,7 @@ export const texts = {
   },
   errors: {
     summary: "Errors", series: "Errors over time", groups: "Groups", back: "All errors", message: "Error", errors: "Errors",
-    visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Kinds", first: "First seen",
+    visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Different messages", first: "First seen",
     last: "Last seen", type: "Class", place: "Place", stack: "Stack of the newest", recent: "Latest errors",
     none: "No errors in this time range.",
     unknown: "This error did not happen in the time range. Choose a longer one above.",

@@ -1,5 +1,5 @@
 // Hooks: a value that is fetched, with its states.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { endSession, subjectQuery } from "../app/session";
 import { type Answer, answer, answerKey, type Ask } from "./ask";
 import { RequestError } from "./request";
@@ -19,24 +19,20 @@ export function useLoaded<Value>(
   load: (aborted: AbortSignal) => Promise<Value>,
   seconds = 0,
 ): Loaded<Value> {
-  const [state, setState] = useState<Omit<Loaded<Value>, "reload">>({
-    value: null, error: null, loading: key !== null,
+  const [state, setState] = useState<Pick<Loaded<Value>, "value" | "error"> & { key: string | null }>({
+    key: null, value: null, error: null,
   });
   const [round, setRound] = useState(0);
-  const lastKey = useRef<string | null>(null);
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
-    const again = lastKey.current === key;
-    lastKey.current = key;
-    if (!again) setState(({ value }) => ({ value, error: null, loading: true }));
     load(abort.signal).then(
-      (value) => abort.signal.aborted || setState({ value, error: null, loading: false }),
+      (value) => abort.signal.aborted || setState({ key, value, error: null }),
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const known = error instanceof RequestError ? error : new RequestError(0, "FAILED", String(error));
         if (known.status === 401) endSession();
-        setState({ value: null, error: known, loading: false });
+        setState({ key, value: null, error: known });
       },
     );
     return () => abort.abort();
@@ -46,7 +42,8 @@ export function useLoaded<Value>(
     const timer = setInterval(() => document.hidden || setRound((n) => n + 1), seconds * 1000);
     return () => clearInterval(timer);
   }, [seconds]);
-  return { ...state, reload: () => setRound((n) => n + 1) };
+  const loading = key !== null && state.key !== key; // known while the change is drawn, before it is asked
+  return { value: state.value, error: loading ? null : state.error, loading, reload: () => setRound((n) => n + 1) };
 }
 
 /** The answer to a standard query under the time range and filters of the page; `null` asks nothing. */

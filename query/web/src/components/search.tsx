@@ -6,7 +6,7 @@ import { texts } from "../texts";
 const TYPING_MS = 250;
 const t = texts.breakdowns;
 
-export function Search({ value }: { value: string }) {
+export function Search({ value, label = t.search }: { value: string; label?: string }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -15,7 +15,7 @@ export function Search({ value }: { value: string }) {
     return () => clearTimeout(timer);
   }, [text]);
   return (
-    <input type="search" class="search" placeholder={t.search} aria-label={t.search} value={text}
+    <input type="search" class="search" placeholder={label} aria-label={label} value={text}
       onInput={(event) => setText(event.currentTarget.value)} />
   );
 }

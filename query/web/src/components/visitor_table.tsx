@@ -1,6 +1,6 @@
 // Visitors as rows, sorted and page by page: all of them, or those behind a number.
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import type { Row, Schemas } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
@@ -19,9 +19,9 @@ type Visitor = Row<"profile_list">;
 type Selected = { name: "profile_list" } | { name: "visitors"; of: Record<string, unknown> };
 
 /** The query for the page and the order of the address. */
-export function visitorsAsk({ name, ...options }: Selected): Ask<"profile_list" | "visitors"> {
+export function visitorsAsk({ name, ...options }: Selected, filters?: Schemas["Filter"][]): Ask<"profile_list" | "visitors"> {
   const { own } = address.value;
-  return { name, options: { ...options, limit: ROWS, page: pageOf(own), orderBy: [sortOf(own)] } };
+  return { name, options: { ...options, limit: ROWS, page: pageOf(own), orderBy: [sortOf(own)] }, filters };
 }
 
 const pageOf = (own: Record<string, string>): number => Math.max(1, Number(own.page) || 1);

@@ -1,6 +1,6 @@
 // Visitors one by one, and what one of them did.
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import type { Row, Schemas } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
@@ -8,6 +8,7 @@ import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { DataTable, Pages } from "../components/data_table";
 import { deviceText, Facts, placeText } from "../components/facts";
+import { Search } from "../components/search";
 import { Async } from "../components/states";
 import { type Entry, propertiesOf, Timeline } from "../components/timeline";
 import { visitorName, visitorsAsk, VisitorTable } from "../components/visitor_table";
@@ -18,14 +19,26 @@ import { sessionAddress } from "./sessions";
 
 const ENTRIES = 100;
 const SESSIONS = 50;
+const NAMES = ["anonymous_id", "visitor.profile_id", "traits.name", "traits.email"];
 const t = texts.visitors;
 const m = texts.metrics;
 
 export default function Visitors() {
-  const { item } = address.value;
+  const { item, own } = address.value;
   if (item) return <VisitorDetail key={item} id={item} />;
-  const ask = visitorsAsk({ name: "profile_list" });
-  return <Card title={t.title} ask={ask} className="wide"><VisitorTable ask={ask} label={t.title} /></Card>;
+  const search = own.q ?? "";
+  const ask = visitorsAsk({ name: "profile_list" }, search ? [whoseNameHas(search)] : []);
+  return (
+    <Card title={t.title} ask={ask} className="wide">
+      <Search value={search} label={t.search} />
+      <VisitorTable ask={ask} label={t.title} />
+    </Card>
+  );
+}
+
+/** Visitors whose ids or names contain a text. */
+function whoseNameHas(text: string): Schemas["Filter"] {
+  return { or: NAMES.map((field) => ({ ...equals(field, text), operator: "contains" })) } as Schemas["Filter"];
 }
 
 function VisitorDetail({ id }: { id: string }) {
