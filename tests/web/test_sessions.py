@@ -49,3 +49,6 @@ def test_a_visit_opens_with_its_events_and_errors_in_order(dashboard: Dashboard)
 
     dashboard.tab.back()
     dashboard.until("location.pathname.endsWith('/sessions')")
+    dashboard.open(f"sessions/{SESSION}")
+    dashboard.press("Visits", "nav")
+    dashboard.until("location.pathname.endsWith('/sessions')")

@@ -39,7 +39,7 @@ export function listenToKeys(): () => void {
     const shortcut = SHORTCUTS.find(({ keys }) => keys === event.key);
     if (!view && !shortcut) return;
     event.preventDefault();
-    if (view) go({ view: view.id });
+    if (view) go({ view: view.id, item: "", own: {} });
     else shortcut!.run();
   };
   document.addEventListener("keydown", listen);

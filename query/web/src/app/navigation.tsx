@@ -22,7 +22,7 @@ export function Navigation() {
         <div key={label}>
           <span class="side-group">{label}</span>
           {views.map(({ id, label: name }) => (
-            <a key={id} href={addressWith({ view: id })} onClick={follow} aria-current={id === current ? "page" : undefined}>{name}</a>
+            <a key={id} href={addressWith({ view: id, item: "", own: {} })} onClick={follow} aria-current={id === current ? "page" : undefined}>{name}</a>
           ))}
         </div>
       ))}

@@ -66,9 +66,8 @@ function Node({ node, at, choose, setOver }: {
 }
 
 function placeNodes({ columns }: Flow, width: number): Map<FlowNode, Placed> {
-  const rows = Math.max(1, ...columns.map((column) => column.length));
-  const most = Math.max(1, ...columns.map((column) => column.reduce((sum, node) => sum + node.sessions, 0)));
-  const scale = (HEIGHT - 2 * TOP - GAP * rows) / most;
+  const total = (column: FlowNode[]) => column.reduce((sum, node) => sum + node.sessions, 0);
+  const scale = Math.min(...columns.map((column) => (HEIGHT - 2 * TOP - GAP * column.length) / Math.max(1, total(column))));
   const places = new Map<FlowNode, Placed>();
   columns.forEach((column, i) => {
     let y = TOP;
