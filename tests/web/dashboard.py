@@ -25,6 +25,14 @@ TABLE = f"""(title) => {{
   const texts = (row) => [...row.cells].map((cell) => cell.innerText.trim());
   return [...card.querySelectorAll("tbody tr")].map(texts);
 }}"""
+FOCUS = """(selector) => {
+  const field = document.querySelector(selector);
+  const dialog = field && field.closest("dialog");
+  if (!field || (dialog && !dialog.open)) return false;
+  field.focus();
+  if (field.select) field.select();
+  return document.activeElement === field;
+}"""
 BUTTON = """(text, scope) => [...document.querySelectorAll(`${scope} button, ${scope} a`)].find(
   (each) => (each.innerText.trim() === text || each.getAttribute("aria-label") === text)
     && each.checkVisibility())"""
@@ -87,9 +95,7 @@ class Dashboard(Struct):
 
     def type_into(self, selector: str, text: str) -> None:
         """Replace the text of an input as typing does."""
-        self.until(f"document.querySelector({json.dumps(selector)})")
-        self.tab.js(f"document.querySelector({json.dumps(selector)}).focus()")
-        self.tab.js(f"document.querySelector({json.dumps(selector)}).select?.()")
+        self.until(f"({FOCUS})({json.dumps(selector)})")
         self.tab.tell("Input.insertText", text=text)
 
     def press(self, text: str, scope: str = "body") -> None:
