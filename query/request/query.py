@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from query.engine.requested_versions import AsOf
@@ -48,7 +49,7 @@ class Query(Struct, frozen=True, kw_only=True):
     prepared: bool = True
     """Whether prepared results may be used."""
     as_of: AsOf = None
-    page: PageOptions = PageOptions()
+    page: PageOptions = msgspec.field(default_factory=PageOptions)
     granularity: Granularity = Granularity.DAILY
     comparison_range: TimeRange | None = None
     """The time range that each row is compared with."""

@@ -45,7 +45,7 @@ class OpenShareResponse(Struct):
     """A shared dashboard, and what authorizes its queries."""
 
     success: Literal[True]
-    access: Annotated[str, Meta(description="sent as `Authorization: Bearer` to POST /v1/query")]
+    access: Annotated[str, Meta(description="sent as `Authorization: Bearer`")]
     expires: Annotated[str, Meta(description="when the access ends; ISO 8601")]
     name: str
     website: OwnWebsite
@@ -114,8 +114,8 @@ ENDPOINTS = (
                 tag="Shares",
                 summary="Open a shared dashboard",
                 description="Needs no API key. The access that it gives authorizes POST /v1/query "
-                "about the website of the share, under its filters, for query types without "
-                "single visitors. It ends with the share.",
+                "and POST /v1/query/metrics about the website of the share, under its filters, for "
+                "query types without single visitors, and GET /v1/me. It ends with the share.",
                 body=OpenShareBody,
                 responses=(openapi.Response(200, "the dashboard", OpenShareResponse),),
                 errors=(Unauthorized, NotFound, RateLimitExceeded, Unavailable, *BODY_ERRORS),

@@ -139,13 +139,12 @@ def test_the_collector_has_an_api_page(tracked: TrackedWebsite, page: Tab) -> No
     assert page.complaints == []
 
 
-def test_each_service_leads_to_its_api_page_and_to_the_other(
+def test_the_dashboard_leads_to_the_api_page_and_the_collector_to_the_dashboard(
     tracked: TrackedWebsite, page: Tab
 ) -> None:
     query_url, collect_url = tracked.tenant.stack.query_url, tracked.collect_url
     page.go(query_url)
-    links = page.js("[...document.links].map(link => link.href)")
-    assert {f"{query_url}/docs", f"{query_url}/health", f"{collect_url}/"} <= set(links)
+    eventually(lambda: f"{query_url}/docs" in page.js("[...document.links].map(a => a.href)"), 20)
 
     page.go(collect_url)
     assert page.js("document.querySelector('h1').innerText") == "Tidemark collector"

@@ -21,6 +21,7 @@ export const texts = {
     title: "Sign in",
     key: "API key",
     hint: "A key with the scope read:data; `tidemark key add` creates one. It is sent once and is not stored in the browser.",
+    docs: "API documentation",
     submit: "Sign in",
     wrong: "This key is unknown, revoked or expired.",
     usedLink: "This link was used already, or it has expired. Ask for another one with: tidemark sign-in-link",

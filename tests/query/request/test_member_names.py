@@ -94,9 +94,8 @@ def test_an_unknown_member_of_a_standard_request_is_refused(
             "Unknown member 'filter' in 'parameters[0]'; did you mean 'filters'?",
         ),
         (
-            {"name": "top_pages", "compare": "previous_year"},
-            "Unknown member 'compare' in 'parameters[0]'; it belongs in the body, beside "
-            "'parameters'",
+            {"name": "top_pages", "asOf": "2026-10-01"},
+            "Unknown member 'asOf' in 'parameters[0]'; it belongs in the body, beside 'parameters'",
         ),
         (
             {"name": "funnel", "step": [{"path": "/"}, {"path": "/b"}]},
