@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.bench import (
     collector,
+    dashboard,
     flood,
     footprint,
     freshness,
@@ -33,6 +34,7 @@ PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "questions": queries.measure,
     "facts": visit_facts.measure,
     "prepared": prepared_results.measure,
+    "dashboard": dashboard.measure,
     "isolation": isolation.measure,
     "receipts": receipts.measure,
     "redirect": redirect.measure,
