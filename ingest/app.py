@@ -1,6 +1,6 @@
 """create_app: the collector as an ASGI application, with routes, middleware and health checks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
@@ -169,13 +169,14 @@ def create_app(
 def dispatcher(routes: Mapping[str, ASGIApp], prefixes: Sequence[str]) -> ASGIApp:
     """Routes by exact path, then by the prefixes whose endpoints serve every path below."""
 
-    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+    # No coroutine of its own, as every request goes through it.
+    def dispatch(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         path = scope.get("path", FALLBACK_PATH)
         endpoint = routes.get(path)
         if endpoint is None:
             prefix = next((prefix for prefix in prefixes if path.startswith(prefix)), FALLBACK_PATH)
             endpoint = routes[prefix]
-        await endpoint(scope, receive, send)
+        return endpoint(scope, receive, send)
 
     return dispatch
 

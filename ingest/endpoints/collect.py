@@ -20,7 +20,6 @@ from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse, remarks
 from ingest.endpoints.wait_for_storage import waiting_endpoint
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import MethodNotAllowed
-from schemas.http.asgi import send_json
 from schemas.http.error_bodies import encode_json
 from schemas.http.openapi import Operation, Response
 from schemas.http.unknown_records import snapshot_with_websites
@@ -82,7 +81,8 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         if encoded.rejected:
             record_rejects(dependencies, sender.subject_id, kind.path, encoded.rejected)
             charge_rejects(dependencies, sender, client_network, len(encoded.rejected))
-        await send_json(send, 200, success_body(kind, encoded, receipt, head.ignored_parameters))
+        answer = success_body(kind, encoded, receipt, head.ignored_parameters)
+        await middleware.send_success(scope, send, answer)
 
     return endpoint
 

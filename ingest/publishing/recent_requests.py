@@ -63,6 +63,8 @@ class RecentRequest(Struct, frozen=True, gc=False):
     @property
     def size(self) -> int:
         """Approximate memory in bytes."""
+        if not self.rejected:
+            return REQUEST_OVERHEAD_BYTES + len(self.envelope)
         reject_bytes = sum(REJECT_OVERHEAD_BYTES + len(reject.message) for reject in self.rejected)
         return REQUEST_OVERHEAD_BYTES + len(self.envelope) + reject_bytes
 

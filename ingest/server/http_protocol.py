@@ -62,11 +62,12 @@ class CollectorProtocol(HttpProtocol):
             and self.parser.should_keep_alive()
             and not self.open_connections.drain.begun
         )
-        cycle: Any = FastPathCycle(self.transport, keep_alive, self.on_response_complete)
+        cycle: Any = FastPathCycle(
+            self.transport, keep_alive, self.on_response_complete, self.tasks
+        )
         self.cycle = self.active_cycle = cycle
-        task = self.loop.create_task(cycle.run(self.app, scope))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+        # Not at once: the parser is in the middle of what the connection sent.
+        self.loop.call_soon(cycle.run, self.app, scope)
 
     def abandon(self) -> bool:
         if self.fast_body is None:
@@ -80,6 +81,7 @@ class CollectorProtocol(HttpProtocol):
             self.url.partition(b"?")[0] in FAST_PATHS
             and self.parser.get_method() == b"POST"
             and (self.cycle is None or self.cycle.response_complete)
+            and b"wait" not in self.url  # waits for tables, in a task
             and not self.expect_100_continue
             and not self.flow.write_paused
         )

@@ -1,6 +1,7 @@
 """ASGI helpers: read a header, read a bounded body, send JSON, an application as an endpoint."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,6 +12,12 @@ from schemas.http.rate_limit_headers import Headers
 
 WHOLE_BODY_KEY = "tidemark.body"
 """Key of the ASGI scope: the body, once it was read or if our protocol received it in one piece."""
+
+WRITE_KEY = "tidemark.write"
+"""Key of the ASGI scope: writes a whole response, where our protocol can do that (`WriteWhole`)."""
+
+WriteWhole = Callable[[int, bytes, bytes], None]
+"""Writes status, header lines and body of a response at once."""
 
 BY_NAME = "tidemark.headers"
 """Key of the ASGI scope: the headers by name, once one was read."""

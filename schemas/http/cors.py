@@ -4,6 +4,8 @@ With `Access-Control-Allow-Origin: *` Chromium silently drops a JSON `sendBeacon
 sends credentials.
 """
 
+from functools import lru_cache
+
 from starlette.types import Scope
 
 from schemas.http.asgi import header, headers_by_name
@@ -12,6 +14,8 @@ from schemas.http.rate_limit_headers import Headers
 EXPOSED_HEADERS = (
     b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id"
 )
+CACHED_ORIGIN_LENGTH = 128
+"""Longer origins are rare, and not kept."""
 MAX_AGE_SECONDS = b"86400"
 ALL_METHODS = "GET, POST, PUT, PATCH, DELETE"
 
@@ -19,8 +23,19 @@ ALL_METHODS = "GET, POST, PUT, PATCH, DELETE"
 def cors_headers(scope: Scope, credentials: bool) -> Headers:
     """Response headers for a cross-origin request; none without `Origin`."""
     origin = headers_by_name(scope).get(b"origin")
+    return _headers(origin, credentials) if origin else []
+
+
+def cors_lines(scope: Scope, credentials: bool) -> bytes:
+    """The same headers as bytes of a response."""
+    origin = headers_by_name(scope).get(b"origin")
     if not origin:
-        return []
+        return b""
+    prepared = _lines if len(origin) <= CACHED_ORIGIN_LENGTH else _lines.__wrapped__
+    return prepared(origin, credentials)
+
+
+def _headers(origin: bytes, credentials: bool) -> Headers:
     headers: Headers = [
         (b"access-control-allow-origin", origin),
         (b"access-control-expose-headers", EXPOSED_HEADERS),
@@ -30,6 +45,11 @@ def cors_headers(scope: Scope, credentials: bool) -> Headers:
     if credentials:
         headers.append((b"access-control-allow-credentials", b"true"))
     return headers
+
+
+@lru_cache(maxsize=4096)
+def _lines(origin: bytes, credentials: bool) -> bytes:
+    return b"".join([b"%b: %b\r\n" % pair for pair in _headers(origin, credentials)])
 
 
 def preflight_headers(scope: Scope, methods: str) -> Headers:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import httptools
 
 from schemas.errors import ApiError, HeadersTooLarge, Malformed, PayloadTooLarge, Unavailable
+from schemas.http.asgi import BY_NAME
 from schemas.http.flow_control import DISCARD_PAUSE_SECONDS, LARGE_READ_BYTES
 from schemas.http.http_connection import BODY, HEAD, IDLE, UPGRADE, HttpConnection
 
@@ -112,10 +113,7 @@ class HttpProtocol(HttpConnection):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.stage != HEAD:
             return  # a trailer is not a header (RFC 9110 6.5.1)
-        name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
+        self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         if len(self.headers) > self.limits.head_fields or (
@@ -127,6 +125,11 @@ class HttpProtocol(HttpConnection):
             self.stage = UPGRADE
             return
         self.framing_budget = self.limits.framing_bytes
+        by_name = dict(self.headers)
+        if len(by_name) == len(self.headers):
+            self.scope[BY_NAME] = by_name  # type: ignore[literal-required] # a key of ours
+        if b"expect" in by_name:
+            self.expect_100_continue = any(map(is_continue, self.headers))
         self.begin_request()
         self.stage = BODY
 
@@ -183,6 +186,11 @@ class HttpProtocol(HttpConnection):
             f"The head of a request may have at most {limits.head_bytes:,} bytes "
             f"and {limits.head_fields} fields"
         )
+
+
+def is_continue(header: tuple[bytes, bytes]) -> bool:
+    """Whether a header asks for an interim response."""
+    return header[0] == b"expect" and header[1].lower() == b"100-continue"
 
 
 def without_upgrade(headers: Iterable[tuple[bytes, bytes]]) -> list[bytes]:

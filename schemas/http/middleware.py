@@ -21,13 +21,20 @@ from schemas.http.admission import (
     Admission,
     rejection_cost,
 )
-from schemas.http.asgi import ClientDisconnected, header, headers_by_name, send_json
+from schemas.http.asgi import (
+    WRITE_KEY,
+    ClientDisconnected,
+    WriteWhole,
+    header,
+    headers_by_name,
+    send_json,
+)
 from schemas.http.client_ip import client_ip, truncate_ip
 from schemas.http.drain import Drain
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.rate_limit import RateLimiter
-from schemas.http.rate_limit_headers import Headers
+from schemas.http.rate_limit_headers import HEADER_LINES, Headers
 from schemas.http.unknown_records import RereadRegistry, never_reread
 from schemas.http.untrusted_proxies import UntrustedProxies
 from schemas.runtime.clock import Clock
@@ -39,6 +46,10 @@ log = logging.getLogger(__name__)
 COUNTRY_KEY = "tidemark.country"
 """Key of the ASGI scope: the client's country, when a trusted proxy sent it."""
 REQUEST_ID_HEADER = b"x-request-id"
+REQUEST_ID_KEY, BEGAN_KEY = "tidemark.request_id", "tidemark.began"
+"""Keys of the ASGI scope: the id of the request, and when it began."""
+SUCCESS_LINES = b"content-type: application/json\r\ncontent-length: %d\r\n%b%bx-request-id: %b\r\n"
+"""Header lines of a success: length, rate limit, CORS, request id."""
 PUBLIC_REQUESTS = PUBLIC_GROUP_LIMIT.requests
 CHARGED_STATUSES = (400, 401, 403, 404, 408, 413)
 """Statuses that count against the client network of a request without a key."""
@@ -99,7 +110,8 @@ class HttpMiddleware:
         else:
             self.untrusted_proxies.notice(scope, peer)
         started = False
-        began = time.perf_counter()
+        scope[REQUEST_ID_KEY] = request_id
+        scope[BEGAN_KEY] = began = time.perf_counter()
 
         async def send_with_headers(message: Message) -> None:
             nonlocal started
@@ -133,6 +145,24 @@ class HttpMiddleware:
             api_error = self._with_usage(scope, self._to_api_error(error))
             self.on_error(scope, api_error)
             await self._send_error(send_with_headers, scope, api_error)
+
+    async def send_success(self, scope: Scope, send: Send, body: bytes) -> None:
+        """Send 200 with JSON; at once where the protocol can, with the same headers."""
+        write: WriteWhole | None = scope.get(WRITE_KEY)
+        if write is None:
+            await send_json(send, 200, body)
+            return
+        self.requests.observe(scope["path"], 200, time.perf_counter() - scope[BEGAN_KEY])
+        rate_limit = scope.get(RATE_LIMIT_KEY) or self.admission.public_status(
+            self.client_network(scope)
+        )
+        lines = SUCCESS_LINES % (
+            len(body),
+            HEADER_LINES % rate_limit.header_numbers(),
+            cors.cors_lines(scope, self._credentials),
+            scope[REQUEST_ID_KEY],
+        )
+        write(200, lines, body)
 
     async def _allowed_methods(self, scope: Scope, receive: Receive) -> str:
         """Methods of the route, from its own answer to OPTIONS."""

@@ -13,7 +13,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
+from schemas.http.rate_limit_headers import (
+    WINDOW_MS,
+    HeaderNumbers,
+    Headers,
+    RateLimitStatus,
+    rate_limit_headers,
+)
 from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, Limit
 
 STEP_MS = WINDOW_MS // 12
@@ -111,16 +117,16 @@ class RateLimitBucket:
             self.limit.requests, max(0, self.limit.requests - self.requests), resets
         )
 
-    def headers(self) -> Headers:
-        """The X-RateLimit-* response headers."""
+    def header_numbers(self) -> HeaderNumbers:
+        """What the X-RateLimit-* response headers show."""
         limit = self.limit.requests
         remaining = limit - self.requests
         resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
-        return [
-            (b"x-ratelimit-limit", b"%d" % limit),
-            (b"x-ratelimit-remaining", b"%d" % (remaining if remaining > 0 else 0)),
-            (b"x-ratelimit-reset", b"%d" % -(-resets // 1000)),
-        ]
+        return limit, remaining if remaining > 0 else 0, -(-resets // 1000)
+
+    def headers(self) -> Headers:
+        """The X-RateLimit-* response headers."""
+        return rate_limit_headers(self.header_numbers())
 
     def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> "ExceededLimit":
         """The limit that a request exceeds, and when it fits."""

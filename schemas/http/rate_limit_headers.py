@@ -12,6 +12,23 @@ Headers = list[tuple[bytes, bytes]]
 WINDOW_MS = WINDOW_SECONDS * 1000
 
 
+HeaderNumbers = tuple[int, int, int]
+"""Limit, remaining requests, and reset in Unix seconds, rounded up."""
+
+HEADER_LINES = b"x-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
+"""The same headers as bytes of a response, to be filled with HeaderNumbers."""
+
+
+def rate_limit_headers(numbers: HeaderNumbers) -> Headers:
+    """X-RateLimit-Limit, -Remaining and -Reset."""
+    limit, remaining, reset = numbers
+    return [
+        (b"x-ratelimit-limit", b"%d" % limit),
+        (b"x-ratelimit-remaining", b"%d" % remaining),
+        (b"x-ratelimit-reset", b"%d" % reset),
+    ]
+
+
 class RateLimitStatus(Struct, frozen=True, gc=False):
     """State of a rate limit, as responses show it."""
 
@@ -19,13 +36,13 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
     remaining: int
     reset_ms: int
 
+    def header_numbers(self) -> HeaderNumbers:
+        """What the headers show."""
+        return self.limit, self.remaining, -(-self.reset_ms // 1000)
+
     def headers(self) -> Headers:
-        """X-RateLimit-Limit, -Remaining and -Reset; reset is in Unix seconds, rounded up."""
-        return [
-            (b"x-ratelimit-limit", b"%d" % self.limit),
-            (b"x-ratelimit-remaining", b"%d" % self.remaining),
-            (b"x-ratelimit-reset", b"%d" % -(-self.reset_ms // 1000)),
-        ]
+        """The X-RateLimit-* response headers."""
+        return rate_limit_headers(self.header_numbers())
 
 
 def rate_limit_error(

@@ -17,7 +17,7 @@ from schemas.http.rate_limit import (
     LocalRateLimiter,
     RateLimitBucket,
 )
-from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
+from schemas.http.rate_limit_headers import WINDOW_MS, HeaderNumbers, RateLimitStatus
 from schemas.http.shared_counts import (
     Counted,
     MachineCounts,
@@ -49,7 +49,21 @@ MAX_EXCHANGED = 1_000
 class SharedBucket(RateLimitBucket):
     """A bucket whose counts are those of all processes, as of a moment ago."""
 
-    __slots__ = ("_limiter", "all", "allowance", "asked_requests", "known_ms", "name", "unsent")
+    __slots__ = (
+        "_limiter",
+        "all_bytes",
+        "all_items",
+        "all_requests",
+        "allowance",
+        "asked_requests",
+        "is_queued",
+        "known_leaves_ms",
+        "known_ms",
+        "name",
+        "unsent_bytes",
+        "unsent_items",
+        "unsent_requests",
+    )
 
     def __init__(
         self, limiter: "SharedRateLimiter", name: bytes, limit: Limit, subject: str, now_ms: int
@@ -57,52 +71,67 @@ class SharedBucket(RateLimitBucket):
         super().__init__(limit, subject, now_ms)
         self._limiter = limiter
         self.name = name
-        self.all = Counted(name)
+        self.all_requests = self.all_bytes = self.all_items = 0
         """Counts of all processes, with those of this one that they do not know yet."""
-        self.unsent = Counted(name)
+        self.known_leaves_ms = WINDOW_MS
+        """Milliseconds from `known_ms` until the oldest of them leave the window."""
+        self.unsent_requests = self.unsent_bytes = self.unsent_items = 0
         self.asked_requests = 0
         """Requests since the counts of all processes were received."""
         self.allowance = 0
         """Its part of what remained then, by the number of processes, and one that may begin."""
         self.known_ms = -KNOWN_MS
+        self.is_queued = False
+        """Whether its counts are about to be exchanged."""
 
     def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
         """Whether it fits by the counts of this process and by those of all."""
         if not super().fits(now_ms, cost, size, items):
             return False
-        used, limit = self.all, self.limit
+        limit = self.limit
         if not 0 <= now_ms - self.known_ms < KNOWN_MS:
             self._limiter.share(self)
             return self.asked_requests < max(1, limit.requests // UNKNOWN_SHARE)
         fits = (
-            (used.requests + cost <= limit.requests or not used.requests)
-            and (used.bytes + (size or 1) <= limit.bytes or not used.bytes)
-            and (used.items + (items or 1) <= limit.items or not used.items)
+            (self.all_requests + cost <= limit.requests or not self.all_requests)
+            and (self.all_bytes + (size or 1) <= limit.bytes or not self.all_bytes)
+            and (self.all_items + (items or 1) <= limit.items or not self.all_items)
             and self.asked_requests < self.allowance
         )
         if not fits:
             self._limiter.share(self)
-            self._limiter.share_later(self, self.known_ms + used.leaves_ms - now_ms)
+            self._limiter.share_later(self, self.known_ms + self.known_leaves_ms - now_ms)
         return fits
 
     def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
-        remaining = super().add(now_ms, cost, size, items)
-        self.all = _sum(self.all, cost, size, items)
-        self.unsent = _sum(self.unsent, cost, size, items)
+        self.last_ms = now_ms
+        self.requests = used = self.requests + cost
+        self.bytes += size
+        self.items += items
+        self.all_requests = all_used = self.all_requests + cost
+        self.all_bytes += size
+        self.all_items += items
+        self.unsent_requests += cost
+        self.unsent_bytes += size
+        self.unsent_items += items
         self.asked_requests += cost
-        self._limiter.share(self)
-        return min(remaining, self.limit.requests - self.all.requests)
+        if not self.is_queued:
+            self._limiter.share(self)
+        return self.limit.requests - (used if used > all_used else all_used)
 
     def take_unsent(self) -> Counted:
         """What is to be added to the shared counts; it counts as sent."""
-        unsent, self.unsent = self.unsent, Counted(self.name)
+        unsent = Counted(self.name, self.unsent_requests, self.unsent_bytes, self.unsent_items)
+        self.unsent_requests = self.unsent_bytes = self.unsent_items = 0
         return unsent
 
     def receive(self, counted: Counted, now_ms: int) -> None:
         """Counts of all processes; what came since they were asked for is added."""
-        since = self.unsent
-        self.all = _sum(counted, since.requests, since.bytes, since.items)
-        self.asked_requests = since.requests
+        self.all_requests = counted.requests + self.unsent_requests
+        self.all_bytes = counted.bytes + self.unsent_bytes
+        self.all_items = counted.items + self.unsent_items
+        self.known_leaves_ms = counted.leaves_ms
+        self.asked_requests = self.unsent_requests
         remaining = self.limit.requests - counted.requests
         self.allowance = max(
             1, self.limit.requests // SPARE_SHARE, -(-remaining // (counted.processes + 1))
@@ -111,13 +140,12 @@ class SharedBucket(RateLimitBucket):
 
     def count_alone(self, now_ms: int) -> None:
         """Take the counts of this process for those of all, which cannot be reached."""
-        since = self.unsent
         leaves_ms = max(0, min(self.leaves_ms, self.last_ms + WINDOW_MS) - now_ms)
         own = Counted(
             self.name,
-            self.requests - since.requests,
-            self.bytes - since.bytes,
-            self.items - since.items,
+            self.requests - self.unsent_requests,
+            self.bytes - self.unsent_bytes,
+            self.items - self.unsent_items,
             leaves_ms,
             processes=0,
         )
@@ -127,35 +155,27 @@ class SharedBucket(RateLimitBucket):
         own = super().status()
         if not 0 <= self.last_ms - self.known_ms < KNOWN_MS:
             return own
-        remaining = min(own.remaining, max(0, self.limit.requests - self.all.requests))
+        remaining = min(own.remaining, max(0, self.limit.requests - self.all_requests))
         return RateLimitStatus(own.limit, remaining, own.reset_ms)
 
-    def headers(self) -> Headers:
-        return self.status().headers()
+    def header_numbers(self) -> HeaderNumbers:
+        limit, remaining, reset = super().header_numbers()
+        if 0 <= self.last_ms - self.known_ms < KNOWN_MS:
+            remaining = min(remaining, max(0, limit - self.all_requests))
+        return limit, remaining, reset
 
     def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> ExceededLimit:
-        limit, used = self.limit, self.all
-        if used.requests + cost > limit.requests:
+        limit = self.limit
+        if self.all_requests + cost > limit.requests:
             exceeded = f"{limit.requests:,} requests"
-        elif used.bytes + (size or 1) > limit.bytes:
+        elif self.all_bytes + (size or 1) > limit.bytes:
             exceeded = f"{limit.bytes:,} bytes"
-        elif used.items + (items or 1) > limit.items:
+        elif self.all_items + (items or 1) > limit.items:
             exceeded = f"{limit.items:,} items"
         else:
             return super().exceeded(cost, size, items)
-        resets = RateLimitStatus(limit.requests, 0, self.known_ms + used.leaves_ms)
+        resets = RateLimitStatus(limit.requests, 0, self.known_ms + self.known_leaves_ms)
         return ExceededLimit(resets, f"The limit for {self.subject} is {exceeded} per minute.")
-
-
-def _sum(counted: Counted, requests: int, size: int, items: int) -> Counted:
-    return Counted(
-        counted.name,
-        counted.requests + requests,
-        counted.bytes + size,
-        counted.items + items,
-        counted.leaves_ms,
-        counted.processes,
-    )
 
 
 class SharedRateLimiter(LocalRateLimiter):
@@ -194,6 +214,7 @@ class SharedRateLimiter(LocalRateLimiter):
     def share(self, bucket: SharedBucket) -> None:
         """Exchange the counts of this bucket soon."""
         self._unshared[bucket] = None
+        bucket.is_queued = True
         if self._exchange is None:
             self._exchange = asyncio.get_running_loop().create_task(self._exchange_all())
 
@@ -223,6 +244,7 @@ class SharedRateLimiter(LocalRateLimiter):
                 buckets = list(self._unshared)[:MAX_EXCHANGED]
                 for bucket in buckets:
                     del self._unshared[bucket]
+                    bucket.is_queued = False
                 await self._exchange_counts(buckets)
         finally:
             self._exchange = None

@@ -44,9 +44,9 @@ class UntrustedProxies:
     def notice(self, scope: Scope, peer: str) -> None:
         """Note a request of an untrusted peer, if its headers and address are a proxy's."""
         headers = headers_by_name(scope)
-        name = next((name for name in FORWARDING_HEADERS if name in headers), None)
-        if name is None or not is_private(peer):
+        if headers.keys().isdisjoint(FORWARDING_HEADERS) or not is_private(peer):
             return
+        name = next(name for name in FORWARDING_HEADERS if name in headers)
         network, now = truncate_ip(peer), self._clock()
         self._message, self._seen_ms = CONSEQUENCE.format(peer, name.decode()), now
         if now - self._logged_ms.get(network, -REPORT_MS) < REPORT_MS:
