@@ -35,6 +35,10 @@ AWAITED_KEY = "tidemark.awaited"
 """Key of the ASGI scope: the response waits until the items are stored."""
 
 
+READ_HEADS = "tidemark.read_heads"
+"""Key of the ASGI scope: a dictionary that requests with the same head share, for what was read."""
+
+
 class QueryFields(Struct, frozen=True, gc=False):
     """What the collector reads in a query string."""
 
@@ -63,6 +67,16 @@ class RequestHead(Struct, frozen=True, gc=False):
 
 def read_request_head(scope: Scope) -> RequestHead:
     """Read the head of a request; Malformed if its `Idempotency-Key` is too long."""
+    known: dict[str, RequestHead] | None = scope.get(READ_HEADS)
+    if known is None:
+        return _read_request_head(scope)
+    head = known.get(READ_HEADS)
+    if head is None:
+        head = known[READ_HEADS] = _read_request_head(scope)
+    return head
+
+
+def _read_request_head(scope: Scope) -> RequestHead:
     headers = headers_by_name(scope)
     kept_headers = {
         name: str(headers[key][:MAX_HEADER_LENGTH], "latin-1")

@@ -10,8 +10,10 @@ from typing import Any
 
 from ingest.endpoints.mixed_routes import MIXED_ROUTES
 from ingest.server.fast_path import FastPathCycle
+from ingest.server.known_head import KnownHead
 from schemas.http.asgi import WHOLE_BODY_KEY
-from schemas.http.http_protocol import HttpProtocol
+from schemas.http.http_connection import IDLE
+from schemas.http.http_protocol import PARSE_SLICE_BYTES, HttpProtocol
 from schemas.kinds import KINDS
 
 POST_PATHS = [
@@ -27,10 +29,42 @@ class CollectorProtocol(HttpProtocol):
     fast_body: list[bytes] | None = None
     """Pieces of the body while the request may still take the fast path."""
 
+    known_head: KnownHead | None = None
+    """The head of the last request, if it took the fast path."""
+    last_request: tuple[bytes, dict[str, Any]] | None = None
+    """Body and scope of the request that was just parsed on the fast path, unless it is the last
+    one of the connection."""
+
     def data_received(self, data: bytes) -> None:
+        known = self.known_head
+        if known is not None and len(data) <= PARSE_SLICE_BYTES and self._is_idle():
+            body = known.body_of(data)
+            if body is not None:
+                self.since = self.open_connections.now
+                self._run(known.new_scope(len(body)), body, keep_alive=True)
+                return
+        idle = self.stage == IDLE and len(data) <= PARSE_SLICE_BYTES and not self.unparsed
+        self.last_request = None
         super().data_received(data)
         if self.fast_body is not None:
             self._fall_back()
+        elif self.last_request is not None and idle:
+            self.known_head = KnownHead.of(data, *self.last_request)
+
+    def _is_idle(self) -> bool:
+        """Whether a request may begin on the fast path: as in `_fits_fast_path`."""
+        return (
+            self.stage == IDLE
+            and not self.discarding
+            and not self.unparsed
+            and not self.pipeline
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+        )
+
+    def on_message_begin(self) -> None:
+        self.known_head = self.last_request = None
+        super().on_message_begin()
 
     def begin_request(self) -> None:
         if self._fits_fast_path():
@@ -56,12 +90,15 @@ class CollectorProtocol(HttpProtocol):
         scope["path"] = FAST_PATHS[path]
         scope["raw_path"] = path
         scope["query_string"] = query
+        keep_alive = self.parser.get_http_version() != "1.0" and self.parser.should_keep_alive()
+        if keep_alive:
+            self.last_request = body, scope.copy()
+        self._run(scope, body, keep_alive)
+
+    def _run(self, scope: Any, body: bytes, keep_alive: bool) -> None:
+        """Run the application for a whole request."""
         scope[WHOLE_BODY_KEY] = body
-        keep_alive = (
-            self.parser.get_http_version() != "1.0"
-            and self.parser.should_keep_alive()
-            and not self.open_connections.drain.begun
-        )
+        keep_alive = keep_alive and not self.open_connections.drain.begun
         cycle: Any = FastPathCycle(
             self.transport, keep_alive, self.on_response_complete, self.tasks
         )
