@@ -22,10 +22,11 @@ DOCS := schemas/http/docs/dist/swagger-ui-bundle.js
 WEB  := query/web/dist/index.html
 WEB_PACKAGES := query/web/node_modules/.package-lock.json
 WEB_SOURCES := $(shell find query/web/src -type f) $(shell find query schemas -name node_modules -prune -o -name '*.py' -print)
+PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs chaos cluster conformance bench lock mcp geo clean browser
+.PHONY: help setup run test format lint types check docs alerts chaos cluster conformance bench lock mcp geo clean browser
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +54,10 @@ docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 	@$(BIN)/python -m deploy.docs.readme_tables && $(BIN)/python -m deploy.docs.env_example \
 		&& $(BIN)/python -m deploy.docs.grafana_dashboards \
 		&& $(BIN)/python -m tests.query.engine.trino.statements
+
+alerts: $(PROMTOOL) ## test the alert rules with promtool, which is built first (needs Go; some minutes)
+	@cp deploy/helm/tidemark/monitoring/alerts.yaml tests/deploy/helm/alerts_test.yaml $(VENV)/promtool
+	@cd $(VENV)/promtool && ./promtool check rules alerts.yaml && ./promtool test rules alerts_test.yaml
 
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
@@ -92,6 +97,9 @@ geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for anothe
 clean: ## remove build files and the environment; data stays
 	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules query/web/dist query/web/generated query/web/node_modules schemas/http/docs/dist schemas/http/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PROMTOOL): $(BARE) tests/deploy/helm/promtool/go.mod
+	@cd tests/deploy/helm/promtool && go build -o ../../../../$@ github.com/prometheus/prometheus/cmd/promtool
 
 $(BARE):
 	@$(if $(PYTHON),,echo "Tidemark needs Python 3.11 or newer with venv; none was found. Name one: make PYTHON=/path/to/python3.12" >&2; exit 1)

@@ -28,6 +28,7 @@ from schemas.registry import (
     RegistryFollower,
     RegistrySalts,
     RegistryStore,
+    add_registry_gauge,
     registry_unavailable,
 )
 from schemas.runtime.clock import now_ms
@@ -111,6 +112,7 @@ def run(settings: Settings, name: str) -> None:
 
     start_telemetry(settings, name, app.requests)
     add_producer_gauges(producer)
+    add_registry_gauge(follower)
     port = settings.collect_port
     serve(
         app,

@@ -9,7 +9,12 @@ from schemas.http.limit_usage import QUERY
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
-from schemas.registry import DatabaseError, RegistryStore, registry_unavailable
+from schemas.registry import (
+    DatabaseError,
+    RegistryStore,
+    add_registry_gauge,
+    registry_unavailable,
+)
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.gc_freeze import frozen_startup_objects
@@ -33,6 +38,7 @@ def main() -> None:
     except (DatabaseError, ImportError) as error:
         sys.exit(f"query: {registry_unavailable(error)}")
     start_telemetry(settings, name, service.app.requests)
+    add_registry_gauge(service.follower)
     with frozen_startup_objects():
         serve(
             service.app,

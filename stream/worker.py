@@ -16,6 +16,7 @@ from schemas.registry import (
     DatabaseError,
     RegistryFollower,
     RegistryStore,
+    add_registry_gauge,
     registry_unavailable,
 )
 from schemas.runtime.clock import now_ms
@@ -134,6 +135,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         end_process(error)
     worker = Worker(settings, name, writers, end_process, role.group_suffix, lake)
     REGISTRY.register(PartitionLag(worker.progress))
+    add_registry_gauge(follower)
     follower_task = asyncio.create_task(follower.run())
     heartbeat_task = asyncio.create_task(
         _heartbeat_loop(worker, name, skipped_tables(damaged_tables))

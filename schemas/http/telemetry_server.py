@@ -28,6 +28,7 @@ from schemas.http.health import HEALTH_PATHS, Health
 from schemas.http.heartbeat_health import heartbeat_health
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import REGISTRY
+from schemas.telemetry.process_gauges import add_process_gauges
 
 log = logging.getLogger(__name__)
 
@@ -100,4 +101,5 @@ def start_telemetry(settings: Settings, process: str, *collectors: Collector) ->
     for collector in collectors:
         REGISTRY.register(collector)
     health = partial(heartbeat_health, settings.data / "run", process)
+    add_process_gauges(settings.data, lambda: health().ready)
     TelemetryServer(health).start(settings.metrics_host, settings.metrics_port)

@@ -17,7 +17,12 @@ from schemas.registry.api_keys import (
 from schemas.registry.backups import Backups
 from schemas.registry.daily_salts import RegistrySalts
 from schemas.registry.database_file import RegistryLost
-from schemas.registry.follower import RegistryFollower, first_line, registry_unavailable
+from schemas.registry.follower import (
+    RegistryFollower,
+    add_registry_gauge,
+    first_line,
+    registry_unavailable,
+)
 from schemas.registry.keeper_lease import KeeperLease
 from schemas.registry.record_limits import RecordLimitReached
 from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
@@ -67,6 +72,7 @@ __all__ = [
     "SignInState",
     "Snapshot",
     "Website",
+    "add_registry_gauge",
     "first_line",
     "generate_key",
     "hash_secret",

@@ -21,6 +21,7 @@ from schemas.registry.on_demand_read import OnDemandRead
 from schemas.registry.snapshot import Snapshot
 from schemas.registry.store import RegistryStore
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.telemetry.instruments import gauge
 
 log = logging.getLogger(__name__)
 
@@ -125,6 +126,15 @@ class RegistryFollower:
         served = f"backup {backup}" if backup else "the last snapshot"
         fields = {"reason": first_line(error), "served": served}
         log.error("registry unavailable", extra=fields)
+
+
+def add_registry_gauge(follower: RegistryFollower) -> None:
+    """Add the age of the snapshot to the metrics of this process."""
+    gauge(
+        "tidemark_registry_stale_seconds",
+        "For how long the registry has been unavailable; 0 while it is not",
+        lambda: follower.stale_seconds,
+    )
 
 
 def registry_unavailable(error: BaseException) -> str:

@@ -4,10 +4,12 @@ import re
 import time
 from collections.abc import Mapping
 
+from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from deploy.docs.grafana_dashboards import DASHBOARDS
 from deploy.local.process_list import METRICS_PORT, service_specs
+from schemas.telemetry import instruments
 from tests.deploy.deployment_files import read_yaml
 from tests.flow.tenant import Tenant, at_ms
 from tests.http_client import call
@@ -117,18 +119,61 @@ def families(tenant: Tenant) -> set[str]:
     return set(re.findall(r"^# TYPE (\S+) ", served, re.MULTILINE))
 
 
-def test_the_alert_rules_name_metrics_that_exist(tenant: Tenant) -> None:
-    rules = [
-        rule
-        for group in read_yaml("helm/tidemark/monitoring/alerts.yaml")["groups"]
-        for rule in group["rules"]
-    ]
+SELECTOR = re.compile(r"(tidemark_\w+)\{([^}]*)\}")
+LABEL = re.compile(r'(\w+)[=!]~?"')
+TARGET_LABELS = {"instance", "job"}
+"""Labels that Prometheus adds."""
 
-    named = {name for rule in rules for name in re.findall(r"tidemark_\w+", rule["expr"])}
 
-    assert len(named) > 5
-    assert {name.removesuffix("_count") for name in named} <= families(tenant)
-    assert all(rule["annotations"].keys() == {"summary", "action"} for rule in rules)
+def declared_labels() -> dict[str, set[str]]:
+    """Labels of the metrics that have no sample before something happened."""
+    return {
+        family.name: set(metric._labelnames)
+        for metric in vars(instruments).values()
+        if isinstance(metric, MetricWrapperBase)
+        for family in metric.describe()
+    }
+
+
+def labels_by_metric(tenant: Tenant) -> dict[str, set[str]]:
+    """Names of metrics, without suffixes, and of their labels: of a running installation."""
+    found = declared_labels()
+    for url in metrics_urls(tenant).values():
+        text = call("GET", f"{url}/metrics").body.decode()
+        for family in text_string_to_metric_families(text):
+            names = found.setdefault(family.name, set())
+            names.update(*(sample.labels for sample in family.samples))
+    return found
+
+
+def test_the_alert_rules_name_metrics_and_labels_that_exist(tenant: Tenant) -> None:
+    labels = labels_by_metric(tenant)
+    for group in read_yaml("helm/tidemark/monitoring/alerts.yaml")["groups"]:
+        for rule in group["rules"]:
+            named = {
+                re.sub("_(count|total)$", "", name)
+                for name in re.findall(r"tidemark_\w+", rule["expr"])
+            }
+            assert named <= labels.keys() or rule["alert"] == "TidemarkProcessDown", rule["alert"]
+            known = TARGET_LABELS.union(*(labels[name] for name in named))
+            used = {
+                name
+                for _, inside in SELECTOR.findall(rule["expr"])
+                for name in LABEL.findall(inside)
+            }
+            for inside in re.findall(r"(?:by|on) \(([^)]*)\)", rule["expr"]):
+                used.update(inside.split(", "))
+            used.update(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
+            assert used <= known, rule["alert"]
+
+
+def test_every_process_tells_whether_it_is_ready_and_what_its_disk_has_left(tenant: Tenant) -> None:
+    for name, url in metrics_urls(tenant).items():
+        found = samples(url)
+        assert value(found, "tidemark_ready") == 1
+        assert value(found, "tidemark_disk_free_bytes") > 0
+        if name.partition("-")[0] in ("collector", "worker", "query"):
+            assert found[("tidemark_registry_stale_seconds", frozenset())] == 0
 
 
 def test_the_dashboards_name_metrics_that_exist(tenant: Tenant) -> None:
