@@ -7,6 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
+from query.engine.engine import Row
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.totals import sums
@@ -38,16 +39,32 @@ def groups_by(joined: JoinedParts, columns: Sequence[str]) -> Sequence[Breakdown
     rows = joined.columns(table)
     numbered = [joined.text_numbers(table, label(column)) for column in columns]
     kept = numbered[0][0] != NO_TEXT
-    columns_with_empty = [_with_empty(*each) for each in numbered]
+    of_kept = [(numbers[kept], texts) for numbers, texts in numbered]
+    return groups_of(joined, of_kept, rows["views"][kept], rows["visitor"][kept])
+
+
+def groups_of(
+    joined: JoinedParts,
+    columns: Sequence[tuple[Numbers, Sequence[str | None]]],
+    views: Numbers,
+    visitors: Numbers,
+) -> Sequence[BreakdownGroup]:
+    """Groups of rows by columns of texts, in the order of `groups_by`."""
+    columns_with_empty = [_with_empty(*each) for each in columns]
     texts_by_column = [texts for _, texts in columns_with_empty]
-    keys = _keys(columns_with_empty, kept)
-    found, groups = _numbered(keys, prod(map(len, texts_by_column)))
+    found, groups = _numbered(_keys(columns_with_empty), prod(map(len, texts_by_column)))
     count = len(found)
-    views = sums(groups, rows["views"][kept], count).tolist()
-    visitors = joined.distinct(groups, rows["visitor"][kept], count).tolist()
+    of_groups = sums(groups, views, count).tolist()
+    distinct = joined.distinct(groups, visitors, count).tolist()
     texts = _texts(found, texts_by_column)
-    made = [BreakdownGroup(*each) for each in zip(texts, views, visitors, strict=True)]
+    made = [BreakdownGroup(*each) for each in zip(texts, of_groups, distinct, strict=True)]
     return sorted(made, key=lambda group: (-group.visitors, -group.page_views, group.texts))
+
+
+def shares(groups: Sequence[BreakdownGroup]) -> Sequence[Row]:
+    """A row for each group: texts, page views, visitors, and its share of all groups' visitors."""
+    whole = sum(group.visitors for group in groups)
+    return [(*g.texts, g.page_views, g.visitors, g.visitors, whole) for g in groups]
 
 
 def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers, Sequence[str]]:
@@ -58,11 +75,11 @@ def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers,
     return np.where(numbers == empty, NO_TEXT, numbers), [text or "" for text in texts]
 
 
-def _keys(columns: Sequence[tuple[Numbers, Sequence[str]]], kept: Numbers) -> Numbers:
+def _keys(columns: Sequence[tuple[Numbers, Sequence[str]]]) -> Numbers:
     """One number for the texts of a row."""
-    keys = np.zeros(int(np.count_nonzero(kept)), np.int64)
+    keys = np.zeros(len(columns[0][0]), np.int64)
     for numbers, texts in columns:
-        keys = keys * len(texts) + numbers[kept]
+        keys = keys * len(texts) + numbers
     return keys
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared import totals
-from query.prepared.breakdown import groups_by, table_of
+from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.quarters import Quarters, by_bucket, whole_range
@@ -26,8 +26,12 @@ class PreparedForm(Protocol):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         """The quarters that it reads; None when parts cannot answer the time range."""
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
-        """The rows that the SQL of the type would give."""
+    @property
+    def visit_tables(self) -> Sequence[str]:
+        """The tables of parts with facts of visits, around the time range."""
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+        """The rows that the SQL of the type would give; None when parts cannot tell them."""
 
 
 class Totals(Struct, frozen=True):
@@ -36,6 +40,7 @@ class Totals(Struct, frozen=True):
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects."""
     tables: Sequence[str] = totals.TABLES
+    visit_tables: Sequence[str] = ()
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
@@ -50,6 +55,7 @@ class TotalsByBucket(Struct, frozen=True):
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects after the bucket."""
     tables: Sequence[str] = totals.TABLES
+    visit_tables: Sequence[str] = ()
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return by_bucket(time_range, granularity)
@@ -64,6 +70,7 @@ class Breakdown(Struct, frozen=True):
     """Page views and visitors by columns of the row, with the share of all groups' visitors."""
 
     columns: tuple[str, ...]
+    visit_tables: Sequence[str] = ()
 
     @property
     def tables(self) -> Sequence[str]:
@@ -73,11 +80,9 @@ class Breakdown(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
-        groups = groups_by(joined, self.columns)
-        whole = sum(group.visitors for group in groups)
-        return [(*g.texts, g.page_views, g.visitors, g.visitors, whole) for g in groups]
+        return shares(groups_by(joined, self.columns))
 
 
-def breakdown_by(*columns: str) -> Breakdown | None:
+def by_row(*columns: str) -> Breakdown | None:
     """The form of a breakdown; None when parts do not have these columns."""
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.part import Part
-from query.prepared.part_tables import NO_VISITOR
+from query.prepared.part_tables import NO_VISITOR, VISITS, label
 
 WITHOUT_VISITOR = 0
 """The number of rows without a visitor; visitors are numbered from 1."""
@@ -44,11 +44,18 @@ class JoinedParts:
     """Parts, the visitors of all of them, and the quarters that are asked for."""
 
     def __init__(
-        self, parts: Sequence[Part], visitors: VisitorNumbers, first: int, end: int
+        self,
+        parts: Sequence[Part],
+        visitors: VisitorNumbers,
+        first: int,
+        end: int,
+        visits: "JoinedVisits | None" = None,
     ) -> None:
         self._parts = parts
         self._visitors = visitors
         self.first, self.end = first, end
+        self.visits = visits
+        """Facts of the visits of the sessions, when they were asked for and are known."""
 
     def columns(self, table: str) -> Mapping[str, Numbers]:
         """The rows of a table; texts as they are numbered in their part."""
@@ -84,3 +91,23 @@ class JoinedParts:
         has_visitor = pairs & np.uint64(0xFFFFFFFF) != WITHOUT_VISITOR
         found = pairs[is_first & has_visitor] >> np.uint64(32)
         return np.bincount(found.astype(np.int64), minlength=count)
+
+
+class JoinedVisits(Struct, frozen=True, eq=False):
+    """Facts of the visits that the rows of sessions belong to."""
+
+    joined: JoinedParts
+    """The parts with the facts."""
+    of_sessions: Numbers
+    """For each row of sessions the position of its visit; that after the last one without any."""
+
+    def texts(self, column: str) -> tuple[Numbers, Sequence[str | None]]:
+        """A fact of each row of sessions: its number, and the texts by number; 0 is NULL."""
+        numbers, texts = self.joined.text_numbers(VISITS.name, label(column))
+        return np.append(numbers, NO_TEXT)[self.of_sessions], texts
+
+
+def join_without_visitors(parts: Sequence[Part], first: int, end: int) -> JoinedParts:
+    """Parts of tables that have no column of visitors."""
+    nobody = np.empty(0, np.uint32)
+    return JoinedParts(parts, VisitorNumbers(0, [nobody] * len(parts)), first, end)

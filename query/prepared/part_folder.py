@@ -5,34 +5,24 @@ file is read. Everything here is derived: a file that is missing or damaged cost
 """
 
 import hashlib
-import json
 import logging
 import os
 import time
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkstemp
 
-import numpy as np
 from msgspec import Struct
 
-from query.engine.column_rows import Numbers
-from query.prepared.part import Columns, Part
+from query.prepared.part import Part
+from query.prepared.part_file import PartDamaged, read_part, write_part
 from query.prepared.part_tables import definition
 from schemas.tables.derived_table import source_key
 
 log = logging.getLogger(__name__)
 
-SUFFIX, PARTIAL = ".npz", ".new"
-VISITORS = "visitors"
-DAMAGED = (
-    OSError, ValueError, KeyError, EOFError, NotImplementedError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What reading a damaged file raises."""
+SUFFIX, PARTIAL = ".part", ".new"
 LEFT_BEHIND_SECONDS = 3600.0
 """Age of a file without its name that a killed process left."""
 ROOM = 0.9
@@ -74,12 +64,12 @@ class PartFolder:
         """These tables of a part; None when there is none, or it is damaged."""
         path = self._folder / key.path
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            with path.open("rb") as file:
                 os.utime(path)
-                return Part(stored[VISITORS], {name: _columns(stored, name) for name in tables})
+                return read_part(file, tables)
         except FileNotFoundError:
             return None
-        except DAMAGED as error:
+        except (OSError, PartDamaged) as error:
             log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
             path.unlink(missing_ok=True)
             return None
@@ -90,7 +80,7 @@ class PartFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, new = mkstemp(dir=path.parent, suffix=PARTIAL)
         with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **_arrays(part))
+            write_part(file, part)
             self._size += file.tell()
         Path(new).replace(path)
         if self._size > self._max_bytes:
@@ -124,19 +114,3 @@ class PartFolder:
                 continue  # another process removed it
             found.append((status.st_mtime, status.st_size, path))
         return found
-
-
-def _arrays(part: Part) -> dict[str, Numbers]:
-    arrays = {VISITORS: part.visitors}
-    for name, columns in part.tables.items():
-        texts = json.dumps(dict(columns.texts)).encode()
-        arrays[f"{name}.texts"] = np.frombuffer(texts, np.uint8)
-        arrays |= {f"{name}.{column}": values for column, values in columns.numbers.items()}
-    return arrays
-
-
-def _columns(stored: "np.lib.npyio.NpzFile", table: str) -> Columns:
-    prefix = f"{table}."
-    names = [each for each in stored.files if each.startswith(prefix)]
-    arrays = {name.removeprefix(prefix): stored[name] for name in names}
-    return Columns(texts=json.loads(arrays.pop("texts").tobytes()), numbers=arrays)

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from query.sql.row_definitions import PAGE_VIEW
+from query.request.time_zones import DAY_MS
+from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value
 from query.standard.sql.definitions import OTHER_COUNT, VIEW_COUNT
 
 QUARTER_MS = 900_000
 QUARTER = f"INT_DIV(ms, {QUARTER_MS})"
 NO_VISITOR = -1
 """In place of the 63-bit hash of a row without a visitor."""
+NO_SESSION = -1
+"""The same for sessions."""
 VISITOR = f"COALESCE(visitor_hash, {NO_VISITOR})"
 SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
@@ -34,13 +37,13 @@ class PartTable(Struct, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-def _views_by(name: str, *columns: str) -> PartTable:
+def _views_by(name: str, *columns: str, where: str = PAGE_VIEW) -> PartTable:
     """Page views by quarter, visitor and columns of the row."""
     selected = ", ".join(f"{column} AS {label(column)}" for column in columns)
     sql = f"""
         SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {selected}, COUNT(*) AS views
           FROM scoped
-         WHERE {PAGE_VIEW}
+         WHERE {where}
          GROUP BY {QUARTER}, {VISITOR}, {", ".join(columns)}
     """  # noqa: S608
     return PartTable(name, sql, tuple(label(column) for column in columns))
@@ -64,6 +67,7 @@ SESSIONS = PartTable(
     "sessions",
     f"""
     SELECT {QUARTER} AS quarter,
+           {VISITOR} AS visitor,
            session_hash AS session_key,
            MIN(ms % {QUARTER_MS}) AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,
@@ -72,7 +76,7 @@ SESSIONS = PartTable(
            CAST(COALESCE(SUM(time_on_page), 0) * {SECOND_PARTS} AS BIGINT) AS visible
       FROM scoped
      WHERE session_hash IS NOT NULL
-     GROUP BY {QUARTER}, session_hash
+     GROUP BY {QUARTER}, {VISITOR}, session_hash
     """,  # noqa: S608
 )
 
@@ -91,9 +95,60 @@ FACTS = _views_by(
     "timezone",
 )
 
-TABLES: Sequence[PartTable] = (ROWS, SESSIONS, PAGES, FACTS)
-BY_COLUMN = {text: table for table in TABLES for text in table.texts}
-"""The table that has a column."""
+SOURCES = (
+    "referrer",
+    "referrer_name",
+    "channel",
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "utm_term",
+    "utm_content",
+)
+"""Columns of the first page view of a visit that breakdowns have."""
+
+SESSIONLESS = _views_by("sessionless", *SOURCES, where=f"{PAGE_VIEW} AND session_hash IS NULL")
+"""Page views that belong to no session, and have sources of their own."""
+
+_FIRST_SOURCES = ", ".join(f"{first_value(column)} AS {label(column)}" for column in SOURCES)
+
+VISITS = PartTable(
+    "visits",
+    f"""
+    SELECT INT_DIV(MIN(ms), {QUARTER_MS}) AS quarter,
+           MIN(ms) % {QUARTER_MS} AS start_ms,
+           session_hash AS session_key,
+           {_FIRST_SOURCES}
+      FROM scoped
+     WHERE {PAGE_VIEW}
+       AND session_hash IS NOT NULL
+     GROUP BY session_hash, INT_DIV(ms, {DAY_MS})
+    """,  # noqa: S608
+    tuple(label(column) for column in SOURCES),
+)
+"""The first page view of each visit and UTC day."""
+
+CUSTOM_EVENTS = PartTable(
+    "custom_events",
+    f"""
+    SELECT {QUARTER} AS quarter,
+           {VISITOR} AS visitor,
+           COALESCE(session_hash, {NO_SESSION}) AS session_key,
+           name AS {label("name")},
+           MIN(ms) % {QUARTER_MS} AS start_ms,
+           MAX(ms) - MIN(ms) AS span_ms,
+           COUNT(*) AS row_count,
+           COUNT(NULLIF(properties, '{{}}')) AS with_properties
+      FROM scoped
+     WHERE {IS_CUSTOM}
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, name
+    """,  # noqa: S608
+    (label("name"),),
+)
+
+TABLES: Sequence[PartTable] = (ROWS, SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, CUSTOM_EVENTS)
+BY_COLUMN = {text: table for table in (PAGES, FACTS) for text in table.texts}
+"""The table of page views that has a column of the row."""
 
 
 def definition(tables: Sequence[PartTable] = TABLES) -> str:

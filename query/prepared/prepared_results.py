@@ -8,31 +8,28 @@ stay in memory for the next query of the same data files.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import structs
 
 from query.engine.engine import ColumnEngine, Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
-from query.prepared.joined_parts import JoinedParts, VisitorNumbers, number_visitors
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.part_join import PartJoin
+from query.prepared.part_reader import PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import TABLES
 from query.prepared.quarters import Quarters
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
+from query.scope.visits import around
 from schemas.errors import ResultTooLarge
-from schemas.lake.delta_table import DataFile
 from schemas.runtime.clock import Clock
 from schemas.runtime.settings import Settings
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -41,17 +38,8 @@ MAX_PENDING = 5_000
 """Parts that wait to be made; a later query names the others again."""
 PREPARE_SECONDS = 120.0
 ALL_TABLES = tuple(table.name for table in TABLES)
-THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
-"""Threads that read and join parts: their number bounds the memory that it takes."""
 ROW_BYTES = 200
 """Of a row of a result in memory, about."""
-
-
-class _Sources(Struct, frozen=True):
-    """The data files of a query: those with a part, and the others."""
-
-    prepared: Sequence[PartKey]
-    rest: Sequence[DataFile]
 
 
 class PreparedResults:
@@ -62,6 +50,7 @@ class PreparedResults:
     ) -> None:
         self._folder = folder
         self._memory = memory
+        self._reader = PartReader(folder, memory)
         self._engine = engine
         self._clock = clock
         self._pending: dict[PartKey, Scope] = {}
@@ -78,17 +67,20 @@ class PreparedResults:
     ) -> Sequence[Row] | None:
         """The rows of a form; None when the rows of most data files must be read anyway."""
         quarters = form.quarters(scope.time_range, granularity)
-        if quarters is None:
+        if quarters is None or (rows_of := self._reading(scope, form.tables)) is None:
             return None
-        sources = self._sources(scope)
-        if not sources.prepared:
-            return None
+        visits_of = None
+        if form.visit_tables:
+            around_it = structs.replace(scope, time_range=around(scope.time_range))
+            visits_of = self._reading(around_it, form.visit_tables)
+            if visits_of is None:
+                return None
         try:
-            return await self._rows(form, scope, quarters, sources, engine, seconds)
+            return await self._rows(form, quarters, rows_of, visits_of, engine, seconds)
         except ResultTooLarge:
             return None  # the rest is too diverse to be summed up here
 
-    def _sources(self, scope: Scope) -> _Sources:
+    def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
         """What to read; parts that are missing will be made."""
         today = datetime.fromtimestamp(self._clock() / 1000, UTC).date().isoformat()
         files = scope.data_files
@@ -98,9 +90,10 @@ class PreparedResults:
             self._want(keys[path], scope)
         rest = [file for file in files if file.path not in known]
         rows = sum(file.rows for file in files)
-        if 2 * sum(file.rows for file in rest) > rows:
-            return _Sources((), files)
-        return _Sources([keys[file.path] for file in files if file.path in known], rest)
+        if not known or 2 * sum(file.rows for file in rest) > rows:
+            return None
+        prepared = [keys[file.path] for file in files if file.path in known]
+        return Reading(scope, tables, prepared, rest)
 
     def _want(self, key: PartKey, scope: Scope) -> None:
         if len(self._pending) < MAX_PENDING and key not in self._refused:
@@ -110,68 +103,28 @@ class PreparedResults:
     async def _rows(
         self,
         form: PreparedForm,
-        scope: Scope,
         quarters: Quarters,
-        sources: _Sources,
+        rows_of: Reading,
+        visits_of: Reading | None,
         engine: ColumnEngine,
         seconds: float,
     ) -> Sequence[Row] | None:
-        rest_key = (scope.subjects[0], scope.time_range, tuple(f.path for f in sources.rest))
-        of_rest = (rest_key, tuple(form.tables)) if sources.rest else ()
-        of = (tuple(sources.prepared), of_rest)
         # the zone of the range tells apart buckets of the same numbers and other borders
-        key = (form, scope.time_range, tuple(quarters.numbers), of)
+        time_range = rows_of.scope.time_range
+        of = (rows_of.key, visits_of and visits_of.key)
+        key = (form, time_range, tuple(quarters.numbers), of)
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
             return known
-        parts = await _in_thread(partial(self._read, sources.prepared, form.tables))
-        if parts is None:
+        parts = await self._reader.parts(rows_of, engine, seconds)
+        visits = await self._reader.parts(visits_of, engine, seconds) if visits_of else []
+        if parts is None or visits is None:
             return None  # one was removed or damaged meanwhile: it is made anew
-        if sources.rest:
-            parts.append(
-                await self._rest(rest_key, scope, sources.rest, form.tables, engine, seconds)
-            )
-        rows = await _in_thread(partial(self._join, form, quarters, parts, of))
-        self._memory.put(key, rows, ROW_BYTES * (1 + len(rows)))
+        join = PartJoin(self._memory, rows_of, parts, visits_of, visits)
+        rows = await in_thread(partial(join.rows, form, quarters))
+        if rows is not None:
+            self._memory.put(key, rows, ROW_BYTES * (1 + len(rows)))
         return rows
-
-    def _read(self, keys: Sequence[PartKey], tables: Sequence[str]) -> list[Part] | None:
-        parts = []
-        for key in keys:
-            part = self._memory.get((key, tuple(tables)))
-            if part is None:
-                part = self._folder.read(key, tables)
-                if part is None:
-                    return None
-                self._memory.put((key, tuple(tables)), part, part.size)
-            parts.append(part)
-        return parts
-
-    async def _rest(
-        self,
-        key: tuple[object, ...],
-        scope: Scope,
-        files: Sequence[DataFile],
-        tables: Sequence[str],
-        engine: ColumnEngine,
-        seconds: float,
-    ) -> Part:
-        """What the rows without a part add up to, in the time range."""
-        known: Part | None = self._memory.get((key, tuple(tables)))
-        if known is not None:
-            return known
-        part = await read_part(engine, scope, files, tables, seconds)
-        self._memory.put((key, tuple(tables)), part, part.size)
-        return part
-
-    def _join(
-        self, form: PreparedForm, quarters: Quarters, parts: Sequence[Part], of: tuple[object, ...]
-    ) -> Sequence[Row]:
-        visitors: VisitorNumbers | None = self._memory.get(of)
-        if visitors is None:
-            visitors = number_visitors(parts)
-            self._memory.put(of, visitors, visitors.size)
-        return form.rows(JoinedParts(parts, visitors, quarters.first, quarters.end), quarters)
 
     async def run(self) -> None:
         """Make the parts that queries asked for, one after the other."""
@@ -211,10 +164,6 @@ class PreparedResults:
         if not scope.pinned.is_historic:
             files = scope.pinned.version.data_files
             self._folder.remove_others(key.website, (file.path for file in files))
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(THREADS, work)
 
 
 def prepared_results(

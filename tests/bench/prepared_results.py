@@ -23,7 +23,10 @@ from tests.installation import eventually
 EVENTS_MADE = 1_000_000
 PREPARED_MB = 2048
 TURNS = 7
-TYPES = ("summary", "events_by_date", "top_pages", "country", "browser_name", "city")
+TYPES = (
+    "summary", "events_by_date", "top_pages", "country", "browser_name", "city", "channels",
+    "traffic_sources", "custom_events",
+)  # fmt: skip
 OTHER_DAYS = (29, 28, 27)
 """Ranges of which nothing is in memory but the parts."""
 QUIET_SECONDS = 5.0
@@ -75,7 +78,7 @@ def is_done(folder: Path) -> bool:
 
 def parts(folder: Path) -> list[Path]:
     """The parts that are there."""
-    return list(folder.glob("*/*/*.npz"))
+    return list(folder.glob("*/*/*.part"))
 
 
 def of_type(ours: RunningService, data_set: DataSet, name: str) -> Iterator[Figure]:

@@ -103,6 +103,7 @@ USERS = {
     "pyarrow": {
         "query/client/rows.py",
         "query/formats/arrow.py",
+        "query/prepared/part_file.py",
         "stream/enrich/re_enrichment_pipeline.py",
         "stream/maintenance/",
         "stream/recovery/",

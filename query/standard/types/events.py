@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from query.prepared.custom_event_names import CustomEventNames
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.standard.declaration.fields import Instant, Percent
@@ -36,6 +37,7 @@ EVENTS = (
         table=STORED,
         row=CustomEventRow,
         default_limit=10_000,
+        prepared=CustomEventNames(),
         sql=f"""
             SELECT name                                      AS label,
                    COUNT(*)                                  AS total_events,

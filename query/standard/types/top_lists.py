@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from query.prepared.forms import breakdown_by
+from query.prepared.forms import PreparedForm, by_row
+from query.prepared.visit_breakdown import by_visit
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
@@ -21,7 +22,13 @@ class TopEntry(Struct, frozen=True):
 
 
 def top_type(
-    name: str, label: str, description: str, *, limit: int = 100, aliases: tuple[str, ...] = ()
+    name: str,
+    label: str,
+    description: str,
+    *,
+    limit: int = 100,
+    aliases: tuple[str, ...] = (),
+    prepared: PreparedForm | None = None,
 ) -> QueryType:
     """Page views by `label`, an expression over `scoped`; those without it are left out.
 
@@ -35,7 +42,7 @@ def top_type(
         table=EVENTS,
         row=TopEntry,
         default_limit=limit,
-        prepared=breakdown_by(label),
+        prepared=prepared or by_row(label),
         sql=f"""
             SELECT {label}                                   AS label,
                    COUNT(*)                                  AS pageviews,
@@ -49,6 +56,12 @@ def top_type(
              ORDER BY visitors DESC, pageviews DESC, label
         """,  # noqa: S608
     )
+
+
+def source_type(name: str, column: str) -> QueryType:
+    """Page views by a fact of the visit."""
+    description = f"page views by {column} of the visit"
+    return top_type(name, f"visit_{column}", description, prepared=by_visit(column))
 
 
 class TopLocation(Struct, frozen=True):
@@ -77,7 +90,7 @@ def two_column_type(
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
-        prepared=breakdown_by(first, second),
+        prepared=by_row(first, second),
         sql=f"""
             SELECT {first}                                   AS label,
                    COALESCE({second}, '')                    AS second_label,
@@ -142,18 +155,20 @@ TOPS = (
         "page views by referrer of the visit; `Direct` without one, or when it is the website "
         "itself",
         aliases=("traffic",),
+        prepared=by_visit("referrer_name", "referrer", otherwise="Direct"),
     ),
     top_type(
         "top_referrers",
         f"NULLIF({SOURCE}, 'Direct')",
         "page views by referrer, without `Direct`",
+        prepared=by_visit("referrer_name", "referrer", left_out="Direct"),
     ),
-    top_type("channels", "visit_channel", "page views by channel of the visit"),
-    top_type("utm_sources", "visit_utm_source", "page views by utm_source of the visit"),
-    top_type("utm_mediums", "visit_utm_medium", "page views by utm_medium of the visit"),
-    top_type("utm_campaigns", "visit_utm_campaign", "page views by utm_campaign of the visit"),
-    top_type("utm_terms", "visit_utm_term", "page views by utm_term of the visit"),
-    top_type("utm_content", "visit_utm_content", "page views by utm_content of the visit"),
+    source_type("channels", "channel"),
+    source_type("utm_sources", "utm_source"),
+    source_type("utm_mediums", "utm_medium"),
+    source_type("utm_campaigns", "utm_campaign"),
+    source_type("utm_terms", "utm_term"),
+    source_type("utm_content", "utm_content"),
     top_type("browser_name", "browser_name", "page views by browser"),
     top_type("browsers", "browser_name", "as browser_name", limit=25),
     top_type("os_name", "os_name", "page views by operating system"),

@@ -50,7 +50,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_damaged_file_is_removed(tmp_path: Path, share: float) -> None:
     folder = PartFolder(tmp_path, LIMIT)
     folder.write(KEY, a_part(500))
-    [path] = tmp_path.glob("*/*/*.npz")
+    [path] = tmp_path.glob("*/*/*.part")
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
 
     assert folder.read(KEY, ["pages"]) is None
@@ -61,11 +61,11 @@ def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
     folder = PartFolder(tmp_path, LIMIT)
     keys = [PartKey("shop", f"day=2026-11-10/{i}.parquet") for i in range(9)]
     folder.write(keys[0], a_part(2_000))
-    [first] = tmp_path.glob("*/*/*.npz")
+    [first] = tmp_path.glob("*/*/*.part")
     small = PartFolder(tmp_path, first.stat().st_size * 5)
     for age, key in enumerate(keys):
         small.write(key, a_part(2_000))
-        for path in tmp_path.glob("*/*/*.npz"):
+        for path in tmp_path.glob("*/*/*.part"):
             os.utime(path, (path.stat().st_mtime - 60,) * 2)
         assert small.read(keys[0], ["pages"]) is not None, age
 
@@ -99,7 +99,7 @@ def test_parts_of_data_files_that_are_gone_are_removed(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:
     folder = PartFolder(tmp_path, LIMIT)
     folder.write(KEY, a_part())
-    [path] = tmp_path.glob("*/*/*.npz")
+    [path] = tmp_path.glob("*/*/*.part")
     old, new = path.with_name("tmp1.new"), path.with_name("tmp2.new")
     for left in (old, new):
         left.write_bytes(b"PK")

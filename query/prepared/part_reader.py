@@ -1,0 +1,85 @@
+"""Reads the parts of a query: from the folder, and from stored rows where there are none yet."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from msgspec import Struct
+
+from query.engine.engine import ColumnEngine
+from query.prepared.byte_cache import ByteCache
+from query.prepared.part import Part
+from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.part_source import read_part
+from query.scope.row_scope import Scope
+from schemas.lake.delta_table import DataFile
+
+T = TypeVar("T")
+
+THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
+"""Threads that read and join parts: their number bounds the memory that it takes."""
+
+
+class Reading(Struct, frozen=True):
+    """What is read: tables of the parts of data files, and of the rows of those without a part."""
+
+    scope: Scope
+    tables: Sequence[str]
+    prepared: Sequence[PartKey]
+    rest: Sequence[DataFile]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What it reads, for caches of what comes of it."""
+        return (tuple(self.prepared), self.rest_key if self.rest else ())
+
+    @property
+    def rest_key(self) -> tuple[object, ...]:
+        """The rows without a part."""
+        paths = tuple(file.path for file in self.rest)
+        return (self.scope.subjects[0], self.scope.time_range, paths, tuple(self.tables))
+
+
+class PartReader:
+    """Reads parts through the cache in memory."""
+
+    def __init__(self, folder: PartFolder, memory: ByteCache) -> None:
+        self._folder = folder
+        self._memory = memory
+
+    async def parts(
+        self, reading: Reading, engine: ColumnEngine, seconds: float
+    ) -> Sequence[Part] | None:
+        """The parts; None when one is not there any more."""
+        parts = await in_thread(partial(self._stored, reading.prepared, reading.tables))
+        if parts is not None and reading.rest:
+            parts.append(await self._rest(reading, engine, seconds))
+        return parts
+
+    def _stored(self, keys: Sequence[PartKey], tables: Sequence[str]) -> list[Part] | None:
+        parts = []
+        for key in keys:
+            part = self._memory.get((key, tuple(tables)))
+            if part is None:
+                part = self._folder.read(key, tables)
+                if part is None:
+                    return None
+                self._memory.put((key, tuple(tables)), part, part.size)
+            parts.append(part)
+        return parts
+
+    async def _rest(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Part:
+        """What the rows without a part add up to, in the time range."""
+        known: Part | None = self._memory.get(reading.rest_key)
+        if known is not None:
+            return known
+        part = await read_part(engine, reading.scope, reading.rest, reading.tables, seconds)
+        self._memory.put(reading.rest_key, part, part.size)
+        return part
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """The result of work that would hold up the event loop."""
+    return await asyncio.get_running_loop().run_in_executor(THREADS, work)

@@ -1,0 +1,81 @@
+"""Breakdown from parts: page views and distinct visitors by a fact of the visit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import NO_TEXT, Numbers
+from query.engine.engine import Row
+from query.prepared.breakdown import groups_of, shares
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part_tables import SESSIONLESS, SESSIONS, SOURCES, VISITS, label
+from query.prepared.quarters import Quarters, whole_range
+from query.request.buckets import Granularity
+from query.request.time_range import TimeRange
+
+Texts = Sequence[str | None]
+
+
+class VisitBreakdown(Struct, frozen=True):
+    """Page views and visitors by the first of some columns that has a value for the visit.
+
+    A page view that belongs to no session has values of its own.
+    """
+
+    columns: tuple[str, ...]
+    otherwise: str | None = None
+    """The group of page views without a value; None to leave them out."""
+    left_out: str | None = None
+    """A group that is not in the result."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        return [SESSIONS.name, SESSIONLESS.name]
+
+    @property
+    def visit_tables(self) -> Sequence[str]:
+        return [VISITS.name]
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if (visits := joined.visits) is None:
+            return None
+        sessions, others = joined.columns(SESSIONS.name), joined.columns(SESSIONLESS.name)
+        names = [label(column) for column in self.columns]
+        known: dict[str | None, int] = {None: NO_TEXT}
+        numbers = np.concatenate(
+            [
+                self._numbers([visits.texts(column) for column in self.columns], known),
+                self._numbers([joined.text_numbers(SESSIONLESS.name, n) for n in names], known),
+            ]
+        )
+        views = np.concatenate([sessions["views"], others["views"]])
+        visitors = np.concatenate([sessions["visitor"], others["visitor"]])
+        kept = (views > 0) & (numbers != NO_TEXT) & (numbers != known.get(self.left_out, NO_TEXT))
+        groups = groups_of(joined, [(numbers[kept], list(known))], views[kept], visitors[kept])
+        return shares(groups)
+
+    def _numbers(
+        self, columns: Sequence[tuple[Numbers, Texts]], known: dict[str | None, int]
+    ) -> Numbers:
+        """The number of the first value of each row; `known` numbers the texts."""
+        numbers = np.zeros(len(columns[0][0]), np.int64)
+        for own, texts in reversed(columns):
+            numbered = [known.setdefault(text, len(known)) for text in texts]
+            values = np.array(numbered, np.int64)[own]
+            numbers = np.where(values == NO_TEXT, numbers, values)
+        if self.otherwise is not None:
+            numbers[numbers == NO_TEXT] = known.setdefault(self.otherwise, len(known))
+        return numbers
+
+
+def by_visit(
+    *columns: str, otherwise: str | None = None, left_out: str | None = None
+) -> VisitBreakdown:
+    """The form of a breakdown by facts of the visit."""
+    if unknown := set(columns) - {*SOURCES}:
+        raise ValueError(f"parts have no {unknown}")
+    return VisitBreakdown(columns, otherwise, left_out)
