@@ -1,6 +1,8 @@
 """File format of a part: a header in JSON, then the columns, each compressed by itself.
 
 A reader takes the columns of the tables that it needs. Lengths and checksums are in the header.
+Before compression the bytes of a column are transposed, the first byte of each number first, and
+keys of sessions, which several tables have, are positions in a column with each of them once.
 """
 
 import struct
@@ -14,14 +16,16 @@ import pyarrow as pa
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.part import Columns, Part
+from query.prepared.part import Columns, Part, smallest
 
 MAGIC = b"TMPART1\n"
 HEAD = struct.Struct("<8sII")
 """Magic, bytes of the header, checksum of the header."""
 CODEC = "zstd"
-VISITORS = ""
-"""In place of the table's name: the visitors of all tables."""
+OF_ALL = ""
+"""In place of the table's name: what belongs to all tables."""
+VISITORS, SESSIONS = "visitors", "sessions"
+SESSION_KEY = "session_key"
 
 
 class PartDamaged(Exception):
@@ -49,12 +53,12 @@ class _Header(Struct, frozen=True):
 
 def write_part(file: IO[bytes], part: Part) -> None:
     """Write a part."""
-    arrays = [(VISITORS, VISITORS, part.visitors)]
-    for table, columns in part.tables.items():
-        arrays += [(table, name, values) for name, values in columns.numbers.items()]
+    arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.numbers.items()}
+    arrays |= _with_positions({of: v for of, v in arrays.items() if of[1] == SESSION_KEY})
+    arrays[OF_ALL, VISITORS] = part.visitors
     stored, pieces, offset = [], [], 0
-    for table, name, values in arrays:
-        raw = np.ascontiguousarray(values).tobytes()
+    for (table, name), values in arrays.items():
+        raw = _transposed(values)
         piece = pa.compress(raw, CODEC, asbytes=True)
         checksum = zlib.crc32(piece)
         stored.append(
@@ -71,15 +75,37 @@ def write_part(file: IO[bytes], part: Part) -> None:
 def read_part(file: IO[bytes], tables: Iterable[str]) -> Part:
     """These tables of a part; PartDamaged when the file is not whole."""
     header, start = _read_header(file)
-    columns: dict[str, dict[str, Numbers]] = {table: {} for table in (VISITORS, *tables)}
+    columns: dict[str, dict[str, Numbers]] = {table: {} for table in (OF_ALL, *tables)}
     for column in header.columns:
         if (of_table := columns.get(column.table)) is not None:
             of_table[column.name] = _read_column(file, start, column)
+    of_all = columns.pop(OF_ALL)
     try:
-        visitors = columns.pop(VISITORS)[VISITORS]
-        return Part(visitors, {t: Columns(c, header.texts[t]) for t, c in columns.items()})
-    except KeyError as error:
+        for numbers in columns.values():
+            if SESSION_KEY in numbers:
+                numbers[SESSION_KEY] = of_all[SESSIONS][numbers[SESSION_KEY]]
+        of_tables = {table: Columns(c, header.texts[table]) for table, c in columns.items()}
+        return Part(of_all[VISITORS], of_tables)
+    except (KeyError, IndexError) as error:
         raise PartDamaged(f"no {error}") from error
+
+
+def _with_positions(keys: Mapping[tuple[str, str], Numbers]) -> dict[tuple[str, str], Numbers]:
+    """The positions of the keys in a column of all keys, which are in the order of their use."""
+    everything = np.concatenate([np.empty(0, np.int64), *keys.values()])
+    distinct, first, numbers = np.unique(everything, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    positions = np.empty(len(order), np.int64)
+    positions[order] = np.arange(len(order))
+    ends = np.cumsum([len(values) for values in keys.values()])
+    pieces = np.split(smallest(positions[numbers]), ends[:-1]) if keys else []
+    return {**dict(zip(keys, pieces, strict=True)), (OF_ALL, SESSIONS): distinct[order]}
+
+
+def _transposed(values: Numbers) -> bytes:
+    """The first byte of each number, then the second of each."""
+    raw = np.ascontiguousarray(values).view(np.uint8)
+    return raw.reshape(len(values), values.itemsize).T.tobytes()
 
 
 def _read_header(file: IO[bytes]) -> tuple[_Header, int]:
@@ -100,5 +126,7 @@ def _read_column(file: IO[bytes], start: int, column: _StoredColumn) -> Numbers:
     if len(piece) != column.stored_size or zlib.crc32(piece) != column.checksum:
         raise PartDamaged(f"column {column.name} of {column.table}")
     raw = pa.decompress(piece, column.size, CODEC, asbytes=True)
-    values: Numbers = np.frombuffer(raw, np.dtype(column.dtype))
+    dtype = np.dtype(column.dtype)
+    rows = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1).T
+    values: Numbers = np.ascontiguousarray(rows).view(dtype).reshape(-1)
     return values

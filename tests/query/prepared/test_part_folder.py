@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from query.prepared import part_folder
@@ -55,6 +56,34 @@ def test_a_damaged_file_is_removed(tmp_path: Path, share: float) -> None:
 
     assert folder.read(KEY, ["pages"]) is None
     assert not folder.has(KEY)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.2, 0.5, 0.9])
+def test_a_changed_byte_is_noticed(tmp_path: Path, share: float) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    folder.write(KEY, a_part(500))
+    [path] = tmp_path.glob("*/*/*.part")
+    content = bytearray(path.read_bytes())
+    content[int(len(content) * share)] ^= 1
+    path.write_bytes(content)
+
+    assert folder.read(KEY, ["pages"]) is None
+    assert not folder.has(KEY)
+
+
+def test_sessions_of_several_tables_are_read_as_they_were_written(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    keys = {"sessions": [2**62, 5, 2**62, 9], "visits": [9, 7]}
+    tables = {
+        name: part_of(name, quarter=[0] * len(of), session_key=of).tables[name]
+        for name, of in keys.items()
+    }
+    folder.write(KEY, Part(np.empty(0, np.int64), tables))
+
+    for name, of in keys.items():
+        found = folder.read(KEY, [name])
+        assert found is not None
+        assert found.tables[name].numbers["session_key"].tolist() == of
 
 
 def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
