@@ -17,6 +17,7 @@ COMMANDS = {
     "up": "up.up",
     "status": "up.status",
     "restart": "restart.restart",
+    "scale": "scale.scale",
     "doctor": "doctor.doctor",
     "settings": "settings.settings",
     "topics": "settings.topics",

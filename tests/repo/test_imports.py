@@ -35,10 +35,12 @@ USERS = {
     "aiohttp": {"query/engine/trino/client.py"},
     "aiokafka": {
         "deploy/local/doctor/kafka.py",
+        "deploy/local/kafka/group_partitions.py",
         "deploy/local/kafka/lag.py",
         "deploy/local/kafka/offsets.py",
         "deploy/local/kafka/topic_configuration.py",
         "deploy/local/kafka/topics.py",
+        "deploy/local/scaling/measurement.py",
         "ingest/publishing/kafka_connection.py",
         "query/engine/topic_watermarks.py",
         "schemas/kafka/connection_problem.py",
