@@ -1,4 +1,4 @@
-"""`tidemark scale`: how many workers and partitions the load needs."""
+"""`tidemark scale`: how many workers and partitions the load needs, and to change the number."""
 
 import click
 from msgspec import Struct
@@ -21,6 +21,8 @@ class Report(Struct, frozen=True):
 
 
 @click.command()
+@click.argument("role", required=False, type=click.Choice(["worker"]))
+@click.argument("number", required=False, type=click.IntRange(1, 1024))
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 3600),
@@ -31,11 +33,23 @@ class Report(Struct, frozen=True):
 @click.option("--check", is_flag=True, help="Set the exit code: 0 no change, 1 change, 2 down.")
 @as_json
 @click.pass_obj
-def scale(tidemark: CliContext, seconds: float, check: bool, json: bool) -> None:
-    """Measure what arrives and what is stored, and say whether to change workers or partitions.
+def scale(
+    tidemark: CliContext,
+    role: str | None,
+    number: int | None,
+    seconds: float,
+    check: bool,
+    json: bool,
+) -> None:
+    """Measure the load and say how many workers it needs; `scale worker NUMBER` runs so many.
 
-    Counts Kafka messages, of workers on any machine. `down`: no worker runs, or none stores.
+    Measures what arrives and what is stored, in Kafka messages, of workers on any machine. `down`:
+    no worker runs, or none stores. `scale worker NUMBER` changes a running `tidemark up` until it
+    ends; TIDEMARK_WORKERS is the number of the next start.
     """
+    if role:
+        _scale_workers(tidemark, number)
+        return
 
     def show(left: float) -> None:
         if not json:
@@ -54,6 +68,19 @@ def scale(tidemark: CliContext, seconds: float, check: bool, json: bool) -> None
             click.echo(line)
     if check and (code := EXIT_CODES[advice.change]):
         click.get_current_context().exit(code)
+
+
+def _scale_workers(tidemark: CliContext, number: int | None) -> None:
+    from deploy.local.worker_count import CannotScale, scale_workers
+
+    if number is None:
+        raise click.UsageError("how many? for example: tidemark scale worker 2")
+    try:
+        workers = scale_workers(tidemark.settings, number)
+    except (CannotScale, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    names = ", ".join(worker.name for worker in workers)
+    click.echo(f"{names}: ready. The next start has TIDEMARK_WORKERS={tidemark.settings.workers}.")
 
 
 def report_lines(measured: LoadMeasurement, advice: Advice) -> list[str]:

@@ -23,6 +23,8 @@ from schemas.runtime.service_urls import local_address
 from schemas.runtime.settings import Settings
 
 METRICS_PORT = f"{PREFIX}METRICS_PORT"
+WORKER = "worker-"
+"""Names of workers are this and a number."""
 
 
 def service_specs(settings: Settings) -> list[ProcessSpec]:
@@ -42,7 +44,7 @@ def service_specs(settings: Settings) -> list[ProcessSpec]:
 def _specs(settings: Settings) -> list[ProcessSpec]:
     return [
         *_http_specs(settings, "ingest", "collector", settings.collectors, ShutdownStage.COLLECT),
-        *_worker_specs(settings),
+        *(worker_spec(settings, number) for number in range(1, settings.workers + 1)),
         _optional_spec(settings, "backfill", ShutdownStage.STREAM),
         _optional_spec(settings, "keeper", ShutdownStage.KEEP),
         *_http_specs(settings, "query", "query", settings.queries, ShutdownStage.QUERY),
@@ -85,16 +87,16 @@ def _http_specs(
         )
 
 
-def _worker_specs(settings: Settings) -> Iterator[ProcessSpec]:
-    for number in range(1, settings.workers + 1):
-        name = f"worker-{number}"
-        yield ProcessSpec(
-            name=name,
-            argv=_module_command("stream", "worker", "--name", name),
-            stage=ShutdownStage.STREAM,
-            is_ready=heartbeat_ready(settings.data / "run", name),
-            is_alive=_heartbeat_sign(settings, name),
-        )
+def worker_spec(settings: Settings, number: int) -> ProcessSpec:
+    """One of the workers."""
+    name = f"{WORKER}{number}"
+    return ProcessSpec(
+        name=name,
+        argv=_module_command("stream", "worker", "--name", name),
+        stage=ShutdownStage.STREAM,
+        is_ready=heartbeat_ready(settings.data / "run", name),
+        is_alive=_heartbeat_sign(settings, name),
+    )
 
 
 def _optional_spec(settings: Settings, role: str, stage: ShutdownStage) -> ProcessSpec:

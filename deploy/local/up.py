@@ -1,6 +1,7 @@
 """`tidemark up`: preflight checks, log repair, start and supervise all processes."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
+from deploy.local.worker_count import WorkerCount
 from schemas.runtime.environment import child_environment
 from schemas.runtime.settings import Settings
 
@@ -127,7 +129,10 @@ async def _supervise(
         floor_mb(settings), lambda: free_mb(settings.data), screen.print_line
     )
     damage_watch = DamageWatch(lambda: damage_of(settings), screen.print_line)
-    tasks = [asyncio.create_task(_refresh_status(refresh, disk_monitor.check, damage_watch.check))]
+    tasks = [
+        asyncio.create_task(_refresh_status(refresh, disk_monitor.check, damage_watch.check)),
+        asyncio.create_task(WorkerCount(settings, supervisor, os.getpid()).run()),
+    ]
     if logs:
         tasks.append(asyncio.create_task(_follow_logs(supervisor, screen)))
     with _signals(supervisor):

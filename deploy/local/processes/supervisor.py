@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from deploy.local.logs.log_pipes import LogPipes
 from deploy.local.processes.process import ProcessSpec, ProcessState, ShutdownStage
 from deploy.local.processes.supervised_process import StartFailed, SupervisedProcess
@@ -39,19 +41,13 @@ class Supervisor:
         log_bytes: int = LOG_BYTES,
         on_kafka_restart: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
+        self._logs, self._log_bytes = logs, log_bytes
+        self._environment, self._on_change = environment, on_change
+        self._hung_seconds = hung_seconds
         self._pipes = LogPipes(logs, [spec.name for spec in specs], log_bytes)
         self._kafka_ready = asyncio.Event()
-        self.processes = [
-            SupervisedProcess(
-                spec,
-                environment,
-                self._pipes.by_name[spec.name],
-                on_change,
-                hung_seconds,
-                self._counts_failures(spec),
-            )
-            for spec in specs
-        ]
+        self.processes = [self._supervised(spec, self._pipes) for spec in specs]
+        self._added: dict[str, asyncio.Task[None]] = {}
         self.stopping = asyncio.Event()
         """Set it for a stop in order."""
         self.killing = asyncio.Event()
@@ -83,7 +79,8 @@ class Supervisor:
             startup.cancel()
             recreation.cancel()
             await self._stop()
-            await asyncio.gather(startup, recreation, *process_tasks, return_exceptions=True)
+            ended = (startup, recreation, *process_tasks, *self._added.values())
+            await asyncio.gather(*ended, return_exceptions=True)
             await self._pipes.close()
             await log_task
 
@@ -92,6 +89,37 @@ class Supervisor:
         if self.stopping.is_set():
             self.killing.set()
         self.stopping.set()
+
+    def add(self, spec: ProcessSpec) -> None:
+        """Start one more process, listed behind those of its stage; it never ends the others."""
+        if self.stopping.is_set():
+            return
+        pipes = LogPipes(self._logs, [spec.name], self._log_bytes)
+        child = self._supervised(msgspec.structs.replace(spec, required=False), pipes)
+        before = [n for n, other in enumerate(self.processes) if other.spec.stage == spec.stage]
+        last = max(before, default=-1)
+        self.processes = [*self.processes[: last + 1], child, *self.processes[last + 1 :]]
+        self._added[spec.name] = asyncio.create_task(_run_with_log(child, pipes))
+        self._on_change()
+
+    async def remove(self, name: str) -> None:
+        """Stop one process in order, and forget it when it has ended."""
+        for child in [child for child in self.processes if child.spec.name == name]:
+            await child.stop(self.killing)
+            if task := self._added.pop(name, None):
+                await task
+            self.processes = [other for other in self.processes if other is not child]
+            self._on_change()
+
+    def _supervised(self, spec: ProcessSpec, pipes: LogPipes) -> SupervisedProcess:
+        return SupervisedProcess(
+            spec,
+            self._environment,
+            pipes.by_name[spec.name],
+            self._on_change,
+            self._hung_seconds,
+            self._counts_failures(spec),
+        )
 
     def _counts_failures(self, spec: ProcessSpec) -> Callable[[], bool]:
         """Failures of other processes do not count before Kafka is ready."""
@@ -147,3 +175,13 @@ class Supervisor:
     def ready(self) -> bool:
         """Whether every process is ready."""
         return all(child.state == ProcessState.READY for child in self.processes)
+
+
+async def _run_with_log(child: SupervisedProcess, pipes: LogPipes) -> None:
+    """Run a process with a log writer of its own: a running one cannot be given another pipe."""
+    writer = asyncio.create_task(pipes.run())
+    try:
+        await child.run()
+    finally:
+        await pipes.close()
+        await writer
