@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
 from query.metrics.metric import Metric, Part, Source
+from query.metrics.new_visitors import new_in_buckets
 from query.metrics.table_sources import group_by, grouped, relation_of, row_ctes
 from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
 from query.request.time_range import TimeRange
@@ -104,7 +105,8 @@ def compile_body(
     time_range: TimeRange, dimensions: Sequence[Dimension], metrics: Sequence[Metric]
 ) -> CompiledBody:
     """The rows of the result, in no order."""
-    parts = list({part.name: part for metric in metrics for part in metric.parts}.values())
+    by_name = {part.name: part for metric in metrics for part in metric.parts}
+    parts = [new_in_buckets(part, dimensions, time_range) for part in by_name.values()]
     sources = [source for source in Source if any(part.source is source for part in parts)]
     by_row = [d.of_row(time_range, i) for i, d in enumerate(dimensions)]
     ctes = row_ctes(by_row, sources, parts)

@@ -52,8 +52,16 @@ SESSIONS_WITH_ERROR = Part(
 
 METRICS = (
     count(VISITORS, "distinct visitors of the rows"),
-    count(NEW_VISITORS, "those of them whose first event ever is in the time range"),
-    count(RETURNING_VISITORS, "those of them who have an event before the time range"),
+    count(
+        NEW_VISITORS,
+        "those of them whose first event ever is in the time range; by minute to month, in that "
+        "bucket",
+    ),
+    count(
+        RETURNING_VISITORS,
+        "those of them who have an event before the time range; by minute to month, before that "
+        "bucket",
+    ),
     count(PAGE_VIEWS, "page views"),
     count(EVENTS, "all rows: page views, custom events, page exits, outbound clicks"),
     _mean("time_on_page", "time_on_page", Unit.SECONDS, "mean visible seconds that pages reported"),

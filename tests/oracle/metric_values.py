@@ -66,7 +66,7 @@ def _samples(group: Group, vital: str) -> list[Any]:
 
 
 def _visitors_who(group: Group, is_new: bool) -> int:
-    return distinct([row for row in group.rows if row["visitor.is_new"] is is_new], "person")
+    return distinct([row for row in group.rows if row["is_new_here"] is is_new], "person")
 
 
 def _of_rows(value: Callable[[Group], Any]) -> Metric:

@@ -12,7 +12,7 @@ from tests.oracle.filters import FilterJson, all_hold
 from tests.oracle.metric_values import METRICS, Group
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import sessions
-from tests.oracle.stored_rows import Row, RowsByTable
+from tests.oracle.stored_rows import Row, RowsByTable, unix_ms
 from tests.oracle.visitor_times import buckets_told
 from tests.oracle.visits import SOURCES, Visits, days_around, is_about_visits
 
@@ -23,6 +23,7 @@ BUCKETS = {
     "week": "weekly",
     "month": "monthly",
 }
+TIME_BUCKETS = {f"time:{name}" for name in BUCKETS}
 MEASURES = ("time_on_page", "scroll_depth")
 """Columns that have the name of a metric."""
 
@@ -113,9 +114,22 @@ def told_rows(held: RowsByTable, query: Asked, table: str = "events") -> list[Ro
             **_told(row, visits, table),
             **buckets_told(row, query.zone),
             **_times(row, query.zone),
+            "is_new_here": _is_new_here(row, query),
         }
         for row in scoped.rows(table)
     ]
+
+
+def _is_new_here(row: Row, query: Asked) -> bool | None:
+    """Whether the first event of the visitor ever is in the time range and in the row's buckets."""
+    is_new: bool | None = row["visitor.is_new"]
+    if not is_new or row["visitor.first_seen"] is None:
+        return is_new
+    first = unix_ms(row["visitor.first_seen"])
+    buckets = [name for name in query.dimensions if name in TIME_BUCKETS]
+    return all(
+        _part_of_time(first, b, query) == _part_of_time(row["ms"], b, query) for b in buckets
+    )
 
 
 def _times(row: Row, zone: str) -> Row:

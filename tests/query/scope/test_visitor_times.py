@@ -87,6 +87,18 @@ def test_new_and_returning_visitors_are_metrics(service: InProcessService) -> No
     assert found == [{"visitors": 2, "new_visitors": 1, "returning_visitors": 1}]
 
 
+def test_by_time_a_visitor_is_new_in_one_bucket(service: InProcessService) -> None:
+    service.holds(a_view("/", visitor="new", session="s8", at="2026-11-13T10:00:00Z"))
+    counts = ("visitors", "new_visitors", "returning_visitors")
+
+    found = rows(service, *counts, dimensions=["time:day"])
+    by_day = {row["time:day"]: tuple(row[name] for name in counts) for row in found}
+
+    assert by_day["2026-11-11"] == (1, 1, 0)
+    assert by_day["2026-11-13"] == (1, 0, 1)
+    assert sum(row["new_visitors"] for row in found) == 1
+
+
 def test_a_visitor_without_events_was_never_seen(service: InProcessService) -> None:
     month = "visitor.first_seen:month"
     found = rows(service, "errors", dimensions=[FIRST, month, "visitor.is_new"])
