@@ -54,7 +54,7 @@ from schemas.http.unknown_records import reread_for_unknown
 from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import Backups, RegistryFollower, RegistryStore
-from schemas.registry.link_validation import parse_app_schemes
+from schemas.runtime.app_schemes import parse_app_schemes
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.service_urls import public_collector_url

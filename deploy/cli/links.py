@@ -16,9 +16,9 @@ from deploy.cli.context import (
 )
 from deploy.cli.record_commands import add_record_commands, create_owned
 from schemas.registry import Link
-from schemas.registry.link_validation import parse_app_schemes
 from schemas.registry.records import LINK_FIELDS, LinkField, LinkFieldKind
 from schemas.registry.validation import new_link, validate_link_fields
+from schemas.runtime.app_schemes import parse_app_schemes
 from schemas.runtime.clock import now_ms
 from schemas.runtime.service_urls import public_collector_url
 

@@ -13,14 +13,9 @@ from msgspec.structs import fields
 from schemas.errors import Malformed
 from schemas.registry.records import LINK_FIELDS, Link, LinkFieldKind
 
-SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9+.-]{0,40}")
 CONTROL_PATTERN = re.compile(r"[\x00-\x20\x7f]")
 
 WEB_SCHEMES = ("http", "https")
-UNSAFE_SCHEMES = frozenset(
-    {"javascript", "data", "vbscript", "file", "blob", "about", "view-source"}
-)
-"""Schemes that run code, or show content of the URL or of the visitor's machine."""
 
 WIRE_NAMES: Mapping[str, str] = {field.name: field.encode_name for field in fields(Link)}
 APP_URL_NAMES = frozenset(
@@ -73,12 +68,3 @@ def validate_text(member: str, value: str, max_length: int) -> str:
     if not 1 <= len(value.strip()) <= max_length:
         raise Malformed(f"'{member}' must have 1 to {max_length} characters")
     return value.strip()
-
-
-def parse_app_schemes(text: str) -> tuple[str, ...]:
-    """Schemes of a comma-separated setting; ValueError names an invalid or unsafe one."""
-    schemes = tuple(part.strip().lower() for part in text.split(",") if part.strip())
-    for scheme in schemes:
-        if not SCHEME_PATTERN.fullmatch(scheme) or scheme in UNSAFE_SCHEMES:
-            raise ValueError(f"'{scheme}' is not allowed as an app scheme")
-    return schemes

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from schemas.runtime.address_rules import ADDRESS_RULES
 from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.setting_rules import rule_of
@@ -25,7 +26,7 @@ SECRET_SETTINGS = ("registry", "limits_url")
 
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
-_PASSWORD = re.compile(r"(://[^:/?#]*:).*@")
+_PASSWORD = re.compile(r"(://[^:/?#]*:|^(?![a-z0-9+]*://)[^:/?#]*:).*@", re.IGNORECASE)
 _SECRET = re.compile(r"([?&;][a-z_]*(?:pass|pwd|secret|token|key)[a-z_]*=)[^&;]*", re.IGNORECASE)
 
 
@@ -45,8 +46,9 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             msgspec.convert({name: value}, Settings, strict=False)
         except msgspec.ValidationError:
-            shown = f"{PREFIX}{name.upper()}={mask_secrets(value)!r}"
-            raise InvalidSetting(f"{shown} {rule_of(name)}") from None
+            raise _invalid(name, value, rule_of(name)) from None
+        if value and (rule := ADDRESS_RULES.get(name)) and (problem := rule(value)):
+            raise _invalid(name, value, problem)
     settings = msgspec.convert(values, Settings, strict=False)
     try:
         parse_networks(settings.trusted_proxies)
@@ -60,9 +62,25 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         client_arguments(settings)
     except InvalidKafkaAccess as error:
         raise InvalidSetting(str(error)) from None
-    if problem := unsafe_commits(settings.lake_url, environ):
-        raise InvalidSetting(problem)
+    if unsafe := unsafe_commits(settings.lake_url, environ):
+        raise InvalidSetting(unsafe)
+    _require_password_file(settings)
     return settings
+
+
+def _invalid(name: str, value: str, rule: str) -> InvalidSetting:
+    return InvalidSetting(f"{PREFIX}{name.upper()}={mask_secrets(value)!r} {rule}")
+
+
+def _require_password_file(settings: Settings) -> None:
+    """The file with the password of the limits' server must be readable, and not empty."""
+    path = settings.limits_password_file
+    shown = f"{PREFIX}LIMITS_PASSWORD_FILE={path!r}"
+    try:
+        if path and not Path(path).read_text().strip():
+            raise InvalidSetting(f"{shown}: the file is empty")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"{shown}: {_read_failure(error)}") from None
 
 
 def _values_of_files(environ: Mapping[str, str]) -> dict[str, str]:
@@ -77,9 +95,13 @@ def _values_of_files(environ: Mapping[str, str]) -> dict[str, str]:
         try:
             values[name] = Path(path).read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise InvalidSetting(f"{variable}{FILE_SUFFIX}={path!r}: {reason}") from None
+            shown = f"{variable}{FILE_SUFFIX}={path!r}"
+            raise InvalidSetting(f"{shown}: {_read_failure(error)}") from None
     return values
+
+
+def _read_failure(error: OSError | UnicodeDecodeError) -> str:
+    return str(error.strerror) if isinstance(error, OSError) else "it is not UTF-8"
 
 
 def unsafe_commits(lake: str, environ: Mapping[str, str] = os.environ) -> str | None:

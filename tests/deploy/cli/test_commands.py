@@ -112,7 +112,7 @@ def test_every_command_has_a_help_text() -> None:
     assert without_help(tidemark, "tidemark") == []
 
 
-@pytest.mark.parametrize("url", ["no url at all", "sqlite:////proc/nowhere/registry.db"])
+@pytest.mark.parametrize("url", ["postgresql://h:noport/x", "sqlite:////proc/nowhere/registry.db"])
 def test_a_registry_that_cannot_be_opened_is_one_line(run: Run, url: str) -> None:
     for command in (("websites", "list"), ("up",)):
         done = run(

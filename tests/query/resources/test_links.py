@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.registry.link_validation import parse_app_schemes
+from schemas.runtime.app_schemes import parse_app_schemes
 from tests.asgi_client import request_once
 from tests.query.query_service import InProcessService, start_service
 

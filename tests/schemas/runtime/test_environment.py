@@ -85,6 +85,7 @@ def test_paths_default_to_the_data_folder() -> None:
         ("s3://bucket/lake?secret_access_key=b&region=eu", "s3://bucket/lake?secret_access_key=***&region=eu"),
         ("sqlite:////data/registry.db", "sqlite:////data/registry.db"),
         ("10.0.0.1:9092,10.0.0.2:9092", "10.0.0.1:9092,10.0.0.2:9092"),
+        ("tidemark:s3cret@10.0.0.1:9092", "tidemark:***@10.0.0.1:9092"),
     ],
 )  # fmt: skip
 def test_a_password_in_a_url_is_never_shown(value: str, shown: str) -> None:
@@ -124,6 +125,8 @@ def test_a_child_process_gets_the_same_settings(tmp_path: Path) -> None:
             {"TIDEMARK_REGISTRY_FILE": "/dev/null", "TIDEMARK_REGISTRY": "sqlite:///x"},
             "TIDEMARK_REGISTRY and TIDEMARK_REGISTRY_FILE are both set; keep one",
         ),
+        ({"TIDEMARK_LIMITS_PASSWORD_FILE": "/nope"}, "='/nope': No such file or directory"),
+        ({"TIDEMARK_LIMITS_PASSWORD_FILE": "/dev/null"}, "='/dev/null': the file is empty"),
     ],
 )
 def test_a_file_that_gives_no_setting_is_refused(variables: dict[str, str], reason: str) -> None:
