@@ -1,6 +1,7 @@
 """`tidemark export`: stored rows through the Python client."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +39,19 @@ def export(
     """Export the stored rows of a table, without a row limit."""
     client, request = prepare_request(tidemark, options)
     with client_errors():
-        chunks = client.exported(table, format=format_, **request)
         if output is None:
-            write_output(chunks, format_)
+            write_output(client.exported(table, format=format_, **request), format_)
             return
         os.umask(tidemark.umask)
         partial = output.with_name(f"{output.name}.part")
         try:
             with partial.open("wb") as file:
+                chunks = client.exported(table, format=format_, **request)
                 size = copy_to(file, chunks, print_progress)
             partial.replace(output)
+        except OSError as error:
+            raise click.ClickException(f"{output} cannot be written: {error.strerror}") from None
         finally:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):
+                partial.unlink()
         click.echo(f"\r{output}: {size:,} bytes", err=True)

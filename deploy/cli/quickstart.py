@@ -6,6 +6,7 @@ import click
 
 from deploy.cli.context import CliContext, as_json, print_json
 from deploy.cli.snippet import collect_url_option
+from schemas.errors import Malformed
 from schemas.http.script_tag import main_tag
 from schemas.registry import KeyScope, RegistryStore, Website
 from schemas.registry.validation import (
@@ -13,6 +14,7 @@ from schemas.registry.validation import (
     new_organization,
     new_website,
     validate_domain,
+    validate_timezone,
 )
 from schemas.runtime.clock import now_ms
 from schemas.runtime.service_urls import public_collector_url, query_service_url
@@ -33,6 +35,11 @@ def quickstart(
 
     The key is shown once. If there is a website of this domain already, nothing is created.
     """
+    try:
+        validate_domain(domain)
+        validate_timezone(timezone)
+    except Malformed as error:  # before a data folder is created
+        raise click.UsageError(str(error)) from None
     with tidemark.open_registry(creates_folder=True) as store:
         website = find_website(store, domain)
         key = None if website else create_records(store, domain, timezone)
@@ -94,7 +101,7 @@ def next_steps(domain: str, result: Mapping[str, object]) -> str:
         else f"{domain} exists already: website {website} of {owner}; "
         "nothing was created.\nIts key cannot be shown again. Create another one: "
         f"tidemark keys create --organization {owner} --website {website} "
-        "--scope read:data"
+        + " ".join(f"--scope {scope}" for scope in SCOPES)
     )
     return f"""{head}
 

@@ -5,13 +5,24 @@ import click
 from deploy.cli.context import CliContext
 from deploy.demo.demo_file import read_demo
 from schemas.registry import parse_key
+from schemas.runtime.address_rules import url_problem
 from schemas.runtime.clock import now_ms
 from schemas.runtime.service_urls import query_service_url
 
 
+def _http_url(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
+    if url is not None and (not url.startswith(("http://", "https://")) or url_problem(url)):
+        raise click.BadParameter(f"'{url}'; give an http or https URL: https://stats.example")
+    return url
+
+
 @click.command()
 @click.argument("key_id", metavar="KEY_ID", required=False)
-@click.option("--url", help="Address of the query service. Default: that of this machine.")
+@click.option(
+    "--url",
+    callback=_http_url,
+    help="Address (http or https) of the query service. Default: that of this machine.",
+)
 @click.pass_obj
 def sign_in_link(tidemark: CliContext, key_id: str | None, url: str | None) -> None:
     """Print an address that signs in once, within 15 minutes, with the access of an API key.

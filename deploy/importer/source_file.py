@@ -5,6 +5,8 @@ import csv
 import gzip
 import hashlib
 import io
+import shlex
+import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from msgspec.structs import replace
 
 from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import EXPORT_COLUMNS
+from deploy.importer.csv_rows import InvalidFile, csv_rows
 from deploy.importer.visits_log import actions_of, is_visit
 from query.formats.csv_ndjson import FORMULA_PREFIXES
 
@@ -29,16 +32,13 @@ BINARY_FILES: Mapping[bytes, str] = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first (unzstd), or export with gzip",
 }
 """What files are that begin with these bytes, and what to do instead."""
+UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
+"""Errors of damaged files, and of disks."""
 FILE_FORMATS = ("csv", "ndjson")
 SAMPLE_BYTES = 2**20
 DELIMITERS = ",;\t|"
 
-MAX_FIELD_CHARACTERS = 2**22
 MAX_LINE_CHARACTERS = 2**24
-
-
-class InvalidFile(Exception):
-    """The file cannot be read in its format."""
 
 
 class FileLine(Struct, frozen=True):
@@ -65,8 +65,8 @@ class SourceFile:
         head = start.decode(self._encoding, errors="replace")
         if format_ is None and head.lstrip()[:1] == "[":
             raise InvalidFile(
-                f"{path.name} is a JSON array; write one object per line: "
-                f"jq -c '.[]' {path.name} > {path.stem}.ndjson"
+                f"{path.name} is a JSON array; write one object per line into another file: "
+                f"{_conversion(path)}"
             )
         self.format = format_ or ("ndjson" if head.lstrip()[:1] == "{" else "csv")
         header = next((line for line in head.splitlines() if not _is_comment(line)), "")
@@ -90,7 +90,7 @@ class SourceFile:
                 for line in lines:
                     self._read = raw.tell()
                     yield line
-            except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+            except UNREADABLE as error:
                 raise InvalidFile(f"{self.path.name} cannot be read further: {error}") from None
 
 
@@ -111,7 +111,7 @@ def _read_sample(path: Path) -> bytes:
     try:
         with path.open("rb") as raw, _decompressed(raw) as plain:
             return plain.read(SAMPLE_BYTES)
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise InvalidFile(f"{path.name} cannot be read further: {error}") from None
 
 
@@ -127,6 +127,14 @@ def _refuse_binary(path: Path) -> None:
         start = raw.read(4)
     if start in BINARY_FILES:
         raise InvalidFile(f"{path.name} is {BINARY_FILES[start]}")
+
+
+def _conversion(path: Path) -> str:
+    """The command that writes the objects of an array into another file."""
+    with path.open("rb") as raw:
+        reader = "gzip -dc" if raw.read(2) == GZIP_MAGIC else "cat"
+    name, target = shlex.quote(path.name), shlex.quote(f"{path.stem}.lines.ndjson")
+    return f"{reader} {name} | jq -c '.[]' > {target}"
 
 
 def _fingerprint(path: Path, size: int) -> str:
@@ -153,22 +161,22 @@ def _bounded_lines(text: IO[str]) -> Iterator[str]:
 
 
 def _csv_lines(text: Iterator[str], delimiter: str) -> Iterator[FileLine]:
-    csv.field_size_limit(MAX_FIELD_CHARACTERS)
-    rows = csv.reader(text, delimiter=delimiter)
-    if (first := next((row for row in rows if not _is_comment("".join(row))), None)) is None:
+    rows = csv_rows(text, delimiter)
+    first = next((row for _, row in rows if not _is_comment("".join(row))), None)
+    if first is None:
         return
     header = [name.strip() for name in first]
     if len(set(header)) < len(header) or not any(header):
         raise InvalidFile("the first line must be a header with unique column names")
     guarded = set(header) >= EXPORT_COLUMNS
-    for row in rows:
+    for number, row in rows:
         if guarded:
             row = [_without_formula_guard(cell) for cell in row]
         if len(row) == len(header):
-            yield FileLine(rows.line_num, dict(zip(header, row, strict=True)))
+            yield FileLine(number, dict(zip(header, row, strict=True)))
         elif row:
             reason = f"{len(row)} cells under {len(header)} columns"
-            yield FileLine(rows.line_num, text=delimiter.join(row), reason=reason)
+            yield FileLine(number, text=delimiter.join(row), reason=reason)
 
 
 def _is_comment(line: str) -> bool:

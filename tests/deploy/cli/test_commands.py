@@ -126,3 +126,14 @@ def test_a_registry_that_cannot_be_opened_is_one_line(run: Run, url: str) -> Non
         assert done.code == 1
         assert done.err.startswith("tidemark: the registry cannot be opened: ")
         assert len(done.err.splitlines()) == 1
+
+
+def test_an_export_into_a_folder_that_does_not_exist_is_one_line(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "nowhere" / "events.csv"
+
+    done = run("export", "events", "--website", "w", "--key", "k", "--output", str(output))
+
+    assert (done.code, done.err) == (
+        1,
+        f"tidemark: {output} cannot be written: No such file or directory\n",
+    )

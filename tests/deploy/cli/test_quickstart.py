@@ -1,8 +1,11 @@
 """tidemark quickstart: one command from a domain to a website, a key and a first query."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.deploy.cli.command_result import Run
 
@@ -41,6 +44,7 @@ def test_a_second_time_nothing_is_created(ask: Callable[..., Any], run: Run) -> 
     assert len(ask("organizations", "list")) == 1
     assert "shop.example exists already" in done.out
     assert "tidemark keys create" in done.out
+    assert "--scope track:events --scope read:data" in done.out
 
 
 def test_nothing_is_stored_for_a_domain_or_zone_that_is_none(
@@ -51,3 +55,14 @@ def test_nothing_is_stored_for_a_domain_or_zone_that_is_none(
     assert run("quickstart", "not a domain").code == 2
     assert run("quickstart", "shop.example", "--timezone", "Mars").code == 2
     assert ask("organizations", "list") == []
+
+
+@pytest.mark.parametrize("arguments", [("",), ("not a domain",), ("a.example", "--timezone", "X")])
+def test_a_refused_quickstart_creates_no_folder(
+    run: Run, tmp_path: Path, arguments: Sequence[str]
+) -> None:
+    folder = tmp_path / "new"
+
+    done = run("quickstart", *arguments, TIDEMARK_DATA_DIR=str(folder))
+
+    assert (done.code, folder.exists()) == (2, False)

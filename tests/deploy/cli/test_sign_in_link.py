@@ -47,6 +47,16 @@ def test_a_link_signs_in_once_with_the_access_of_a_key(key: Any, run: Run, tmp_p
     assert opened(tmp_path, link).status == 401
 
 
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "javascript:alert(1)", "stats.example", "https://", "https://h:x"]
+)
+def test_a_link_is_an_address_of_http(key: Any, run: Run, url: str) -> None:
+    done = run("sign-in-link", key["id"], "--url", url)
+
+    assert (done.code, done.out) == (2, "")
+    assert "give an http or https URL" in done.err
+
+
 def test_a_link_needs_an_active_key(
     key: Any, ask: Callable[..., Any], run: Run, tmp_path: Path
 ) -> None:

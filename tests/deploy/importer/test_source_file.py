@@ -1,6 +1,9 @@
 """CSV and NDJSON files, packed or not: their lines, faults and fingerprints."""
 
 import gzip
+import shlex
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,10 +57,16 @@ def test_ndjson_is_read_packed_too(tmp_path: Path) -> None:
     assert all(line.reason.startswith("not a JSON object: ") for line in found[1:3])
 
 
+def _damaged(packed: bytes) -> bytes:
+    """With another type of the first block, which no decoder knows."""
+    return packed[:10] + b"\xff" + packed[11:]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (gzip.compress(b'{"a": 1}\n' * 9, mtime=0)[:-9], "cannot be read further"),
+        (_damaged(gzip.compress(b'{"a": 1}\n' * 99, mtime=0)), "cannot be read further"),
         (b'{"a": "\xff"}\n', "cannot be read further"),
         (b"a,b,a\n1,2,3\n", "must be a header with unique column names"),
     ],
@@ -79,8 +88,27 @@ def test_the_same_file_is_known_again_by_any_name(tmp_path: Path) -> None:
 
 
 def test_a_json_array_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFile, match="visits is a JSON array; write one object per line: jq"):
+    with pytest.raises(InvalidFile, match="visits is a JSON array; write one object per line"):
         a_file(tmp_path, '[{"ts": 1, "name": "a"}]')
+
+
+@pytest.mark.parametrize("name", ["array.ndjson", "two words.json", "array.lines.ndjson"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_command_that_converts_an_array_writes_another_file(
+    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(pack(b'[{"ts": 1}, {"ts": 2}]'))
+
+    with pytest.raises(InvalidFile) as raised:
+        SourceFile(path)
+
+    command = str(raised.value).partition("into another file: ")[2]
+    source, _, target = command.partition(" | jq -c '.[]' > ")
+    assert shlex.split(source)[-1] == name
+    assert shlex.split(target) != [name]
+    unpacked = subprocess.run(source, shell=True, cwd=tmp_path, capture_output=True, check=True)
+    assert unpacked.stdout == b'[{"ts": 1}, {"ts": 2}]'
 
 
 @pytest.mark.parametrize(
