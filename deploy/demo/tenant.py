@@ -22,6 +22,7 @@ DEMO_SCOPES = (
     KeyScope.READ_LINKS,
     KeyScope.WRITE_LINKS,
     KeyScope.MANAGE_WEBSITES,
+    KeyScope.ADMIN,
 )
 
 

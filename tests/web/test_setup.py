@@ -55,8 +55,12 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     dashboard.tab.js("window.confirm = () => true")
     dashboard.press("+ New key")
     dashboard.type_into("dialog input[name=name]", "Reader")
+    dashboard.tab.js("document.querySelector('dialog input[value=\"read:links\"]').click()")
     dashboard.press("New key", "dialog form")
     text = dashboard.text(".snippet pre")
+    dashboard.settle()
+    [row] = [row for row in dashboard.rows("API keys") if row[0] == "Reader"]
+    assert row[2:5] == ["all", "read:data, read:links", "active"]
     assert dashboard.tenant.ask("summary", key=text).status == 200
 
     dashboard.press("Revoke the key Reader")
@@ -67,6 +71,23 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     actions = [row[2] for row in dashboard.rows("Changes")]
     assert actions[:2] == ["update key", "create key"]
     assert json.dumps(text) not in json.dumps(dashboard.rows("Changes"))
+
+
+def test_a_key_that_does_not_administer_is_told_how(
+    dashboard: Dashboard, stack: Installation
+) -> None:
+    store = RegistryStore(stack.settings.registry_url)
+    scopes = ["read:data", "manage:websites"]
+    key, text = validation.new_key(dashboard.tenant.organization.id, scopes, now_ms())
+    store.create(key)
+    store.close()
+    dashboard.press("Sign out")
+    dashboard.until("document.querySelector('input[name=key]')")
+    dashboard.sign_in(text)
+    for part in ("keys", "audit"):
+        dashboard.open("setup", part=part)
+        assert "--scope admin" in dashboard.text("main .empty")
+        assert "New key" not in dashboard.text("main")
 
 
 def test_the_state_of_the_system_is_shown(dashboard: Dashboard) -> None:

@@ -79,7 +79,8 @@ def test_a_password_is_asked_first(dashboard: Dashboard, visitor: Dashboard) -> 
 
 def test_an_ended_link_says_so(dashboard: Dashboard, visitor: Dashboard) -> None:
     link = share(dashboard, "short")
-    dashboard.press("End the link short")
+    dashboard.tab.js("window.confirm = () => true")
+    dashboard.press("Revoke the link short")
     dashboard.until("!document.querySelector('main').innerText.includes('short')")
     visitor.tab.go(link)
     assert "not available" in visitor.text("main .card")

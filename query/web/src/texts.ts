@@ -20,7 +20,7 @@ export const texts = {
   signIn: {
     title: "Sign in",
     key: "API key",
-    hint: "A key with the scope read:data; `tidemark key add` creates one. It is sent once and is not stored in the browser.",
+    hint: "A key with the scope read:data; `tidemark keys create` creates one. It is sent once and is not stored in the browser.",
     docs: "API documentation",
     submit: "Sign in",
     wrong: "This key is unknown, revoked or expired.",
@@ -93,7 +93,7 @@ export const texts = {
       gt: "is greater than", gte: "is at least", lt: "is less than", lte: "is at most",
     } as Record<string, string>,
     fields: {
-      path: "Page", "visit.entry_page": "Entry page", "visit.exit_page": "Exit page", "visit.channel": "Channel",
+      path: "Page", "did.path": "Visitor saw the page", "did.event": "Visitor did the event", "visit.entry_page": "Entry page", "visit.exit_page": "Exit page", "visit.channel": "Channel",
       "visit.referrer_name": "Source", "visit.referrer": "Referrer", "visit.utm_campaign": "Campaign",
       "visit.utm_source": "UTM source", "visit.utm_medium": "UTM medium", "visit.utm_term": "UTM term",
       "visit.utm_content": "UTM content", country: "Country", region: "Region", city: "City", language: "Language",
@@ -130,6 +130,9 @@ export const texts = {
     chart: "Show as chart",
     notes: "Annotations",
     bucket: "Time",
+    open: "Click to see this bucket alone",
+    nothingBefore: "There is nothing to compare with in the time range before",
+    noneBefore: "no data before",
   },
   sessions: {
     title: "Visits", began: "Began", length: "First to last event", entry: "Entry page", source: "Source", country: "Country", device: "Device",
@@ -254,6 +257,8 @@ export const texts = {
     droppedBefore: (name: string) => `Visitors who left before: ${name}`,
   },
   goals: {
+    onPage: (filter: string) => `"${filter}" counts only what happened on that page itself.`,
+    ofVisitors: "Count all of the visitors who saw it",
     title: "Goals", none: "No goals are saved yet. A goal is an event or a page that visitors should reach.",
     create: "New goal", edit: "Edit", editOne: (name: string) => `Edit the goal ${name}`, remove: "Delete", save: "Save",
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
@@ -268,7 +273,7 @@ export const texts = {
   links: {
     title: "Short links", none: "There are no short links yet.", create: "New link", edit: "Edit", save: "Save", remove: "Delete",
     name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created",
-    expires: "Ends (ISO 8601, optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
+    expires: "Last day (optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
     android: "Target on Android (optional)", back: "All short links", clicks: "Clicks",
     total: (n: string) => `${n} clicks in this time range`, qrOf: (url: string) => `QR code of ${url}`,
     referrers: "Referrers", countries: "Countries", devices: "Devices", browsers: "Browsers",
@@ -293,9 +298,14 @@ export const texts = {
     waiting: "Waiting for the first event … Open a page with the script.",
     received: (n: string, last: string) => `Received: ${n} events, the last at ${last}.`,
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
-    scopes: "Scopes", scopesHint: (all: string) => `Scopes, separated by commas (${all})`, state: "State",
+    scopes: "Scopes", state: "State",
+    scopeHints: {
+      "track:events": "send events", "read:data": "see all numbers", "read:links": "see short links", "write:links": "change short links",
+      "manage:websites": "change websites, goals and shares", admin: "everything, with keys",
+    } as Record<string, string>,
+    needsAdmin: "This needs an API key with the scope admin; whoever runs Tidemark makes one with:", lastDay: "Last day (optional)",
     states: { active: "active", expired: "expired", revoked: "revoked" } as Record<string, string>,
-    expires: "Ends", expiresHint: "End (ISO 8601, optional)", lastUsed: "Last used", allWebsites: "all",
+    expires: "Ends", lastUsed: "Last used", allWebsites: "all",
     keyWebsite: "Only this website (optional)", rotate: "Rotate", revoke: "Revoke",
     rotateOne: (name: string) => `Rotate the key ${name}`, revokeOne: (name: string) => `Revoke the key ${name}`,
     confirmRevoke: (name: string) => `Revoke ${name}? Whoever uses it is refused at once.`,
@@ -322,8 +332,9 @@ export const texts = {
     noFilters: "It shows all data of this website. Set filters above to share a part of it.",
     ready: "The link is ready. Copy it now: it is not shown again.",
     link: "Link", embed: "To embed it",
-    revoke: (name: string) => `End the link ${name}`,
-    revokeShort: "End",
+    revoke: (name: string) => `Revoke the link ${name}`,
+    revokeShort: "Revoke",
+    confirmRevoke: (name: string) => `Revoke "${name}"? Its link stops working for everybody, and cannot be shown again.`,
     columns: { name: "Name", filters: "Filters", password: "Password", expires: "Ends", frames: "Embedded by", created: "Created" },
     yes: "yes", no: "no", never: "never", all: "all data",
     locked: "This dashboard needs a password.",
@@ -333,7 +344,7 @@ export const texts = {
   },
   live: {
     now: "visitors in the last 5 minutes", minutes: "Page views of the last 30 minutes", pages: "Pages",
-    sources: "Sources", countries: "Countries", feed: "Events as they come", quiet: "Nobody is here at the moment.",
+    sources: "Sources", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
     visits: "Open visits", minute: "Minute",
   },
 };

@@ -5,14 +5,18 @@ import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
 import { address, go } from "../app/address";
 import { isShared, subjectQuery, timezone } from "../app/session";
-import { alternatives, type Condition, type Filter, isCondition } from "../state/filters";
+import { alternatives, type Condition, DONE_FIELDS, doneFilter, editable, type Filter } from "../state/filters";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
 import { fieldName } from "./filter_text";
 
 const t = texts.filters;
-const FIELDS = Object.keys(t.fields).filter((field) => field !== "message" && field !== "website_id");
+const NOT_OFFERED = ["message", "website_id", ...Object.keys(DONE_FIELDS)];
+const FIELDS = Object.keys(t.fields).filter((field) => !NOT_OFFERED.includes(field));
+const PAGE_FIELDS = Object.keys(t.fields).filter((field) => field in DONE_FIELDS || FIELDS.includes(field));
+/** Fields of values by which rows of a metrics query can be grouped, for suggestions. */
+const SUGGESTED: Record<string, string> = { "did.path": "path", "did.event": "name" };
 const OPERATORS = Object.keys(t.operators);
 const LISTS = ["in", "not_in"];
 const BARE = ["is_null", "is_not_null"];
@@ -24,7 +28,7 @@ export function FilterDialog({ at, alternative, close }: {
 }) {
   const { filters } = address.value;
   const old = at === null ? undefined : filters[at];
-  const start = old && !alternative && isCondition(old) ? old : { field: "path", operator: "eq", value: "" };
+  const start = (old && !alternative && editable(old)) || { field: "path", operator: "eq", value: "" };
   const [edited, setEdited] = useState<Condition>(start);
   const apply = (event: Event) => {
     event.preventDefault();
@@ -36,7 +40,7 @@ export function FilterDialog({ at, alternative, close }: {
   return (
     <Dialog title={alternative ? t.alternative : t.title} close={close}>
       <form class="form" onSubmit={apply}>
-        <ConditionInputs condition={edited} change={setEdited} />
+        <ConditionInputs condition={edited} change={setEdited} fields={PAGE_FIELDS} />
         <footer>
           <button type="button" class="button" onClick={close}>{t.cancel}</button>
           <button type="submit" class="button primary">{t.apply}</button>
@@ -56,18 +60,20 @@ export function ConditionInputs({ condition, change, fields = FIELDS }: {
   const { field, operator, value } = condition;
   const many = LISTS.includes(operator);
   const text = Array.isArray(value) ? value.join("\n") : String(value ?? "");
-  const known = useValues(field);
+  const known = useValues(SUGGESTED[field] ?? field);
+  const operators = field in DONE_FIELDS ? ["eq", "ne"] : OPERATORS;
   const set = (part: Partial<Condition>) => change({ ...condition, ...part });
+  const setField = (to: string) => set({ field: to, ...(to in DONE_FIELDS ? { operator: "eq" } : {}) });
   return (
     <>
       <label>{t.field}
-        <select value={field} onChange={(e) => set({ field: e.currentTarget.value })}>
+        <select value={field} onChange={(e) => setField(e.currentTarget.value)}>
           {[...new Set([...fields, field])].map((each) => <option key={each} value={each}>{fieldName(each)}</option>)}
         </select>
       </label>
       <label>{t.operator}
         <select value={operator} onChange={(e) => set({ operator: e.currentTarget.value })}>
-          {OPERATORS.map((each) => <option key={each} value={each}>{t.operators[each]}</option>)}
+          {operators.map((each) => <option key={each} value={each}>{t.operators[each]}</option>)}
         </select>
       </label>
       {BARE.includes(operator)
@@ -85,7 +91,9 @@ export function ConditionInputs({ condition, change, fields = FIELDS }: {
 }
 
 /** The condition with a value of the type that its field has. */
-export function typed({ field, operator, value }: Condition): Filter {
+export function typed(condition: Condition): Filter {
+  const { field, operator, value } = condition;
+  if (field in DONE_FIELDS) return doneFilter(condition);
   if (BARE.includes(operator)) return { field, operator };
   if (Array.isArray(value)) return { field, operator, value: value.filter(Boolean) };
   if (field === "visitor.is_new" || field === "is_bot") return { field, operator, value: value === "true" || value === true };

@@ -1,7 +1,7 @@
 // Filters in words.
 import { countryName, formatNumber, languageName } from "../format";
 import { sourceOf } from "../state/breakdowns";
-import { type Filter, type FilterValue, isCondition } from "../state/filters";
+import { editable, type Filter, type FilterValue, isCondition } from "../state/filters";
 import { texts } from "../texts";
 
 const t = texts.filters;
@@ -16,6 +16,8 @@ export function filterText(filter: Filter): string {
   if (filter.and) return filter.and.map(filterText).join(", ");
   if (filter.not) return `not (${filterText(filter.not)})`;
   if (filter.segment) return `${t.segment} ${filter.segment}`;
+  const known = editable(filter);
+  if (known && !isCondition(filter)) return `${fieldName(known.field)} ${t.operators[known.operator]} ${known.value}`;
   if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
   if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;
   if (!isCondition(filter)) return JSON.stringify(filter);

@@ -2,11 +2,14 @@
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
+import { endOfDay, lastDayOf } from "../state/period";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
 
 type Link = Schemas["LinkResource"];
 const t = texts.links;
+const DATES: string[] = ["expiresAt"];
+const ADDRESSES: string[] = ["targetUrl", "expiredRedirectUrl"];
 const FIELDS = [
   ["name", t.name, true], ["targetUrl", t.target, true], ["slug", t.slug, false], ["expiresAt", t.expires, false],
   ["expiredRedirectUrl", t.expired, false], ["iosUrl", t.ios, false], ["androidUrl", t.android, false],
@@ -35,7 +38,7 @@ export function LinkDialog({ link, close, done }: {
   const save = (event: Event) => {
     event.preventDefault();
     const changed = FIELDS.filter(([field]) => values[field] !== (link?.[field] ?? ""));
-    const body = Object.fromEntries(changed.map(([field]) => [field, values[field] || null]));
+    const body = Object.fromEntries(changed.map(([field]) => [field, sent(field, values[field])]));
     if (link && !changed.length) close();
     else void send(link ? "PATCH" : "POST", body);
   };
@@ -44,8 +47,9 @@ export function LinkDialog({ link, close, done }: {
       <form class="form" onSubmit={save}>
         {FIELDS.map(([field, label, required]) => (
           <label key={field}>{label}
-            <input name={field} required={required} value={values[field]}
-              placeholder={field === "expiresAt" ? "2027-01-01T00:00:00Z" : undefined}
+            <input name={field} required={required} type={(DATES.includes(field) ? "date" : "text") as "text"}
+              value={DATES.includes(field) ? lastDayOf(values[field]) : values[field]}
+              placeholder={field === "targetUrl" ? "https://shop.example/summer?utm_campaign=newsletter" : undefined}
               onInput={(e) => set(field, e.currentTarget.value.trimStart())} />
           </label>
         ))}
@@ -57,4 +61,13 @@ export function LinkDialog({ link, close, done }: {
       </form>
     </Dialog>
   );
+}
+
+/** An address that is typed as people say it begins with https. */
+const withScheme = (text: string): string => (/^[a-z][a-z\d+.-]*:/i.test(text) ? text : `https://${text}`);
+
+function sent(field: Field, text: string): string | null {
+  if (!text) return null;
+  if (DATES.includes(field)) return endOfDay(lastDayOf(text));
+  return ADDRESSES.includes(field) ? withScheme(text) : text;
 }

@@ -2,7 +2,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Schemas } from "../api/types";
+import { address, go } from "../app/address";
 import { formatBucket, formatNumber, locale } from "../format";
+import { bucketDays, formatPeriod } from "../state/period";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
@@ -45,7 +47,7 @@ export function SeriesChart({ series }: { series: Series }) {
       {asTable
         ? <SeriesTable series={series} />
         : (
-          <div ref={frame} class="plot" role="img" aria-label={summaryOf(series)} style={{ height: `${HEIGHT}px` }}>
+          <div ref={frame} class="plot" title={t.open} role="img" aria-label={summaryOf(series)} style={{ height: `${HEIGHT}px` }}>
             {at !== null && <Hover series={series} at={at} />}
           </div>
         )}
@@ -134,11 +136,20 @@ function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => 
     ],
     hooks: {
       setCursor: [(chart) => hover(chart.cursor.idx ?? null)],
+      ready: [(chart) => chart.over.addEventListener("click", () => openBucket(series, chart.cursor.idx))],
       draw: [(chart) => markAnnotations(chart, series, color("--mark"))],
     },
   };
   const positions = labels.map((_, i) => i);
   return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open], frame);
+}
+
+/** Shows the days of a bucket alone. */
+function openBucket({ labels, granularity }: Series, at: number | null | undefined): void {
+  const label = labels[at ?? -1];
+  if (!label || granularity === "minute") return;
+  const period = bucketDays(label.slice(0, 10), granularity);
+  if (formatPeriod(period) !== formatPeriod(address.value.period)) go({ period, granularity: null });
 }
 
 function tickPositions(count: number, width: number): number[] {

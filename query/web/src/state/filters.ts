@@ -48,6 +48,25 @@ export const toggleFilter = (filters: Filter[], filter: Filter): Filter[] =>
     ? filters.filter((each) => !same(each, filter))
     : [...filters, filter];
 
+/** Fields of the filter dialog that stand for what visitors did, and the member of `has_done` with it. */
+export const DONE_FIELDS: Record<string, "path" | "event"> = { "did.path": "path", "did.event": "event" };
+
+/** A filter on what visitors did, from a condition with one of these fields. */
+export function doneFilter({ field, operator, value }: Condition): Filter {
+  const done = { [DONE_FIELDS[field]!]: String(value) } as unknown as NonNullable<Filter["has_done"]>;
+  return operator === "ne" ? { has_not_done: done } : { has_done: done };
+}
+
+/** A filter as the dialog edits it; null when it is none of one condition. */
+export function editable(filter: Filter): Condition | null {
+  if (isCondition(filter)) return filter;
+  const done = filter.has_done ?? filter.has_not_done;
+  const entries = Object.entries(done ?? {});
+  const [field] = Object.entries(DONE_FIELDS).find(([, member]) => member === entries[0]?.[0]) ?? [];
+  if (!field || entries.length > 1) return null;
+  return { field, operator: filter.has_done ? "eq" : "ne", value: String(entries[0]![1]) };
+}
+
 const OPPOSITE: Record<string, string> = {
   eq: "ne", in: "not_in", contains: "not_contains", is_null: "is_not_null",
 };

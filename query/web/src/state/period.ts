@@ -99,3 +99,18 @@ export function defaultGranularity(period: Period, timezone: string): Granularit
   const days = countDays(daysOf(period, timezone));
   return days <= 2 ? "hourly" : days <= 92 ? "daily" : days <= 400 ? "weekly" : "monthly";
 }
+
+/** The instant at which a day is over, in UTC; null without a day. */
+export const endOfDay = (day: string | undefined): string | null => (day ? `${addDays(day, 1)}T00:00:00Z` : null);
+
+/** The last whole day before an instant; a day itself stays as it is. */
+export const lastDayOf = (instant: string): string =>
+  instant.length > 10 ? new Date(Date.parse(instant) - 1).toISOString().slice(0, 10) : instant;
+
+/** The days of a bucket, from its first one. */
+export function bucketDays(first: string, granularity: string): Days {
+  if (granularity === "weekly") return { start: first, end: addDays(first, 6) };
+  if (granularity !== "monthly") return { start: first, end: first };
+  const next = addDays(`${first.slice(0, 7)}-28`, 4);
+  return { start: first, end: addDays(`${next.slice(0, 7)}-01`, -1) };
+}

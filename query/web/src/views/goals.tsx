@@ -4,17 +4,19 @@ import type { Ask } from "../api/ask";
 import { fetchJson } from "../api/request";
 import type { Row, Schemas } from "../api/types";
 import { useAnswer } from "../api/use";
-import { address, goOwn } from "../app/address";
+import { address, go, goOwn } from "../app/address";
 import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
 import { DataTable } from "../components/data_table";
 import { Dialog } from "../components/dialog";
+import { filterText } from "../components/filter_text";
 import { Async } from "../components/states";
 import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatNumber, formatPercent } from "../format";
+import { type Condition, doneFilter, isCondition } from "../state/filters";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
 
@@ -32,11 +34,17 @@ export default function Goals() {
     saved.reload();
   };
   const writes = may("manage:websites");
+  const { filters } = address.value;
+  const onPage = filters.find((filter) => isCondition(filter) && filter.field === "path" && filter.operator === "eq");
+  const ofVisitors = () => go({ filters: filters.map((filter) => (filter === onPage ? doneFilter({ ...(onPage as Condition), field: "did.path" }) : filter)) });
   const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
   return (
     <>
       <Card title={t.title} ask={goals.length ? ask : undefined} className="wide" actions={writes && (
         <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
+        {onPage && (
+          <p class="notice">{t.onPage(filterText(onPage))} <button type="button" class="button" onClick={ofVisitors}>{t.ofVisitors}</button></p>
+        )}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={({ data }) => !data.length}>
           {({ data }) => <GoalTable goals={data} ask={ask} edit={writes ? setEdited : null} />}
         </Async>

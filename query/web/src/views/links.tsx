@@ -124,7 +124,7 @@ function Top({ title, ask, display = (name) => name }: { title: string; ask: Ask
   const loaded = useAnswer(ask);
   return (
     <Card title={title} ask={ask}>
-      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
+      <Async loaded={loaded} empty={texts.states.empty} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as { name: string; clicks: number }[]).map((row) => ({
             key: row.name, name: display(row.name), value: row.clicks,

@@ -71,7 +71,8 @@ function Totals({ chosen }: { chosen: Total }) {
             <span class="total-value" title={row && total.format(valueOf(total, row))}>
               {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
             </span>
-            {compared && row && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
+            {compared && row && !compared.previous?.pageviews && <span class="change">{texts.chart.noneBefore}</span>}
+            {compared && row && Boolean(compared.previous?.pageviews) && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
           </button>
           <Info of={total.definition} title={total.label} />
         </div>

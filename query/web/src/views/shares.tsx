@@ -11,7 +11,7 @@ import { filterText } from "../components/filter_text";
 import { Snippet } from "../components/request_dialog";
 import { Async } from "../components/states";
 import { formatInstant } from "../format";
-import { addDays } from "../state/period";
+import { endOfDay } from "../state/period";
 import { texts } from "../texts";
 
 type Share = Schemas["ShareResource"];
@@ -22,6 +22,7 @@ export default function Shares() {
   const list = useLoaded(JSON.stringify(query), (signal) =>
     fetchJson<Schemas["ShareListResponse"]>("/v1/shares", { query: { ...query, limit: "100" }, signal }));
   const revoke = async (share: Share) => {
+    if (!confirm(t.confirmRevoke(share.name))) return;
     await fetchJson(`/v1/shares/${share.id}`, { method: "DELETE" });
     list.reload();
   };
@@ -108,7 +109,7 @@ function bodyOf({ name, password, lastDay, origins }: typeof EMPTY, filters: Sch
     name,
     filters,
     ...(password ? { password } : {}),
-    ...(lastDay ? { expires: `${addDays(lastDay, 1)}T00:00:00Z` } : {}),
+    ...(lastDay ? { expires: endOfDay(lastDay)! } : {}),
     ...(frames.length ? { frameOrigins: frames } : {}),
   };
 }

@@ -3,20 +3,22 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
-import { timezone } from "../../app/session";
+import { may, timezone } from "../../app/session";
 import { formatInstant } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
+import { NeedsAdmin } from "./needs_admin";
 
 type Entry = Schemas["AuditEntry"];
 const t = texts.setup;
 
 export function AuditTrail() {
   const [before, setBefore] = useState("");
-  const list = useLoaded(`audit ${before}`, (signal) =>
+  const list = useLoaded(may("admin") ? `audit ${before}` : null, (signal) =>
     fetchJson<Schemas["AuditResponse"]>("/v1/audit", { query: { limit: "50", ...(before ? { before } : {}) }, signal }));
+  if (!may("admin")) return <NeedsAdmin title={t.audit} />;
   return (
     <Card title={t.audit}>
       <Async loaded={list} isEmpty={({ data }) => !data.length}>

@@ -12,7 +12,15 @@ export interface Input {
   placeholder?: string;
   /** Several lines. */
   lines?: boolean;
-  choices?: string[];
+  type?: "date";
+  choices?: (string | Choice)[];
+  /** Check boxes; the value has what is chosen, with blanks between. */
+  several?: Choice[];
+}
+
+export interface Choice {
+  value: string;
+  label: string;
 }
 
 export function FormDialog<Response>({ title, inputs, method, path, body, submit = texts.setup.save, close, done, danger }: {
@@ -39,15 +47,26 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
   return (
     <Dialog title={title} close={close}>
       <form class="form" onSubmit={save}>
-        {inputs.map(({ name, label, required, placeholder, lines, choices }) => (
+        {inputs.map(({ name, label, required, placeholder, lines, choices, several, type }) => several ? (
+          <fieldset key={name}>
+            <legend>{label}</legend>
+            {several.map((each) => (
+              <label key={each.value} class="check">
+                <input type="checkbox" name={name} value={each.value} checked={words(values[name]).includes(each.value)}
+                  onChange={(e) => set(name, withWord(values[name], each.value, e.currentTarget.checked))} />
+                {each.label}
+              </label>
+            ))}
+          </fieldset>
+        ) : (
           <label key={name}>{label}
             {choices
               ? <select name={name} value={values[name]} onChange={(e) => set(name, e.currentTarget.value)}>
-                {choices.map((each) => <option key={each} value={each}>{each}</option>)}
+                {choices.map(asChoice).map((each) => <option key={each.value} value={each.value}>{each.label}</option>)}
               </select>
               : lines
                 ? <textarea name={name} rows={3} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />
-                : <input name={name} required={required} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />}
+                : <input name={name} type={(type ?? "text") as "text"} required={required} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />}
           </label>
         ))}
         {error && <p class="error" role="alert">{error}</p>}
@@ -59,5 +78,10 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
     </Dialog>
   );
 }
+
+const asChoice = (choice: string | Choice): Choice => (typeof choice === "string" ? { value: choice, label: choice } : choice);
+const words = (text = ""): string[] => text.split(" ").filter(Boolean);
+const withWord = (text: string | undefined, word: string, chosen: boolean): string =>
+  [...words(text).filter((each) => each !== word), ...(chosen ? [word] : [])].join(" ");
 
 export const splitLines = (text: string): string[] => text.split(/[\n,]/).map((each) => each.trim()).filter(Boolean);

@@ -3,14 +3,16 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
-import { me, timezone } from "../../app/session";
+import { may, me, timezone } from "../../app/session";
 import { formatInstant } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
+import { endOfDay } from "../../state/period";
 import { FormDialog } from "./form_dialog";
+import { NeedsAdmin } from "./needs_admin";
 
 type Key = Schemas["ApiKeyResource"];
 type Created = Schemas["CreatedApiKeyResponse"];
@@ -18,7 +20,7 @@ const t = texts.setup;
 const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "admin"];
 
 export function Keys() {
-  const list = useLoaded("keys", (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
+  const list = useLoaded(may("admin") ? "keys" : null, (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState("");
   const [error, setError] = useState("");
@@ -32,6 +34,7 @@ export function Keys() {
     if (confirm(t.confirmRevoke(key.name || key.prefix))) void act(() => fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" }));
   };
   const rotate = (key: Key) => void act(async () => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} })));
+  if (!may("admin")) return <NeedsAdmin title={t.keys} />;
   return (
     <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}>+ {t.addKey}</button>}>
       {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created} /></div>}
@@ -58,12 +61,13 @@ export function Keys() {
         <FormDialog<Created> title={t.addKey} method="POST" path="/v1/keys" close={() => setCreating(false)} done={show} submit={t.addKey}
           inputs={[
             { name: "name", label: t.name, required: true },
-            { name: "scopes", label: t.scopesHint(SCOPES.join(", ")), value: "read:data", required: true },
-            { name: "website", label: t.keyWebsite, choices: ["", ...(me.value?.websites ?? []).map(({ id }) => id)] },
-            { name: "expires", label: t.expiresHint, placeholder: "2027-01-01T00:00:00Z" },
+            { name: "scopes", label: t.scopes, value: "read:data", several: SCOPES.map((scope) => ({ value: scope, label: `${scope}: ${t.scopeHints[scope]}` })) },
+            { name: "website", label: t.keyWebsite, choices: [
+              { value: "", label: t.allWebsites }, ...(me.value?.websites ?? []).map(({ id }) => ({ value: id, label: websiteName(id) }))] },
+            { name: "lastDay", label: t.lastDay, type: "date" },
           ]}
-          body={({ name, scopes, website, expires }) => ({
-            name, scopes: (scopes ?? "").split(/[\s,]+/).filter(Boolean), websiteId: website || null, expiresAt: expires || null,
+          body={({ name, scopes, website, lastDay }) => ({
+            name, scopes: (scopes ?? "").split(" ").filter(Boolean), websiteId: website || null, expiresAt: endOfDay(lastDay),
           })} />
       )}
     </Card>

@@ -1,5 +1,5 @@
 // Websites: add one, change it, put its script into the page, and see whether its first event has arrived.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
@@ -26,7 +26,7 @@ export function Websites() {
     setEdited(null);
     await loadSession();
     list.reload();
-    if (created && changed) go({ base: changed.id });
+    if (created && changed) go({ base: changed.id, filters: [] });
   };
   return (
     <>
@@ -79,7 +79,10 @@ function WebsiteDialog({ website: one, close, done }: {
 /** The script of the website, and a check that looks again until its first event is there. */
 function Script({ id, name }: { id: string; name: string }) {
   const snippet = useLoaded(id, (signal) => fetchJson<Schemas["SnippetResponse"]>(`/v1/websites/${id}/snippet`, { signal }));
-  const status = useLoaded(id, (signal) => fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal }), WAITING_SECONDS);
+  const [received, setReceived] = useState(false);
+  const status = useLoaded(id, (signal) => fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal }), received ? undefined : WAITING_SECONDS);
+  const arrived = status.value?.data.received ?? false;
+  useEffect(() => setReceived(arrived), [arrived]);
   return (
     <Card title={t.script(name)}>
       <Async loaded={snippet} lines={2}>

@@ -1,0 +1,79 @@
+"""Filters of the page: on what visitors did, and the days of a bucket."""
+
+from datetime import timedelta
+
+from tests.flow.tenant import DAY
+from tests.web.dashboard import Dashboard
+
+SAW_PRICING = {"has_done": {"path": "/pricing"}}
+CHOOSE = """(select, value) => {
+  select.value = value;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+}"""
+
+
+def test_a_filter_may_be_about_the_visitors_who_saw_a_page(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    dashboard.press("+ Filter")
+    dashboard.until("document.querySelector('dialog select')")
+    dashboard.tab.js(f"({CHOOSE})(document.querySelector('dialog select'), 'did.path')")
+    operators = "document.querySelectorAll('dialog select')[1].options.length"
+    dashboard.until(f"{operators} === 2")
+    dashboard.type_into("dialog input", "/pricing")
+    dashboard.press("Apply", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    dashboard.settle()
+
+    pages = dashboard.ask("top_pages", filters=[SAW_PRICING], limit=8)
+    expected = [[row["name"], str(row["visitors"])] for row in pages]
+    assert dashboard.rows("Pages") == expected
+    assert "/" in {row[0] for row in expected}
+    assert dashboard.text(".chip-text") == "Visitor saw the page is /pricing"
+
+
+def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -> None:
+    dashboard.open("goals")
+    dashboard.press("+ New goal")
+    dashboard.type_into("dialog input[name=name]", "Ordered")
+    dashboard.type_into("input[aria-label='Reached by']", "purchase")
+    dashboard.tab.js("document.activeElement.blur()")
+    dashboard.press("Save", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+
+    dashboard.open("goals", f="path:eq:/pricing")
+    [only_there] = dashboard.rows("Goals")
+    dashboard.press("Count all of the visitors who saw it")
+    dashboard.until("!document.querySelector('main .notice')")
+    dashboard.settle()
+    [of_visitors] = dashboard.rows("Goals")
+
+    goal = {"event": "purchase"}
+    on_page = {"field": "path", "operator": "eq", "value": "/pricing"}
+    for shown, filters in ((only_there, on_page), (of_visitors, SAW_PRICING)):
+        [row] = dashboard.ask("goals", goals=[goal], filters=[filters])
+        assert shown[1:3] == [str(row["visitors"]), str(row["conversions"])]
+    assert (only_there[2], of_visitors[2]) == ("0", "3")
+    dashboard.press("Edit the goal Ordered")
+    dashboard.press("Delete", "dialog")
+    dashboard.until("document.querySelector('main .empty')")
+
+
+def test_a_click_on_the_chart_shows_one_day(dashboard: Dashboard) -> None:
+    dashboard.tab.tell(
+        "Emulation.setDeviceMetricsOverride",
+        width=1200,
+        height=1000,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    first, last = DAY - timedelta(days=1), DAY + timedelta(days=1)
+    dashboard.open("overview", period=f"{first}..{last}", by="daily")
+    x, y = dashboard.until(
+        "(r => r && [r.x + r.width / 2, r.y + r.height / 2])"
+        "(document.querySelector('.u-over')?.getBoundingClientRect())"
+    )
+    at = {"x": x, "y": y}
+    dashboard.tab.tell("Input.dispatchMouseEvent", type="mouseMoved", **at)
+    for kind in ("mousePressed", "mouseReleased"):
+        dashboard.tab.tell("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+    dashboard.until(f"location.search.includes('period={DAY}..{DAY}')")
