@@ -9,6 +9,7 @@ import click
 
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper
+from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.import_records import (
     exclusive_import,
     save_progress,
@@ -18,7 +19,7 @@ from deploy.importer.import_records import (
 from deploy.importer.import_run import ImportProgress, run_import
 from deploy.importer.rejects_file import RejectsFile
 from deploy.importer.sender import CollectorClient, ImportSendFailed
-from deploy.importer.source_file import InvalidFile, SourceFile
+from deploy.importer.source_file import SourceFile
 from deploy.importer.stored_rows import poll_stored_rows
 from deploy.local.processes.process_file import read_processes_file
 from schemas.registry import Import, ImportState, RegistryStore, Website

@@ -17,10 +17,11 @@ from deploy.cli.import_file import (
 )
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
+from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
 from deploy.importer.import_records import ImportConflict, begin_or_resume
 from deploy.importer.sender import ImportSendFailed
-from deploy.importer.source_file import FILE_FORMATS, InvalidFile, SourceFile
+from deploy.importer.source_file import FILE_FORMATS, SourceFile
 from deploy.importer.stored_rows import count_rows
 from deploy.local.processes.process_file import read_processes_file
 from schemas.registry import Import, ImportState, RegistryStore, Website

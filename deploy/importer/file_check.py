@@ -6,9 +6,10 @@ from itertools import islice
 
 from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns
+from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.export_formats import ExportFormat, format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
-from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
+from deploy.importer.source_file import FileLine, SourceFile
 from deploy.importer.totals import refuse_totals
 
 SAMPLE_LINES = 1_000

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
+from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
-from deploy.importer.source_file import InvalidFile, SourceFile
+from deploy.importer.source_file import SourceFile
 from tests.deploy.importer.builders import a_file
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from deploy.importer import source_file
 from deploy.importer.column_mapping import EXPORT_COLUMNS
-from deploy.importer.source_file import FileLine, InvalidFile, SourceFile
+from deploy.importer.csv_rows import InvalidFile
+from deploy.importer.source_file import FileLine, SourceFile
 from query.formats.columns import ColumnKind, ResultColumn
 from query.formats.csv_ndjson import CsvWriter
 from tests.deploy.importer.builders import a_file
