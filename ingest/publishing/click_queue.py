@@ -16,6 +16,7 @@ from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus
 from ingest.publishing.publish import Producer
 from schemas.errors import Unavailable
 from schemas.kinds import CLICK
+from schemas.runtime.request_id import REQUEST_ID
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +106,7 @@ class ClickQueue:
             self._retry_task = asyncio.get_running_loop().create_task(self._retry_loop())
 
     async def _retry_loop(self) -> None:
+        REQUEST_ID.set("")  # it sends the clicks of many requests
         try:
             while self._waiting:
                 await asyncio.sleep(RETRY_INTERVAL_SECONDS)

@@ -17,6 +17,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.structs import RecordMetadata
 
 from schemas.kafka.connection_problem import explain
+from schemas.kafka.request_ids import Headers
 from schemas.kafka.topic_configuration import CHECKED, Configuration
 from schemas.lake.topic_identity import fetch_topic_identities
 from schemas.runtime.kafka_access import client_arguments
@@ -71,11 +72,11 @@ class KafkaConnection:
         return cls(producer)
 
     async def send(
-        self, topic: str, partition: int, message: bytes
+        self, topic: str, partition: int, message: bytes, headers: Headers
     ) -> "asyncio.Future[RecordMetadata]":
         """Hand a message over; the future is its acknowledgement."""
         acknowledgement: asyncio.Future[RecordMetadata] = await self.producer.send(
-            topic, message, partition=partition
+            topic, message, partition=partition, headers=headers
         )
         self._in_flight.add(acknowledgement)
         acknowledgement.add_done_callback(self._in_flight.discard)

@@ -12,6 +12,8 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from schemas.envelope import encode_chunk
+from schemas.kafka.request_ids import MAX_IDS, Headers, request_id_headers
+from schemas.runtime.request_id import REQUEST_ID
 
 LINGER_SECONDS = 0.003
 """Pause of a busy queue between an acknowledgement and the next chunk.
@@ -53,7 +55,7 @@ class PendingDelivery(Struct, frozen=True):
     """Position of its first item in the chunk."""
 
 
-SendMessage = Callable[[str, int, bytes], Awaitable[DeliveryReport]]
+SendMessage = Callable[[str, int, bytes, Headers], Awaitable[DeliveryReport]]
 """Sends one message to a topic, by its name in Kafka, and a partition of it; waits for the
 acknowledgement, however long."""
 
@@ -72,11 +74,13 @@ class InFlightBytes:
 class PendingChunk:
     """Requests that are sent as one Kafka message and wait for the same acknowledgement."""
 
-    __slots__ = ("deadline", "envelopes", "items", "report", "sent_at", "size")
+    __slots__ = ("deadline", "envelopes", "items", "report", "request_ids", "sent_at", "size")
 
     def __init__(self, report: "asyncio.Future[DeliveryReport]") -> None:
         self.report = report
         self.envelopes: list[bytes] = []
+        self.request_ids: list[str] = []
+        """Of its first requests."""
         self.items = 0
         self.size = 0
         self.sent_at: float | None = None
@@ -142,6 +146,8 @@ class PartitionQueue:
             chunk = self._open_chunk()
         delivery = PendingDelivery(chunk.report, chunk.items)
         chunk.envelopes.extend(envelopes)
+        if len(chunk.request_ids) <= MAX_IDS and (request_id := REQUEST_ID.get()):
+            chunk.request_ids.append(request_id)
         chunk.items += items
         chunk.size += size
         self._in_flight_bytes.bytes += size
@@ -182,7 +188,10 @@ class PartitionQueue:
         report = DeliveryReport(DeliveryStatus.UNKNOWN)
         try:
             report = await self._deliver(
-                self._topic, self._partition, encode_chunk(chunk.envelopes)
+                self._topic,
+                self._partition,
+                encode_chunk(chunk.envelopes),
+                request_id_headers(chunk.request_ids),
             )
         finally:
             self.in_flight = None

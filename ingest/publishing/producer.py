@@ -33,6 +33,7 @@ from ingest.publishing.partition_queue import (
 )
 from ingest.publishing.topic import Topic
 from schemas.errors import PayloadTooLarge, Unavailable
+from schemas.kafka.request_ids import Headers
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import ACKNOWLEDGEMENT_SECONDS, CHUNK_BYTES
 
@@ -237,14 +238,16 @@ class KafkaProducer:
             self._settings.produce_seconds,
         )
 
-    async def _send(self, name: str, partition: int, message: bytes) -> DeliveryReport:
+    async def _send(
+        self, name: str, partition: int, message: bytes, headers: Headers
+    ) -> DeliveryReport:
         topic, connection = self._by_name[name], self._connection
         queue = topic.queues[partition]
         if connection is None or queue.failed:
             return DeliveryReport(DeliveryStatus.NOT_SENT)
         began = self._now()
         try:
-            acknowledgement = await connection.send(name, partition, message)
+            acknowledgement = await connection.send(name, partition, message, headers)
         except DeliveryError as error:
             return self._fail(connection, queue, DeliveryStatus.NOT_SENT, error)
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from schemas.kafka.request_ids import request_ids
 from stream.rows.kafka_message import KafkaMessage, open_message
 
 MANY_RECORDS = 16
@@ -26,6 +27,7 @@ class FetchedRecord(Struct, frozen=True, gc=False):
     offset: int
     timestamp_ms: int
     body: bytes
+    request_ids: bytes = b""
 
 
 class FetchedRecords(bytes):
@@ -37,7 +39,10 @@ class FetchedRecords(bytes):
 def as_one(records: Sequence[Any]) -> Any:
     """The last of a partition's records (of aiokafka), with all of them as its body."""
     body = FetchedRecords()
-    body.records = [FetchedRecord(r.offset, r.timestamp, r.value or b"") for r in records]
+    body.records = [
+        FetchedRecord(r.offset, r.timestamp, r.value or b"", request_ids(r.headers))
+        for r in records
+    ]
     return dataclasses.replace(records[-1], value=body)
 
 
@@ -49,7 +54,12 @@ def messages(
     for number, record in enumerate(body.records):
         acknowledge_it = acknowledge if number == last else nothing
         yield open_message(
-            partition, record.offset, record.timestamp_ms, record.body, acknowledge_it
+            partition,
+            record.offset,
+            record.timestamp_ms,
+            record.body,
+            acknowledge_it,
+            record.request_ids,
         )
 
 

@@ -30,6 +30,8 @@ class KafkaMessage(Struct, frozen=True):
     """Faust's ack: commits its offset to Kafka, for dashboards only. The table's offsets decide."""
     awaited: bool = False
     """Whether a request waits until it is stored."""
+    request_ids: bytes = b""
+    """Ids of the requests that its items came with, for logs."""
 
 
 def open_message(
@@ -38,6 +40,7 @@ def open_message(
     timestamp_ms: int,
     body: bytes,
     acknowledge: Callable[[], Any] = lambda: None,
+    request_ids: bytes = b"",
 ) -> KafkaMessage:
     """The message with its chunk decoded."""
     chunk: Chunk | UnreadableChunk
@@ -49,7 +52,7 @@ def open_message(
     except ValueError as error:
         chunk, items = UnreadableChunk(str(error), body), 1
     return KafkaMessage(
-        partition, offset, timestamp_ms, chunk, len(body), items, acknowledge, awaited
+        partition, offset, timestamp_ms, chunk, len(body), items, acknowledge, awaited, request_ids
     )
 
 

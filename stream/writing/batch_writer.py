@@ -49,6 +49,7 @@ from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_preparation import prepare_batch
 from stream.writing.new_messages import ExplainedGaps, find_new_messages
+from stream.writing.quarantine_log import log_quarantined
 from stream.writing.side_tables import (
     BatchOffsets,
     commit_ledger,
@@ -209,6 +210,7 @@ class BatchWriter:
         self._on_step("commit")
         for entry in quarantined:
             QUARANTINED_ITEMS.labels(self.topic, entry.stage.value).inc()
+        log_quarantined(self.topic, quarantined, new.messages)
         for reason, dropped in counts.dropped_by_reason().items():
             DROPPED_ITEMS.labels(reason).inc(dropped)
         self._state.commit(resolved, new.offset_updates)

@@ -140,21 +140,27 @@ def published_names(collector: CollectorProcess) -> list[str]:
 
 def read_topic(collector: CollectorProcess, topic: str = "events") -> dict[int, list[bytes]]:
     """The messages of each topic partition."""
+    records = read_records(collector, topic)
+    return {partition: [r.value for r in found] for partition, found in records.items()}
+
+
+def read_records(collector: CollectorProcess, topic: str = "events") -> dict[int, list[Any]]:
+    """The messages of each topic partition, with their headers."""
     brokers, name = collector.settings.brokers, collector.settings.topic(topic)
     count = partition_counts(collector.settings, [name])[name]
     return asyncio.run(_read(brokers, [TopicPartition(name, number) for number in range(count)]))
 
 
-async def _read(brokers: str, places: list[TopicPartition]) -> dict[int, list[bytes]]:
+async def _read(brokers: str, places: list[TopicPartition]) -> dict[int, list[Any]]:
     consumer = AIOKafkaConsumer(bootstrap_servers=brokers, auto_offset_reset="earliest")
     await consumer.start()
     try:
         consumer.assign(places)
         ends = await consumer.end_offsets(places)
-        messages: dict[int, list[bytes]] = {place.partition: [] for place in places}
+        messages: dict[int, list[Any]] = {place.partition: [] for place in places}
         while any([await consumer.position(place) < ends[place] for place in places]):
             for place, records in (await consumer.getmany(timeout_ms=200)).items():
-                messages[place.partition] += [record.value for record in records]
+                messages[place.partition] += records
         return messages
     finally:
         await consumer.stop()

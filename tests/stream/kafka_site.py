@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from schemas.envelope import encode_chunk, encode_envelope
+from schemas.kafka.request_ids import Headers
 from schemas.kinds import ALL_KINDS
 from schemas.lake.delta_table import open_table
 from schemas.registry.migrate import migrate
@@ -83,7 +84,11 @@ class Site:
         )
 
     def send_chunks(
-        self, chunks: Sequence[bytes], partition: int = 0, topic: str = "events"
+        self,
+        chunks: Sequence[bytes],
+        partition: int = 0,
+        topic: str = "events",
+        headers: Headers | None = None,
     ) -> None:
         async def sending() -> None:
             producer = AIOKafkaProducer(
@@ -93,7 +98,7 @@ class Site:
             try:
                 for chunk in chunks:
                     await producer.send_and_wait(
-                        self.settings.topic(topic), chunk, partition=partition
+                        self.settings.topic(topic), chunk, partition=partition, headers=headers
                     )
             finally:
                 await producer.stop()

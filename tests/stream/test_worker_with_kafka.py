@@ -11,6 +11,7 @@ import psutil
 from aiokafka.admin import NewPartitions
 
 from schemas.envelope import encode_chunk, encode_envelope
+from schemas.kafka.request_ids import request_id_headers
 from schemas.kinds import IMPORTED_EVENT
 from schemas.lake.delta_table import open_table
 from schemas.runtime.clock import now_ms
@@ -30,6 +31,18 @@ def test_a_worker_waits_for_the_topics_and_stops_cleanly(site: Site) -> None:
     site.send("a", "b")
 
     eventually(lambda: site.stored() == ["a", "b"])
+    assert site.stop() == 0
+
+
+def test_the_log_names_the_requests_of_quarantined_items(site: Site) -> None:
+    site.create_topics()
+    site.send_chunks([b"garbage"], headers=request_id_headers(["request-1", "request-2"]))
+    site.send("a")
+    site.start()
+    eventually(lambda: site.stored() == ["a"], seconds=60)
+
+    [line] = [line for line in site.log.read_text().splitlines() if "items quarantined" in line]
+    assert "request-1 request-2" in line
     assert site.stop() == 0
 
 

@@ -12,6 +12,8 @@ from ingest.publishing.partition_queue import (
     PendingDelivery,
 )
 from schemas.envelope import Envelope, decode_chunk, encode_envelope
+from schemas.kafka.request_ids import HEADER, MAX_IDS, Headers
+from schemas.runtime.request_id import REQUEST_ID
 
 TIMEOUT_SECONDS = 1.0
 """Longer than a busy machine holds a test up."""
@@ -24,6 +26,7 @@ class Kafka:
 
     def __init__(self) -> None:
         self.messages: list[list[str]] = []
+        self.headers: list[Headers] = []
         self.reports: list[asyncio.Future[DeliveryReport]] = []
         self.in_flight_bytes = InFlightBytes(10_000)
         self.queue = PartitionQueue(
@@ -35,8 +38,11 @@ class Kafka:
             timeout_seconds=TIMEOUT_SECONDS,
         )
 
-    async def deliver(self, topic: str, partition: int, message: bytes) -> DeliveryReport:
+    async def deliver(
+        self, topic: str, partition: int, message: bytes, headers: Headers
+    ) -> DeliveryReport:
         assert (topic, partition) == ("events", 3)
+        self.headers.append(headers)
         self.messages.append([e.subject_id for e in decode_chunk(message).envelopes])
         self.reports.append(asyncio.get_running_loop().create_future())
         return await self.reports[-1]
@@ -94,6 +100,22 @@ def test_requests_during_a_delivery_go_into_the_next_chunk() -> None:
         answers = [await ticket.report for ticket in (first, *later)]
         assert answers == [DeliveryReport(DeliveryStatus.ACKNOWLEDGED, 3, n) for n in (0, 1, 1, 1)]
         assert [ticket.first_position for ticket in (first, *later)] == [0, 0, 1, 2]
+
+    run(test)
+
+
+def test_a_message_names_its_first_requests() -> None:
+    async def test(kafka: Kafka) -> None:
+        kafka.put("a")
+        await settle()
+        for number in range(MAX_IDS + 5):
+            REQUEST_ID.set(f"request-{number}")
+            kafka.put("b")
+        kafka.acknowledge()
+        await settle()
+
+        first = " ".join(f"request-{number}" for number in range(MAX_IDS))
+        assert kafka.headers == [[], [(HEADER, f"{first} …".encode())]]
 
     run(test)
 

@@ -12,12 +12,14 @@ from pathlib import Path
 
 from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
+from schemas.kafka.request_ids import HEADER
 from schemas.runtime.settings import Settings
 from tests.http_client import Reply, call
 from tests.ingest.collector_process import (
     CollectorProcess,
     published_envelopes,
     published_names,
+    read_records,
     read_topic,
     start_collector,
 )
@@ -90,6 +92,16 @@ def test_many_requests_share_a_message_and_each_is_whole(tmp_path: Path, broker:
             for envelope in published_envelopes(collector_process)
         ]
         assert sorted(names) == sorted([item["name"] for item in body] for body in bodies)
+
+
+def test_a_message_has_the_id_of_its_request(collector_process: CollectorProcess) -> None:
+    url = f"http://127.0.0.1:{collector_process.settings.collect_port}/track?website_id=shop"
+    reply = call("POST", url, {"name": "a"}, {"x-request-id": "request-of-a-test"})
+
+    assert reply.status == 200
+    records = read_records(collector_process)
+    headers = [record.headers for found in records.values() for record in found]
+    assert ((HEADER, b"request-of-a-test"),) in [tuple(found) for found in headers]
 
 
 def test_the_largest_request_fits_into_one_message(collector_process: CollectorProcess) -> None:

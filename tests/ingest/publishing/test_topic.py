@@ -12,11 +12,14 @@ from ingest.publishing.partition_queue import (
     PartitionQueue,
 )
 from ingest.publishing.topic import FRAMING_BYTES, Topic
+from schemas.kafka.request_ids import Headers
 
 CHUNK_BYTES = 262_144
 
 
-async def deliver(_topic: str, _partition: int, _message: bytes) -> DeliveryReport:
+async def deliver(
+    _topic: str, _partition: int, _message: bytes, _headers: Headers
+) -> DeliveryReport:
     return DeliveryReport(DeliveryStatus.ACKNOWLEDGED)
 
 

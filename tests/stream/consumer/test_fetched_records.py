@@ -1,8 +1,11 @@
 """Records of one fetch travel as one message, and come out as they were."""
 
+import dataclasses
+
 from aiokafka.structs import ConsumerRecord
 
 from schemas.envelope import encode_chunk, encode_envelope
+from schemas.kafka.request_ids import HEADER
 from stream.consumer.fetched_records import (
     FULL_FETCH_BYTES,
     MANY_RECORDS,
@@ -41,6 +44,14 @@ def test_records_become_messages_in_order_and_the_last_acknowledges_all() -> Non
     assert not acknowledged
     last.acknowledge()
     assert acknowledged == [10]
+
+
+def test_a_message_keeps_the_ids_of_its_requests() -> None:
+    record = dataclasses.replace(a_record(7, b""), headers=[("other", b"x"), (HEADER, b"r1 r2")])
+
+    first, second = messages(3, as_one([record, a_record(8, b"")]).value, lambda: None)
+
+    assert (first.request_ids, second.request_ids) == (b"r1 r2", b"")
 
 
 def test_only_a_fetch_of_many_small_records_is_followed_by_a_pause() -> None:
