@@ -47,7 +47,7 @@ def advise(found: LoadMeasurement) -> Advice:
     if not drain:
         return Advice(
             "stalled",
-            f"{len(found.workers)} workers store nothing while {lag} messages wait. Read their "
+            f"Nothing is stored by {_workers(found)} while {lag} messages wait. Read their "
             "logs: more workers do not help.",
         )
     if remaining is not None and remaining <= PATIENCE_SECONDS:
@@ -86,11 +86,16 @@ def most_workers(partitions: Sequence[PartitionRate]) -> int:
     return max((topics.count(topic) for topic in set(topics)), default=0)
 
 
+def _workers(found: LoadMeasurement) -> str:
+    count = len(found.workers)
+    return "1 worker" if count == 1 else f"{count} workers"
+
+
 def _enough(found: LoadMeasurement) -> Advice:
     idle = sum(not worker.partitions for worker in found.workers)
-    text = f"{len(found.workers)} workers keep up. Change nothing."
+    text = f"Nothing waits long for {_workers(found)}. Change nothing."
     if idle:
-        text = f"{len(found.workers)} workers keep up; {idle} of them have no partition to read."
+        text = f"Nothing waits long for {_workers(found)}; {idle} without a partition to read."
     return Advice("none", text, catch_up_seconds=0.0)
 
 

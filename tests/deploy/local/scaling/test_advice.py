@@ -42,7 +42,7 @@ def test_a_worker_without_a_partition_is_named() -> None:
     advice = advise(measured([partition(0, 10, 10, 0)], 2, lag_seconds=0))
 
     assert advice.change == "none"
-    assert "1 of them have no partition" in advice.text
+    assert advice.text == "Nothing waits long for 2 workers; 1 without a partition to read."
 
 
 def test_a_lag_that_is_gone_soon_needs_no_change() -> None:

@@ -1,7 +1,11 @@
 """Rates are differences of offsets, and partitions have the worker that Kafka names."""
 
+import pytest
+
 from deploy.local.kafka.group_partitions import GroupMember
-from deploy.local.scaling.measurement import PartitionRate, rates
+from deploy.local.scaling.measurement import NotMeasured, PartitionRate, measure, rates
+from schemas.runtime.settings import Settings
+from tests.installation import free_port
 
 
 def test_rates_of_a_partition() -> None:
@@ -23,3 +27,10 @@ def test_a_topic_that_was_recreated_has_no_negative_rates() -> None:
     at = ("events", 0)
 
     assert rates({at: (100, 90)}, {at: (3, 0)}, 1.0, {}) == [PartitionRate("events", 0, 0, 0, 3)]
+
+
+def test_a_kafka_that_is_away_is_named() -> None:
+    address = f"127.0.0.1:{free_port()}"
+
+    with pytest.raises(NotMeasured, match=f"Kafka at {address} cannot be read"):
+        measure(Settings(kafka=address), 0.1)
