@@ -1,7 +1,9 @@
 """Fixtures that every test may use, and the order of test groups."""
 
 import os
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,19 @@ METRICS_PORTS = 10_000
 """Below the ports that `free_port` gives: each process has one, and they are counted up."""
 PROCESSES = 8
 
+
+def free_metrics_port() -> int:
+    """The first of as many free ports as there are processes; other runs begin elsewhere."""
+    first = os.getpid() % 500
+    for number in range(first, first + 500):
+        port = METRICS_PORTS + number % 500 * PROCESSES
+        with suppress(OSError), ExitStack() as probes:
+            for each in range(port, port + PROCESSES):
+                probes.enter_context(socket.create_server(("127.0.0.1", each)))
+            return port
+    raise RuntimeError(f"no {PROCESSES} free ports from {METRICS_PORTS} on")
+
+
 # Brokers live for seconds here: only the quick compiler of the JVM, half of the CPU of a start.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
@@ -55,7 +70,6 @@ def new_registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """One running Tidemark for all tests that leave it running."""
     folder = tmp_path_factory.mktemp("stack")
-    metrics_port = METRICS_PORTS + os.getpid() % 500 * PROCESSES
-    own = {"batch_seconds": 0.3, "compact_seconds": 2.0, "metrics_port": metrics_port}
+    own = {"batch_seconds": 0.3, "compact_seconds": 2.0, "metrics_port": free_metrics_port()}
     with stack_settings(folder) as settings, Installation(folder, **{**settings, **own}) as stack:
         yield stack

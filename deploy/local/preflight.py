@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from deploy.local.disk_space import floor_mb, free_mb
+from deploy.local.process_list import METRICS_PORT, service_specs
 from schemas.runtime.environment import PREFIX
 from schemas.runtime.file_permissions import restrict
 from schemas.runtime.settings import Settings
@@ -34,23 +35,39 @@ class ListenAddress(Struct, frozen=True):
     host: str
     port: int
     setting: str
+    host_setting: str = "host"
 
 
 def listen_addresses(settings: Settings) -> list[ListenAddress]:
     """Every address that `tidemark up` listens on."""
-    services = [
+    return [
         ListenAddress("the collector", settings.host, settings.collect_port, "collect_port"),
         ListenAddress("the query service", settings.host, settings.query_port, "query_port"),
+        *([] if settings.kafka else _broker_addresses(settings)),
+        *_metrics_addresses(settings),
     ]
-    if settings.kafka:
-        return services
-    here = "127.0.0.1"
+
+
+def _broker_addresses(settings: Settings) -> list[ListenAddress]:
     return [
-        *services,
-        ListenAddress("the broker", here, settings.broker_port, "broker_port"),
+        ListenAddress("the broker", "127.0.0.1", getattr(settings, name), name)
+        for name in ("broker_port", "broker_controller_port")
+    ]
+
+
+def _metrics_addresses(settings: Settings) -> list[ListenAddress]:
+    """One of each process, counted up from the setting."""
+    ports = {spec.name: spec.variables.get(METRICS_PORT) for spec in service_specs(settings)}
+    return [
         ListenAddress(
-            "the broker", here, settings.broker_controller_port, "broker_controller_port"
-        ),
+            f"the metrics of {name}",
+            settings.metrics_host,
+            int(port),
+            "metrics_port",
+            "metrics_host",
+        )
+        for name, port in ports.items()
+        if port
     ]
 
 
@@ -84,7 +101,7 @@ def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECO
         if (previous := used.setdefault(address.port, address)) is not address:
             raise CannotStart(
                 f"{PREFIX}{previous.setting.upper()} and {PREFIX}{address.setting.upper()} "
-                f"are both {address.port}. Set different ports."
+                f"are both {address.port}{_counted(address)}. Set different ports."
             )
         while error := _port_error(address):
             if time.monotonic() > until:
@@ -110,6 +127,10 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
         yield
 
 
+def _counted(address: ListenAddress) -> str:
+    return f" ({address.service})" if address.setting == "metrics_port" else ""
+
+
 def _port_error(address: ListenAddress) -> str | None:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -126,6 +147,6 @@ def _port_error(address: ListenAddress) -> str | None:
                 )
             return (
                 f"{address.host}:{address.port} for {address.service} cannot be used: "
-                f"{error.strerror}. Change {variable} or {PREFIX}HOST."
+                f"{error.strerror}. Change {variable} or {PREFIX}{address.host_setting.upper()}."
             )
     return None

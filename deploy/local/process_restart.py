@@ -7,6 +7,7 @@ from pathlib import Path
 
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessStatus, read_processes_file
+from deploy.local.processes.restart_order import write_restart_order
 
 RESTART_SECONDS = 180.0
 """How long a process may take to finish its work and to be ready again."""
@@ -24,6 +25,7 @@ def restart_process(data: Path, name: str, seconds: float = RESTART_SECONDS) -> 
     if before.pid is None or before.state not in RUNNING:
         raise CannotRestart(f"{name} is {before.state}; repeat when `tidemark status` says ready")
     try:
+        write_restart_order(Path(before.log), before.pid)
         os.killpg(before.pid, signal.SIGTERM)
     except ProcessLookupError:
         pass  # it has ended meanwhile: the supervisor starts it again

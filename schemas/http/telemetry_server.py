@@ -6,7 +6,9 @@ collectors share the port of events: there the kernel would choose which one is 
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from socketserver import ThreadingMixIn
@@ -35,6 +37,9 @@ log = logging.getLogger(__name__)
 LIVE_PATHS = ("/livez", "/health/live")
 PROBE_PATHS = ("/livez", "/readyz", *HEALTH_PATHS)
 
+RETRY_SECONDS = 2.0
+"""How often a port that is in use is tried again."""
+
 HealthSource = Callable[[], Health]
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
@@ -59,17 +64,31 @@ class TelemetryServer:
         self._metrics = make_wsgi_app(registry)
 
     def start(self, host: str, port: int) -> int | None:
-        """Serve in a thread; returns the port, or None when it cannot be opened.
+        """Serve in a thread; returns the port, or None when it cannot be opened yet.
 
-        A process without metrics does its work: a port in use is logged, and ends nothing.
+        A process without metrics does its work: a port in use is logged, and tried again until it
+        is free.
         """
         try:
-            server = make_server(host, port, self._respond, _Server, _SilentHandler)
+            server = self._open(host, port)
         except OSError as error:
             log.warning("no metrics", extra={"host": host, "port": port, "reason": error.strerror})
+            _start_thread(partial(self._serve_when_free, host, port))
             return None
-        threading.Thread(target=server.serve_forever, name="telemetry", daemon=True).start()
+        _start_thread(server.serve_forever)
         return server.server_port
+
+    def _open(self, host: str, port: int) -> WSGIServer:
+        return make_server(host, port, self._respond, _Server, _SilentHandler)
+
+    def _serve_when_free(self, host: str, port: int) -> None:
+        while True:
+            time.sleep(RETRY_SECONDS)
+            with suppress(OSError):
+                server = self._open(host, port)
+                break
+        log.warning("metrics are served", extra={"host": host, "port": port})
+        server.serve_forever()
 
     def _respond(self, request: dict[str, Any], start: StartResponse) -> Iterable[bytes]:
         path = request["PATH_INFO"]
@@ -84,6 +103,10 @@ class TelemetryServer:
         status = "200 OK" if passed else "503 Service Unavailable"
         start(status, [("Content-Type", "application/json")])
         return [msgspec.json.encode(health)]
+
+
+def _start_thread(target: Callable[[], None]) -> None:
+    threading.Thread(target=target, name="telemetry", daemon=True).start()
 
 
 def start_telemetry(settings: Settings, process: str, *collectors: Collector) -> None:

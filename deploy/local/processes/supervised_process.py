@@ -8,6 +8,7 @@ from contextlib import suppress
 from deploy.local.logs.log_files import exit_reason, last_lines
 from deploy.local.logs.log_pipes import LogPipe
 from deploy.local.processes.process import ProcessSpec, ProcessState, RunningProcess
+from deploy.local.processes.restart_order import take_restart_order
 from deploy.local.processes.watchdog import Watchdog, is_writable
 
 MIN_BACKOFF_SECONDS = 0.2
@@ -44,6 +45,9 @@ class SupervisedProcess:
         self.state = ProcessState.WAITING
         self.running: RunningProcess | None = None
         self.restarts = 0
+        """Restarts after it ended by itself, was killed or failed to start; not those ordered."""
+        self.ended_count = 0
+        """How often it has ended, restarts that a user ordered included."""
         self.reason = ""
         """Why it ended last or could not be started; cleared after a stable run."""
         self.became_ready = asyncio.Event()
@@ -55,6 +59,7 @@ class SupervisedProcess:
         self._stopping = asyncio.Event()
         self._hung_seconds = hung_seconds
         self._hung = False
+        self._ordered = False
         self._counts_failures = counts
         self._failures = 0
 
@@ -69,12 +74,14 @@ class SupervisedProcess:
             await self._run_once()
             if self._stopping.is_set():
                 break
-            self._failures += self._counts_failures()
-            self._give_up_if_never_ready()
+            if not self._ordered:
+                self._failures += self._counts_failures()
+                self._give_up_if_never_ready()
             self._set_state(ProcessState.RESTARTING)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self.backoff_seconds())
-            self.restarts += 1
+            self.ended_count += 1
+            self.restarts += not self._ordered
         self._set_state(ProcessState.STOPPED)
 
     async def stop(self, hurry: asyncio.Event) -> None:
@@ -89,6 +96,7 @@ class SupervisedProcess:
         return min(MIN_BACKOFF_SECONDS * 2.0 ** (self.consecutive_exits - 1), MAX_BACKOFF_SECONDS)
 
     async def _run_once(self) -> None:
+        self._ordered = False
         try:
             if self.spec.before:
                 await asyncio.to_thread(self.spec.before)
@@ -108,13 +116,13 @@ class SupervisedProcess:
             code = await self.running.wait()
         finally:
             watch_task.cancel()
-        self.consecutive_exits = (
-            1 if self.running.uptime_seconds > STABLE_AFTER_SECONDS else self.consecutive_exits + 1
-        )
+        self._ordered = take_restart_order(self.log, self.running.pid) and not self._hung
+        stable = self._ordered or self.running.uptime_seconds > STABLE_AFTER_SECONDS
+        self.consecutive_exits = 1 if stable else self.consecutive_exits + 1
         self.running = None
         if not self._stopping.is_set():
             await self._pipe.drained()
-            self.reason = self._exit_reason(code)
+            self.reason = "" if self._ordered else self._exit_reason(code)
 
     async def _watch(self, running: RunningProcess) -> None:
         """Poll readiness: often until it is ready, then every second; also feed the watchdog."""

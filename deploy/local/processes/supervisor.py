@@ -162,8 +162,8 @@ class Supervisor:
         while True:
             for child in self.processes:
                 back = child.spec.stage == ShutdownStage.KAFKA and child.state == ProcessState.READY
-                if back and self._on_kafka_restart and (restarts := child.restarts) != seen:
-                    seen = restarts if await self._on_kafka_restart() else seen
+                if back and self._on_kafka_restart and (ended := child.ended_count) != seen:
+                    seen = ended if await self._on_kafka_restart() else seen
             await asyncio.sleep(POLL_INTERVAL_SECONDS)
 
     async def _stop(self) -> None:

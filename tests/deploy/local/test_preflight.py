@@ -60,13 +60,45 @@ def test_two_services_cannot_have_one_port() -> None:
 
 
 def test_an_existing_kafka_needs_no_port_of_a_broker() -> None:
-    own = [address.setting for address in listen_addresses(Settings())]
-    existing = [
-        address.setting for address in listen_addresses(Settings(kafka="kafka.example:9092"))
-    ]
+    own = [address.setting for address in listen_addresses(Settings(metrics_port=0))]
+    external = Settings(kafka="kafka.example:9092", metrics_port=0)
+    existing = [address.setting for address in listen_addresses(external)]
 
     assert own == ["collect_port", "query_port", "broker_port", "broker_controller_port"]
     assert existing == ["collect_port", "query_port"]
+
+
+def test_a_metrics_port_in_use_is_named_with_its_process() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        settings = Settings(kafka="k:9092", metrics_port=port - 1)
+        taken = [each for each in listen_addresses(settings) if each.port == port]
+        with pytest.raises(CannotStart) as refused:
+            check_ports(taken, seconds=0)
+
+    assert str(refused.value) == (
+        f"port {port} for the metrics of worker-1 is in use by another program. "
+        "Stop that program, or set TIDEMARK_METRICS_PORT."
+    )
+
+
+def test_a_metrics_host_that_is_none_is_named() -> None:
+    settings = Settings(metrics_host="nohost.invalid")
+
+    with pytest.raises(CannotStart, match="Change TIDEMARK_METRICS_PORT or TIDEMARK_METRICS_HOST"):
+        check_ports(listen_addresses(settings)[-1:], seconds=0)
+
+
+def test_metrics_cannot_have_the_port_of_a_service() -> None:
+    port = free_port()
+    settings = Settings(collect_port=free_port(), query_port=port, metrics_port=port)
+
+    with pytest.raises(CannotStart, match=r"are both \d+ \(the metrics of collector-1\)"):
+        check_ports(_of_settings(settings, "query_port", "metrics_port"), seconds=0)
+
+
+def _of_settings(settings: Settings, *names: str) -> list[ListenAddress]:
+    return [address for address in listen_addresses(settings) if address.setting in names]
 
 
 def test_a_host_that_is_not_ours_is_a_clear_message() -> None:

@@ -12,6 +12,7 @@ from deploy.local.processes.process_file import (
     current_status,
     write_processes_file,
 )
+from deploy.local.processes.restart_order import take_restart_order, write_restart_order
 from deploy.local.processes.supervisor import Supervisor
 from tests.deploy.local.processes.scripted_processes import ScriptedProcesses
 
@@ -42,7 +43,30 @@ def test_a_process_ends_in_order_and_is_ready_again_and_others_keep_running(tmp_
         once_ready=restart_the_worker,
     )
 
-    assert (worker.restarts, query.restarts) == (1, 0)
+    assert (worker.restarts, query.restarts) == (0, 0)
+    assert worker.ended_count == 1
+
+
+def test_an_ordered_restart_is_no_failure_whatever_the_exit_code(tmp_path: Path) -> None:
+    scripted = ScriptedProcesses(tmp_path)
+
+    async def restart_the_broker(supervisor: Supervisor) -> None:
+        process = await restarted(supervisor, tmp_path, "broker")
+        assert (process.reason, process.restarts) == ("", 0)
+
+    scripted.supervise(
+        scripted.spec("broker", ShutdownStage.KAFKA, "exits-143"), once_ready=restart_the_broker
+    )
+
+
+def test_an_order_counts_for_the_process_that_it_names_only(tmp_path: Path) -> None:
+    log = tmp_path / "worker.log"
+    write_restart_order(log, 17)
+
+    assert not take_restart_order(log, 18)
+    assert not take_restart_order(log, 17)
+    write_restart_order(log, 17)
+    assert take_restart_order(log, 17)
 
 
 def test_an_unknown_process_is_refused_with_the_names(tmp_path: Path) -> None:

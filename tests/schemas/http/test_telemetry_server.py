@@ -1,10 +1,15 @@
 """Metrics and health checks of a process over HTTP."""
 
+import socket
+import time
+
 import pytest
 from msgspec import structs
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.parser import text_string_to_metric_families
 
+from deploy.local.processes.readiness import answers_ready
+from schemas.http import telemetry_server
 from schemas.http.health import Health
 from schemas.http.telemetry_server import TelemetryServer
 from tests.http_client import call
@@ -66,3 +71,17 @@ def test_a_port_in_use_ends_nothing(
 
     assert TelemetryServer(process, CollectorRegistry()).start("127.0.0.1", port) is None
     assert "no metrics" in caplog.text
+
+
+def test_a_port_in_use_is_served_as_soon_as_it_is_free(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telemetry_server, "RETRY_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert TelemetryServer(process, CollectorRegistry()).start("127.0.0.1", port) is None
+
+    until = time.monotonic() + 60
+    while not answers_ready("127.0.0.1", port):
+        assert time.monotonic() < until, "the port was never opened"
+        time.sleep(0.05)

@@ -1,6 +1,7 @@
 """A process for tests of the supervisor: says what happens to it in a journal, obeys its script.
 
-python scripted_process.py <journal> <name> [stubborn] [dies=<seconds>] [sulks] [beats] [chatters]
+python scripted_process.py <journal> <name> [word …]; words: stubborn dies=<seconds> sulks beats
+chatters exits-143
 """
 
 import os
@@ -23,7 +24,7 @@ def main() -> None:
         if "stubborn" not in script:
             time.sleep(0.1)  # so that a wrong order of stopping shows
             note("left")
-            raise SystemExit(0)
+            raise SystemExit(143 if "exits-143" in script else 0)
 
     signal.signal(signal.SIGTERM, leave)
     note("started")
