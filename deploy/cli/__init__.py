@@ -44,6 +44,7 @@ COMMANDS = {
     "limits": "quarantine.limits",
     "import": "imports.imports",
     "reenrich": "reenrich.reenrich",
+    "rebuild": "rebuild.rebuild",
     "scrub": "scrub.scrub",
     "repair": "repair.repair",
     "engine": "engine.engine",

@@ -56,6 +56,11 @@ class PartFolder:
                 path.unlink(missing_ok=True)
         self._size = sum(size for _, size, _ in self._files())
 
+    @property
+    def size(self) -> int:
+        """Bytes of all parts, those of other processes included."""
+        return sum(size for _, size, _ in self._files())
+
     def has(self, key: PartKey) -> bool:
         """Whether there is such a part."""
         return (self._folder / key.path).exists()

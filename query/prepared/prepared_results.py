@@ -8,7 +8,7 @@ stay in memory for the next query of the same data files.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -40,6 +40,10 @@ PREPARE_SECONDS = 120.0
 ALL_TABLES = tuple(table.name for table in TABLES)
 ROW_BYTES = 200
 """Of a row of a result in memory, about."""
+
+
+def ignore(is_made: bool) -> None:
+    """The report that nobody reads."""
 
 
 class PreparedResults:
@@ -82,18 +86,25 @@ class PreparedResults:
 
     def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
         """What to read; parts that are missing will be made."""
-        today = datetime.fromtimestamp(self._clock() / 1000, UTC).date().isoformat()
         files = scope.data_files
-        keys = {f.path: PartKey(scope.subjects[0], f.path) for f in files if f.day < today}
+        keys = self._closed_files(scope)
         known = {path for path, key in keys.items() if self._folder.has(key)}
-        for path in keys.keys() - known:
-            self._want(keys[path], scope)
         rest = [file for file in files if file.path not in known]
         rows = sum(file.rows for file in files)
         if not known or 2 * sum(file.rows for file in rest) > rows:
             return None
         prepared = [keys[file.path] for file in files if file.path in known]
         return Reading(scope, tables, prepared, rest)
+
+    def _closed_files(self, scope: Scope) -> Mapping[str, PartKey]:
+        """The parts of data files whose day has ended, by path; missing ones will be made."""
+        today = datetime.fromtimestamp(self._clock() / 1000, UTC).date().isoformat()
+        files = [file for file in scope.data_files if file.day < today]
+        keys = {file.path: PartKey(scope.subjects[0], file.path) for file in files}
+        for key in keys.values():
+            if not self._folder.has(key):
+                self._want(key, scope)
+        return keys
 
     def _want(self, key: PartKey, scope: Scope) -> None:
         if len(self._pending) < MAX_PENDING and key not in self._refused:
@@ -133,15 +144,31 @@ class PreparedResults:
             self._wanted.clear()
             await self.make_pending()
 
-    async def make_pending(self) -> None:
-        """Make the parts that wait."""
+    def remove(self, website: str) -> None:
+        """Remove the parts of a website; they are made again when they are asked for."""
+        self._folder.remove_others(website, ())
+
+    def want_all(self, scope: Scope) -> int:
+        """Have all parts of a scope made that can be; how many of them wait."""
+        self._closed_files(scope)
+        return len(self._pending)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parts."""
+        return self._folder.size
+
+    async def make_pending(self, report: Callable[[bool], None] = ignore) -> None:
+        """Make the parts that wait; `report` is told of each whether it is there."""
         while self._pending:
             key = next(iter(self._pending))
             scope = self._pending[key]
             try:
                 await self._make(key, scope)
+                report(True)
             except Exception as error:  # a service that stopped to prepare would not recover
                 self._refused.add(key)
+                report(False)
                 log.warning(
                     "result was not prepared",
                     extra={"file": key.data_file, "error": str(error)},

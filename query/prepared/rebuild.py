@@ -1,0 +1,75 @@
+"""Makes the parts of websites anew, ahead of the queries that would make them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from msgspec import Struct
+
+from query.engine.damaged_files import DamagedFiles
+from query.engine.data_file_source import data_file_source
+from query.engine.pools import custom_limits, open_pool
+from query.engine.snapshots import SnapshotCache
+from query.prepared.prepared_results import MAX_PENDING, PreparedResults, prepared_results
+from query.scope.row_scope import Scope
+from query.scope.visitor_sets import all_time
+from schemas.runtime.clock import Clock, now_ms
+from schemas.runtime.settings import Settings
+from schemas.tables import EVENTS
+
+POOL = "rebuild"
+
+
+class Rebuilt(Struct, frozen=True):
+    """What was made."""
+
+    websites: int
+    parts: int
+    not_prepared: int
+    """Data files that are too diverse, or that could not be read: queries read their rows."""
+    size: int
+    """Bytes of all parts."""
+
+
+async def rebuild(
+    settings: Settings,
+    websites: Sequence[str],
+    report: Callable[[int, int], None],
+    clock: Clock = now_ms,
+) -> Rebuilt | None:
+    """Make the parts of these websites; None when prepared results are switched off.
+
+    `report` gets the parts so far, and the websites that are done. Data files of the running day
+    have no parts yet.
+    """
+    source = data_file_source(settings)
+    damaged = DamagedFiles(settings.lake_url, settings.data, source)
+    spill = settings.data / "spill" / POOL
+    with closing(open_pool(POOL, source, spill, custom_limits(settings), damaged)) as engine:
+        results = prepared_results(settings, engine, clock)
+        if results is None:
+            return None
+        return await _rebuild(settings, results, websites, report, clock)
+
+
+async def _rebuild(
+    settings: Settings,
+    results: PreparedResults,
+    websites: Sequence[str],
+    report: Callable[[int, int], None],
+    clock: Clock,
+) -> Rebuilt:
+    pinned = await SnapshotCache(settings.lake_url, clock).pin_at(EVENTS, None)
+    counts = {True: 0, False: 0}
+    for done, website in enumerate(websites):
+
+        def count(is_made: bool, done: int = done) -> None:
+            counts[is_made] += 1
+            report(counts[True], done)
+
+        results.remove(website)
+        scope = Scope(pinned, EVENTS.subject_column, (website,), all_time("UTC"), events=pinned)
+        while waiting := results.want_all(scope):
+            await results.make_pending(count)
+            if waiting < MAX_PENDING:
+                break  # what is missing now gave way to others: the folder is full
+    return Rebuilt(len(websites), counts[True], counts[False], results.size)
