@@ -76,25 +76,32 @@ def _status_lines(condition: "SystemStatus") -> list[str]:
         runs = process_table(condition.processes)
     imports = condition.imports
     tables = format_table(
-        ("table", "rows", "newest row", "lag chunks", "lag seconds"),
+        ("table", "rows", "MB", "newest row", "lag chunks", "lag seconds"),
         [
             *(
                 (
                     t.name,
                     _or_dash(t.rows),
+                    _or_dash(t.data_mb),
                     _or_dash(t.newest),
                     _or_dash(t.lag_chunks),
                     _or_dash(t.lag_seconds),
                 )
                 for t in condition.tables
             ),
-            ("imports", "–", "–", _or_dash(imports.lag_chunks), _or_dash(imports.lag_seconds)),
+            ("imports", "–", "–", "–", _or_dash(imports.lag_chunks), _or_dash(imports.lag_seconds)),
         ],
     )
     rest = f"quarantine: {_or_dash(condition.quarantine_rows)} rows; disk: "
     rest += f"{_or_dash(condition.disk_free_mb)} MB free"
+    rest += f"; prepared results: {condition.prepared_mb} MB{_share(condition)}"
     wrong = ["", f"{condition.state}:", *(f"  {problem}" for problem in condition.problems)]
     return [*runs, "", *tables, "", rest, *(wrong if condition.problems else [])]
+
+
+def _share(condition: "SystemStatus") -> str:
+    tables = sum(table.data_mb or 0 for table in condition.tables)
+    return f" ({condition.prepared_mb / tables:.0%} of the tables)" if tables else ""
 
 
 def _or_dash(value: object) -> str:

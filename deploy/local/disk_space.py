@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ingest.publishing.disk_floor import default_floor
@@ -26,6 +27,20 @@ def free_mb(folder: Path) -> int | None:
         return shutil.disk_usage(folder).free // MEGABYTE
     except OSError:
         return None
+
+
+def to_mb(size: int) -> float:
+    """Megabytes with one decimal."""
+    return round(size / MEGABYTE, 1)
+
+
+def folder_mb(folder: Path) -> float:
+    """Size of all files of a folder; 0 without it."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # removed meanwhile
+            size += path.stat().st_size if path.is_file() else 0
+    return to_mb(size)
 
 
 class DiskSpaceMonitor:

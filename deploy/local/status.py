@@ -11,12 +11,13 @@ import msgspec
 from msgspec import Struct
 
 from deploy.local.accepted_findings import accepted_findings
-from deploy.local.disk_space import floor_mb, free_mb
+from deploy.local.disk_space import floor_mb, folder_mb, free_mb, to_mb
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.readiness import is_fresh, warnings
 from deploy.local.registry_startup import registry_problem
 from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
+from query.prepared import FOLDER as PREPARED_FOLDER
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.delta_table import TableVersion, open_table, read_version
@@ -50,6 +51,8 @@ class TableStatus(Struct, frozen=True, rename="camel"):
     """Age of the oldest message that is not in the table yet; 0 without any."""
     problem: str | None = None
     """Why the table cannot be read."""
+    data_mb: float | None = None
+    """Size of the data files of its version."""
 
 
 class ImportsStatus(Struct, frozen=True, rename="camel"):
@@ -72,6 +75,8 @@ class SystemStatus(Struct, frozen=True, rename="camel"):
     quarantine_rows: int | None
     """Rows in the quarantine, duplicates included; None when the table cannot be read."""
     disk_free_mb: int | None
+    prepared_mb: float
+    """Size of the prepared results on this machine, which are derived from the tables."""
 
 
 def system_status(settings: Settings) -> SystemStatus:
@@ -111,6 +116,7 @@ def system_status(settings: Settings) -> SystemStatus:
         imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), relevant, lags, at_ms),
         quarantine_rows=_row_count(quarantine),
         disk_free_mb=free,
+        prepared_mb=folder_mb(settings.data / PREPARED_FOLDER),
     )
 
 
@@ -204,7 +210,10 @@ def _table_status(
     if isinstance(version, str):
         return TableStatus(kind.table.name, None, None, chunks, seconds, version)
     rows, newest = (version.rows, version.newest_received_ms) if version else (0, None)
-    return TableStatus(kind.table.name, rows, format_instant(newest), chunks, seconds)
+    size = sum(file.size for file in version.data_files) if version else 0
+    return TableStatus(
+        kind.table.name, rows, format_instant(newest), chunks, seconds, data_mb=to_mb(size)
+    )
 
 
 def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:

@@ -15,6 +15,7 @@ from functools import partial
 from msgspec import structs
 
 from query.engine.engine import ColumnEngine, Row
+from query.prepared import FOLDER
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
 from query.prepared.part import Part
@@ -33,7 +34,6 @@ from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
 
-FOLDER = "prepared"
 MAX_PENDING = 5_000
 """Parts that wait to be made; a later query names the others again."""
 PREPARE_SECONDS = 120.0

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 from msgspec import Struct
 
-from query.prepared.prepared_results import FOLDER
+from query.prepared import FOLDER
 from tests.bench.dataset import DataSet, make
 from tests.bench.prepared_results import is_done
 from tests.bench.query_service import RunningService, service

@@ -13,7 +13,7 @@ from time import sleep
 import psutil
 from msgspec import structs
 
-from query.prepared.prepared_results import FOLDER
+from query.prepared import FOLDER
 from tests.bench.dataset import DataSet, make
 from tests.bench.query_service import BenchmarkQuery, RunningService, service, standard
 from tests.bench.results import BenchmarkResult, Figure

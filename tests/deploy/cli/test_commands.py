@@ -76,7 +76,8 @@ def test_bad_input_is_one_line(run: Run, arguments: tuple[str, ...], message: st
 def test_status_describes_an_installation_that_is_not_running(
     ask: Callable[..., Any], tmp_path: Path
 ) -> None:
-    nothing = {"rows": 0, "newest": None, "lagChunks": None, "lagSeconds": None, "problem": None}
+    unknown = dict.fromkeys(("newest", "lagChunks", "lagSeconds", "problem"))
+    nothing = {"rows": 0, "dataMb": 0.0, **unknown}
 
     status = ask("status")
 
@@ -92,6 +93,7 @@ def test_status_describes_an_installation_that_is_not_running(
         ],
         "imports": {"lagChunks": None, "lagSeconds": None},
         "quarantineRows": 0,
+        "preparedMb": 0.0,
     }
 
 

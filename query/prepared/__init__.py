@@ -1,0 +1,4 @@
+"""Prepared results, see query/REFERENCE.md."""
+
+FOLDER = "prepared"
+"""In the data folder: the parts of this machine."""
