@@ -93,6 +93,18 @@ def check_folder(settings: Settings) -> None:
         )
 
 
+def check_geo_files(settings: Settings) -> None:
+    """Check that the geo databases that the settings name can be read: a worker needs them."""
+    for path in settings.geo_files if settings.geo else ():
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise CannotStart(
+                f"{PREFIX}GEO: {path} cannot be read: {error.strerror}. Name .mmdb files that "
+                "exist, or remove the variable."
+            ) from None
+
+
 def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECONDS) -> None:
     """Check that the ports are free; wait a moment for a process that is ending."""
     until = time.monotonic() + seconds

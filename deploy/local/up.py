@@ -46,6 +46,7 @@ def run_installation(settings: Settings, logs: bool = False) -> None:
     """Return after a stop in order; raise one of `START_ERRORS` when it cannot start."""
     # Children may have another working directory; relative paths start at this one.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
+    preflight.check_geo_files(settings)
     preflight.check_folder(settings)
     with preflight.exclusive_lock(settings.data):
         preflight.check_ports(preflight.listen_addresses(settings))

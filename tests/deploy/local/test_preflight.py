@@ -7,6 +7,7 @@ from deploy.local.preflight import (
     CannotStart,
     ListenAddress,
     check_folder,
+    check_geo_files,
     check_ports,
     exclusive_lock,
     listen_addresses,
@@ -141,3 +142,17 @@ def test_the_folder_is_free_again_afterwards(tmp_path: Path) -> None:
 
     with exclusive_lock(tmp_path):
         assert (tmp_path / "lock").exists()
+
+
+def test_a_geo_database_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    there, missing = tmp_path / "there.mmdb", tmp_path / "missing.mmdb"
+    there.touch()
+
+    check_geo_files(Settings(geo=str(there)))
+    check_geo_files(Settings())
+    with pytest.raises(CannotStart) as refused:
+        check_geo_files(Settings(geo=f"{there}, {missing}"))
+
+    assert str(refused.value).startswith(
+        f"TIDEMARK_GEO: {missing} cannot be read: No such file or directory. "
+    )
