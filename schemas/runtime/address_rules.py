@@ -26,7 +26,7 @@ URL_RULE = (
 )
 COUNTRY_HEADERS_RULE = "must be names of HTTP headers, separated by commas"
 
-_BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]*(/\S*)?")
+_BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]*(/[^\s?#]*)?")
 _DATABASE = re.compile(r"(sqlite(\+pysqlite)?|postgres|postgresql(\+psycopg)?)://")
 _BROKER = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>\d{1,5}))?")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

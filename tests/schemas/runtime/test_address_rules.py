@@ -11,6 +11,7 @@ from schemas.runtime.environment import InvalidSetting, load_settings
         ("LAKE", "ftp://u:S3CRET@x", "must be a folder, file:///folder or s3://bucket/folder"),
         ("LAKE", "s3://u:S3CRET@b/x", "must be a folder"),
         ("LAKE", "s3://", "must be a folder"),
+        ("LAKE", "s3://b/x?secret_access_key=S3CRET", "must be a folder"),
         ("REGISTRY", "mysql://u:S3CRET@h/x", "must be like sqlite:"),
         ("REGISTRY", "registry.db", "must be like sqlite:"),
         ("KAFKA", "host:abc", "must be host:port"),
