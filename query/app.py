@@ -36,6 +36,7 @@ from query.resources import resources
 from query.resources.readiness import ReadinessProbe
 from query.resources.shared_dashboards import frame_origins
 from query.response.response_budget import ResponseMemory
+from query.sign_in.session_cookie import key_of_session_cookie
 from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
 from schemas.errors import MethodNotAllowed
@@ -180,7 +181,7 @@ def create_app(
     )
     app.drain = drain
     app.requests = HttpRequests(routes(paths_of(router)))
-    app.reread_registry = reread_for_unknown(dependencies.follower)
+    app.reread_registry = reread_for_unknown(dependencies.follower, key_of_session_cookie)
     app.usage = usage_by_path(endpoint.operation for endpoint in endpoints)
 
     def close() -> None:

@@ -39,6 +39,8 @@ def _parameter(query_type: str | Mapping[str, Any], asked: dict[str, Any]) -> An
     own = {"name": query_type} if isinstance(query_type, str) else dict(query_type)
     options = {name: asked.pop(name) for name in list(asked) if not _is_common(name)}
     members = _members({**own, **options})
+    if members["name"] == "attribution" and "goal" in members:
+        members["goal"] = _step(members["goal"])
     return members["name"] if list(members) == ["name"] else members
 
 

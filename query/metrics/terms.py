@@ -116,6 +116,7 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
         raise Malformed(
             f"'{at}.as' must start with a letter or '_' and have at most 63 letters, digits or '_'"
         )
+    _check_known(term.metric, at)
     if term.metric == REVENUE:
         _refuse(at, term, property=term.property, event=term.event, goal=term.goal)
         money = MoneyTerm(at, term.money, term.currency)
@@ -130,13 +131,17 @@ def _select(term: MetricTerm, position: int, context: _Context) -> SelectedMetri
     if term.metric in CONVERSIONS:
         return _conversions(term, at, position, context)
     _refuse(at, term, goal=term.goal)
-    if term.metric not in BY_NAME:
-        if meant := METRIC_WORDS.get(term.metric.lower()):
-            name = shorten(term.metric)
-            raise Malformed(f"Unknown metric '{name}' in '{at}'; did you mean '{meant}'?")
-        known = [*BY_NAME, *CONVERSIONS, REVENUE, *AGGREGATES]
-        raise Malformed(unknown_name_message("metric", term.metric, known, f" in '{at}'"))
     return SelectedMetric(term.name or term.metric, BY_NAME[term.metric])
+
+
+def _check_known(name: str, at: str) -> None:
+    """Malformed when there is no such metric, with the one that was probably meant."""
+    known = [*BY_NAME, *CONVERSIONS, REVENUE, *AGGREGATES]
+    if name in known:
+        return
+    if meant := METRIC_WORDS.get(name.lower()):
+        raise Malformed(f"Unknown metric '{shorten(name)}' in '{at}'; did you mean '{meant}'?")
+    raise Malformed(unknown_name_message("metric", name, known, f" in '{at}'"))
 
 
 def _refuse(at: str, term: MetricTerm, **members: str | None) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 
+from query.request.allowed_values import advice
 from query.request.duplicate_members import check_members
 from query.request.member_names import rename_members
 from schemas.errors import Malformed
@@ -39,7 +40,7 @@ def decode_json(body: bytes, shape: type[T], at: str = "") -> T:
         return value
     except msgspec.ValidationError as error:
         if not str(error).startswith(UNKNOWN_MEMBER):
-            raise Malformed(_sentence(str(error), at)) from None
+            raise Malformed(_sentence(str(error), shape, at)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(_not_json(body, error, at)) from None
     return _convert_renamed(decode_json(body, Any, at), shape, at)
@@ -51,7 +52,7 @@ def convert(value: object, shape: type[T], at: str, outer: type[Struct] | None =
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
         if not str(error).startswith(UNKNOWN_MEMBER):
-            raise Malformed(_sentence(str(error), at)) from None
+            raise Malformed(_sentence(str(error), shape, at)) from None
     return _convert_renamed(value, shape, at, outer)
 
 
@@ -62,7 +63,7 @@ def _convert_renamed(
     try:
         return msgspec.convert(rename_members(value, shape, at, outer), shape)
     except msgspec.ValidationError as error:
-        raise Malformed(_sentence(str(error), at)) from None
+        raise Malformed(_sentence(str(error), shape, at)) from None
     except RecursionError:
         raise Malformed(f"{_subject(at)} is nested too deep") from None
 
@@ -88,13 +89,17 @@ def _subject(at: str) -> str:
     return f"'{at}'" if at else "The body"
 
 
-def _sentence(error: str, at: str = "") -> str:
+def _sentence(error: str, shape: Any, at: str = "") -> str:
     """`Expected `int`, got `str` - at `$.limit` as `'limit' must be an integer, not a string`."""
-    message, _, json_path = error.partition(" - at `$")
-    json_path = at + json_path.rstrip("`")
+    message, _, inner_path = error.partition(" - at `$")
+    inner_path = inner_path.rstrip("`")
+    json_path = at + inner_path
     member = json_path.lstrip(".") or "body"
     missing = re.fullmatch(r"Object missing required field `(\w+)`", message)
     if missing:
         at = f"{member}." if json_path else ""
         return f"'{at}{missing[1]}' is missing"
-    return f"'{member}' {rule_message(message)}"
+    allowed = ""
+    if match := re.fullmatch(r"Invalid enum value '(.*)'", message):
+        allowed = advice(shape, inner_path, match[1])
+    return f"'{member}' {rule_message(message)}{allowed}"

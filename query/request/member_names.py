@@ -55,6 +55,9 @@ NEIGHBORS: Mapping[str, tuple[str, str]] = {
 }
 """Words of other analytics APIs: the member that has this meaning here, and what to do."""
 
+MEMBER_LIKENESS = 0.7
+"""Of a member that is suggested for an unknown one: `start_event` is not `startDate`."""
+
 ELSEWHERE: Mapping[str, str] = {
     **URL_PARAMETERS,
     "breakdown": f"only funnel, goals, paths and retention have a breakdown; use {METRICS} for "
@@ -163,7 +166,7 @@ def _unknown(
     place = _place(fold(name), known, path, around, inner)
     where = f" in {_where(path)}"
     if place is None:
-        return unknown_name_message("member", name, known, where)
+        return unknown_name_message("member", name, known, where, likeness=MEMBER_LIKENESS)
     return f"Unknown member '{shorten(name)}'{where}; {place}"
 
 

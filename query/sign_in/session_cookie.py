@@ -2,9 +2,11 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from schemas.http.asgi import header
 from schemas.http.middleware import HttpMiddleware
+from schemas.registry.signed_tokens import named_subject
 
 SESSION_COOKIE = "tidemark_session"
 
@@ -16,6 +18,11 @@ def read_session_cookie(request: Request) -> str | None:
     if len(values) > 1:
         return ""
     return values[0] if values else None
+
+
+def key_of_session_cookie(scope: Scope) -> str | None:
+    """The id of the key that the cookie names, whether or not the cookie is authentic."""
+    return named_subject(read_session_cookie(Request(scope)) or "")
 
 
 def set_session_cookie(response: Response, request: Request, value: str, seconds: int) -> None:

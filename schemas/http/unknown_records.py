@@ -39,12 +39,24 @@ async def never_reread(scope: Scope) -> bool:  # noqa: ARG001
     return False
 
 
-def reread_for_unknown(registry: RereadableRegistry) -> RereadRegistry:
-    """Rereads the registry if the request names an unknown record."""
+def no_key(scope: Scope) -> str | None:  # noqa: ARG001
+    """For services where keys are in headers only."""
+    return None
+
+
+def reread_for_unknown(
+    registry: RereadableRegistry, key_elsewhere: Callable[[Scope], str | None] = no_key
+) -> RereadRegistry:
+    """Rereads the registry if the request names an unknown record.
+
+    `key_elsewhere` is the id of a key that is named in another place than the headers of keys.
+    """
 
     async def reread(scope: Scope) -> bool:
         snapshot = registry.snapshot
-        ids = unknown_ids(scope, snapshot)
+        ids = [*unknown_ids(scope, snapshot)]
+        if is_unknown(key := key_elsewhere(scope), snapshot.keys):
+            ids.append(key)
         return bool(ids) and await registry.newer_than(snapshot, ids)
 
     return reread

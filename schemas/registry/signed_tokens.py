@@ -62,5 +62,11 @@ def verify(text: str, kind: TokenKind, secret: bytes, now_ms: int) -> SignedToke
     return SignedToken(kind, match[2], match[3], int(match[4]))
 
 
+def named_subject(text: str) -> str | None:
+    """The subject that a text names, which nothing has authenticated; None if it is no token."""
+    match = TOKEN.fullmatch(text.rpartition(".")[0]) if len(text) <= MAX_TOKEN_LENGTH else None
+    return match and match[3]
+
+
 def _mac(content: str, secret: bytes) -> str:
     return hmac.new(secret, content.encode(), hashlib.sha256).hexdigest()

@@ -39,6 +39,15 @@ def test_one_query_type_has_options(playing: Playing, types: Any, more: dict[str
     }
 
 
+@pytest.mark.parametrize("goal", ["Purchase", {"name": "Purchase"}])
+def test_the_goal_of_attribution_may_be_a_text(playing: Playing, goal: Any) -> None:
+    client, script = playing(answering({**ENTRY, "parameter": "attribution"}))
+
+    client.ask("attribution", website_id="w", goal=goal)
+
+    assert body_of(script)["parameters"] == [{"name": "attribution", "goal": {"name": "Purchase"}}]
+
+
 def test_the_question_of_visitors_has_its_steps_in_full(playing: Playing) -> None:
     client, script = playing(answering(ENTRY))
     of = {"name": "funnel", "steps": ["/", "event:signup"], "step": 2, "outcome": "dropped"}

@@ -18,6 +18,16 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
 @pytest.mark.parametrize(
     ("metrics", "more", "message"),
     [
+        (
+            [{"metric": "conversion", "goal": "Sign-up"}],
+            {},
+            "Unknown metric 'conversion' in 'metrics[0]'; did you mean 'conversions'?",
+        ),
+        (
+            [{"metric": "conversion", "property": "Sign-up"}],
+            {},
+            "Unknown metric 'conversion' in 'metrics[0]'; did you mean 'conversions'?",
+        ),
         (["visit"], {}, "Unknown metric 'visit' in 'metrics[0]'; did you mean 'visits'?"),
         ([], {}, "'metrics' must not be empty"),
         (

@@ -246,3 +246,17 @@ def test_an_api_key_shows_what_it_has_access_to(service: InProcessService) -> No
 def revoke(service: InProcessService, key: str) -> None:
     service.store.update(Key, service.keys[key].split("_")[1], NOW, revoked_at=NOW)
     service.follower.refresh()
+
+
+def test_the_cookie_of_a_key_that_another_process_made_is_known_at_once(
+    service: InProcessService,
+) -> None:
+    key, _ = new_key("acme", ["read:data"], NOW)
+    service.store.create(key)
+    secret = service.store.sign_ins().read(NOW).secret
+    cookie = sign(new_token(TokenKind.SESSION, key.id, NOW + 1000), secret)
+
+    reply = Browser(service, f"tidemark_session={cookie}").ask("GET", "/v1/me")
+
+    assert reply.status == 200, reply.json
+    assert reply.json["key"]["id"] == key.id

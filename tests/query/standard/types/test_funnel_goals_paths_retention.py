@@ -129,7 +129,8 @@ def test_a_step_may_have_filters(service: InProcessService) -> None:
         ),
         (
             {"steps": [{"path": "/a"}, {"path": "/b"}], "by": "person"},
-            "'parameters[0].by' has a value that is not allowed: 'person'",
+            "'parameters[0].by' has a value that is not allowed: 'person'; "
+            "allowed are session, visitor",
         ),
         (
             {
