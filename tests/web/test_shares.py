@@ -60,6 +60,18 @@ def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
     pages = dashboard.ask("top_pages", filters=[GERMANY], limit=8)
     assert visitor.rows("Pages") == [[row["name"], str(row["visitors"])] for row in pages]
     assert "Sign out" not in visitor.text("header.top")
+    visitor.press("+ Filter")
+    visitor.until("document.querySelector('dialog select')")
+    fields = visitor.tab.js(
+        "[...document.querySelector('dialog select').options].map(each => each.value)"
+    )
+    assert {"path", "country"} <= set(fields)
+    assert not {"did.path", "anonymous_id", "session_id", "visitor.profile_id"} & set(fields)
+    for field in fields:
+        filtered = f"{link}/overview?period={RANGE}&f={field}:is_not_null"
+        visitor.tab.go(filtered)
+        visitor.until("document.querySelector('.totals')")
+        visitor.settle()
     visitor.tab.go(f"{link}/shares")
     visitor.until("document.querySelector('main .empty')")
     visitor.check_tab()

@@ -15,6 +15,9 @@ const t = texts.filters;
 const NOT_OFFERED = ["message", "website_id", ...Object.keys(DONE_FIELDS)];
 const FIELDS = Object.keys(t.fields).filter((field) => !NOT_OFFERED.includes(field));
 const PAGE_FIELDS = Object.keys(t.fields).filter((field) => field in DONE_FIELDS || FIELDS.includes(field));
+/** Fields that tell single visitors, which a shared dashboard does not filter by. */
+const PERSONAL = [...Object.keys(DONE_FIELDS), "visitor.is_new", "visitor.profile_id", "anonymous_id", "session_id"];
+const offered = (): string[] => (isShared() ? PAGE_FIELDS.filter((field) => !PERSONAL.includes(field)) : PAGE_FIELDS);
 /** Fields of values by which rows of a metrics query can be grouped, for suggestions. */
 const SUGGESTED: Record<string, string> = { "did.path": "path", "did.event": "name" };
 const OPERATORS = Object.keys(t.operators);
@@ -40,7 +43,7 @@ export function FilterDialog({ at, alternative, close }: {
   return (
     <Dialog title={alternative ? t.alternative : t.title} close={close}>
       <form class="form" onSubmit={apply}>
-        <ConditionInputs condition={edited} change={setEdited} fields={PAGE_FIELDS} />
+        <ConditionInputs condition={edited} change={setEdited} fields={offered()} />
         <footer>
           <button type="button" class="button" onClick={close}>{t.cancel}</button>
           <button type="submit" class="button primary">{t.apply}</button>
