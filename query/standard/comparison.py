@@ -93,8 +93,10 @@ def compare_row(
     """
     numbers = {n: v for n, v in msgspec.structs.asdict(row).items() if _is_number(v)}
     if previous is None:
+        specs = field_specs(type(row))
         change = {
-            n: v if absent_is_zero and isinstance(v, int) else None for n, v in numbers.items()
+            n: v if absent_is_zero and (isinstance(v, int) or specs[n].is_count) else None
+            for n, v in numbers.items()
         }
         return ComparedRow(None, change, dict.fromkeys(numbers))
     bases = {name: getattr(previous, name) for name in numbers}

@@ -85,7 +85,8 @@ def beside(row: ResultRow, before: ResultRow | None, grown: bool) -> ResultRow:
     numbers = {n: v for n, v in row.items() if isinstance(v, int | float) and v is not True}
     numbers = {n: v for n, v in numbers.items() if v is not False}
     if before is None:
-        new = {n: v if grown and isinstance(v, int) else None for n, v in numbers.items()}
+        counts = {n for n, v in numbers.items() if isinstance(v, int) or n == "conversions"}
+        new = {n: v if grown and n in counts else None for n, v in numbers.items()}
         return {"previous": None, "change": new, "changePercent": dict.fromkeys(numbers)}
     return {
         "previous": before,

@@ -41,6 +41,8 @@ class FieldSpec(Struct, frozen=True):
 
     is_key: bool = False
     """Whether it tells rows from each other, as a text does."""
+    is_count: bool = False
+    """Whether it is 0 in a group that is not there, though it has decimals."""
 
 
 def hundredths(numerator: int, denominator: int) -> float:
@@ -159,7 +161,7 @@ Average = Annotated[float | None, FieldSpec(("_sum", "_count"), average, "mean",
 Median = Annotated[
     float | None, FieldSpec(("_low", "_high", "_count"), quantile, "median", _exact(50))
 ]
-Share = Annotated[float, FieldSpec(("",), partial(rounded, digits=4), "number")]
+Share = Annotated[float, FieldSpec(("",), partial(rounded, digits=4), "number", is_count=True)]
 """A sum of fractions."""
 OptionalAmount = Annotated[
     float | None,
