@@ -146,6 +146,8 @@ def ask(
         own["goal"] = _only_goal(own.pop("goals"))
     client, request = prepare_request(tidemark, options)
     request["order_by"] = request.pop("order", None)
+    if len(types) == 1 and request.get("granularity"):
+        own["granularity"] = request.pop("granularity")  # refused by a type without series
     chosen = "json" if json else format_
     if request.get("bom") and chosen != "csv":
         raise click.UsageError("--bom needs --format csv")

@@ -35,9 +35,16 @@ def _members(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parameter(query_type: str | Mapping[str, Any], asked: dict[str, Any]) -> Any:
-    """A query type with its options, which are taken out of the arguments."""
+    """A query type with its options, which are taken out of the arguments.
+
+    A granularity is one of them: a type that has no series refuses it then.
+    """
     own = {"name": query_type} if isinstance(query_type, str) else dict(query_type)
-    options = {name: asked.pop(name) for name in list(asked) if not _is_common(name)}
+    options = {
+        name: asked.pop(name)
+        for name in list(asked)
+        if not _is_common(name) or name == "granularity"
+    }
     members = _members({**own, **options})
     if members["name"] == "attribution" and "goal" in members:
         members["goal"] = _step(members["goal"])

@@ -39,6 +39,14 @@ def test_one_query_type_has_options(playing: Playing, types: Any, more: dict[str
     }
 
 
+def test_a_granularity_is_of_the_one_query_type(playing: Playing) -> None:
+    client, script = playing(answering(ENTRY))
+
+    client.ask("funnel", website_id="w", granularity="weekly")
+
+    assert body_of(script) == {"parameters": [{"name": "funnel", "granularity": "weekly"}]}
+
+
 @pytest.mark.parametrize("goal", ["Purchase", {"name": "Purchase"}])
 def test_the_goal_of_attribution_may_be_a_text(playing: Playing, goal: Any) -> None:
     client, script = playing(answering({**ENTRY, "parameter": "attribution"}))
