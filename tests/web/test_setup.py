@@ -90,6 +90,17 @@ def test_a_key_that_does_not_administer_is_told_how(
         assert "New key" not in dashboard.text("main")
 
 
+def test_the_organization_is_renamed(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="organization")
+    dashboard.press("Rename")
+    dashboard.type_into("dialog input[name=name]", "Acme and Sons")
+    dashboard.press("Save", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    dashboard.until("document.querySelector('main').innerText.includes('Acme and Sons')")
+    [row] = dashboard.rows("Organization")
+    assert row[2] == dashboard.tenant.organization.id
+
+
 def test_the_state_of_the_system_is_shown(dashboard: Dashboard) -> None:
     dashboard.open("setup", part="system")
     assert "is stored" in dashboard.text("section[aria-label=Freshness] p")

@@ -289,7 +289,8 @@ export const texts = {
     needsTime: "A line needs one group, which is a time bucket such as time:daily.", needsGroup: "Bars need a group.",
   },
   setup: {
-    websites: "Websites", keys: "API keys", imports: "Imports", system: "System", audit: "Changes",
+    websites: "Websites", organization: "Organization", rename: "Rename", planName: "Plan",
+    planHint: "Plan, limits and further organizations are matters of whoever runs Tidemark:", keys: "API keys", imports: "Imports", system: "System", audit: "Changes",
     addWebsite: "Add a website", noWebsites: "There is no website yet.", edit: "Edit", save: "Save",
     editOne: (name: string) => `Edit ${name}`, name: "Name", nameOptional: "Name (optional)", domain: "Domain", id: "Id",
     origins: "Origins that may send without a key (optional, one per line; none: all)",

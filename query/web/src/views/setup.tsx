@@ -1,26 +1,29 @@
 // Set-up: websites and their script, API keys, what was refused, imports, the audit trail, the state of the system.
 import type { ComponentType } from "preact";
 import { address, goOwn } from "../app/address";
-import { website } from "../app/session";
+import { me, website } from "../app/session";
 import { Tabs } from "../components/card";
 import { AuditTrail } from "../components/setup/audit_trail";
 import { Imports } from "../components/setup/imports";
 import { Keys } from "../components/setup/keys";
+import { Organization } from "../components/setup/organization";
 import { System } from "../components/setup/system";
 import { Websites } from "../components/setup/websites";
 import { texts } from "../texts";
 
 const t = texts.setup;
-const PARTS: { id: string; label: string; part: ComponentType; ofWebsite?: boolean }[] = [
+const PARTS: { id: string; label: string; part: ComponentType; ofWebsite?: boolean; ofOrganization?: boolean }[] = [
   { id: "websites", label: t.websites, part: Websites },
   { id: "keys", label: t.keys, part: Keys },
+  { id: "organization", label: t.organization, part: Organization, ofOrganization: true },
   { id: "imports", label: t.imports, part: Imports, ofWebsite: true },
   { id: "system", label: t.system, part: System, ofWebsite: true },
   { id: "audit", label: t.audit, part: AuditTrail },
 ];
 
 export default function Setup() {
-  const parts = PARTS.filter(({ ofWebsite }) => !ofWebsite || website.value);
+  const whole = me.value?.key?.websiteId === null;
+  const parts = PARTS.filter(({ ofWebsite, ofOrganization }) => (!ofWebsite || website.value) && (!ofOrganization || whole));
   const chosen = parts.find(({ id }) => id === address.value.own.part) ?? parts[0]!;
   const Part = chosen.part;
   return (

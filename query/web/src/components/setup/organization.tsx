@@ -1,0 +1,48 @@
+// The organization of the key: its name and its plan.
+import { useState } from "preact/hooks";
+import { fetchJson } from "../../api/request";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { loadSession, may, timezone } from "../../app/session";
+import { formatInstant } from "../../format";
+import { texts } from "../../texts";
+import { Card } from "../card";
+import { DataTable } from "../data_table";
+import { Async } from "../states";
+import { FormDialog } from "./form_dialog";
+
+type Response = Schemas["OrganizationResponse"];
+const t = texts.setup;
+
+export function Organization() {
+  const loaded = useLoaded("organization", (signal) => fetchJson<Response>("/v1/organization", { signal }));
+  const [editing, setEditing] = useState(false);
+  const done = async () => {
+    setEditing(false);
+    loaded.reload();
+    await loadSession();
+  };
+  return (
+    <Card title={t.organization} actions={may("admin") && (
+      <button type="button" class="button" onClick={() => setEditing(true)}>{t.rename}</button>)}>
+      <Async loaded={loaded} lines={2}>
+        {({ data }) => (
+          <>
+            <DataTable label={t.organization} rows={[data]} columns={[
+              { key: "name", label: t.name, render: ({ name }) => name },
+              { key: "plan", label: t.planName, render: ({ plan }) => plan },
+              { key: "id", label: t.id, render: ({ id }) => <code>{id}</code> },
+              { key: "created", label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
+            ]} />
+            <p class="quiet">{t.planHint} <code>tidemark organizations update</code></p>
+            {editing && (
+              <FormDialog<Response> title={t.rename} method="PATCH" path="/v1/organization" close={() => setEditing(false)}
+                inputs={[{ name: "name", label: t.name, value: data.name, required: true }]} body={({ name }) => ({ name })}
+                done={() => void done()} />
+            )}
+          </>
+        )}
+      </Async>
+    </Card>
+  );
+}
