@@ -44,7 +44,7 @@ export const texts = {
     apply: "Show",
     presets: {
       today: "Today", yesterday: "Yesterday", last_7d: "Last 7 days", last_30d: "Last 30 days",
-      last_90d: "Last 90 days", this_month: "This month", last_month: "Last month",
+      last_90d: "Last 90 days", this_week: "This week", last_week: "Last week", this_month: "This month", last_month: "Last month",
       this_year: "This year", last_year: "Last year",
     } as Record<string, string>,
     compare: "Comparison",
@@ -106,7 +106,7 @@ export const texts = {
   metrics: {
     visitors: "Visitors", unique_visitors: "Unique visitors", visits: "Visits", sessions: "Visits",
     pageviews: "Page views", pages_per_session: "Views per visit", bounce_rate: "Bounce rate",
-    median_session_duration: "Visit duration", percentage: "Share", entries: "Entries", exits: "Exits", events: "Events",
+    median_session_duration: "Visit duration", percentage: "Share of the list", entries: "Entries", exits: "Exits", events: "Events",
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
   breakdowns: {

@@ -1,7 +1,7 @@
 // The time range of the page: a preset of the API, or days. Dates are texts `YYYY-MM-DD`.
 export const PRESETS = [
   "today", "yesterday", "last_7d", "last_30d", "last_90d",
-  "this_month", "last_month", "this_year", "last_year",
+  "this_week", "last_week", "this_month", "last_month", "this_year", "last_year",
 ] as const;
 export type Preset = (typeof PRESETS)[number];
 
@@ -58,6 +58,8 @@ export function daysOf(period: Period, timezone: string): Days {
     case "last_7d": return { start: addDays(now, -6), end: now };
     case "last_30d": return { start: addDays(now, -29), end: now };
     case "last_90d": return { start: addDays(now, -89), end: now };
+    case "this_week": return { start: mondayOf(now), end: now };
+    case "last_week": return { start: addDays(mondayOf(now), -7), end: addDays(mondayOf(now), -1) };
     case "this_month": return { start: month, end: now };
     case "last_month": {
       const end = addDays(month, -1);
@@ -70,6 +72,9 @@ export function daysOf(period: Period, timezone: string): Days {
     }
   }
 }
+
+/** The Monday of the week of a day. */
+const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
 
 /** The period before (-1) or after (1) with as many days; the same one where that would begin in the future. */
 export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
