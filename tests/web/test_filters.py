@@ -1,6 +1,6 @@
 """Filters of the page: on what visitors did, and the days of a bucket."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from tests.flow.tenant import DAY
 from tests.web.dashboard import Dashboard
@@ -77,3 +77,13 @@ def test_a_click_on_the_chart_shows_one_day(dashboard: Dashboard) -> None:
     for kind in ("mousePressed", "mouseReleased"):
         dashboard.tab.tell("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
     dashboard.until(f"location.search.includes('period={DAY}..{DAY}')")
+
+
+def test_the_week_before_last_week_is_one_step_back(dashboard: Dashboard) -> None:
+    today = datetime.now(UTC).date()
+    monday = today - timedelta(days=today.weekday() + 14)
+    dashboard.open("overview", period="last_week")
+
+    dashboard.press("Earlier time range")
+
+    dashboard.until(f"location.search.includes('period={monday}..{monday + timedelta(days=6)}')")
