@@ -44,7 +44,7 @@ PROCESSES = 8
 
 def free_metrics_port() -> int:
     """The first of as many free ports as there are processes; other runs begin elsewhere."""
-    first = os.getpid() % 500
+    first = os.getpid() * 61 % 500  # far from that of another worker, whose pid is the next one
     for number in range(first, first + 500):
         port = METRICS_PORTS + number % 500 * PROCESSES
         with suppress(OSError), ExitStack() as probes:

@@ -12,7 +12,6 @@ from typing import IO
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
@@ -53,13 +52,15 @@ class _Header(Struct, frozen=True):
 
 def write_part(file: IO[bytes], part: Part) -> None:
     """Write a part."""
+    from pyarrow import compress  # large; services that prepare nothing go without it
+
     arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.numbers.items()}
     arrays |= _with_positions({of: v for of, v in arrays.items() if of[1] == SESSION_KEY})
     arrays[OF_ALL, VISITORS] = part.visitors
     stored, pieces, offset = [], [], 0
     for (table, name), values in arrays.items():
         raw = _transposed(values)
-        piece = pa.compress(raw, CODEC, asbytes=True)
+        piece = compress(raw, CODEC, asbytes=True)
         checksum = zlib.crc32(piece)
         stored.append(
             _StoredColumn(table, name, values.dtype.str, len(raw), offset, len(piece), checksum)
@@ -121,11 +122,13 @@ def _read_header(file: IO[bytes]) -> tuple[_Header, int]:
 
 
 def _read_column(file: IO[bytes], start: int, column: _StoredColumn) -> Numbers:
+    from pyarrow import decompress  # as in `write_part`
+
     file.seek(start + column.offset)
     piece = file.read(column.stored_size)
     if len(piece) != column.stored_size or zlib.crc32(piece) != column.checksum:
         raise PartDamaged(f"column {column.name} of {column.table}")
-    raw = pa.decompress(piece, column.size, CODEC, asbytes=True)
+    raw = decompress(piece, column.size, CODEC, asbytes=True)
     dtype = np.dtype(column.dtype)
     rows = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1).T
     values: Numbers = np.ascontiguousarray(rows).view(dtype).reshape(-1)

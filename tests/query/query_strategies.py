@@ -17,6 +17,7 @@ from query.request.buckets import GRANULARITIES
 from query.request.filters import FilterField
 from query.request.operators import OPERATORS, Arity
 from query.request.time_range import TimeRange
+from query.standard.applicability import uses_granularity
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.statement import requested_range
 from query.standard.query_types import QUERY_TYPES
@@ -172,7 +173,7 @@ def valid_standard_requests(draw: st.DrawFn) -> dict[str, Any]:
         "parameters": [name],
         **span,
         "granularity": draw(
-            st.sampled_from(widths if QUERY_TYPES[name].starts_with_time else ["daily"])
+            st.sampled_from(widths if uses_granularity(QUERY_TYPES[name]) else ["daily"])
         ),
         "filters": draw(valid_filters(filterable_fields(EVENTS))) + draw(property_filters()),
         "page": draw(st.integers(1, 3) | st.integers(1, 1_000_000)),

@@ -123,6 +123,7 @@ def test_a_registry_that_cannot_be_opened_is_one_line(run: Run, url: str) -> Non
             TIDEMARK_KAFKA="127.0.0.1:1",
             TIDEMARK_COLLECT_PORT=str(free_port()),
             TIDEMARK_QUERY_PORT=str(free_port()),
+            TIDEMARK_METRICS_PORT="0",
         )
 
         assert done.code == 1

@@ -178,6 +178,7 @@ def test_a_port_that_another_program_holds_is_found(scope: CheckContext) -> None
             query_port=taken,
             broker_port=free_port(),
             broker_controller_port=free_port(),
+            metrics_port=0,
         )
 
         found = problems(PORTS_CHECK, CheckContext(settings))
@@ -262,6 +263,7 @@ def test_the_exit_code_tells_a_program_what_was_found(
     data.chmod(0o755)
     for port in ("COLLECT_PORT", "QUERY_PORT", "BROKER_PORT", "BROKER_CONTROLLER_PORT"):
         monkeypatch.setenv(f"TIDEMARK_{port}", str(free_port()))
+    monkeypatch.setenv("TIDEMARK_METRICS_PORT", "0")
 
     def doctor(folder: Path, *arguments: str) -> tuple[int, str]:
         monkeypatch.setenv("TIDEMARK_DATA_DIR", str(folder))
