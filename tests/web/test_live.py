@@ -37,6 +37,10 @@ def test_a_page_view_appears_while_the_view_is_open(dashboard: Dashboard, visite
 
     view(visited, "/live-2")
 
-    dashboard.until("document.querySelector('main').innerText.includes('/live-2')")
+    for card in ("Events as they come", "Pages"):
+        dashboard.until(
+            f"document.querySelector('main .card[aria-label=\"{card}\"]')"
+            "?.innerText.includes('/live-2')"
+        )
     pages = {row[0]: row[1] for row in dashboard.rows("Pages")}
     assert pages["/live-2"] == "1"
