@@ -75,7 +75,7 @@ class LogSource(Protocol):
         """The file; FileNotFoundError when there is none."""
 
     def names(self) -> Sequence[str]:
-        """The names of all files; none when there is no log yet."""
+        """The names of all entries and checkpoints; none when there is no log yet."""
 
 
 class LocalLog:
@@ -88,7 +88,7 @@ class LocalLog:
         return (self._folder / name).read_bytes()
 
     def names(self) -> Sequence[str]:
-        return [path.name for path in self._folder.glob("[0-9]*[0-9].json")]
+        return [path.name for path in self._folder.glob("[0-9]*")]
 
 
 def log_source(lake: str, table: Table) -> LogSource:
@@ -142,12 +142,16 @@ class LogFollower:
     def _read_entry(self, number: int) -> dict[str, int] | None:
         """Offsets of an entry; None when it does not exist or is torn, so not committed."""
         try:
-            lines = self._log.read(entry_name(number)).splitlines()
-            transactions = [_decoder.decode(line).txn for line in lines]
+            return entry_numbers(self._log.read(entry_name(number)))
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return {
-            transaction.app_id: transaction.version
-            for transaction in transactions
-            if transaction is not None
-        }
+
+
+def entry_numbers(entry: bytes) -> dict[str, int]:
+    """The numbers that a log entry sets, by application id; DecodeError when it is torn."""
+    transactions = [_decoder.decode(line).txn for line in entry.splitlines()]
+    return {
+        transaction.app_id: transaction.version
+        for transaction in transactions
+        if transaction is not None
+    }

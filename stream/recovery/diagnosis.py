@@ -3,20 +3,17 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from schemas.kinds import KINDS, TABLES, lake_tables
+from schemas.kinds import TABLES, lake_tables
 from schemas.lake.committed_offsets import log_folder
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.data_files import file_problem, frame_problem
 from schemas.lake.delta_log import damaged_entries
 from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import local_folder, table_url
-from schemas.runtime.finding import Finding, finding_id
+from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
-from stream.storage.delta_commit import LakeTable
 from stream.storage.log_repair import repair_log, restore_entries
-from stream.writing.ledger_repair import all_missing_ranges, ledger_counts, quarantine_counts
 
 REPAIR_COMMAND = "tidemark doctor --repair"
 MAX_ENTRIES = 10
@@ -107,65 +104,4 @@ def derived_file_finding(table: str, data_file: LiveDataFile, problem: str) -> F
         problem=f"the data file {problem}; it was computed from {data_file.day}",
         meaning=DERIVED_MEANING,
         remedy="none is needed: the keeper computes it again once a query or the scrub found this",
-    )
-
-
-def check_balance(settings: Settings) -> Iterator[Finding]:
-    """Tables and quarantine whose number of rows differs from the ledger's count."""
-    if any(open_table(settings.lake_url, side) is None for side in (LEDGER, QUARANTINE)):
-        return
-    for kind in KINDS:
-        topic = settings.topic(kind.topic)
-        if open_table(settings.lake_url, kind.table) is None:
-            continue
-        main = LakeTable(
-            settings, kind.table
-        )  # opened first: an intact ledger cannot be behind it then
-        if finding := _behind(settings, topic, main):
-            yield finding
-            continue
-        live = [
-            data_file
-            for data_file in live_data_files(main.handle, kind.table)
-            if not data_file.is_imported
-        ]
-        counted = ledger_counts(settings, topic, main)
-        actual = {
-            "stored": sum(data_file.rows for data_file in live),
-            **quarantine_counts(settings, topic, main),
-        }
-        for name, rows in actual.items():
-            if rows != counted[name]:
-                table_name = kind.table.name if name == "stored" else QUARANTINE.name
-                yield Finding(
-                    subject=f"{table_name}, topic {topic}",
-                    problem=f"{rows} rows are {name}, but the ledger counted {counted[name]}",
-                    meaning="Rows or ledger entries were lost: part of the lake is missing or from "
-                    "another time than the rest.",
-                    remedy="restore the whole lake from one backup; without one the remaining rows "
-                    "are correct and nothing else is affected: then accept it",
-                    id=finding_id("unbalanced", table_name, topic, name, rows - counted[name]),
-                )
-
-
-def _behind(settings: Settings, topic: str, main: LakeTable) -> Finding | None:
-    """A ledger that lost its newest entries: its counts are too low until they are rebuilt."""
-    missing = all_missing_ranges(settings, topic, main)
-    if not missing:
-        return None
-    messages = sum(update.next - update.expected for _, update in missing.values())
-    reports = DamageReports(settings.data)
-    damaged = [
-        *reports.of_table(main.table.name).values(),
-        *reports.of_table(QUARANTINE.name).values(),
-    ]
-    files = ", ".join(f"{file.table}/{file.path}" for file in damaged[:MAX_ENTRIES])
-    return Finding(
-        subject=f"{LEDGER.name}, topic {topic}",
-        problem=f"it is behind table '{main.table.name}' by {messages} messages"
-        + (f", and it would be rebuilt from damaged data files: {files}" if damaged else ""),
-        meaning="The rows are stored and queries return them; only the counts of these messages "
-        "are missing from the ledger, so it cannot be checked whether items are missing.",
-        remedy=(f"{REPAIR_COMMAND} (repairs the data files), then " if damaged else "")
-        + "restart Tidemark: a worker rebuilds the counts from the rows when it starts",
     )

@@ -30,12 +30,13 @@ from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
 from stream.storage.table_schema import arrow_schema
 from stream.writing.batch_preparation import prepare_batch
-from stream.writing.ledger_repair import MAX_PARTITIONS
 from stream.writing.writer_role import LIVE_WRITER, CommittedOffsets
 
 _KEY_SCHEMA = pa.schema(
     [("kafka_partition", pa.int32()), ("kafka_offset", pa.int64()), ("seq", pa.int32())]
 )
+MAX_PARTITIONS = 1024
+"""Partitions of a topic that are looked at: Kafka is not asked how many there are."""
 MAX_EARLY_MS = 5 * 60_000
 MAX_LATE_MS = 60 * 60_000
 """How much earlier or later than the receipt of its items a message may be stamped by Kafka."""

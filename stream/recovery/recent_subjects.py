@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from deltalake import DeltaTable
 from msgspec import Struct
 
 from schemas.lake.delta_table import DataFile, open_table, read_version
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, LEDGER
+from stream.storage.table_reader import read_batches
+from stream.storage.table_schema import arrow_schema
 
-COLUMNS = ["subject_id", "topic", "ts", "stored"]
+COLUMNS = ("subject_id", "topic", "ts", "stored")
+SCHEMA = pa.schema([arrow_schema(LEDGER).field(name) for name in COLUMNS])
 
 
 class SubjectRows(Struct, frozen=True):
@@ -27,10 +30,10 @@ def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]
     """By website, or organization where the sender named none; unreadable files are skipped."""
     handle = open_table(settings.lake_url, LEDGER)
     data_files = read_version(handle, LEDGER).data_files if handle else ()
-    tables = [rows for file in data_files if file.day >= since_day and (rows := _read(file))]
-    if not tables:
+    recent = [file for file in data_files if file.day >= since_day]
+    if handle is None or not recent:
         return []
-    rows = pa.concat_tables(tables, promote_options="permissive")
+    rows = _read(handle, recent)
     rows = rows.filter(pc.not_equal(rows["topic"], settings.topic(CLICKS.name)))
     sums = rows.group_by("subject_id").aggregate([("stored", "sum"), ("ts", "max")])
     return [
@@ -40,8 +43,11 @@ def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]
     ]
 
 
-def _read(file: DataFile) -> pa.Table | None:
+def _read(handle: DeltaTable, files: Sequence[DataFile]) -> pa.Table:
+    """The rows of these files; without those of a file that cannot be read."""
     try:
-        return pq.read_table(file.path, columns=COLUMNS, partitioning=None)
+        return pa.Table.from_batches(read_batches(handle, LEDGER, files, COLUMNS), SCHEMA)
     except (OSError, pa.ArrowException):
-        return None  # the check of data files reports it
+        if len(files) == 1:
+            return SCHEMA.empty_table()  # the check of data files reports it
+    return pa.concat_tables([_read(handle, [file]) for file in files])

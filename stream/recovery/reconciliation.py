@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
@@ -22,7 +21,7 @@ from schemas.runtime.finding import Finding, finding_id
 from schemas.runtime.heartbeat import STALE_AFTER_MS, complete_until, read_heartbeats
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER
-from stream.storage.object_store import storage_at
+from stream.storage.table_reader import read_batches
 
 WAIT_SECONDS = 5.0
 POLL_SECONDS = 0.25
@@ -158,16 +157,15 @@ def _ledger_received(settings: Settings, start_ms: int, end_ms: int) -> Mapping[
     if handle is None:
         return {}
     names = {settings.topic(kind.topic): kind.topic for kind in ALL_KINDS}
-    store = storage_at(handle.table_uri)
-    root = handle.table_uri.removeprefix("file://").rstrip("/")
+    data_files = [
+        file
+        for file in read_version(handle, LEDGER).data_files
+        if file.may_contain(None, start_ms, end_ms)
+    ]
     sums: dict[CountKey, int] = {}
-    for data_file in read_version(handle, LEDGER).data_files:
-        if not data_file.may_contain(None, start_ms, end_ms):
-            continue
-        columns = ["ts", "topic", "subject_id", "received"]
-        path = data_file.path.removeprefix(f"{root}/")
-        rows = pq.read_table(path, columns=columns, filesystem=store.filesystem())
-        for ts, topic, subject, items in _grouped(rows):
+    columns = ("ts", "topic", "subject_id", "received")
+    for batch in read_batches(handle, LEDGER, data_files, columns):
+        for ts, topic, subject, items in _grouped(pa.Table.from_batches([batch])):
             if topic in names:
                 key = ts // 1000, names[topic], subject or ""
                 sums[key] = sums.get(key, 0) + items

@@ -22,7 +22,7 @@ the same reason a batch without any row is committed to the main table, too.
 
 The quarantine comes before the ledger, so that the ledger never counts an entry that is missing.
 Between the commits the side tables are ahead of the main table; who sums them up leaves out what is
-above its next offsets (`ledger_repair.ledger_counts`).
+above its next offsets (`recovery/ledger_balance.py`).
 """
 
 import logging

@@ -6,7 +6,7 @@ Received is the sum of stored and quarantined rows; both carry the offsets of th
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake.exceptions import DeltaError
 
-from schemas.lake.committed_offsets import app_id, epoch_app_id
+from schemas.lake.committed_offsets import app_id
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.rows.ledger import LedgerCounts
@@ -27,32 +27,21 @@ from stream.writing.side_tables import write_files
 log = logging.getLogger(__name__)
 
 PARTITION, OFFSET = "kafka_partition", "kafka_offset"
-MAX_PARTITIONS = 1024
-"""Partitions of a topic that are looked at where Kafka is not asked how many there are."""
 
 
 def missing_ranges(
-    ledger: LakeTable, topic: str, epoch: int, next_offsets: Mapping[int, int]
+    ledger: Callable[[str], int], topic: str, epoch: int, next_offsets: Mapping[int, int]
 ) -> dict[str, tuple[int, OffsetUpdate]]:
-    """Offsets that the table has and the ledger does not, with their partition, by offset key."""
+    """Offsets that the table has and the ledger does not, with their partition, by offset key.
+
+    `ledger` returns the ledger's next offset under an application id.
+    """
     missing: dict[str, tuple[int, OffsetUpdate]] = {}
     for partition, next_offset in next_offsets.items():
         name = app_id(epoch, topic, partition)
-        if (ledger_offset := ledger.next_offset(name)) < next_offset:
+        if (ledger_offset := ledger(name)) < next_offset:
             missing[name] = partition, OffsetUpdate(ledger_offset, next_offset)
     return missing
-
-
-def all_missing_ranges(
-    settings: Settings, topic: str, main: LakeTable
-) -> dict[str, tuple[int, OffsetUpdate]]:
-    """The missing ranges of all topic partitions, in the newest epoch that the table knows."""
-    epoch = main.next_offset(epoch_app_id(topic)) or settings.ingest_epoch
-    next_offsets = {
-        partition: main.next_offset(app_id(epoch, topic, partition))
-        for partition in range(MAX_PARTITIONS)
-    }
-    return missing_ranges(LakeTable(settings, LEDGER), topic, epoch, next_offsets)
 
 
 def warn_ledger_behind(
@@ -63,7 +52,7 @@ def warn_ledger_behind(
     next_offsets: Mapping[int, int],
 ) -> None:
     """Log that the ledger is behind: an import's duplicates and drops are in no other table."""
-    if missing_ranges(LakeTable(settings, LEDGER), topic, epoch, next_offsets):
+    if missing_ranges(LakeTable(settings, LEDGER).next_offset, topic, epoch, next_offsets):
         log.error("ledger is behind its table and was not rebuilt", extra={"topic": topic})
 
 
@@ -72,7 +61,7 @@ def rebuild_ledger(
 ) -> None:
     """Add the ledger's missing entries up to the table's next offsets."""
     ledger = LakeTable(settings, LEDGER)
-    missing = missing_ranges(ledger, topic, epoch, next_offsets)
+    missing = missing_ranges(ledger.next_offset, topic, epoch, next_offsets)
     if not missing:
         return
     try:
@@ -131,40 +120,6 @@ def _rebuild(
         write_files(ledger, rows), {name: update for name, (_, update) in missing.items()}
     )
     return counted
-
-
-def ledger_counts(settings: Settings, topic: str, main: LakeTable) -> dict[str, int]:
-    """The ledger's sums of a topic, up to the table's next offsets; a batch may be running."""
-    names = ("stored", "duplicate", "quarantined")
-    sums = dict.fromkeys(names, 0)
-    for values in _topic_rows(LakeTable(settings, LEDGER), topic, main, names):
-        for name, value in zip(names, values, strict=True):
-            sums[name] += value
-    return sums
-
-
-def quarantine_counts(settings: Settings, topic: str, main: LakeTable) -> dict[str, int]:
-    """The quarantine's rows of a topic, up to the table's next offsets."""
-    sums = {"duplicate": 0, "quarantined": 0}
-    for (stage,) in _topic_rows(LakeTable(settings, QUARANTINE), topic, main, ("stage",)):
-        if stage != QuarantineStage.LOST.value:
-            sums["duplicate" if stage == QuarantineStage.DUPLICATE.value else "quarantined"] += 1
-    return sums
-
-
-def _topic_rows(
-    side_table: LakeTable, topic: str, main: LakeTable, names: Sequence[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Columns of those rows of a side table whose messages the main table holds."""
-    next_offsets: dict[tuple[int, int], int] = {}
-    for epoch, partition, offset, *values in _columns(
-        side_table, pc.field("topic") == topic, ("epoch", PARTITION, OFFSET, *names)
-    ):
-        key = epoch or 0, partition
-        if epoch is not None and key not in next_offsets:
-            next_offsets[key] = main.next_offset(app_id(epoch, topic, partition))
-        if epoch is None or offset < next_offsets[key]:
-            yield tuple(values)
 
 
 def _rows(

@@ -49,7 +49,7 @@ def repair_data_file(scope: CheckContext, finding: Finding) -> str | None:
 
 def find_ledger_mismatches(scope: CheckContext) -> Iterable[Finding]:
     """Tables whose row count differs from the ledger."""
-    from stream.recovery.diagnosis import check_balance
+    from stream.recovery.ledger_balance import check_balance
 
     return check_balance(scope.settings)
 

@@ -31,20 +31,20 @@ class TablePosition(Struct, frozen=True):
 
 def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> TablePosition | None:
     """The table's offsets for a kind; None when it cannot be opened (found by another check)."""
-    from schemas.lake.delta_table import open_table  # with the table format
+    from stream.storage.table_reader import TableReader  # with the table format
 
     try:
-        table = open_table(settings.lake_url, kind.table)
+        table = TableReader.open(settings, kind.table)
     except Exception:
         return None
     if table is None:
         return None
     topic = settings.topic(kind.topic)
-    newest = table.transaction_version(epoch_app_id(topic)) or 0
+    newest = table.number(epoch_app_id(topic))
     this = identity_app_id(topic, kafka.identity.id) if kafka.identity else epoch_app_id(topic)
-    own = table.transaction_version(this) or 0
+    own = table.number(this)
     epoch = own or newest or settings.ingest_epoch
-    read = {p: table.transaction_version(app_id(epoch, topic, p)) for p in kafka.end}
+    read = {p: table.number(app_id(epoch, topic, p)) for p in kafka.end}
     return TablePosition(newest, bool(own), {p: offset for p, offset in read.items() if offset})
 
 

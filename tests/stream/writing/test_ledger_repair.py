@@ -10,7 +10,7 @@ from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scrub import scrub_all
-from stream.recovery.diagnosis import check_balance
+from stream.recovery.ledger_balance import check_balance
 from stream.storage.log_repair import repair_logs
 from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import a_message, an_envelope, rows, settings, version

@@ -1,0 +1,47 @@
+"""All numbers of a table at once, from one pass over its log.
+
+deltalake reads the log again for each number that it is asked for: in an object store these are as
+many requests for each number as the log has entries.
+"""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemas.lake.committed_offsets import LogSource, entry_numbers
+from schemas.lake.delta_log import checkpoint_name, entry_name
+
+CONCURRENT_READS = 16
+"""Log entries that are read at once: each is one request to an object store."""
+
+
+def log_numbers(log: LogSource, version: int) -> Mapping[str, int]:
+    """The table's numbers at this version, by application id.
+
+    FileNotFoundError when the log does not have all entries up to the version any more: it was
+    cleaned up after a later checkpoint.
+    """
+    checkpoint = _newest_checkpoint(log, version)
+    entries = [entry_name(number) for number in range(checkpoint + 1, version + 1)]
+    numbers = _checkpoint_numbers(log.read(checkpoint_name(checkpoint))) if checkpoint >= 0 else {}
+    with ThreadPoolExecutor(CONCURRENT_READS) as readers:
+        for entry in readers.map(log.read, entries):
+            numbers |= entry_numbers(entry)
+    return numbers
+
+
+def _newest_checkpoint(log: LogSource, version: int) -> int:
+    """Version of the newest checkpoint that is not later; -1 when there is none."""
+    names = set(log.names())
+    stems = (name.partition(".")[0] for name in names)
+    numbers = (int(stem) for stem in stems if stem.isdecimal())
+    found = (n for n in numbers if n <= version and checkpoint_name(n) in names)
+    return max(found, default=-1)
+
+
+def _checkpoint_numbers(content: bytes) -> dict[str, int]:
+    actions = pq.read_table(pa.BufferReader(content), columns=["txn"])["txn"]
+    transactions = (action for action in actions.to_pylist() if action is not None)
+    return {action["appId"]: action["version"] for action in transactions}
