@@ -26,7 +26,7 @@ PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs alerts chaos cluster conformance bench lock mcp geo clean browser
+.PHONY: help setup run test format lint types check docs alerts chaos cluster conformance bench lock mcp traces geo clean browser
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,7 +80,10 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 		--generate-hashes --no-header pyproject.toml --extra mcp \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/mcp.txt
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-		--generate-hashes --no-header pyproject.toml --extra mcp --group build --group dev \
+		--generate-hashes --no-header pyproject.toml --extra traces \
+		-c $(LOCKS)/run.txt -o $(LOCKS)/traces.txt
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header pyproject.toml --extra mcp --extra traces --group build --group dev \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
@@ -90,6 +93,9 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 
 mcp: $(RUN) ## install the packages of `tidemark mcp`
 	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/mcp.txt
+
+traces: $(RUN) ## install the packages of traces (OpenTelemetry)
+	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/traces.txt
 
 geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for another one
 	@$(BIN)/tidemark geo $(ARGS)

@@ -21,6 +21,7 @@ from schemas.http.limit_usage import COLLECTOR
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
+from schemas.http.traced_app import traced
 from schemas.kinds import ALL_KINDS
 from schemas.registry import (
     Backups,
@@ -36,6 +37,7 @@ from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.log_setup import silence
 from schemas.runtime.settings import Settings
+from schemas.telemetry.traces import close_traces, start_traces
 
 FLUSH_TIMEOUT_SECONDS = 10.0
 GC_THRESHOLD = 50_000
@@ -58,6 +60,7 @@ def run(settings: Settings, name: str) -> None:
     """Run one collector with these settings."""
     set_umask(settings)
     silence("aiokafka")
+    tracer = start_traces(settings, "collector", name)
     producer = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
     follower = RegistryFollower(
         RegistryStore(settings.registry_url), Backups.for_settings(settings)
@@ -115,7 +118,7 @@ def run(settings: Settings, name: str) -> None:
     add_registry_gauge(follower)
     port = settings.collect_port
     serve(
-        app,
+        traced(app, tracer, app.requests.route_of),
         settings,
         name,
         port,
@@ -126,6 +129,7 @@ def run(settings: Settings, name: str) -> None:
         lambda: app.untrusted_proxies.problem,
         app.drain,
     )
+    close_traces()
 
 
 def tune_garbage_collector() -> None:

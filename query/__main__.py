@@ -9,6 +9,7 @@ from schemas.http.limit_usage import QUERY
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
+from schemas.http.traced_app import traced
 from schemas.registry import (
     DatabaseError,
     RegistryStore,
@@ -19,6 +20,7 @@ from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.gc_freeze import frozen_startup_objects
 from schemas.runtime.log_setup import silence
+from schemas.telemetry.traces import close_traces, start_traces
 
 
 def main() -> None:
@@ -30,6 +32,7 @@ def main() -> None:
         settings = load_settings()
         set_umask(settings)
         silence("aiokafka")
+        tracer = start_traces(settings, "query", name)
         store = RegistryStore(settings.registry_url)
         limiter = SharedRateLimiter.for_settings(settings, QUERY)
         service = create_app(settings, store, name, limiter=limiter)
@@ -41,7 +44,7 @@ def main() -> None:
     add_registry_gauge(service.follower)
     with frozen_startup_objects():
         serve(
-            service.app,
+            traced(service.app, tracer, service.app.requests.route_of),
             settings,
             name,
             settings.query_port,
@@ -50,6 +53,7 @@ def main() -> None:
             drain=service.app.drain,
         )
     service.close()
+    close_traces()
     store.close()
 
 

@@ -7,6 +7,7 @@ from schemas.http.telemetry_server import start_telemetry
 from schemas.runtime import log_setup
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
+from schemas.telemetry.traces import start_traces
 
 DEFAULT_NAMES = {"worker": "worker-1", "backfill": "backfill", "keeper": "keeper"}
 QUIET = ("faust", "aiokafka", "mode", "kafka")
@@ -22,11 +23,12 @@ def main() -> int:
     args = parser.parse_args()
     try:
         settings = load_settings()
+        name = args.name or DEFAULT_NAMES[args.role]
+        start_traces(settings, args.role, name)
     except InvalidSetting as error:
         sys.exit(f"{args.role}: {error}")
     set_umask(settings)
     log_setup.set_up_logging(settings, QUIET)
-    name = args.name or DEFAULT_NAMES[args.role]
     start_telemetry(settings, name)
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if args.role == "backfill":

@@ -13,6 +13,7 @@ from schemas.lake.delta_table import DamagedLog
 from schemas.lake.topic_identity import TopicIdentityClient
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import BATCH_ROWS, BATCH_SECONDS, STORED_ROWS
+from stream.consumer.batch_span import batch_span, note_result
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.group_members import client_id
@@ -107,8 +108,9 @@ class Worker:
             async with self._locks[topic]:
                 if self.app.rebalancing:
                     return  # the rest is read again by the next owner of its partitions
-                with BATCH_SECONDS.labels(topic).time():
+                with BATCH_SECONDS.labels(topic).time(), batch_span(topic, part):
                     result = await self._run_in_thread(self._writers[topic].write, part)
+                    note_result(result)
             _count_rows(topic, result)
             self._budget.stored({(topic, m.partition): m.offset + 1 for m in part})
             self.progress.batch_written(topic, result.next_offsets, last_timestamps(part))

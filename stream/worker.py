@@ -29,6 +29,7 @@ from schemas.runtime.heartbeat import (
 )
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import REGISTRY
+from schemas.telemetry.traces import close_traces
 from stream.app import EndProcess, Worker
 from stream.consumer.group_members import lake_id, refuse_foreign_group
 from stream.consumer.partition_lag import PartitionLag
@@ -161,6 +162,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     if hand_over and idle_task.done():
         hand_over(worker)
     heartbeat_task.cancel()
+    close_traces()
     remove_heartbeat(settings.data / "run", name)
     os._exit(EXIT_OK)  # Faust's threads may outlast its stop
 

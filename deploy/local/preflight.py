@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from deploy.local.disk_space import floor_mb, free_mb
 from deploy.local.process_list import METRICS_PORT, service_specs
-from schemas.runtime.environment import PREFIX
+from schemas.runtime.environment import PREFIX, InvalidSetting
 from schemas.runtime.file_permissions import restrict
 from schemas.runtime.settings import Settings
+from schemas.telemetry.traces import check_packages
 
 PORT_WAIT_SECONDS = 2.0
 
@@ -103,6 +104,14 @@ def check_geo_files(settings: Settings) -> None:
                 f"{PREFIX}GEO: {path} cannot be read: {error.strerror}. Name .mmdb files that "
                 "exist, or remove the variable."
             ) from None
+
+
+def check_trace_packages(settings: Settings) -> None:
+    """Check that the packages of traces are installed, if the settings want traces."""
+    try:
+        check_packages(settings)
+    except InvalidSetting as error:
+        raise CannotStart(str(error)) from None
 
 
 def check_ports(needed: Sequence[ListenAddress], seconds: float = PORT_WAIT_SECONDS) -> None:

@@ -47,6 +47,7 @@ def run_installation(settings: Settings, logs: bool = False) -> None:
     # Children may have another working directory; relative paths start at this one.
     settings = msgspec.structs.replace(settings, data_dir=str(settings.data))
     preflight.check_geo_files(settings)
+    preflight.check_trace_packages(settings)
     preflight.check_folder(settings)
     with preflight.exclusive_lock(settings.data):
         preflight.check_ports(preflight.listen_addresses(settings))

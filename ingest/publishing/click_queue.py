@@ -17,6 +17,7 @@ from ingest.publishing.publish import Producer
 from schemas.errors import Unavailable
 from schemas.kinds import CLICK
 from schemas.runtime.request_id import REQUEST_ID
+from schemas.telemetry.spans import CURRENT_SPAN
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +108,7 @@ class ClickQueue:
 
     async def _retry_loop(self) -> None:
         REQUEST_ID.set("")  # it sends the clicks of many requests
+        CURRENT_SPAN.set(None)
         try:
             while self._waiting:
                 await asyncio.sleep(RETRY_INTERVAL_SECONDS)

@@ -11,9 +11,11 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
+from ingest.publishing.chunk_trace import ChunkTrace, trace_request
 from schemas.envelope import encode_chunk
 from schemas.kafka.request_ids import MAX_IDS, Headers, request_id_headers
 from schemas.runtime.request_id import REQUEST_ID
+from schemas.telemetry.spans import CURRENT_SPAN
 
 LINGER_SECONDS = 0.003
 """Pause of a busy queue between an acknowledgement and the next chunk.
@@ -74,7 +76,16 @@ class InFlightBytes:
 class PendingChunk:
     """Requests that are sent as one Kafka message and wait for the same acknowledgement."""
 
-    __slots__ = ("deadline", "envelopes", "items", "report", "request_ids", "sent_at", "size")
+    __slots__ = (
+        "deadline",
+        "envelopes",
+        "items",
+        "report",
+        "request_ids",
+        "sent_at",
+        "size",
+        "trace",
+    )
 
     def __init__(self, report: "asyncio.Future[DeliveryReport]") -> None:
         self.report = report
@@ -84,6 +95,8 @@ class PendingChunk:
         self.items = 0
         self.size = 0
         self.sent_at: float | None = None
+        self.trace: ChunkTrace | None = None
+        """The spans of its requests that are recorded."""
         self.deadline: asyncio.TimerHandle | None = None
 
     def complete(self, report: DeliveryReport) -> None:
@@ -148,6 +161,8 @@ class PartitionQueue:
         chunk.envelopes.extend(envelopes)
         if len(chunk.request_ids) <= MAX_IDS and (request_id := REQUEST_ID.get()):
             chunk.request_ids.append(request_id)
+        if (span := CURRENT_SPAN.get()) is not None:
+            chunk.trace = trace_request(chunk.trace, span, items)
         chunk.items += items
         chunk.size += size
         self._in_flight_bytes.bytes += size
@@ -186,14 +201,14 @@ class PartitionQueue:
         chunk.sent_at = self._loop.time()
         self.in_flight = chunk
         report = DeliveryReport(DeliveryStatus.UNKNOWN)
+        message, headers = encode_chunk(chunk.envelopes), request_id_headers(chunk.request_ids)
+        if chunk.trace is not None:
+            headers += chunk.trace.begin(str(self), chunk.items, len(message))
         try:
-            report = await self._deliver(
-                self._topic,
-                self._partition,
-                encode_chunk(chunk.envelopes),
-                request_id_headers(chunk.request_ids),
-            )
+            report = await self._deliver(self._topic, self._partition, message, headers)
         finally:
+            if chunk.trace is not None:
+                chunk.trace.end(report.status.name.lower(), report.offset)
             self.in_flight = None
             self.stalled = False  # until the next look, and requests are accepted at once
             chunk.complete(report)

@@ -27,6 +27,7 @@ from schemas.registry import Key
 from schemas.runtime.clock import format_instant
 from schemas.tables import ColumnType, Table
 from schemas.telemetry.instruments import timed_query
+from schemas.telemetry.spans import child_span
 
 Versions = Mapping[str, PinnedVersion]
 """The version of each table, by its name."""
@@ -132,7 +133,9 @@ async def _page(
     versions: Versions,
     budget: ResponseBudget,
 ) -> CustomResult:
-    rows = await engine.rows(await prepared.sql(engine, versions), budget.seconds)
+    with child_span("statement"):
+        sql = await prepared.sql(engine, versions)
+    rows = await engine.rows(sql, budget.seconds)
     total = rows[0][-1] if rows else 0
     if not rows and prepared.query.page.number > 1:
         count = await compile_count(engine, prepared.plan, prepared.scope(versions))

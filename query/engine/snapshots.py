@@ -31,6 +31,7 @@ from schemas.lake.delta_table import (
 from schemas.runtime.clock import Clock
 from schemas.tables import DerivedTable, Table
 from schemas.tables.derived_table import derived_key
+from schemas.telemetry.spans import child_span
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +188,8 @@ class SnapshotCache:
         the request named the version, else Unavailable.
         """
         for reopen in (False, True):
-            pinned = await self._pin_all(tables, as_of, reopen)
+            with child_span("snapshot", {"tidemark.tables": " ".join(t.name for t in tables)}):
+                pinned = await self._pin_all(tables, as_of, reopen)
             try:
                 return await run(pinned)
             except DataFileMissing:

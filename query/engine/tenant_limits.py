@@ -6,7 +6,12 @@ rejected at once, like an export beyond MAX_EXPORTS.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -17,6 +22,7 @@ from query.engine.routing import LargeQueries
 from schemas.errors import Unavailable
 from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column
+from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span, child_span
 
 MAX_QUEUED = 32
 """Queries of one tenant that may wait."""
@@ -43,11 +49,11 @@ class TenantLimiter:
         """
         large = self._large_queries
         if large is None:
-            return TenantEngine(self, self.pool, tenant)
+            return TenantEngine(self, self.pool, tenant, read_bytes=read_bytes)
         if read_bytes is None or read_bytes < large.min_bytes:
-            return TenantEngine(self, self.pool, tenant, self.pool.name)
+            return TenantEngine(self, self.pool, tenant, self.pool.name, read_bytes)
         engine = large.engine.for_tenant(tenant)
-        return TenantEngine(self, engine, tenant, engine.name)
+        return TenantEngine(self, engine, tenant, engine.name, read_bytes)
 
     @asynccontextmanager
     async def slot(self, tenant: str, seconds: float) -> AsyncIterator[float]:
@@ -90,9 +96,12 @@ class TenantEngine:
         engine: Engine,
         tenant: str,
         reported_name: str | UnsetType = UNSET,
+        read_bytes: int | None = None,
     ) -> None:
         self.reported_name = reported_name
         """The name of the engine in responses, where there are several."""
+        self.read_bytes = read_bytes
+        """Bytes of the data files that the query may read, where they are known."""
         self._limiter = limiter
         self._engine = engine
         self._tenant = tenant
@@ -109,8 +118,12 @@ class TenantEngine:
         return self._engine.property_entries(relation, columns)
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
-        async with self._limiter.slot(self._tenant, seconds) as seconds_left:
-            return await self._engine.rows(sql, seconds_left)
+        with self._span(sql) as span:
+            async with self._limiter.slot(self._tenant, seconds) as seconds_left:
+                rows = await self._engine.rows(sql, seconds_left)
+            if span is not None:
+                span.note({"tidemark.rows": len(rows)})
+            return rows
 
     @property
     def gives_columns(self) -> bool:
@@ -119,8 +132,20 @@ class TenantEngine:
     async def table(self, sql: Sql, seconds: float) -> ColumnRows:
         if not isinstance(self._engine, ColumnEngine):
             raise TypeError(f"the engine {self.name} gives rows only")
-        async with self._limiter.slot(self._tenant, seconds) as seconds_left:
-            return await self._engine.table(sql, seconds_left)
+        with self._span(sql):
+            async with self._limiter.slot(self._tenant, seconds) as seconds_left:
+                return await self._engine.table(sql, seconds_left)
+
+    def _span(self, sql: Sql) -> AbstractContextManager[Span | None]:
+        """The span of one statement, its wait for a slot included."""
+        if CURRENT_SPAN.get() is None:
+            return nullcontext()
+        attributes: Attributes = {
+            "db.system.name": self.name,
+            "tidemark.data_files": len(sql.data_files),
+        }
+        known = {} if self.read_bytes is None else {"tidemark.read_bytes.most": self.read_bytes}
+        return child_span("engine", {**attributes, **known})
 
     def batches(self, sql: Sql, seconds: float, max_rows: int) -> AsyncGenerator[list[Row], None]:
         # Batches are read as slowly as the client reads; ExportLimiter limits them instead.

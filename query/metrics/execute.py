@@ -17,6 +17,7 @@ from query.sql.fragment import Fragment, merge_values
 from query.sql.result_forms import Count, Page
 from query.sql.select import ResultForm
 from schemas.tables import EVENTS, IDENTITIES, Table
+from schemas.telemetry.spans import child_span
 
 Versions = Mapping[str, PinnedVersion]
 """The version of each table, by its name."""
@@ -42,7 +43,8 @@ class PreparedMetrics(Struct, frozen=True):
         query = self.query
         scopes = scopes_of(query, self.versions)
         metrics = [selected.metric for selected in query.metrics]
-        sql = await compile_query(self.engine, scopes, query.dimensions, metrics, form, values)
+        with child_span("statement"):
+            sql = await compile_query(self.engine, scopes, query.dimensions, metrics, form, values)
         return await self.engine.rows(sql, self.budget.seconds)
 
 

@@ -29,6 +29,7 @@ from query.standard.query_types import find_query_type
 from query.standard.scope import scopes_of
 from query.standard.shared_queries import check_shared_options
 from query.standard.statement import build_statement
+from schemas.telemetry.spans import child_span, note
 
 
 class QueryResult(Struct, frozen=True):
@@ -111,7 +112,8 @@ class PreparedQuery(Struct, frozen=True):
 
     async def fetch(self, statement: Statement) -> list[Row]:
         """The rows that the engine gives for a statement."""
-        sql = await build_statement(self.engine, self.bucket_scope, statement, self.scopes)
+        with child_span("statement"):
+            sql = await build_statement(self.engine, self.bucket_scope, statement, self.scopes)
         return await self.engine.rows(sql, self.seconds_left)
 
     async def fetch_labelled(self, statement: Statement) -> list[Row]:
@@ -153,6 +155,7 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
     """One page of the result."""
     query_type = prepared.query_type
     if (known := await prepared.prepared_rows()) is not None:
+        note({"tidemark.prepared": True})
         points = prepared.points if query_type.series else []
         make = partial(_build_result, prepared, points, known)
         return structs.replace(await run_in_worker(len(known) + len(points), make), prepared=True)

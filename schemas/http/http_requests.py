@@ -19,13 +19,14 @@ class HttpRequests(Collector):
     """Counts in lists; the families of Prometheus are made when the metrics are requested."""
 
     def __init__(self, route_of: RouteOf) -> None:
-        self._route_of = route_of
+        self.route_of = route_of
+        """The route of a path, as in the label."""
         self._buckets: dict[tuple[str, int], list[float]] = {}
         """By route and status: requests per bucket, and behind them the sum of seconds."""
 
     def observe(self, path: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        key = self._route_of(path), status
+        key = self.route_of(path), status
         counts = self._buckets.get(key)
         if counts is None:
             counts = self._buckets[key] = [0] * (len(SHORT_SECONDS) + 2)

@@ -24,6 +24,10 @@ URL_RULE = (
     "must have a host, and a port from 1 to 65535 if any; special characters of a password are "
     "percent-encoded"
 )
+TRACES_RULE = (
+    "must be http://host:port or https://host:port without a login; "
+    "OTEL_EXPORTER_OTLP_HEADERS has headers that the receiver needs"
+)
 COUNTRY_HEADERS_RULE = "must be names of HTTP headers, separated by commas"
 
 _BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]*(/[^\s?#]*)?")
@@ -58,6 +62,13 @@ def url_problem(value: str) -> str | None:
     except ValueError:
         fits = False
     return None if fits else URL_RULE
+
+
+def traces_problem(value: str) -> str | None:
+    """An http(s) URL without login: what the receiver needs of it is in the OTEL_ variables."""
+    if not value.startswith(("http://", "https://")) or "@" in value or "?" in value:
+        return TRACES_RULE
+    return url_problem(value)
 
 
 def engine_problem(value: str) -> str | None:
@@ -98,5 +109,6 @@ ADDRESS_RULES: Mapping[str, Rule] = {
     "country_headers": country_headers_problem,
     "link_schemes": link_schemes_problem,
     "engine": engine_problem,
+    "traces": traces_problem,
 }
 """Rules of settings by name; an empty value fits every one."""

@@ -107,6 +107,21 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "0: none",
         ),
     ] = 4100
+    traces: Annotated[
+        str,
+        Meta(
+            examples=["http://127.0.0.1:4318"],
+            description="receiver of traces (OpenTelemetry, OTLP over HTTP); empty: none",
+        ),
+    ] = ""
+    traces_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="share of the requests without a `traceparent` header that are recorded",
+        ),
+    ] = 1.0
     drain_seconds: Annotated[
         float,
         Meta(ge=0, le=600, description="seconds for which a stopping HTTP service still serves"),

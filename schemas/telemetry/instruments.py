@@ -11,6 +11,8 @@ from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from schemas.telemetry.spans import child_span
+
 REGISTRY = CollectorRegistry()
 
 SHORT_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -137,6 +139,12 @@ REJECTED_ITEMS = Counter(
     ("route",),
     registry=REGISTRY,
 )
+SPANS = Counter(
+    "tidemark_spans",
+    "Spans of traces: sent, failed (the receiver did not take them), or dropped (queue full)",
+    ("outcome",),
+    registry=REGISTRY,
+)
 
 
 @cache
@@ -149,8 +157,10 @@ def item_counter(topic: str, outcome: str) -> Counter:
 def timed_query(query_type: str, engine: str) -> Iterator[None]:
     """Time a query, and count it as answered, or as failed when it raises."""
     began, outcome = time.perf_counter(), "failed"
+    attributes = {"tidemark.query.type": query_type, "tidemark.engine": engine}
     try:
-        yield
+        with child_span("query", attributes):
+            yield
         outcome = "answered"
     finally:
         QUERY_SECONDS.labels(query_type, engine, outcome).observe(time.perf_counter() - began)
@@ -161,7 +171,8 @@ def timed_commit(table: str) -> Iterator[None]:
     """Time a commit, and count it as committed, or as failed when it raises."""
     began, outcome = time.perf_counter(), "failed"
     try:
-        yield
+        with child_span("commit", {"tidemark.table": table}):
+            yield
         outcome = "committed"
     finally:
         COMMIT_SECONDS.labels(table, outcome).observe(time.perf_counter() - began)

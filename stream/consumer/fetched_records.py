@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from schemas.kafka.request_ids import request_ids
+from schemas.kafka.trace_headers import spans_of
 from stream.rows.kafka_message import KafkaMessage, open_message
 
 MANY_RECORDS = 16
@@ -28,6 +29,7 @@ class FetchedRecord(Struct, frozen=True, gc=False):
     timestamp_ms: int
     body: bytes
     request_ids: bytes = b""
+    spans: bytes = b""
 
 
 class FetchedRecords(bytes):
@@ -40,7 +42,9 @@ def as_one(records: Sequence[Any]) -> Any:
     """The last of a partition's records (of aiokafka), with all of them as its body."""
     body = FetchedRecords()
     body.records = [
-        FetchedRecord(r.offset, r.timestamp, r.value or b"", request_ids(r.headers))
+        FetchedRecord(
+            r.offset, r.timestamp, r.value or b"", request_ids(r.headers), spans_of(r.headers)
+        )
         for r in records
     ]
     return dataclasses.replace(records[-1], value=body)
@@ -60,6 +64,7 @@ def messages(
             record.body,
             acknowledge_it,
             record.request_ids,
+            record.spans,
         )
 
 

@@ -32,6 +32,8 @@ class KafkaMessage(Struct, frozen=True):
     """Whether a request waits until it is stored."""
     request_ids: bytes = b""
     """Ids of the requests that its items came with, for logs."""
+    spans: bytes = b""
+    """The spans that sent it, for traces (`trace_headers`)."""
 
 
 def open_message(
@@ -41,6 +43,7 @@ def open_message(
     body: bytes,
     acknowledge: Callable[[], Any] = lambda: None,
     request_ids: bytes = b"",
+    spans: bytes = b"",
 ) -> KafkaMessage:
     """The message with its chunk decoded."""
     chunk: Chunk | UnreadableChunk
@@ -52,7 +55,16 @@ def open_message(
     except ValueError as error:
         chunk, items = UnreadableChunk(str(error), body), 1
     return KafkaMessage(
-        partition, offset, timestamp_ms, chunk, len(body), items, acknowledge, awaited, request_ids
+        partition,
+        offset,
+        timestamp_ms,
+        chunk,
+        len(body),
+        items,
+        acknowledge,
+        awaited,
+        request_ids,
+        spans,
     )
 
 

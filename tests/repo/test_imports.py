@@ -100,6 +100,7 @@ USERS = {
     },
     "mcp": {"deploy/mcp_server/server.py"},
     "mcp_types": {"deploy/mcp_server/server.py"},
+    "opentelemetry": {"schemas/telemetry/opentelemetry_tracer.py"},
     "pandas": {"query/client/rows.py"},
     "polars": {"query/client/rows.py"},
     "obstore": {"schemas/lake/object_store.py"},

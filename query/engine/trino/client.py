@@ -13,6 +13,8 @@ import aiohttp
 from msgspec import Struct, json
 
 from query.engine.trino.address import TrinoAddress
+from schemas.telemetry.spans import CURRENT_SPAN
+from schemas.telemetry.traceparent import HEADER
 
 STATEMENT_PATH = "/v1/statement"
 BUSY = (502, 503, 504)
@@ -123,6 +125,7 @@ class TrinoClient:
             "X-Trino-Time-Zone": "UTC",
             "X-Trino-Client-Tags": ",".join(tags),
             "X-Trino-Session": f"query_max_run_time={max(seconds, 0.1):.3f}s",
+            **trace_header(),
         }
 
     async def _next(self, session: aiohttp.ClientSession, url: str) -> tuple[_Reply, int]:
@@ -151,6 +154,12 @@ class TrinoClient:
         auth = aiohttp.BasicAuth(address.user, address.password) if address.password else None
         timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
         return aiohttp.ClientSession(auth=auth, timeout=timeout)
+
+
+def trace_header() -> Mapping[str, str]:
+    """The span that waits for the statement: Trino's own traces continue it."""
+    span = CURRENT_SPAN.get()
+    return {} if span is None else {HEADER: span.traceparent.decode()}
 
 
 async def _cancel(session: aiohttp.ClientSession, url: str) -> None:
