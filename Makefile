@@ -15,6 +15,7 @@ DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
 S3   := $(VENV)/.fetched-s3
 TRINO := $(VENV)/.fetched-trino
+CLICKHOUSE := $(VENV)/.installed-clickhouse
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
 PAGE := ingest/web/dist/manifest.json
@@ -68,7 +69,7 @@ cluster: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) $(S3) ## start a small cluster (t
 conformance: $(DEV) $(S3) $(TRINO) ## compare the answers of DuckDB and Trino (downloads Trino, 821 MB; needs 3 GB of memory)
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
-bench: $(DEV) $(PAGE) $(JARS) ## run the benchmarks and record them in tests/bench/RESULTS.md
+bench: $(DEV) $(PAGE) $(JARS) $(if $(findstring clickhouse,$(ARGS)),$(CLICKHOUSE)) ## run the benchmarks and record them in tests/bench/RESULTS.md
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 lock: $(DEV) ## update the lock files to the newest allowed versions
@@ -87,6 +88,8 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header --group clickhouse -o $(LOCKS)/clickhouse.txt
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
 	@$(BIN)/python -m tests.s3.jars --lock
@@ -140,6 +143,14 @@ $(S3): $(DEV) $(LOCKS)/s3proxy-jars.sha256
 $(TRINO): $(DEV) $(LOCKS)/trino-server.sha256
 	@echo "setup: Trino"
 	@$(BIN)/python -m tests.conformance.trino_download
+	@touch $@
+
+# An environment of its own: its packages need other versions than ours.
+$(CLICKHOUSE): $(BARE) $(LOCKS)/clickhouse.txt
+	@echo "setup: ClickHouse, for its benchmark"
+	@$(BIN)/python -m venv --clear $(VENV)/clickhouse
+	@$(VENV)/clickhouse/bin/python -m pip --disable-pip-version-check --no-input install --quiet \
+		--require-hashes -r $(LOCKS)/clickhouse.txt
 	@touch $@
 
 $(NODE): $(BARE) $(LOCKS)/web.txt

@@ -103,7 +103,7 @@ def merge_files(
             target = folder / f"{side}.parquet"
             connection.execute(*merge_statement(connection, table.table, day, paths, side, target))
             for path in sorted(target.iterdir()) if target.is_dir() else [target]:
-                if new_file := _adopt(table, day, path):
+                if new_file := adopt(table, day, path):
                     on_error.callback(table.store.remove, new_file.path)
                     new_files.append(new_file)
         written = sum(file.stats["numRecords"] for file in new_files)
@@ -168,7 +168,7 @@ def _null_column(column: Column) -> str:
     return f"CAST(NULL AS {DUCKDB_TYPES[column.type]}) AS {column.name}"
 
 
-def _adopt(table: LakeTable, day: date, file: Path) -> NewDataFile | None:
+def adopt(table: LakeTable, day: date, file: Path) -> NewDataFile | None:
     """Move a finished file into the table; None when it has no rows."""
     names = [table.table.subject_column, table.table.time_column, *STATISTICS_COLUMNS]
     schema = pq.read_schema(file)

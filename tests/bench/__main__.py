@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench import (
@@ -22,8 +22,9 @@ from tests.bench import (
     visit_facts,
     worker,
 )
+from tests.bench.clickhouse import report as clickhouse
 from tests.bench.dataset import MANY, stored
-from tests.bench.results import BenchmarkResult, save
+from tests.bench.results import BenchmarkResult, Section, save
 
 PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "collector": collector.measure,
@@ -42,23 +43,40 @@ PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "flood": flood.measure,
 }
 SCALE = "scale"
+CLICKHOUSE = "clickhouse"
+NAMES = (*PARTS, SCALE, CLICKHOUSE)
 
 
 def main() -> None:
     """Measure what is named, or everything but what first takes long to make."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, SCALE]))
-    parser.add_argument("--data", type=Path, help=f"folder of the data set of '{SCALE}'; kept")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(NAMES))
+    parser.add_argument(
+        "--data", type=Path, help=f"folder of the data sets of '{SCALE}', '{CLICKHOUSE}'; kept"
+    )
     parser.add_argument("--events", type=int, default=MANY, help="of the website, when it is made")
+    parser.add_argument(
+        "--millions", type=int, nargs="+", default=[1, 10], help=f"sizes of '{CLICKHOUSE}'"
+    )
     options = parser.parse_args()
-    if strange := set(options.parts) - {*PARTS, SCALE}:
-        parser.error(f"no such part: {', '.join(strange)}; there are {', '.join([*PARTS, SCALE])}")
+    if strange := set(options.parts) - {*NAMES}:
+        parser.error(f"no such part: {', '.join(strange)}; there are {', '.join(NAMES)}")
     for name in options.parts or usual(options.data):
         print(f"{name}: measuring", flush=True)
         began = time.monotonic()
-        part = scale.measure(options.data, options.events) if name == SCALE else PARTS[name]()
-        save([part])
-        print(f"\n{part.text()}\n{name}: {time.monotonic() - began:.0f} s\n", flush=True)
+        sections = measured(name, options)
+        save(sections)
+        text = "\n".join(section.text() for section in sections)
+        print(f"\n{text}\n{name}: {time.monotonic() - began:.0f} s\n", flush=True)
+
+
+def measured(name: str, options: argparse.Namespace) -> Sequence[Section]:
+    """The sections of a part."""
+    if name == SCALE:
+        return [scale.measure(options.data, options.events)]
+    if name == CLICKHOUSE:
+        return clickhouse.measure(options.data, [n * 1_000_000 for n in options.millions])
+    return [PARTS[name]()]
 
 
 def usual(data: Path | None) -> list[str]:
@@ -69,6 +87,8 @@ def usual(data: Path | None) -> list[str]:
         f"Without '{SCALE}': its 30 million events take some ten minutes to make. To measure it,\n"
         f'  make bench ARGS="{SCALE} --data FOLDER"\n'
         "makes them in FOLDER once, and finds them there the next time.\n"
+        f"Without '{CLICKHOUSE}', which installs it first (900 MB):\n"
+        f'  make bench ARGS="{CLICKHOUSE}"\n'
     )
     return [*PARTS]
 

@@ -22,6 +22,8 @@ import psutil
 from msgspec import Struct, structs
 
 from query.app import create_app
+from query.engine.damaged_files import DamagedFiles
+from query.engine.data_file_source import DataFileSource
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Row, Sql
 from schemas.http.middleware import HttpMiddleware
@@ -146,10 +148,17 @@ class OneFile(DuckDBEngine):
     """That SQL took since they were last set to 0: time, and CPU of all threads."""
     made: DataSet
 
-    def __init__(self, name: str, lake: str, spill: Path, bounds: PoolLimits) -> None:
-        super().__init__(name, lake, spill, bounds)
+    def __init__(
+        self,
+        name: str,
+        source: DataFileSource | str,
+        spill: Path,
+        limits: PoolLimits,
+        damaged: DamagedFiles | None = None,
+    ) -> None:
+        super().__init__(name, source, spill, limits, damaged)
         self._plain = duckdb.connect()
-        self._plain.execute(f"SET threads = {bounds.threads}; SET TimeZone = 'UTC'")
+        self._plain.execute(f"SET threads = {limits.threads}; SET TimeZone = 'UTC'")
         self._plain.execute("SET parquet_metadata_cache = true")
 
     def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:

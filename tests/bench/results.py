@@ -5,6 +5,7 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -29,11 +30,22 @@ class Figure(Struct, frozen=True):
 
     def row(self) -> str:
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
-        baseline = "" if self.baseline is None else _number(self.baseline)
+        baseline = "" if self.baseline is None else number(self.baseline)
         cells = (
-            self.what, _number(self.value), self.unit, baseline, self.against, ratio, self.expected,
+            self.what, number(self.value), self.unit, baseline, self.against, ratio, self.expected,
         )  # fmt: skip
         return "| " + " | ".join(cells) + " |"
+
+
+class Section(Protocol):
+    """A part of the file, under a title of its own."""
+
+    @property
+    def title(self) -> str:
+        """What is measured."""
+
+    def text(self) -> str:
+        """Markdown, from the title on."""
 
 
 class BenchmarkResult(Struct, frozen=True):
@@ -50,7 +62,26 @@ class BenchmarkResult(Struct, frozen=True):
         return f"## {self.title}\n\n{self.how}\n\n{head}\n{rule}\n{rows}\n"
 
 
-def save(parts: Sequence[BenchmarkResult]) -> None:
+class SideBySide(Struct, frozen=True):
+    """A table with a column for each system, or each size."""
+
+    title: str
+    how: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[float | None]]]
+    """Name, and a value for each column; None where there is nothing to measure."""
+
+    def text(self) -> str:
+        head = f"| {' | '.join(['figure', *self.columns])} |"
+        rule = f"|---|{'---:|' * len(self.columns)}"
+        rows = "\n".join(
+            f"| {' | '.join([name, *('–' if v is None else number(v) for v in values)])} |"
+            for name, values in self.rows
+        )
+        return f"## {self.title}\n\n{self.how}\n\n{head}\n{rule}\n{rows}\n"
+
+
+def save(parts: Sequence[Section]) -> None:
     """Put the parts in place of those of the same title; others stay."""
     results = _read_results()
     results.update({part.title: part.text() for part in parts})
@@ -74,5 +105,6 @@ def _head() -> str:
     )
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """With two decimals below a hundred."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.2f}"

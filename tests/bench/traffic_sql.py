@@ -161,11 +161,12 @@ def day_of(
     connection: duckdb.DuckDBPyConnection, table: Table, day: str, number: int, traffic: TrafficMix
 ) -> pa.Table:
     """The rows of a day, in the order in which they arrived."""
-    data_set = connection.sql(_day(table, day, number, traffic)).to_arrow_table()
+    data_set = connection.sql(select_day(table, day, number, traffic)).to_arrow_table()
     return data_set.cast(arrow_schema(table))
 
 
-def _day(table: Table, day: str, number: int, traffic: TrafficMix) -> str:
+def select_day(table: Table, day: str, number: int, traffic: TrafficMix) -> str:
+    """SQL of the same rows; it needs MACROS."""
     values = ROWS[table.name]
     columns = ",\n".join(
         f"CAST({values.get(c.name, 'NULL')} AS {DUCKDB_TYPES[c.type]}) AS {c.name}"

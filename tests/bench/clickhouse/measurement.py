@@ -1,0 +1,197 @@
+"""One data set: each question to the query service, to plain DuckDB and to ClickHouse, in turns."""
+
+import os
+import shutil
+import statistics
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+from msgspec import Struct, structs
+
+from query.prepared import FOLDER
+from query.standard.query_types import QUERY_TYPES
+from schemas.tables import EVENTS
+from tests.bench.clickhouse.comparison import first_difference
+from tests.bench.clickhouse.one_website import LakeFiles
+from tests.bench.clickhouse.server import (
+    ClickHouse,
+    ClickHouseResult,
+    LoadCost,
+    clickhouse,
+    load,
+)
+from tests.bench.clickhouse.statements import statements
+from tests.bench.dataset import DAYS
+from tests.bench.prepared_results import OTHER_DAYS, PREPARED_MB, by_rows, parts
+from tests.bench.query_service import (
+    BenchmarkQuery,
+    PlainDuckDB,
+    QueryTiming,
+    RunningService,
+    plain_duckdb,
+    service,
+    standard,
+)
+from tests.bench.worker import cpu
+from tests.installation import eventually
+
+TURNS = 3
+REPEATED = 7
+"""Turns of an answer that is in memory."""
+MAKING_SECONDS = 600
+
+
+class AnswersDiffer(Exception):
+    """Two engines answered the same question differently."""
+
+
+class Cost(Struct, frozen=True):
+    """Middle time and middle CPU of all threads, in milliseconds."""
+
+    ms: float
+    cpu_ms: float
+
+
+class QuestionCosts(Struct, frozen=True):
+    """What a question cost each."""
+
+    name: str
+    repeated: Cost | None
+    """From prepared results, asked before; None when the type has none."""
+    other: Cost | None
+    """From prepared results, of time ranges not asked before."""
+    stored: Cost
+    plain: Cost
+    clickhouse: Cost
+
+
+class Measurement(Struct, frozen=True):
+    """All figures of a data set."""
+
+    events: int
+    load_average: float
+    questions: Sequence[QuestionCosts]
+    bytes_on_disk: float
+    """Of the lake, per event."""
+    parts_cpu_us: float
+    """Making prepared results, per event."""
+    parts_bytes: float
+    first_ms: float
+    """First answer after a restart of the service: the summary, from parts on disk."""
+    loaded: LoadCost
+    peak_mib: float
+    clickhouse_peak_mib: float
+
+
+def measured(data_set: LakeFiles) -> Measurement:
+    """Raises AnswersDiffer at the first difference."""
+    parts_cpu, parts_bytes = made_parts(data_set)
+    summary = standard("summary", "website_id", {}, data_set.span())
+    with (
+        service(data_set, PREPARED_MB) as ours,
+        plain_duckdb(data_set) as plain,
+        loaded(data_set) as (other, cost),
+    ):
+        first = ours.ask(summary)
+        asking = statements(data_set.span()).items()
+        costs = [question(name, sql, data_set, ours, plain, other) for name, sql in asking]
+        return Measurement(
+            events=data_set.events,
+            load_average=os.getloadavg()[1],
+            questions=costs,
+            bytes_on_disk=size_of(data_files(data_set)) / data_set.events,
+            parts_cpu_us=parts_cpu,
+            parts_bytes=parts_bytes,
+            first_ms=first.ms,
+            loaded=cost,
+            peak_mib=ours.peak_mib,
+            clickhouse_peak_mib=other.execute("SELECT 1").peak_kib / 1024,
+        )
+
+
+@contextmanager
+def loaded(data_set: LakeFiles) -> Iterator[tuple[ClickHouse, LoadCost]]:
+    """ClickHouse over a table with the rows of the set."""
+    with TemporaryDirectory(prefix="tidemark-clickhouse-", dir=data_set.folder) as folder:
+        with clickhouse(Path(folder)) as running:
+            running_cost = load(running, data_set)
+        with clickhouse(Path(folder)) as running:  # without the memory that loading took
+            yield running, running_cost
+
+
+def made_parts(data_set: LakeFiles) -> tuple[float, float]:
+    """Have all parts made anew: µs of CPU and bytes per event."""
+    folder = Path(data_set.folder, FOLDER)
+    shutil.rmtree(folder, ignore_errors=True)
+    files = len(data_files(data_set))
+    # rows of the first day happened a day earlier as well
+    query = standard("summary", "website_id", {}, data_set.span(DAYS + 1))
+    with service(data_set, PREPARED_MB) as making:
+        process = psutil.Process(making.pid)
+        by_stored_rows = making.ask(by_rows(query)).cpu_ms / 1000
+        before = cpu(process)
+        making.ask(query)
+        eventually(lambda: len(parts(folder)) == files, MAKING_SECONDS)
+        spent = cpu(process) - before - by_stored_rows
+    return spent / data_set.events * 1e6, size_of(parts(folder)) / data_set.events
+
+
+def data_files(data_set: LakeFiles) -> list[Path]:
+    """The Parquet files of the table."""
+    return list(Path(data_set.folder, "lake", EVENTS.name).glob("day=*/*.parquet"))
+
+
+def size_of(files: Sequence[Path]) -> int:
+    """Bytes of all files."""
+    return sum(file.stat().st_size for file in files)
+
+
+def question(
+    name: str, sql: str, data_set: LakeFiles, ours: RunningService, plain: PlainDuckDB,
+    other: ClickHouse,
+) -> QuestionCosts:  # fmt: skip
+    """One question to all, whose answers are compared."""
+    query = standard(name, "website_id", {}, data_set.span())
+    stored, plainly, others = [], [], []
+    for _ in range(TURNS):
+        stored.append(ours.ask(by_rows(query)))
+        plainly.append(plain.ask(query))
+        others.append(other.execute(sql))
+    answer = stored[0].data
+    check(name, "plain DuckDB", answer == plainly[0].data or "another answer")
+    check(name, "ClickHouse", first_difference(answer, others[0].rows) or True)
+    repeated = other_ranges = None
+    if QUERY_TYPES[name].prepared:
+        repeated, other_ranges = from_parts(ours, query, data_set)
+    costs = [middle(each) for each in (stored, plainly, others)]
+    return QuestionCosts(name, repeated, other_ranges, *costs)
+
+
+def from_parts(
+    ours: RunningService, query: BenchmarkQuery, data_set: LakeFiles
+) -> tuple[Cost, Cost]:
+    """The same range again and again, and other ranges once each."""
+    repeated = [ours.ask(query) for _ in range(REPEATED + 1)][1:]
+    others = [structs.replace(query, body={**query.body, **data_set.span(d)}) for d in OTHER_DAYS]
+    timed = [ours.ask(each) for each in others]
+    for each, found in [(query, repeated[0]), *zip(others, timed, strict=True)]:
+        same = ours.ask(by_rows(each)).data == found.data
+        check(query.name, "prepared results", same or "another answer")
+    return middle(repeated), middle(timed)
+
+
+def check(name: str, engine: str, outcome: bool | str) -> None:
+    """Raises AnswersDiffer when the outcome is a difference."""
+    if outcome is not True:
+        raise AnswersDiffer(f"{name}: stored rows and {engine}: {outcome}")
+
+
+def middle(timings: Sequence[QueryTiming | ClickHouseResult]) -> Cost:
+    """The middle time and the middle CPU."""
+    return Cost(
+        statistics.median(timing.ms for timing in timings),
+        statistics.median(timing.cpu_ms for timing in timings),
+    )

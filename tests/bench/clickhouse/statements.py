@@ -1,0 +1,120 @@
+"""The questions, as SQL that a ClickHouse user would write, by the name of our query type.
+
+Columns are named as the fields of our answer; shares and medians are not rounded. Facts of a visit
+come from one pass that groups by session, which is faster here than a join with the sessions.
+"""
+
+from collections.abc import Mapping
+
+from tests.bench.traffic_sql import MINE
+
+IS_VIEW = "name IN ('screen_view', 'pageview')"
+IS_OTHER = "name NOT IN ('screen_view', 'pageview', 'page_exit')"
+LIMIT = 100
+CUSTOM_LIMIT = 10_000
+SHARE = "100 * visitors / sum(visitors) OVER () AS percentage"
+RANKED = f"GROUP BY label ORDER BY visitors DESC, pageviews DESC, label LIMIT {LIMIT}"
+DURATION_MS = """greatest(
+    toUnixTimestamp64Milli(max(ts)) - toUnixTimestamp64Milli(min(ts)),
+    toInt64(sum(time_on_page) * 1000)
+)"""
+SESSION = f"""
+    countIf({IS_VIEW})  AS views,
+    countIf({IS_OTHER}) AS others,
+    {DURATION_MS}       AS duration_ms
+"""
+SESSION_TOTALS = """
+    count() AS sessions,
+    100 * countIf(views = 1 AND others = 0 AND duration_ms < 10000) / count() AS bounce_rate,
+    quantileExactInclusive(0.5)(duration_ms) / 1000 AS median_session_duration
+"""
+
+
+def statements(span: Mapping[str, str]) -> dict[str, str]:
+    """The statement of each question; `span` has the first and the last day, UTC."""
+    rows = f"""
+        FROM events
+       WHERE website_id = '{MINE}' AND NOT is_bot
+         AND ts >= toDateTime64('{span["startDate"]}', 3, 'UTC')
+         AND ts < toDateTime64('{span["endDate"]}', 3, 'UTC') + INTERVAL 1 DAY
+    """
+    return {
+        "summary": summary(rows),
+        "events_by_date": by_day(rows),
+        "top_pages": by_column(rows, "path"),
+        "traffic_sources": by_first_view(rows, "referrer_name"),
+        "channels": by_first_view(rows, "channel"),
+        "country": by_column(rows, "country"),
+        "device_types": by_column(rows, "device_type"),
+        "entry_pages": by_first_view(rows, "path", "count()"),
+        "custom_events": custom_events(rows),
+    }
+
+
+def summary(rows: str) -> str:
+    """Totals of the time range."""
+    return f"""
+        SELECT pageviews, unique_visitors, sessions, bounce_rate, median_session_duration,
+               total_events
+          FROM (SELECT countIf({IS_VIEW}) AS pageviews,
+                       uniqExact(visitor_hash) AS unique_visitors,
+                       count() AS total_events
+                  {rows}) AS all_rows,
+               (SELECT {SESSION_TOTALS}
+                  FROM (SELECT {SESSION} {rows} GROUP BY session_hash HAVING views > 0)) AS visits
+    """
+
+
+def by_day(rows: str) -> str:
+    """Totals of each day; a session counts on the day of its first page view."""
+    return f"""
+        SELECT date, pageviews, visitors, sessions, bounce_rate, median_session_duration,
+               pages_per_session
+          FROM (SELECT toDate(ts) AS date,
+                       countIf({IS_VIEW}) AS pageviews,
+                       uniqExact(visitor_hash) AS visitors
+                  {rows} GROUP BY date) AS days
+          LEFT JOIN
+               (SELECT date, {SESSION_TOTALS}, sum(views) / count() AS pages_per_session
+                  FROM (SELECT minIf(toDate(ts), {IS_VIEW}) AS date, {SESSION}
+                          {rows} GROUP BY session_hash HAVING views > 0)
+                 GROUP BY date) AS visits
+         USING date
+         ORDER BY date
+    """
+
+
+def by_column(rows: str, column: str) -> str:
+    """Page views and visitors by a column of the row."""
+    return f"""
+        SELECT {column} AS label, count() AS pageviews, uniqExact(visitor_hash) AS visitors,
+               {SHARE}
+          {rows} AND {IS_VIEW} AND {column} != ''
+         {RANKED}
+    """
+
+
+def by_first_view(rows: str, column: str, pageviews: str = "sum(views)") -> str:
+    """Page views, or visits, and visitors by a column of the visit's first page view."""
+    return f"""
+        SELECT label, {pageviews} AS pageviews, uniqExact(visitor) AS visitors, {SHARE}
+          FROM (SELECT argMin({column}, ts) AS label, count() AS views,
+                       any(visitor_hash) AS visitor
+                  {rows} AND {IS_VIEW}
+                 GROUP BY session_hash)
+         {RANKED}
+    """
+
+
+def custom_events(rows: str) -> str:
+    """Custom events by name."""
+    return f"""
+        SELECT name AS label, count() AS total_events, uniqExact(visitor_hash) AS unique_users,
+               uniqExact(session_hash) AS unique_sessions, max(ts) AS last_occurrence,
+               min(ts) AS first_occurrence, countIf(properties NOT IN ('', '{{}}'))
+               AS events_with_properties,
+               100 * unique_users / sum(unique_users) OVER () AS percentage
+          {rows} AND {IS_OTHER} AND outbound_domain = ''
+         GROUP BY label
+         ORDER BY unique_users DESC, total_events DESC, label LIMIT {CUSTOM_LIMIT}
+    """
