@@ -35,7 +35,7 @@ from stream.maintenance.verification import (
     verified_files,
 )
 from stream.runtime.errors import Fenced
-from stream.storage.delta_commit import LakeTable
+from stream.storage.delta_commit import REWRITE_COUNTER, LakeTable
 from stream.storage.object_store import temporary_directory
 from stream.storage.parquet_writer import STATISTICS_COLUMNS, NewDataFile, statistics
 
@@ -79,6 +79,7 @@ def derive(derived: DerivedTable, source: LakeTable, target: LakeTable, settings
     """Compute the missing data files of a derived table, at most a portion of them."""
     source.refresh()
     target.refresh()
+    rewrites = target.next_offset(REWRITE_COUNTER)
     difference = compare(derived, source, target, settings.small_parts)
     if not difference.missing and not difference.outdated:
         return
@@ -93,7 +94,7 @@ def derive(derived: DerivedTable, source: LakeTable, target: LakeTable, settings
             except DamagedFileError:  # reported: the next cycle skips the file
                 continue
             on_error.callback(target.store.remove, written[-1].path)
-        removed = _commit(target, difference.outdated, written)
+        removed = _commit(target, difference.outdated, written, rewrites)
         on_error.pop_all()
     log.info(
         "derived",
@@ -107,11 +108,15 @@ def derive(derived: DerivedTable, source: LakeTable, target: LakeTable, settings
 
 
 def _commit(
-    target: LakeTable, outdated: Sequence[LiveDataFile], written: Sequence[NewDataFile]
+    target: LakeTable,
+    outdated: Sequence[LiveDataFile],
+    written: Sequence[NewDataFile],
+    rewrites: int,
 ) -> int:
     """Commit what was written in place of what is outdated; the number of files removed.
 
     What has the name of an outdated file has its content too: it was damaged, and is whole again.
+    Nothing is committed when another keeper did so since `rewrites` was read.
     """
     paths = {file.path for file in written}
     restored = {file.path for file in outdated} & paths
@@ -119,7 +124,7 @@ def _commit(
     added = [file for file in written if file.path not in restored]
     if added or removed:
         try:
-            target.replace_files(removed, added)
+            target.replace_files(removed, added, rewrites=rewrites)
         except Fenced as error:  # another commit went first; the next cycle retries
             log.warning("not derived", extra={"table": target.table.name, "reason": str(error)})
     reports = target.damage_reports.of_table(target.table.name)

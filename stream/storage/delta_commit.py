@@ -100,16 +100,21 @@ class LakeTable:
         self.replace_files(dict.fromkeys(old, day), data_files, data_change=False)
 
     def replace_files(
-        self, old: Mapping[str, str], data_files: Sequence[NewDataFile], data_change: bool = True
+        self,
+        old: Mapping[str, str],
+        data_files: Sequence[NewDataFile],
+        data_change: bool = True,
+        rewrites: int | None = None,
     ) -> None:
         """Commit one version in which `old` data files (their days by path) are replaced.
 
         Fenced when one of them was replaced meanwhile: deltalake itself would let two writers
         remove the same file and keep the rows of both. Commits that only add do not conflict.
-        `data_change` says whether the rows differ.
+        `data_change` says whether the rows differ. With `rewrites`, the count of rewrites that
+        the caller saw, any other rewrite since then fences this one.
         """
         self.refresh()
-        rewrites = self.next_offset(REWRITE_COUNTER)
+        rewrites = self.next_offset(REWRITE_COUNTER) if rewrites is None else rewrites
         updates = {REWRITE_COUNTER: OffsetUpdate(rewrites, rewrites + 1)}
         if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
             self._raise_fenced(data_files, updates)
@@ -156,8 +161,10 @@ class LakeTable:
         return bool(data_files) and any(uri.endswith(data_files[0].path) for uri in uris)
 
     def _raise_fenced(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:
+        live = set(self._handle.get_add_actions()["path"].to_pylist())
         for data_file in data_files:
-            self.store.remove(data_file.path)
+            if data_file.path not in live:  # a derived file has the same name from every keeper
+                self.store.remove(data_file.path)
         actual = {name: self.next_offset(name) for name in updates}
         raise Fenced(f"{self.table.name}: next offsets {actual}, expected {updates}")
 

@@ -100,6 +100,31 @@ def test_each_data_file_has_a_derived_one_with_the_facts_of_its_visits(tmp_path:
     assert rows == [("/a", "/b", "mail"), ("/x", "/x", None)]
 
 
+def test_a_keeper_that_was_faster_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two keepers overlap while a lease changes hands: both derive the same files."""
+    write(tmp_path, 0, a_view("/0"))
+    derived(tmp_path)
+    write(tmp_path, 1, a_view("/1", "s2"))
+    compact(tables(tmp_path)[0], settings(tmp_path, small_parts=2))  # what is derived is outdated
+    commit = derivation._commit
+    commits = []
+
+    def overtaken(*arguments: Any) -> int:
+        commits.append(arguments)
+        if len(commits) == 1:
+            derived(tmp_path)
+        return commit(*arguments)
+
+    monkeypatch.setattr(derivation, "_commit", overtaken)
+
+    derived(tmp_path)
+
+    assert derived_keys(tmp_path) == source_keys(tmp_path)
+    assert [entry for entry, *_ in stored_visits(tmp_path)] == ["/0", "/1"]
+
+
 def test_after_a_compaction_only_the_new_file_has_one(tmp_path: Path) -> None:
     write(tmp_path, 0, a_view("/a"))
     derived(tmp_path)
