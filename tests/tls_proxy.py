@@ -1,4 +1,4 @@
-"""A TLS endpoint in front of a PostgreSQL server that has none, and its certificates."""
+"""A TLS endpoint in front of a server that has none, and its certificates."""
 
 import datetime
 import ipaddress
@@ -66,9 +66,13 @@ class Certificates:
 
 
 class TlsProxy:
-    """Ends TLS, and hands the bytes on to a port of this machine."""
+    """Ends TLS, and hands the bytes on to a port of this machine.
 
-    def __init__(self, target_port: int, certificates: Certificates) -> None:
+    With `asked` clients ask for TLS in the way of PostgreSQL; others begin with it.
+    """
+
+    def __init__(self, target_port: int, certificates: Certificates, asked: bool = False) -> None:
+        self._asked = asked
         self._target = ("127.0.0.1", target_port)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificates.server_file)
@@ -92,9 +96,10 @@ class TlsProxy:
 
     def _serve(self, client: socket.socket) -> None:
         with client:
-            if client.recv(len(SSL_REQUEST)) != SSL_REQUEST:
-                return
-            client.sendall(b"S")
+            if self._asked:
+                if client.recv(len(SSL_REQUEST)) != SSL_REQUEST:
+                    return
+                client.sendall(b"S")
             try:
                 secured = self._context.wrap_socket(client, server_side=True)
             except (ssl.SSLError, OSError):  # a client that does not trust the certificate

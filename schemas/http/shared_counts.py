@@ -21,6 +21,7 @@ from msgspec import Struct
 from schemas.http.rate_limit import STEP_MS
 from schemas.http.rate_limit_headers import WINDOW_MS
 from schemas.runtime.clock import Clock, now_ms
+from schemas.runtime.limits_access import limits_arguments
 from schemas.runtime.settings import Settings
 
 STEPS = WINDOW_MS // STEP_MS + 1
@@ -204,12 +205,14 @@ CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 1.0
 
 
 class ServerCounts:
-    """Counts of all machines, on a Valkey or Redis server: one round trip for all buckets."""
+    """Counts of all machines, on a Valkey or Redis server: one round trip for all buckets.
 
-    def __init__(self, url: str, password: str | None = None) -> None:
+    `options` are arguments of the client, such as those of `limits_arguments`.
+    """
+
+    def __init__(self, url: str, **options: Any) -> None:
         from valkey.asyncio import Valkey  # slow to load, and only needed with a server
 
-        options: dict[str, Any] = {"password": password} if password else {}
         self._client = Valkey.from_url(
             url,
             socket_connect_timeout=CONNECT_SECONDS,
@@ -245,9 +248,7 @@ def server_counts(settings: Settings) -> ServerCounts | None:
     """The counts on the server of the settings; None when they name none."""
     if not settings.limits_url:
         return None
-    path = settings.limits_password_file
-    password = Path(path).read_text(encoding="utf-8").strip() if path else None
-    return ServerCounts(settings.limits_url, password)
+    return ServerCounts(settings.limits_url, **limits_arguments(settings))
 
 
 def server_address(url: str) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from schemas.runtime.address_rules import ADDRESS_RULES
 from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
+from schemas.runtime.limits_access import InvalidLimitsAccess, limits_arguments
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.setting_rules import rule_of
 from schemas.runtime.settings import Settings
@@ -60,27 +61,16 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         ) from None
     try:
         client_arguments(settings)
-    except InvalidKafkaAccess as error:
+        limits_arguments(settings)
+    except (InvalidKafkaAccess, InvalidLimitsAccess) as error:
         raise InvalidSetting(str(error)) from None
     if unsafe := unsafe_commits(settings.lake_url, environ):
         raise InvalidSetting(unsafe)
-    _require_password_file(settings)
     return settings
 
 
 def _invalid(name: str, value: str, rule: str) -> InvalidSetting:
     return InvalidSetting(f"{PREFIX}{name.upper()}={mask_secrets(value)!r} {rule}")
-
-
-def _require_password_file(settings: Settings) -> None:
-    """The file with the password of the limits' server must be readable, and not empty."""
-    path = settings.limits_password_file
-    shown = f"{PREFIX}LIMITS_PASSWORD_FILE={path!r}"
-    try:
-        if path and not Path(path).read_text().strip():
-            raise InvalidSetting(f"{shown}: the file is empty")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidSetting(f"{shown}: {_read_failure(error)}") from None
 
 
 def _values_of_files(environ: Mapping[str, str]) -> dict[str, str]:

@@ -40,6 +40,13 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limits_password_file: Annotated[
         str, Meta(description="file with the password of that server; empty: as in the URL")
     ] = ""
+    limits_ca_file: Annotated[
+        str,
+        Meta(
+            description="certificates (PEM) of the authorities that sign that of the server; "
+            "empty: those of the operating system"
+        ),
+    ] = ""
     geo: Annotated[
         str,
         Meta(

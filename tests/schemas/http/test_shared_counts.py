@@ -24,6 +24,7 @@ from schemas.http.shared_counts import (
 )
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
+from tests.tls_proxy import Certificates, TlsProxy
 from tests.valkey_server import PASSWORD, ValkeyServer
 
 NOW = 1_796_000_000_000
@@ -39,7 +40,7 @@ def server() -> Iterator[ValkeyServer]:
 def counts_of(kind: str, folder: Path, server: ValkeyServer) -> SharedCounts:
     if kind == "machine":
         return MachineCounts(folder / "counts")
-    return ServerCounts(server.url, PASSWORD)
+    return ServerCounts(server.url, password=PASSWORD)
 
 
 @pytest.mark.parametrize("kind", ["machine", "server"])
@@ -110,13 +111,46 @@ def test_a_server_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
     assert server_counts(Settings(data_dir=str(tmp_path))) is None
 
 
+def test_the_certificate_of_a_server_with_tls_is_verified(
+    tmp_path: Path, server: ValkeyServer
+) -> None:
+    ours, others = Certificates(tmp_path / "ours"), Certificates(tmp_path / "others")
+    password = tmp_path / "password"
+    password.write_text(PASSWORD)
+
+    async def added(host: str, authority: Path | None) -> int:
+        """The requests in the window, counted over TLS."""
+        settings = Settings(
+            data_dir=str(tmp_path),
+            limits_url=f"rediss://{host}:{proxy.port}/0",
+            limits_password_file=str(password),
+            limits_ca_file=str(authority or ""),
+        )
+        counts = server_counts(settings)
+        assert counts is not None
+        try:
+            (counted,) = await counts.add([Counted(b"t" * 16, 1)])
+        finally:
+            await counts.close()
+        return counted.requests
+
+    with TlsProxy(server.port, ours) as proxy:
+        assert asyncio.run(added("127.0.0.1", ours.authority_file)) == 1
+        for authority in (others.authority_file, None):
+            with pytest.raises(OSError, match="certificate verify failed"):
+                asyncio.run(added("127.0.0.1", authority))
+        with pytest.raises(OSError, match="not valid for 'localhost'"):
+            asyncio.run(added("localhost", ours.authority_file))
+        assert asyncio.run(added("127.0.0.1", ours.authority_file)) == 2
+
+
 def test_an_address_has_no_password() -> None:
     assert server_address("rediss://user:secret@limits.example:7000/1") == "limits.example:7000"
 
 
 def test_counts_of_a_server_expire(server: ValkeyServer) -> None:
     async def add() -> None:
-        counts = ServerCounts(server.url, PASSWORD)
+        counts = ServerCounts(server.url, password=PASSWORD)
         await counts.add([Counted(b"c" * 16, 1)])
         await counts.close()
 

@@ -72,7 +72,7 @@ class Machine:
     """One process of a machine of its own."""
 
     def __init__(self, folder: Path, server: ValkeyServer) -> None:
-        counts = ServerCounts(server.url, PASSWORD)
+        counts = ServerCounts(server.url, password=PASSWORD)
         address = server_address(server.url)
         self.limiter = SharedRateLimiter(
             "collector", now_ms, MachineCounts(folder), counts, address

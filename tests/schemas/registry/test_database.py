@@ -47,7 +47,7 @@ def test_an_unknown_tls_mode_is_named(postgresql: PostgreSQL) -> None:
 
 def test_the_certificate_of_the_server_is_verified(postgresql: PostgreSQL, tmp_path: Path) -> None:
     ours, others = Certificates(tmp_path / "ours"), Certificates(tmp_path / "others")
-    with TlsProxy(postgresql.port, ours) as proxy:
+    with TlsProxy(postgresql.port, ours, asked=True) as proxy:
         url = postgresql.url("postgres", "?sslmode=verify-full&sslrootcert=")
         secured = url.replace(f":{postgresql.port}/", f":{proxy.port}/")
 
