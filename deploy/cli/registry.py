@@ -1,6 +1,7 @@
 """`tidemark registry`: back up, restore and replace the registry."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,9 +16,16 @@ from deploy.local.registry_startup import (
     restore_backup,
 )
 from schemas.registry import Backups, DatabaseError, Organization, RegistryStore
-from schemas.registry.backups import Backup, BackupDamaged, read_backup, write_backup
+from schemas.registry.backup_files import BackupFolder, backup_file, rename_bucket_folder
+from schemas.registry.backups import (
+    BACKUP_FOLDER,
+    Backup,
+    BackupDamaged,
+    read_backup,
+    write_backup,
+)
 from schemas.registry.database import sqlite_path
-from schemas.registry.restore import move_aside, registry_fault
+from schemas.registry.restore import aside_name, move_aside, registry_fault
 from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.settings import Settings
 
@@ -45,23 +53,25 @@ def backup(tidemark: CliContext, json: bool) -> None:
 @click.option(
     "--from",
     "source",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Backup file. Default: the newest intact one.",
+    metavar="FILE",
+    help="Backup, as a file or as the URL of an object. Default: the newest intact one.",
 )
 @click.option("--replace", is_flag=True, help="Replace a registry that is present and readable.")
 @as_json
 @click.pass_obj
-def restore(tidemark: CliContext, source: Path | None, replace: bool, json: bool) -> None:
+def restore(tidemark: CliContext, source: str | None, replace: bool, json: bool) -> None:
     """Restore the registry from a backup: ids stay the same and keys keep working.
 
     The present file is renamed, not deleted. Running services notice the change. A backup contains
     no audit trail: a new one starts, and the old one stays in the renamed file.
     """
     settings, backups = tidemark.settings, Backups.for_settings(tidemark.settings)
-    selected = _read_backup_option(source) if source else backups.newest()
-    if selected is None:
-        raise click.ClickException(f"there is no backup in {backups.folder}; name one with --from")
     try:
+        selected = _read_backup_option(source) if source else backups.newest()
+        if selected is None:
+            raise click.ClickException(
+                f"there is no backup in {backups.folder}; name one with --from"
+            )
         if not (
             replace or registry_fault(settings.registry_url) or registry_loss(settings, backups)
         ):
@@ -92,17 +102,25 @@ def new(tidemark: CliContext, yes: bool, json: bool) -> None:
         click.confirm("Create an empty registry? All stored data becomes unreachable", abort=True)
     if path is None:
         _require_unused(settings)
-    olds = (
-        Backups.for_settings(settings).folder,
-        settings.data / DEMO_FILE,
-        *((path,) if path else ()),
-    )
-    moved = [moved_path for old in olds if (moved_path := move_aside(old, at)) is not None]
+    olds = (settings.data / DEMO_FILE, *((path,) if path else ()))
     try:
+        moved = [*_move_backups_aside(Backups.for_settings(settings), at)]
+        moved += [moved_path for old in olds if (moved_path := move_aside(old, at)) is not None]
         prepare_registry(settings, create_new=True)
-    except RegistryUnavailable as error:
+    except (RegistryUnavailable, OSError) as error:
         raise click.ClickException(str(error)) from None
     print_record({"new": True, "aside": [str(path_kept) for path_kept in moved]}, json)
+
+
+def _move_backups_aside(backups: Backups, at_ms: int) -> Iterator[BackupFolder]:
+    """Rename the folders of backups and copies; those that exist, under their new names."""
+    for folder in (backups.folder, *((backups.copy.folder,) if backups.copy else ())):
+        if isinstance(folder, Path):
+            moved: BackupFolder | None = move_aside(folder, at_ms)
+        else:
+            moved = rename_bucket_folder(folder, aside_name(BACKUP_FOLDER, at_ms))
+        if moved is not None:
+            yield moved
 
 
 def _require_unused(settings: Settings) -> None:
@@ -123,9 +141,9 @@ def _require_unused(settings: Settings) -> None:
         )
 
 
-def _read_backup_option(source: Path) -> Backup:
+def _read_backup_option(source: str) -> Backup:
     try:
-        return read_backup(source)
+        return read_backup(backup_file(source))
     except (BackupDamaged, OSError) as error:
         raise click.UsageError(f"--from: {error}") from None
 

@@ -56,8 +56,10 @@ def registry_loss(settings: Settings, backups: Backups) -> str | None:
         return (
             fault if has_registry_file(settings) or has_registry_traces(settings, backups) else None
         )
+    if not is_empty(settings.registry_url):
+        return None
     head = backups.newest_header()
-    if head is not None and head.organizations and is_empty(settings.registry_url):
+    if head is not None and head.organizations:
         return "it is empty, but its backups are not"
     return None
 
@@ -75,7 +77,7 @@ def has_registry_traces(settings: Settings, backups: Backups) -> bool:
     """Whether there is a backup, a demo or a table, which all refer to ids of a registry."""
     lake = Path(settings.lake_url.removeprefix("file://"))
     return (
-        backups.newest_header() is not None
+        backups.any_header() is not None
         or (settings.data / DEMO_FILE).exists()
         or any(lake.glob("*/_delta_log"))
     )

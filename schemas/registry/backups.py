@@ -1,13 +1,14 @@
 """Backups of the registry beside the lake: checksummed, one file per revision, pruned.
 
-The first line is a header with the SHA-256 of the second; the second has all records as JSON, with
-their ids and the hashes of API keys. Files are written atomically and readable by their owner only.
-Pruning keeps the newest files and the last one of each of the last days.
+They lie in the folder of the lake, or in its bucket, where a new machine finds them when the old
+one is lost. The first line is a header with the SHA-256 of the second; the second has all records
+as JSON, with their ids and the hashes of API keys. Files are written atomically; local ones are
+readable by their owner only. Pruning keeps the newest files and the last one of each of the last
+days.
 """
 
 import hashlib
 import logging
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,10 +19,19 @@ from typing import Literal, Self
 import msgspec
 from msgspec import Struct
 
+from schemas.lake.object_store import is_object_store
 from schemas.registry import database
+from schemas.registry.backup_files import (
+    BackupFile,
+    BackupFolder,
+    BucketFolder,
+    list_files,
+    read_first_line,
+    remove,
+    write_durably,
+)
 from schemas.registry.contents import Contents, RegistryVersion
 from schemas.registry.store import RegistryStore
-from schemas.runtime.files import fsync
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -53,32 +63,44 @@ class BackupHeader(Struct, frozen=True, rename="camel"):
 class Backup(Struct, frozen=True):
     """One backup with a verified checksum."""
 
-    path: Path
+    path: BackupFile
     header: BackupHeader
     contents: Contents
 
 
 class Backups:
-    """The backups in one folder."""
+    """The backups in one folder; errors of its disk or store are OSError."""
 
-    def __init__(self, folder: Path, copy_folder: Path | None = None) -> None:
+    def __init__(self, folder: BackupFolder, copy_folder: Path | None = None) -> None:
         self.folder = folder
         self.copy = Backups(copy_folder) if copy_folder else None
-        """Copies that each machine keeps for itself, of a registry on a database server."""
+        """Copies that each machine keeps for itself, of what is on another one."""
 
     @classmethod
     def for_settings(cls, settings: Settings) -> Self:
-        """Backups beside a local lake, or in the data folder when the lake is remote."""
+        """Backups beside the tables; with copies when lake or registry is not on this machine."""
         is_server = database.sqlite_path(settings.registry_url) is None
         copy_folder = settings.data / COPY_FOLDER if is_server else None
-        if "://" in settings.lake_url.removeprefix("file://"):
-            return cls(settings.data / BACKUP_FOLDER, copy_folder)
+        if is_object_store(settings.lake_url):
+            bucket = BucketFolder(f"{settings.lake_url.rstrip('/')}/{BACKUP_FOLDER}")
+            # Earlier builds had the backups in the folder of these copies.
+            return cls(bucket, copy_folder or settings.data / BACKUP_FOLDER)
         lake = Path(settings.lake_url.removeprefix("file://"))
         return cls(lake / BACKUP_FOLDER, copy_folder)
 
     def newest(self) -> Backup | None:
-        """The newest undamaged backup, or copy if that is newer."""
-        own, copy = self._newest(), self.copy.newest() if self.copy else None
+        """The newest undamaged backup, or copy if that is newer.
+
+        OSError when the backups cannot be listed and there is no copy.
+        """
+        copy = self.copy.newest() if self.copy else None
+        try:
+            own = self._newest()
+        except OSError as error:
+            if copy is None:
+                raise
+            log.warning("registry backups not readable", extra={"reason": str(error)})
+            return copy
         if own is None or copy is None:
             return own or copy
         return max(own, copy, key=lambda backup: backup.header.taken_ms)
@@ -91,37 +113,55 @@ class Backups:
                 log.warning("registry backup not readable", extra={"reason": str(error)})
         return None
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether each look at them is a request to an object store."""
+        return isinstance(self.folder, BucketFolder)
+
     def newest_header(self) -> BackupHeader | None:
         """Header of the newest file, without reading the records."""
         for path in self.paths():
-            with suppress(OSError, BackupDamaged), path.open("rb") as file:
-                return _parse_header(path, file.readline())
+            with suppress(OSError, BackupDamaged):
+                return _parse_header(path, read_first_line(path))
         return None
+
+    def any_header(self) -> BackupHeader | None:
+        """Header of the newest file, or of the newest copy where there is none.
+
+        OSError when the backups cannot be listed and there is no copy.
+        """
+        copy = self.copy.newest_header() if self.copy else None
+        try:
+            return self.newest_header() or copy
+        except OSError:
+            if copy is None:
+                raise
+            return copy
 
     def last_revision(self) -> int:
         """The highest revision of all files."""
         return max((int(path.name[1:13]) for path in self.paths()), default=0)
 
-    def write(self, contents: Contents, now_ms: int) -> Path:
+    def write(self, contents: Contents, now_ms: int) -> BackupFile:
         """Write a backup durably and delete expired ones."""
         body = msgspec.json.encode(contents)
         sha256 = hashlib.sha256(body).hexdigest()
         head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
         at = datetime.fromtimestamp(now_ms / 1000, UTC)
-        path = self.folder / f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _write_durably(path, msgspec.json.encode(head) + b"\n" + body + b"\n")
+        name = f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
+        data = msgspec.json.encode(head) + b"\n" + body + b"\n"
+        path = write_durably(self.folder, name, data)
         for old in _expired(self.paths()):
-            old.unlink(missing_ok=True)
+            remove(old)
         return path
 
-    def paths(self) -> list[Path]:
+    def paths(self) -> list[BackupFile]:
         """All files, newest first."""
-        files = self.folder.iterdir() if self.folder.is_dir() else ()
-        return sorted((path for path in files if _NAME.fullmatch(path.name)), reverse=True)
+        files = (path for path in list_files(self.folder) if _NAME.fullmatch(path.name))
+        return sorted(files, key=lambda path: path.name, reverse=True)
 
 
-def read_backup(path: Path) -> Backup:
+def read_backup(path: BackupFile) -> Backup:
     """Read and verify a backup; BackupDamaged, or OSError."""
     head, _, body = path.read_bytes().partition(b"\n")
     header, body = _parse_header(path, head), body.removesuffix(b"\n")
@@ -133,7 +173,7 @@ def read_backup(path: Path) -> Backup:
         raise BackupDamaged(f"{path} has an unsupported format: {error}") from None
 
 
-def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> Path | None:
+def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> BackupFile | None:
     """Write a backup, unless the newest has the same revision.
 
     An empty registry that replaced another by accident is not backed up over its predecessor.
@@ -148,14 +188,14 @@ def write_backup(store: RegistryStore, backups: Backups, now_ms: int) -> Path | 
     return backups.write(contents, now_ms)
 
 
-def _parse_header(path: Path, line: bytes) -> BackupHeader:
+def _parse_header(path: BackupFile, line: bytes) -> BackupHeader:
     try:
         return msgspec.json.decode(line, type=BackupHeader)
     except msgspec.MsgspecError:
         raise BackupDamaged(f"{path} has no valid header") from None
 
 
-def _expired(newest_first: Iterable[Path]) -> Iterator[Path]:
+def _expired(newest_first: Iterable[BackupFile]) -> Iterator[BackupFile]:
     """Files to delete: all but the newest, and the last of each of the last days."""
     days: list[str] = []
     for index, path in enumerate(newest_first):
@@ -164,20 +204,3 @@ def _expired(newest_first: Iterable[Path]) -> Iterator[Path]:
         days += [day] if first else []
         if index >= KEPT_NEWEST and not (first and len(days) <= KEPT_DAYS):
             yield path
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    """Write a file atomically and durably, readable by its owner only."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    fsync(path.parent)

@@ -100,12 +100,16 @@ def restore(
 
 def move_aside(path: Path, now_ms: int) -> Path | None:
     """Rename a database and its companion files, so that a new one does not use them."""
-    at = datetime.fromtimestamp(now_ms / 1000, UTC)
-    aside = path.with_name(f"{path.name}.{at:%Y%m%dT%H%M%SZ}.aside")
+    aside = path.with_name(aside_name(path.name, now_ms))
     suffixes = [suffix for suffix in SQLITE_SUFFIXES if Path(f"{path}{suffix}").exists()]
     for suffix in suffixes:
         Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
     return aside if suffixes else None
+
+
+def aside_name(name: str, now_ms: int) -> str:
+    """The name of what was moved aside at this time."""
+    return f"{name}.{datetime.fromtimestamp(now_ms / 1000, UTC):%Y%m%dT%H%M%SZ}.aside"
 
 
 def _write_contents(url: str, contents: Contents, restored: Change) -> None:

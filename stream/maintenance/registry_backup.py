@@ -9,6 +9,7 @@ import time
 
 from schemas.registry import Backups, DatabaseError, RegistryStore, first_line
 from schemas.registry.backups import write_backup
+from schemas.registry.contents import RegistryVersion
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
@@ -23,10 +24,14 @@ def run_registry_backups(settings: Settings, stop: threading.Event) -> None:
     """Back up each new revision, looking every other second until stopped; log an error once."""
     store, backups = RegistryStore(settings.registry_url), Backups.for_settings(settings)
     pause, logged_problem = 0.0, ""
+    backed_up: RegistryVersion | None = None
     while not stop.wait(pause):
         started = time.monotonic()
         try:
-            write_backup(store, backups, now_ms())
+            if not backups.is_remote or store.read_version() != backed_up:
+                revision = store.read_version()  # before: a change during the backup is a new one
+                write_backup(store, backups, now_ms())
+                backed_up = revision
             problem = ""
         except DatabaseError as error:
             problem = first_line(error)

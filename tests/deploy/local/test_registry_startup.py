@@ -151,7 +151,7 @@ def test_beginning_anew_is_said_and_keeps_what_was_there(run: Run, settings: Set
 def test_a_whole_registry_is_not_overwritten_by_a_restore(run: Run, settings: Settings) -> None:
     furnished(run)
     assert run("organizations", "update", "org_acme", "--name", "Renamed")[0] == 0
-    older = sorted(Backups.for_settings(settings).folder.iterdir())[-2]
+    older = Backups.for_settings(settings).paths()[1]
 
     code, _, err = run("registry", "restore", "--from", str(older))
     assert (code, "add --replace" in err) == (2, True)

@@ -52,7 +52,7 @@ def test_a_backup_is_for_the_owner_alone_and_holds_no_key(
 ) -> None:
     *_, text = furnished(store)
     path = write_backup(store, backups, NOW)
-    assert path
+    assert isinstance(path, Path)
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert text.rpartition("_")[2].encode() not in path.read_bytes()
@@ -70,9 +70,7 @@ def test_a_revision_is_backed_up_once_and_old_backups_are_pruned_by_day(
             store.update(Organization, owner.id, at, name=f"{day}/{hour}")
             write_backup(store, backups, at)
 
-    names = [
-        str(read_backup(p).contents.organizations[0].name) for p in sorted(backups.folder.iterdir())
-    ]
+    names = [str(read_backup(p).contents.organizations[0].name) for p in reversed(backups.paths())]
 
     assert names == ["3/2", "4/2", "5/2", "6/2", "7/2", "8/1", "8/2", "9/0", "9/1", "9/2"]
 

@@ -108,6 +108,7 @@ def test_a_process_keeps_a_copy_for_its_next_start_without_the_database(
     follower = RegistryFollower(RegistryStore(url), backups)
 
     [copy] = backups.copy.paths()
+    assert isinstance(copy, Path)
     assert follower.snapshot.find_key(text, NOW) == key
     assert copy.stat().st_mode & 0o777 == 0o600
     assert text.encode() not in copy.read_bytes()  # keys are hashes
