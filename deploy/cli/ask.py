@@ -14,7 +14,13 @@ from deploy.cli.query_options import (
     query_options,
     read_json,
 )
-from deploy.cli.query_output import FILE_FORMAT_NAMES, print_results, print_table, write_output
+from deploy.cli.query_output import (
+    FILE_FORMAT_NAMES,
+    print_compiled,
+    print_results,
+    print_table,
+    write_output,
+)
 from query.client import Client, InvalidRequest, Rows, parse_metrics
 from query.client.requests import to_steps
 
@@ -98,6 +104,13 @@ kind_options = combine_options(
     show_default=True,
     help="Output format; file formats hold one query.",
 )
+@click.option(
+    "--compile",
+    "compile_",
+    is_flag=True,
+    help="Run nothing: show the SQL, the rows and the engine of query types or a custom query, and "
+    "whether prepared results answer them.",
+)
 @bom_option
 @as_json
 @click.pass_obj
@@ -110,6 +123,7 @@ def ask(
     having: tuple[str, ...],
     custom: IO[str] | None,
     format_: str,
+    compile_: bool,
     json: bool,
     **options: Any,
 ) -> None:
@@ -126,6 +140,7 @@ def ask(
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
     tidemark ask --metrics 'conversions(Signup), revenue(EUR)' --by visit.utm_campaign
     tidemark ask --custom query.json --json
+    tidemark ask summary top_pages --preset last_30d --compile
 
     A TYPE may be JSON with options of its own: '{"name": "top_pages", "limit": 3}'.
     `GET /v1/query/types` and /docs of the query service list the types.
@@ -151,9 +166,18 @@ def ask(
     chosen = "json" if json else format_
     if request.get("bom") and chosen != "csv":
         raise click.UsageError("--bom needs --format csv")
+    if compile_ and (metrics or chosen in FILE_FORMAT_NAMES):
+        raise click.UsageError("--compile needs query types or --custom, and no file format")
     with client_errors():
         if custom is not None:
-            _ask_custom(client, read_json(custom.read(), "--custom"), request, chosen)
+            query = _custom_query(read_json(custom.read(), "--custom"), request)
+            if compile_:
+                print_compiled({"custom": client.compile(query, **request)}, chosen == "json")
+            else:
+                _ask_custom(client, query, request, chosen)
+        elif compile_:
+            asked = [_parse_type(each, own) for each in types]
+            print_compiled(client.compile(asked, **request), chosen == "json")
         elif terms is not None:
             _ask_metrics(client, terms, by or (), {**request, **of_metrics}, chosen)
         else:
@@ -193,8 +217,8 @@ def _metric_terms(text: str) -> list[Any]:
         raise click.UsageError(f"--metrics: {error}") from None
 
 
-def _ask_custom(client: Client, query: Any, request: dict[str, Any], format_: str) -> None:
-    """Run a custom query; --where and --order belong to it."""
+def _custom_query(query: Any, request: dict[str, Any]) -> Any:
+    """The custom query of --custom with --where and --order, which are taken out of the request."""
     if not isinstance(query, dict):
         raise click.UsageError("--custom must be a JSON object with table and selects")
     if "query" in query:
@@ -203,6 +227,10 @@ def _ask_custom(client: Client, query: Any, request: dict[str, Any], format_: st
         query["filters"] = [*query.get("filters", ()), *filters]
     if order := request.pop("order_by", None):
         query["orderBy"] = order
+    return query
+
+
+def _ask_custom(client: Client, query: Any, request: dict[str, Any], format_: str) -> None:
     if format_ in FILE_FORMAT_NAMES:
         write_output(client.custom_written(query, format_, **request), format_)
     else:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -30,6 +30,25 @@ def print_results(results: Mapping[str, Rows | ServiceError], json: bool) -> Non
             print_table(rows)
     if errors:
         raise click.ClickException(with_option_names("; ".join(errors)))
+
+
+def print_compiled(compiled: Mapping[str, Mapping[str, Any]], json: bool) -> None:
+    """What queries would do, by name: the statement, and what it would read."""
+    if json:
+        print_json(compiled)
+        return
+    for name, query in compiled.items():
+        click.echo(f"-- {name}")
+        for table in query["tables"]:
+            click.echo(f"-- {table['rows']:,} rows of {table['name']}, version {table['version']}")
+        if "engine" in query:
+            click.echo(f"-- engine: {query['engine']}")
+        if "prepared" in query:
+            known = "answer it" if query["prepared"] else f"do not: {query['reason']}"
+            click.echo(f"-- prepared results {known}")
+        for further in query.get("further", ()):
+            click.echo(f"-- further statements: {further}")
+        click.echo("\n".join(map(escape_line, f"{query['sql']};".splitlines())))
 
 
 def print_table(rows: Rows) -> None:

@@ -2,7 +2,7 @@
 
 from schemas.kafka.request_ids import Headers
 from schemas.kafka.trace_headers import MAX_REQUESTS, trace_headers
-from schemas.telemetry.spans import Attributes, Span
+from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span
 
 
 class ChunkTrace:
@@ -40,8 +40,11 @@ class ChunkTrace:
             self._span.end("" if outcome == "acknowledged" else outcome)
 
 
-def trace_request(trace: ChunkTrace | None, request: Span, items: int) -> ChunkTrace:
-    """Add a request to the trace of its chunk, which begins with the first one."""
+def trace_request(trace: ChunkTrace | None, items: int) -> ChunkTrace | None:
+    """The trace of a chunk with the current request, if that is recorded."""
+    request = CURRENT_SPAN.get()
+    if request is None:
+        return trace
     request.count("tidemark.items", items)
     trace = trace or ChunkTrace()
     trace.add(request)

@@ -15,7 +15,7 @@ from ingest.publishing.chunk_trace import ChunkTrace, trace_request
 from schemas.envelope import encode_chunk
 from schemas.kafka.request_ids import MAX_IDS, Headers, request_id_headers
 from schemas.runtime.request_id import REQUEST_ID
-from schemas.telemetry.spans import CURRENT_SPAN
+from schemas.telemetry.spans import Traces
 
 LINGER_SECONDS = 0.003
 """Pause of a busy queue between an acknowledgement and the next chunk.
@@ -161,8 +161,8 @@ class PartitionQueue:
         chunk.envelopes.extend(envelopes)
         if len(chunk.request_ids) <= MAX_IDS and (request_id := REQUEST_ID.get()):
             chunk.request_ids.append(request_id)
-        if (span := CURRENT_SPAN.get()) is not None:
-            chunk.trace = trace_request(chunk.trace, span, items)
+        if Traces.tracer is not None:
+            chunk.trace = trace_request(chunk.trace, items)
         chunk.items += items
         chunk.size += size
         self._in_flight_bytes.bytes += size

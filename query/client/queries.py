@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from query.client.connection import HttpClient
-from query.client.errors import ServiceError, wrong_argument
+from query.client.errors import ServiceError, _failure, wrong_argument
 from query.client.metric_terms import parse_metrics
 from query.client.requests import _members, _names, _parameter, _split
 from query.client.rows import Rows, _outcome, _rows_of
@@ -62,11 +62,31 @@ class QueryClient(HttpClient):
         where, body = _custom(query, asked)
         return _rows_of(self._json("POST", "/v1/query/custom", body, where))
 
-    def compile(self, query: Mapping[str, Any], **asked: Any) -> dict[str, Any]:
-        """The SQL of a custom query, its values, and how many rows it would read."""
-        where, body = _custom(query, asked)
-        explained = self._json("POST", "/v1/query/compile", body, where)
-        return {name: value for name, value in explained.items() if name != "success"}
+    def compile(
+        self, query: QueryParameter | Sequence[QueryParameter], **asked: Any
+    ) -> dict[str, Any]:
+        """What a query would do: its SQL, values, tables with the rows that it would read, engine.
+
+        A custom query, or one query type as in `ask`, which also has `prepared`: whether prepared
+        results answer it, else `reason` (`prepared=False` refuses them). Of several query types, a
+        dict of these by name or `id`. ServiceError when one of them is wrong.
+        """
+        if isinstance(query, Mapping) and "name" not in query:
+            where, body = _custom(query, asked)
+            return _without_success(self._json("POST", "/v1/query/compile", body, where))
+        if isinstance(query, str | Mapping):
+            compiled = self._compiled([_parameter(query, asked)], asked)
+            return next(iter(compiled.values()))
+        return self._compiled([_parameter(each, {}) for each in query], asked)
+
+    def _compiled(self, parameters: Sequence[Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+        where, body = _split(asked)
+        request = {"parameters": parameters, **body}
+        entries = self._json("POST", "/v1/query/compile", request, where)["data"]
+        for entry in entries:
+            if not entry["success"]:
+                raise _failure(entry)
+        return {entry.pop("parameter"): _without_success(entry) for entry in entries}
 
     def written(self, query_type: QueryParameter, format: str, **asked: Any) -> Iterator[bytes]:
         """The rows of one query type in a format: csv, ndjson, arrow or parquet."""
@@ -127,6 +147,10 @@ def _metrics(
     where, body = _split(asked)
     dimensions = {"dimensions": _names(by)} if by else {}
     return where, {"metrics": parse_metrics(metrics), **dimensions, **body}
+
+
+def _without_success(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name != "success"}
 
 
 def _custom(

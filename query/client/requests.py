@@ -8,7 +8,7 @@ from typing import Any
 from query.client.errors import wrong_argument
 from query.client.filters import _act_named, to_filters
 
-_IN_URL = ("website_id", "link_id", "format", "formulas", "bom")
+_IN_URL = ("website_id", "link_id", "format", "formulas", "bom", "prepared")
 """Arguments that go into the query string."""
 _NAMES = {"start": "startDate", "end": "endDate", "order_by": "orderBy", "as_of": "asOf"}
 _BODY = (

@@ -1,55 +1,81 @@
-"""POST /v1/query/compile: the SQL of a custom query, and what it would read.
+"""POST /v1/query/compile: the SQL of queries, and what they would read; it runs none of them.
 
-Data files hold rows of all tenants, so neither their number nor their size is shown, only the rows
-of the subject itself.
+A body with `parameters` has standard queries (`query/standard/explain.py`), else it is a custom
+query.
 """
 
-from datetime import datetime
-from decimal import Decimal
 from functools import partial
+from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, Raw, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.custom.execute import PreparedCustomQuery, custom_engine, parse_custom_query
 from query.custom.request import CustomRequest
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
-from query.engine.engine import Engine, Sql
-from query.engine.snapshots import PinnedVersion, PinnedVersions
-from query.request.body import read_json
+from query.engine.snapshots import PinnedVersions
+from query.request.body import decode_json, read_bytes
+from query.request.prepared_parameter import PREPARED_PARAMETER
 from query.request.query_string import check_query_string
-from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
+from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
-from query.response.bodies import ExplainResponse, TableScan
+from query.response.compiled_bodies import CompiledQueries, ExplainResponse, TableScan
 from query.response.json_response import json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
-from query.scope.scope import Scope, scoped_rows
-from query.sql.fragment import Fragment
-from query.sql.select import Select, render
-from schemas.errors import NotAcceptable
+from query.standard.endpoint import parse_counted
+from query.standard.explain import explain_queries, shown_values, subject_rows
+from query.standard.request import StandardRequest, StandardRequestBody
+from schemas.errors import ApiError, NotAcceptable
 from schemas.http import openapi
 from schemas.plans import Group
+from schemas.registry import Key
 from schemas.registry import KeyScope as KeyScope
-from schemas.runtime.clock import format_instant, parse_instant_ms
-
-FILES_PARAMETER = "parts"
-"""The end of the names of bound values with the paths of data files."""
 
 
-async def explain_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
-    """Explain a custom query without running it."""
+class _Member(Struct):
+    """The member that a body of standard queries has."""
+
+    parameters: Raw | UnsetType = UNSET
+
+
+async def explain(dependencies: QueryDependencies, request: Request) -> Response:
+    """Explain standard queries or a custom query without running them."""
     key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
-    body = await read_json(request, CustomRequest)
-    prepared = parse_custom_query(
-        dependencies, body, subject, key, request.query_params.get("timezone")
+    body = await read_bytes(request)
+    if has_parameters(body):
+        parsed = parse_counted(dependencies, request, key, subject, body, Group.CUSTOM)
+        work: Any = partial(_explained_queries, dependencies, parsed)
+    else:
+        work = partial(_explained, dependencies, _custom(dependencies, request, key, subject, body))
+    return await dependencies.run_within_budget(request, subject.organization_id, work)
+
+
+def has_parameters(body: bytes) -> bool:
+    """Whether a body has standard queries; whatever else is wrong with it is found later."""
+    try:
+        return decode_json(body, _Member).parameters is not UNSET
+    except ApiError:
+        return False
+
+
+def _custom(
+    dependencies: QueryDependencies, request: Request, key: Key, subject: QuerySubject, body: bytes
+) -> PreparedCustomQuery:
+    wire_body = decode_json(body, CustomRequest)
+    return parse_custom_query(
+        dependencies, wire_body, subject, key, request.query_params.get("timezone")
     )
-    return await dependencies.run_within_budget(
-        request, subject.organization_id, partial(_explained, dependencies, prepared)
-    )
+
+
+async def _explained_queries(
+    dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
+) -> Response:
+    body = await explain_queries(dependencies, request, budget)
+    return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
 async def _explained(
@@ -64,65 +90,49 @@ async def _explained(
         sql = await prepared.sql(engine, versions)
         scope = prepared.scope(versions)
         scans = [
-            TableScan(name, version.version.number, await _rows(engine, scope, version, budget))
+            TableScan(
+                name,
+                version.version.number,
+                await subject_rows(engine, scope, version, budget.seconds),
+            )
             for name, version in versions.items()
         ]
-        values = {
-            name: _shown(value)
-            for name, value in sql.values.items()
-            if name.split("_")[-1] != FILES_PARAMETER
-        }
         return ExplainResponse(
-            success=True, sql=sql.text, values=values, tables=scans, engine=engine.reported_name
+            success=True,
+            sql=sql.text,
+            values=shown_values(sql),
+            tables=scans,
+            engine=engine.reported_name,
         )
 
     body = await dependencies.snapshots.with_pinned(tables, prepared.query.as_of, run)
     return LargeResponse(json_pieces(body), budget, media_type="application/json")
 
 
-async def _rows(engine: Engine, scope: Scope, pinned: PinnedVersion, budget: ResponseBudget) -> int:
-    """Rows of the subject in the time range in that version, before any filter."""
-    everything = structs.replace(
-        scope,
-        pinned=pinned,
-        where=Fragment(),
-        later=Fragment(),
-        include_bots=True,
-        by_profile=False,
-        names_person=False,
-    )
-    scoped = await scoped_rows(engine, everything, [])
-    count = Select(relations=scoped.relations, body="SELECT COUNT(*) FROM scoped")
-    [(rows,)] = await engine.rows(Sql(render(count, engine.dialect), scoped.values), budget.seconds)
-    return int(rows)
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, list):
-        return [_shown(element) for element in value]
-    if isinstance(value, datetime):
-        return format_instant(parse_instant_ms(value.isoformat()))
-    return float(value) if isinstance(value, Decimal) else value
-
-
 ENDPOINTS = (
     QueryEndpoint(
-        explain_custom_query,
+        explain,
         openapi.Operation(
             method="POST",
             path="/v1/query/compile",
-            operation_id="explainCustomQuery",
+            operation_id="explainQuery",
             tag="Queries",
-            summary="Show the SQL of a custom query and the rows it would read, without running it",
-            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER),
-            body=CustomRequest,
+            summary="Show the SQL of queries and the rows they would read, without running it",
+            description="Takes the body of `POST /v1/query` (one request) or of `POST "
+            "/v1/query/custom`. Of a standard query it also says whether prepared results answer "
+            "it, or why not.",
+            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER, PREPARED_PARAMETER),
+            body=(CustomRequest, StandardRequestBody),
             examples={
                 "a count": {
                     "query": {"table": "events", "selects": [{"field": "*", "aggregate": "count"}]},
                     **EXAMPLE_DATES,
-                }
+                },
+                "standard queries": {"parameters": ["summary", "top_pages"], **EXAMPLE_DATES},
             },
-            responses=(openapi.Response(200, "the statement", ExplainResponse),),
+            responses=(
+                openapi.Response(200, "the statements", (ExplainResponse, CompiledQueries)),
+            ),
             errors=tuple(error for error in QUERY_ERRORS if error is not NotAcceptable),
         ),
     ),

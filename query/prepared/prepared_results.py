@@ -42,6 +42,21 @@ ROW_BYTES = 200
 """Of a row of a result in memory, about."""
 
 
+OTHER_QUARTERS = (
+    "the time range or its buckets do not begin and end at quarters of an hour; buckets of minutes "
+    "never do"
+)
+NO_PARTS = "most rows are in data files without a part: those of today, and those not asked before"
+NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
+TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
+PART_GONE = "a part was removed or damaged; it is made anew"
+UNTOLD_VISITS = "parts cannot tell the first page view of each visit"
+
+
+class NotPrepared(Exception):
+    """Parts cannot answer a query; the text says why."""
+
+
 def ignore(is_made: bool) -> None:
     """The report that nobody reads."""
 
@@ -68,21 +83,24 @@ class PreparedResults:
         granularity: Granularity,
         engine: ColumnEngine,
         seconds: float,
-    ) -> Sequence[Row] | None:
-        """The rows of a form; None when the rows of most data files must be read anyway."""
+    ) -> Sequence[Row]:
+        """The rows of a form; NotPrepared when stored rows must be read, for most of them."""
         quarters = form.quarters(scope.time_range, granularity)
-        if quarters is None or (rows_of := self._reading(scope, form.tables)) is None:
-            return None
+        if quarters is None:
+            raise NotPrepared(OTHER_QUARTERS)
+        rows_of = self._reading(scope, form.tables)
+        if rows_of is None:
+            raise NotPrepared(NO_PARTS)
         visits_of = None
         if form.visit_tables:
             around_it = structs.replace(scope, time_range=around(scope.time_range))
             visits_of = self._reading(around_it, form.visit_tables)
             if visits_of is None:
-                return None
+                raise NotPrepared(NO_VISIT_PARTS)
         try:
             return await self._rows(form, quarters, rows_of, visits_of, engine, seconds)
         except ResultTooLarge:
-            return None  # the rest is too diverse to be summed up here
+            raise NotPrepared(TOO_DIVERSE) from None
 
     def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
         """What to read; parts that are missing will be made."""
@@ -119,7 +137,7 @@ class PreparedResults:
         visits_of: Reading | None,
         engine: ColumnEngine,
         seconds: float,
-    ) -> Sequence[Row] | None:
+    ) -> Sequence[Row]:
         # the zone of the range tells apart buckets of the same numbers and other borders
         time_range = rows_of.scope.time_range
         of = (rows_of.key, visits_of and visits_of.key)
@@ -130,11 +148,12 @@ class PreparedResults:
         parts = await self._reader.parts(rows_of, engine, seconds)
         visits = await self._reader.parts(visits_of, engine, seconds) if visits_of else []
         if parts is None or visits is None:
-            return None  # one was removed or damaged meanwhile: it is made anew
+            raise NotPrepared(PART_GONE)
         join = PartJoin(self._memory, rows_of, parts, visits_of, visits)
         rows = await in_thread(partial(join.rows, form, quarters))
-        if rows is not None:
-            self._memory.put(key, rows, ROW_BYTES * (1 + len(rows)))
+        if rows is None:
+            raise NotPrepared(UNTOLD_VISITS)
+        self._memory.put(key, rows, ROW_BYTES * (1 + len(rows)))
         return rows
 
     async def run(self) -> None:

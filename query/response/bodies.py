@@ -240,24 +240,6 @@ class TablesResponse(Struct, rename="camel"):
     time_buckets: list[str]
 
 
-class TableScan(Struct):
-    """Table, version, and rows of the subject in the time range."""
-
-    name: str
-    version: int
-    rows: int
-
-
-class ExplainResponse(Struct):
-    """SQL and tables of a custom query."""
-
-    success: Literal[True]
-    sql: str
-    values: dict[str, Any]
-    tables: list[TableScan]
-    engine: EngineName | UnsetType = UNSET
-
-
 class ImportResource(Struct, rename="camel"):
     """An import: items accepted and rejected so far, and rows removed when it was undone."""
 

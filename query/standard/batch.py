@@ -113,9 +113,7 @@ async def _run_one(
     try:
         budget.check()
         async with asyncio.timeout_at(budget.ends):
-            check_own_members(query)
-            engine = _engine_for(query, versions, dependencies)
-            prepared = prepare(query, versions, engine, budget.ends, dependencies.results)
+            engine, prepared = prepare_with_engine(query, versions, dependencies, budget)
             with timed_query(query.name, engine.name):
                 compared = await _execute_and_compare(prepared, versions)
             compared = structs.replace(compared, engine=engine.reported_name)
@@ -126,6 +124,15 @@ async def _run_one(
         return error
     except TimeoutError:
         return timeout_error()
+
+
+def prepare_with_engine(
+    query: Query, versions: Versions, dependencies: QueryDependencies, budget: ResponseBudget
+) -> tuple[TenantEngine, PreparedQuery]:
+    """The query with its statement and scopes, and the engine that answers it; else Malformed."""
+    check_own_members(query)
+    engine = _engine_for(query, versions, dependencies)
+    return engine, prepare(query, versions, engine, budget.ends, dependencies.results)
 
 
 def _engine_for(query: Query, versions: Versions, dependencies: QueryDependencies) -> TenantEngine:

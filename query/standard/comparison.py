@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from query.prepared.prepared_results import NotPrepared
 from query.request.query import PageOptions
 from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker
@@ -53,10 +54,7 @@ async def compare(
     `points` are the buckets of the requested time range, for a type whose rows begin with one.
     """
     query_type = prepared.query_type
-    if prepared.statement.time_range_override is not requested_range:
-        raise Malformed(
-            f"Query type '{query_type.name}' has a fixed time range and does not support 'compare'"
-        )
+    check_comparable(prepared)
     prepared = msgspec.structs.replace(prepared, nothing_is_none=True)
     previous_rows = await _previous_rows(prepared, result, points)
     compared = partial(
@@ -65,6 +63,15 @@ async def compare(
     rows = await run_in_worker(len(previous_rows), compared)
     time_range = prepared.time_range
     return Comparison(format_instant(time_range.start_ms), format_instant(time_range.end_ms), rows)
+
+
+def check_comparable(prepared: PreparedQuery) -> None:
+    """Malformed for a type whose time range is its own."""
+    if prepared.statement.time_range_override is not requested_range:
+        raise Malformed(
+            f"Query type '{prepared.query_type.name}' has a fixed time range and does not support "
+            "'compare'"
+        )
 
 
 async def comparison_statement(prepared: PreparedQuery) -> Statement:
@@ -176,12 +183,12 @@ async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) 
         form=RowsOfKeys(columns=columns, key=columns[sql_columns.index(key)]),
         values={**prepared.statement.values, "keys": values},
     )
-    rows = await prepared.prepared_rows()
-    if rows is None:
-        rows = await prepared.fetch_labelled(narrowed)
-    else:
+    try:
+        known = await prepared.prepared_rows()
         wanted, column = frozenset(values), sql_columns.index(key)
-        rows = [row for row in rows if row[column] in wanted]
+        rows = [row for row in known if row[column] in wanted]
+    except NotPrepared:
+        rows = await prepared.fetch_labelled(narrowed)
     return await with_nested_lists(
         prepared, await run_in_worker(len(rows), partial(prepared.to_rows, rows))
     )

@@ -73,7 +73,7 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
         bodies = _split_bodies(body, format_)
         respond = partial(_batch_response, dependencies, request, key, subject, bodies)
     else:
-        parsed = _parse_request(dependencies, request, key, subject, body)
+        parsed = parse_counted(dependencies, request, key, subject, body)
         if streamed:
             respond = partial(_streamed_response, dependencies, parsed)
         elif format_ is JSON:
@@ -84,21 +84,22 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
     return await dependencies.run_within_budget(request, subject.tenant, respond)
 
 
-def _parse_request(
+def parse_counted(
     dependencies: QueryDependencies,
     request: Request,
     key: Key,
     subject: QuerySubject,
     body: bytes,
+    group: Group = Group.QUERY,
 ) -> StandardRequest:
-    """The queries of a request that is counted once already."""
+    """The queries of a request that is counted once already; many of them count again."""
     time_zone = request.query_params.get("timezone")
     wire_body = decode_json(body, StandardRequestBody)
     parsed = parse_request(
         wire_body, subject, time_zone, dependencies.clock(), uses_prepared(request)
     )
     if more := (len(parsed.queries) - 1) // TYPES_PER_REQUEST_COUNT:
-        dependencies.count_request(request, key, Group.QUERY, more)
+        dependencies.count_request(request, key, group, more)
     return parsed
 
 
@@ -137,7 +138,7 @@ async def _batch_response(
         try:
             if i:
                 dependencies.count_request(request, key, Group.QUERY)
-            parsed = _parse_request(dependencies, request, key, subject, body)
+            parsed = parse_counted(dependencies, request, key, subject, body)
             result: object = await response_body(dependencies, parsed, budget)
         except ApiError as error:
             budget.roll_back(savepoint)

@@ -6,13 +6,14 @@ computed as a whole first and then sorted and paged here.
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from msgspec import Struct, structs
 
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
-from query.prepared.prepared_results import PreparedResults
+from query.prepared.prepared_results import NotPrepared, PreparedResults
 from query.request.body import convert
 from query.request.query import MAX_ROWS, Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
@@ -30,6 +31,10 @@ from query.standard.scope import scopes_of
 from query.standard.shared_queries import check_shared_options
 from query.standard.statement import build_statement
 from schemas.telemetry.spans import child_span, note
+
+NO_FORM = "rows of this query type are not prepared"
+SWITCHED_OFF = "prepared results are switched off"
+OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 
 
 class QueryResult(Struct, frozen=True):
@@ -99,13 +104,17 @@ class PreparedQuery(Struct, frozen=True):
             specs = {**specs, **dict.fromkeys(self.statement.absent, ABSENT)}
         return [to_row(self.query_type.row, row, specs) for row in rows]
 
-    async def prepared_rows(self) -> Sequence[Row] | None:
-        """All rows of the statement from prepared results; None when they cannot answer it."""
+    async def prepared_rows(self) -> Sequence[Row]:
+        """All rows of the statement from prepared results; NotPrepared says why there are none."""
         form, engine = self.query_type.prepared, self.engine
-        if form is None or self.results is None or not _reads_all_rows(self.query):
-            return None
+        if form is None:
+            raise NotPrepared(NO_FORM)
+        if self.results is None:
+            raise NotPrepared(SWITCHED_OFF)
+        if reason := reads_stored_rows(self.query):
+            raise NotPrepared(reason)
         if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
-            return None
+            raise NotPrepared(OTHER_ENGINE)
         return await self.results.rows(
             form, self.scope, self.granularity, engine, self.seconds_left
         )
@@ -145,16 +154,23 @@ def prepare(
     return PreparedQuery(query, query_type, statement, scopes, engine, deadline, results)
 
 
-def _reads_all_rows(query: Query) -> bool:
-    """Whether a query reads all rows of one website but those of bots, prepared ones as well."""
-    some = query.filters or query.include_bots or query.by_profile
-    return query.prepared and not some and len(query.subject.ids) == 1
+def reads_stored_rows(query: Query) -> str:
+    """Why a query cannot be answered from parts, which hold all rows of one website but bots'."""
+    reasons = {
+        "the request has prepared=false": not query.prepared,
+        "filters read the stored rows": bool(query.filters),
+        "parts have no rows of bots": query.include_bots,
+        "parts tell devices, not persons": query.by_profile,
+        "parts are of single websites": len(query.subject.ids) != 1,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 async def execute(prepared: PreparedQuery) -> QueryResult:
     """One page of the result."""
     query_type = prepared.query_type
-    if (known := await prepared.prepared_rows()) is not None:
+    with suppress(NotPrepared):
+        known = await prepared.prepared_rows()
         note({"tidemark.prepared": True})
         points = prepared.points if query_type.series else []
         make = partial(_build_result, prepared, points, known)

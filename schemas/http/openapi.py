@@ -56,7 +56,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
-    """The type of a JSON body."""
+    """The type of a JSON body, or a tuple of alternatives."""
     examples: Mapping[str, object] = {}
     """Example bodies by title; a test sends each to a running service."""
     responses: tuple[Response, ...]
@@ -134,15 +134,20 @@ def _types(service: ApiDescription) -> Iterator[Any]:
     yield from (service.error_body, service.rate_limit_body, *service.extra_types)
     for operation in service.operations:
         if operation.body is not None:
-            yield operation.body
+            yield from _alternatives(operation.body)
         for response in operation.responses:
-            yield from _body_types(response)
+            yield from _alternatives(response.body)
 
 
-def _body_types(response: Response) -> tuple[Any, ...]:
-    if response.body is None:
+def _alternatives(body: Any) -> tuple[Any, ...]:
+    if body is None:
         return ()
-    return response.body if isinstance(response.body, tuple) else (response.body,)
+    return body if isinstance(body, tuple) else (body,)
+
+
+def _body_schema(body: Any, type_schemas: Mapping[Any, Schema]) -> Schema | None:
+    shapes = [type_schemas[shape] for shape in _alternatives(body)]
+    return {"anyOf": shapes} if len(shapes) > 1 else next(iter(shapes), None)
 
 
 def _operation(
@@ -165,7 +170,7 @@ def _operation(
     }
     if operation.body is not None:
         examples = {title: {"value": value} for title, value in operation.examples.items()}
-        content = {"schema": type_schemas[operation.body], "examples": examples}
+        content = {"schema": _body_schema(operation.body, type_schemas), "examples": examples}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
     return described
 
@@ -186,8 +191,7 @@ def _response(response: Response, type_schemas: Mapping[Any, Schema]) -> dict[st
     content: dict[str, Any] = {
         media_type: {"schema": _file_schema(media_type)} for media_type in response.media_types
     }
-    if shapes := [type_schemas[shape] for shape in _body_types(response)]:
-        schema = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
+    if schema := _body_schema(response.body, type_schemas):
         content = {"application/json": {"schema": schema}, **content}
     described: dict[str, Any] = {
         "description": response.description,

@@ -61,6 +61,12 @@ class Tracer(Protocol):
         """Send what is queued, for at most `seconds`."""
 
 
+class Traces:
+    """The tracer of this process, like its metrics; None while traces are off."""
+
+    tracer: Tracer | None = None
+
+
 CURRENT_SPAN: ContextVar[Span | None] = ContextVar("tidemark.span", default=None)
 """The span that is running; None where traces are off or this request is not recorded."""
 

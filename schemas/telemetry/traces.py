@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from schemas.runtime.environment import InvalidSetting
 from schemas.runtime.settings import Settings
-from schemas.telemetry.spans import Tracer
+from schemas.telemetry.spans import Tracer, Traces
 
 MISSING_PACKAGES = (
     "TIDEMARK_TRACES is set, and the packages of traces are not installed: run `make traces`, or "
@@ -16,12 +16,6 @@ MISSING_PACKAGES = (
 )
 CLOSE_SECONDS = 2.0
 PACKAGES = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter")
-
-
-class Traces:
-    """The tracer of this process, like its metrics; None while traces are off."""
-
-    tracer: Tracer | None = None
 
 
 def check_packages(settings: Settings) -> None:

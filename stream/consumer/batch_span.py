@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from schemas.kafka.trace_headers import sender_and_requests
-from schemas.telemetry.spans import Span, note, running
-from schemas.telemetry.traces import Traces
+from schemas.telemetry.spans import Span, Traces, note, running
 from stream.rows.kafka_message import KafkaMessage
 from stream.writing.batch_writer import WriteResult
 

@@ -131,6 +131,10 @@ def test_the_client_explains_and_lists(tenant_with_views: tuple[Tenant, Client])
     )
 
     assert [table["rows"] for table in compiled["tables"]] == [2]
+    of_type = client.compile("summary", **subject)
+    answered = client.ask("summary", **subject)
+    assert of_type["prepared"] is answered.meta.get("prepared", False)
+    assert client.compile("summary", **subject, prepared=False)["prepared"] is False
     assert "funnel" in client.query_types()
     assert "visits" in [each["name"] for each in client.metrics_catalogue()["metrics"]]
     assert "events" in [table["name"] for table in client.tables()["tables"]]

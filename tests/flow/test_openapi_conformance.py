@@ -163,7 +163,7 @@ def test_every_failure_is_described_somewhere() -> None:
     assert known - described - {*PROTOCOL_ERRORS} == {ApiError, MethodNotAllowed}
 
 
-QUESTIONS = ("runQueries", "runCustomQuery", "explainCustomQuery", "exportRows")
+QUESTIONS = ("runQueries", "runCustomQuery", "explainQuery", "exportRows")
 
 
 def ways(operation: Operation) -> Iterator[str]:

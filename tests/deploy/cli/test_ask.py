@@ -91,6 +91,53 @@ def test_metrics_are_asked_by_dimensions(ask: Ask) -> None:
     }
 
 
+COMPILED = {
+    "success": True,
+    "sql": "SELECT 1\nFROM scoped",
+    "values": {},
+    "tables": [{"name": "events", "version": 7, "rows": 12345}],
+}
+
+
+def test_a_query_type_is_compiled(ask: Ask) -> None:
+    of_summary = {"parameter": "summary", **COMPILED, "engine": "duckdb", "prepared": True}
+    stored = {"prepared": False, "reason": "filters", "further": ["comparison"]}
+    of_pages = {"parameter": "pages", **COMPILED, **stored}
+
+    done, script = ask(answering(of_summary, of_pages), "summary", "pages", *WEBSITE, "--compile")
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "-- summary",
+        "-- 12,345 rows of events, version 7",
+        "-- engine: duckdb",
+        "-- prepared results answer it",
+        "SELECT 1",
+        "FROM scoped;",
+        "-- pages",
+        "-- 12,345 rows of events, version 7",
+        "-- prepared results do not: filters",
+        "-- further statements: comparison",
+        "SELECT 1",
+        "FROM scoped;",
+    ]
+    assert script.requests[0][0] == "/v1/query/compile?website_id=w"
+    assert body_of(script)["parameters"] == ["summary", "pages"]
+
+
+def test_a_custom_query_is_compiled(ask: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "query.json"
+    file.write_text(json.dumps({"table": "events", "selects": []}))
+
+    done, script = ask(
+        answering(**COMPILED), "--custom", str(file), *WEBSITE, "--compile", "--json"
+    )
+
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["custom"]["sql"] == "SELECT 1\nFROM scoped"
+    assert body_of(script)["query"]["table"] == "events"
+
+
 def test_a_custom_query_comes_from_a_file(ask: Ask, tmp_path: Path) -> None:
     file = tmp_path / "query.json"
     file.write_text('{"table": "events", "selects": []}')
@@ -200,6 +247,11 @@ def test_an_error_names_the_options(ask: Ask) -> None:
     ("arguments", "message"),
     [
         ((), "give query types, --metrics or --custom: one of them"),
+        (
+            ("--metrics", "visits", *WEBSITE, "--compile"),
+            "--compile needs query types or --custom",
+        ),
+        (("summary", *WEBSITE, "--compile", "--format", "csv"), "--compile needs query types"),
         (("summary", "--metrics", "visits"), "give query types, --metrics or --custom: one"),
         (("summary", "--by", "country"), "--by needs --metrics"),
         (("summary", "--having", "visits > 1"), "--having needs --metrics"),

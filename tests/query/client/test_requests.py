@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from query.client import Client, InvalidRequest, Rows
+from query.client import Client, InvalidRequest, Rows, ServiceError
 from tests.query.client.scripted_service import Playing, Said, Script, answering
 
 ENTRY = {"parameter": "funnel", "success": True, "data": [{"step": 1}]}
@@ -122,6 +122,36 @@ def test_a_custom_query_is_compiled(playing: Playing) -> None:
 
     assert found == {"data": [], **explained}
     assert script.requests[0][0] == "/v1/query/compile?website_id=w"
+
+
+COMPILED = {"success": True, "sql": "SELECT 1", "values": {}, "tables": [], "prepared": True}
+
+
+def test_a_query_type_is_compiled_with_its_options(playing: Playing) -> None:
+    client, script = playing(answering({"parameter": "funnel", **COMPILED}))
+
+    found = client.compile("funnel", steps=["/"], website_id="w", preset="today", prepared=False)
+
+    assert found == {"sql": "SELECT 1", "values": {}, "tables": [], "prepared": True}
+    assert script.requests[0][0] == "/v1/query/compile?website_id=w&prepared=false"
+    assert body_of(script)["parameters"] == [{"name": "funnel", "steps": [{"name": "/"}]}]
+
+
+def test_several_query_types_are_compiled_by_name(playing: Playing) -> None:
+    entries = [{"parameter": name, **COMPILED} for name in ("summary", "pages")]
+    client, _ = playing(answering(*entries))
+
+    found = client.compile(["summary", {"name": "top_pages", "id": "pages"}], website_id="w")
+
+    assert list(found) == ["summary", "pages"]
+
+
+def test_a_query_type_that_cannot_be_compiled_is_an_error(playing: Playing) -> None:
+    wrong = {"parameter": "sumary", "success": False, "code": "VALIDATION_ERROR", "error": "no"}
+    client, _ = playing(answering(wrong))
+
+    with pytest.raises(ServiceError, match="no"):
+        client.compile("sumary", website_id="w", preset="today")
 
 
 def test_metrics_are_asked_by_dimensions(playing: Playing) -> None:

@@ -1,0 +1,62 @@
+"""Response bodies of `POST /v1/query/compile`."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from query.response.bodies import EngineName
+
+
+class TableScan(Struct):
+    """Table, version, and rows of the subject in the time range."""
+
+    name: str
+    version: int
+    rows: int
+
+
+class ExplainResponse(Struct):
+    """SQL and tables of a custom query."""
+
+    success: Literal[True]
+    sql: str
+    values: dict[str, Any]
+    tables: list[TableScan]
+    engine: EngineName | UnsetType = UNSET
+
+
+FurtherStatement = Annotated[
+    Literal["page_keys", "nested_lists", "comparison"],
+    Meta(description="`page_keys` runs before the statement, and limits it to their rows"),
+]
+
+
+class CompiledQuery(Struct):
+    """What one standard query would do; or its error."""
+
+    parameter: str
+    success: bool
+    sql: Annotated[
+        str | UnsetType, Meta(description="the statement that reads the stored rows")
+    ] = UNSET
+    values: dict[str, Any] | UnsetType = UNSET
+    tables: list[TableScan] | UnsetType = UNSET
+    further: Annotated[
+        list[FurtherStatement] | UnsetType,
+        Meta(description="statements that depend on rows, and are not shown"),
+    ] = UNSET
+    engine: EngineName | UnsetType = UNSET
+    prepared: Annotated[
+        bool | UnsetType, Meta(description="whether prepared results answer it, without the SQL")
+    ] = UNSET
+    reason: Annotated[str | UnsetType, Meta(description="why they do not")] = UNSET
+    error: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+
+
+class CompiledQueries(Struct):
+    """An entry for each standard query of the request, in its order."""
+
+    success: Literal[True]
+    failed: int
+    data: list[CompiledQuery]
