@@ -3,17 +3,20 @@
 Visitors and texts are numbered within each part; here they have the same number in all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.part import Part
-from query.prepared.part_tables import NO_VISITOR, VISITS, label
+from query.prepared.part_tables import NO_VISITOR, OF_LAST_VIEW, VISITS, label
 
 WITHOUT_VISITOR = 0
 """The number of rows without a visitor; visitors are numbered from 1."""
+NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
+"""The number of each row's text, and the texts by number; 0 is NULL."""
 MAX_FLAGS = 2**26
 """Bytes of a table of groups by visitors; beyond it pairs are sorted."""
 
@@ -55,7 +58,7 @@ class JoinedParts:
         self._visitors = visitors
         self.first, self.end = first, end
         self.visits = visits
-        """Facts of the visits of the sessions, when they were asked for and are known."""
+        """Facts of the visits of the sessions, when they were asked for."""
 
     def columns(self, table: str) -> Mapping[str, Numbers]:
         """The rows of a table; texts as they are numbered in their part."""
@@ -67,7 +70,7 @@ class JoinedParts:
             of_parts.append(rows)
         return {name: np.concatenate([rows[name] for rows in of_parts]) for name in of_parts[0]}
 
-    def text_numbers(self, table: str, column: str) -> tuple[Numbers, Sequence[str | None]]:
+    def text_numbers(self, table: str, column: str) -> NumberedTexts:
         """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
         known: dict[str | None, int] = {None: NO_TEXT}
         of_parts = []
@@ -78,6 +81,12 @@ class JoinedParts:
             mapping = [known.setdefault(text, len(known)) for text in (None, *texts)]
             of_parts.append(np.array(mapping, np.int64)[codes])
         return np.concatenate(of_parts), list(known)
+
+    def visit_facts(self, columns: Sequence[str]) -> Sequence[NumberedTexts] | None:
+        """Facts of the visit of each row of sessions; None when they cannot be told."""
+        facts = [self.visits.texts(column) for column in columns] if self.visits else []
+        known = [fact for fact in facts if fact is not None]
+        return known if len(known) == len(columns) else None
 
     def distinct(self, groups: Numbers, visitors: Numbers, count: int) -> Numbers:
         """Distinct visitors of each of `count` groups, from a group and a visitor of each row."""
@@ -98,13 +107,16 @@ class JoinedVisits(Struct, frozen=True, eq=False):
 
     joined: JoinedParts
     """The parts with the facts."""
-    of_sessions: Numbers
-    """For each row of sessions the position of its visit; that after the last one without any."""
+    positions: Callable[[bool], Numbers | None]
+    """For each row of sessions the position of its visit, of the first page view or of the last
+    one; that after the last row without any. None when they cannot be told."""
 
-    def texts(self, column: str) -> tuple[Numbers, Sequence[str | None]]:
+    def texts(self, column: str) -> NumberedTexts | None:
         """A fact of each row of sessions: its number, and the texts by number; 0 is NULL."""
+        if (positions := self.positions(column in OF_LAST_VIEW)) is None:
+            return None
         numbers, texts = self.joined.text_numbers(VISITS.name, label(column))
-        return np.append(numbers, NO_TEXT)[self.of_sessions], texts
+        return np.append(numbers, NO_TEXT)[positions], texts
 
 
 def join_without_visitors(parts: Sequence[Part], first: int, end: int) -> JoinedParts:

@@ -17,9 +17,9 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.prepared.part import Columns, Part, smallest
 
-MAGIC = b"TMPART1\n"
-HEAD = struct.Struct("<8sII")
-"""Magic, bytes of the header, checksum of the header."""
+MAGIC = b"TMPART2\n"
+HEAD = struct.Struct("<8sIII")
+"""Magic, bytes of the header as text and as it is stored, checksum of the latter."""
 CODEC = "zstd"
 OF_ALL = ""
 """In place of the table's name: what belongs to all tables."""
@@ -68,8 +68,9 @@ def write_part(file: IO[bytes], part: Part) -> None:
         pieces.append(piece)
         offset += len(piece)
     texts = {name: columns.texts for name, columns in part.tables.items()}
-    header = zlib.compress(msgspec.json.encode(_Header(stored, texts)))
-    file.write(HEAD.pack(MAGIC, len(header), zlib.crc32(header)))
+    text = msgspec.json.encode(_Header(stored, texts))
+    header = compress(text, CODEC, asbytes=True)
+    file.write(HEAD.pack(MAGIC, len(text), len(header), zlib.crc32(header)))
     file.writelines([header, *pieces])
 
 
@@ -111,14 +112,17 @@ def _transposed(values: Numbers) -> bytes:
 
 def _read_header(file: IO[bytes]) -> tuple[_Header, int]:
     """The header, and where the columns begin."""
+    from pyarrow import decompress  # as in `write_part`
+
     head = file.read(HEAD.size)
     if len(head) < HEAD.size:
         raise PartDamaged("too short")
-    magic, size, checksum = HEAD.unpack(head)
-    text = file.read(size)
-    if magic != MAGIC or len(text) != size or zlib.crc32(text) != checksum:
+    magic, text_size, size, checksum = HEAD.unpack(head)
+    stored = file.read(size)
+    if magic != MAGIC or len(stored) != size or zlib.crc32(stored) != checksum:
         raise PartDamaged("another header")
-    return msgspec.json.decode(zlib.decompress(text), type=_Header), HEAD.size + size
+    text = decompress(stored, text_size, CODEC, asbytes=True)
+    return msgspec.json.decode(text, type=_Header), HEAD.size + size
 
 
 def _read_column(file: IO[bytes], start: int, column: _StoredColumn) -> Numbers:

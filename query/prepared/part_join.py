@@ -1,6 +1,7 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -46,24 +47,31 @@ class PartJoin(Struct, frozen=True):
             self.memory.put(key, visitors, visitors.size)
         return visitors
 
-    def _visits(self, joined: JoinedParts, visits_of: Reading) -> JoinedVisits | None:
-        """The facts of the visits; None when they cannot be told."""
+    def _visits(self, joined: JoinedParts, visits_of: Reading) -> JoinedVisits:
+        """The facts of the visits."""
         time_range = visits_of.scope.time_range
         first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
         facts = join_without_visitors(self.visit_parts, first, end)
-        key = ("of_sessions", self.rows_of.key, visits_of.key, joined.first, joined.end)
-        of_sessions: Numbers | None = self.memory.get(key)
-        if of_sessions is None:
-            index = self._index(facts, visits_of)
+        return JoinedVisits(facts, partial(self._positions, joined, facts, visits_of))
+
+    def _positions(
+        self, joined: JoinedParts, facts: JoinedParts, visits_of: Reading, is_last: bool
+    ) -> Numbers | None:
+        key = ("of_sessions", is_last, self.rows_of.key, visits_of.key, joined.first, joined.end)
+        positions: Numbers | None = self.memory.get(key)
+        if positions is None:
+            index = self._index(facts, visits_of, is_last)
             if index is None:
                 return None
-            of_sessions = index.rows_of(joined.columns(SESSIONS.name)["session_key"])
-            self.memory.put(key, of_sessions, of_sessions.nbytes)
-        return JoinedVisits(facts, of_sessions)
+            positions = index.rows_of(joined.columns(SESSIONS.name)["session_key"])
+            self.memory.put(key, positions, positions.nbytes)
+        return positions
 
-    def _index(self, facts: JoinedParts, visits_of: Reading) -> VisitIndex | None:
-        key = ("visits", visits_of.key, facts.first, facts.end)
+    def _index(self, facts: JoinedParts, visits_of: Reading, is_last: bool) -> VisitIndex | None:
+        key = ("visits", is_last, visits_of.key, facts.first, facts.end)
         index: VisitIndex | None = self.memory.get(key)
-        if index is None and (index := index_visits(facts.columns(VISITS.name))) is not None:
-            self.memory.put(key, index, index.size)
+        if index is None:
+            index = index_visits(facts.columns(VISITS.name), is_last)
+            if index is not None:
+                self.memory.put(key, index, index.size)
         return index

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from query.request.time_zones import DAY_MS
-from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value
+from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value, last_value
 from query.standard.sql.definitions import OTHER_COUNT, VIEW_COUNT
 
 QUARTER_MS = 900_000
@@ -25,7 +25,7 @@ SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
 MAX_ROWS = 4_000_000
 """Rows of a table of a part; a data file with more of them has no part."""
-FORMAT = 1
+FORMAT = 2
 """Of the files with parts; another one makes all of them anew."""
 
 
@@ -37,13 +37,13 @@ class PartTable(Struct, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-def _views_by(name: str, *columns: str, where: str = PAGE_VIEW) -> PartTable:
+def _views_by(name: str, *columns: str) -> PartTable:
     """Page views by quarter, visitor and columns of the row."""
     selected = ", ".join(f"{column} AS {label(column)}" for column in columns)
     sql = f"""
         SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {selected}, COUNT(*) AS views
           FROM scoped
-         WHERE {where}
+         WHERE {PAGE_VIEW}
          GROUP BY {QUARTER}, {VISITOR}, {", ".join(columns)}
     """  # noqa: S608
     return PartTable(name, sql, tuple(label(column) for column in columns))
@@ -54,15 +54,6 @@ def label(column: str) -> str:
     return f"of_{column}"
 
 
-ROWS = PartTable(
-    "rows",
-    f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {VIEW_COUNT} AS views, COUNT(*) AS row_count
-      FROM scoped
-     GROUP BY {QUARTER}, {VISITOR}
-    """,  # noqa: S608
-)
-
 SESSIONS = PartTable(
     "sessions",
     f"""
@@ -71,6 +62,9 @@ SESSIONS = PartTable(
            session_hash AS session_key,
            MIN(ms % {QUARTER_MS}) AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,
+           COALESCE(MIN(ms) FILTER (WHERE {PAGE_VIEW}) - MIN(ms), 0) AS before_views_ms,
+           COALESCE(MAX(ms) - MAX(ms) FILTER (WHERE {PAGE_VIEW}), 0) AS after_views_ms,
+           COUNT(*) AS row_count,
            {VIEW_COUNT} AS views,
            {OTHER_COUNT} AS others,
            CAST(COALESCE(SUM(time_on_page), 0) * {SECOND_PARTS} AS BIGINT) AS visible
@@ -107,8 +101,24 @@ SOURCES = (
 )
 """Columns of the first page view of a visit that breakdowns have."""
 
-SESSIONLESS = _views_by("sessionless", *SOURCES, where=f"{PAGE_VIEW} AND session_hash IS NULL")
-"""Page views that belong to no session, and have sources of their own."""
+_OWN_SOURCES = ", ".join(f"{column} AS {label(column)}" for column in SOURCES)
+
+SESSIONLESS = PartTable(
+    "sessionless",
+    f"""
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {_OWN_SOURCES},
+           COUNT(*) AS row_count, {VIEW_COUNT} AS views
+      FROM scoped
+     WHERE session_hash IS NULL
+     GROUP BY {QUARTER}, {VISITOR}, {", ".join(SOURCES)}
+    """,  # noqa: S608
+    tuple(label(column) for column in SOURCES),
+)
+"""Rows that belong to no session, and have sources of their own."""
+
+ENTRY_PAGE, EXIT_PAGE = "entry_page", "exit_page"
+OF_LAST_VIEW = (EXIT_PAGE,)
+"""Facts of the visit from its last page view; the others are from the first one."""
 
 _FIRST_SOURCES = ", ".join(f"{first_value(column)} AS {label(column)}" for column in SOURCES)
 
@@ -117,16 +127,19 @@ VISITS = PartTable(
     f"""
     SELECT INT_DIV(MIN(ms), {QUARTER_MS}) AS quarter,
            MIN(ms) % {QUARTER_MS} AS start_ms,
+           MAX(ms) - MIN(ms) AS span_ms,
            session_hash AS session_key,
+           {first_value("path")} AS {label(ENTRY_PAGE)},
+           {last_value("path")} AS {label(EXIT_PAGE)},
            {_FIRST_SOURCES}
       FROM scoped
      WHERE {PAGE_VIEW}
        AND session_hash IS NOT NULL
      GROUP BY session_hash, INT_DIV(ms, {DAY_MS})
     """,  # noqa: S608
-    tuple(label(column) for column in SOURCES),
+    tuple(label(column) for column in (ENTRY_PAGE, EXIT_PAGE, *SOURCES)),
 )
-"""The first page view of each visit and UTC day."""
+"""The first and the last page view of each visit and UTC day."""
 
 CUSTOM_EVENTS = PartTable(
     "custom_events",
@@ -146,7 +159,7 @@ CUSTOM_EVENTS = PartTable(
     (label("name"),),
 )
 
-TABLES: Sequence[PartTable] = (ROWS, SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, CUSTOM_EVENTS)
+TABLES: Sequence[PartTable] = (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, CUSTOM_EVENTS)
 BY_COLUMN = {text: table for table in (PAGES, FACTS) for text in table.texts}
 """The table of page views that has a column of the row."""
 

@@ -8,10 +8,10 @@ from msgspec.structs import astuple
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.part_tables import QUARTER_MS, ROWS, SECOND_PARTS, SESSIONS
+from query.prepared.part_tables import QUARTER_MS, SECOND_PARTS, SESSIONLESS, SESSIONS
 from query.standard.sql.definitions import BOUNCE_MS
 
-TABLES = (ROWS.name, SESSIONS.name)
+TABLES = (SESSIONS.name, SESSIONLESS.name)
 NEVER = np.iinfo(np.int64).max
 EXACT_FLOATS = 2**53
 """Up to this, whole numbers are exact as floating point numbers."""
@@ -46,9 +46,11 @@ class Sessions(Struct, frozen=True, eq=False):
 
 def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
-    rows = joined.columns(ROWS.name)
+    of_sessions, others = joined.columns(SESSIONS.name), joined.columns(SESSIONLESS.name)
+    names = ("quarter", "visitor", "views", "row_count")
+    rows = {name: np.concatenate([of_sessions[name], others[name]]) for name in names}
     of_row = buckets[rows["quarter"].astype(np.int64) - joined.first]
-    sessions = join_sessions(joined.columns(SESSIONS.name), buckets, joined.first)
+    sessions = join_sessions(of_sessions, buckets, joined.first)
     low, high = medians(sessions, count)
     columns = (
         sums(of_row, rows["views"], count),

@@ -8,13 +8,11 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import groups_of, shares
-from query.prepared.joined_parts import JoinedParts
+from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part_tables import SESSIONLESS, SESSIONS, SOURCES, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
-
-Texts = Sequence[str | None]
 
 
 class VisitBreakdown(Struct, frozen=True):
@@ -41,14 +39,14 @@ class VisitBreakdown(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
-        if (visits := joined.visits) is None:
+        if (facts := joined.visit_facts(self.columns)) is None:
             return None
         sessions, others = joined.columns(SESSIONS.name), joined.columns(SESSIONLESS.name)
         names = [label(column) for column in self.columns]
         known: dict[str | None, int] = {None: NO_TEXT}
         numbers = np.concatenate(
             [
-                self._numbers([visits.texts(column) for column in self.columns], known),
+                self._numbers(facts, known),
                 self._numbers([joined.text_numbers(SESSIONLESS.name, n) for n in names], known),
             ]
         )
@@ -58,9 +56,7 @@ class VisitBreakdown(Struct, frozen=True):
         groups = groups_of(joined, [(numbers[kept], list(known))], views[kept], visitors[kept])
         return shares(groups)
 
-    def _numbers(
-        self, columns: Sequence[tuple[Numbers, Texts]], known: dict[str | None, int]
-    ) -> Numbers:
+    def _numbers(self, columns: Sequence[NumberedTexts], known: dict[str | None, int]) -> Numbers:
         """The number of the first value of each row; `known` numbers the texts."""
         numbers = np.zeros(len(columns[0][0]), np.int64)
         for own, texts in reversed(columns):

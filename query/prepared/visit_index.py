@@ -1,6 +1,6 @@
-"""Visits from parts: the first page view of each, whichever part has it.
+"""Visits from parts: the first or the last page view of each, whichever part has it.
 
-Parts have a row for each visit and UTC day; the row of the first page view has the visit's facts.
+Parts have a row for each visit and UTC day; the row of that page view has the visit's facts.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from query.prepared.part_tables import QUARTER_MS
 
 
 class VisitIndex(Struct, frozen=True, eq=False):
-    """Where the first page view of each visit is."""
+    """Where the first or the last page view of each visit is."""
 
     session_keys: Numbers
     """In ascending order."""
@@ -37,15 +37,28 @@ class VisitIndex(Struct, frozen=True, eq=False):
         return found
 
 
-def index_visits(rows: Mapping[str, Numbers]) -> VisitIndex | None:
-    """The index; None when two page views of a visit that may be its first have the same time."""
+def index_visits(rows: Mapping[str, Numbers], is_last: bool = False) -> VisitIndex | None:
+    """The index of first or last page views; None when rows of a visit tie for that."""
     keys = rows["session_key"]
     times = rows["quarter"].astype(np.int64) * QUARTER_MS + rows["start_ms"]
-    order = np.lexsort((times, keys))
-    ordered, times = keys[order], times[order]
-    same = np.concatenate([[False], ordered[1:] == ordered[:-1]])[: len(keys)]
-    after_first = same & np.concatenate([[False], ~same[:-1]])[: len(keys)]
-    positions = np.flatnonzero(after_first)
-    if (times[positions] == times[positions - 1]).any():
+    if is_last:
+        times = -(times + rows["span_ms"])
+    chosen = first_of_each(keys, times, np.arange(len(keys)))
+    if chosen is None:
         return None
-    return VisitIndex(ordered[~same], order[~same].astype(np.uint32), len(keys))
+    return VisitIndex(keys[chosen], chosen.astype(np.uint32), len(keys))
+
+
+def first_of_each(keys: Numbers, times: Numbers, values: Numbers) -> Numbers | None:
+    """The positions of the least time of each key, in the order of the keys.
+
+    None when a key has different values at that time: which of them is first is not known here.
+    """
+    order = np.lexsort((times, keys))
+    ordered, times, values = keys[order], times[order], values[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(keys)]
+    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    if ((times == times[first]) & (values != values[first])).any():
+        return None
+    chosen: Numbers = order[is_first]
+    return chosen

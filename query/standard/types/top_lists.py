@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from query.prepared.forms import PreparedForm, by_row
 from query.prepared.visit_breakdown import by_visit
+from query.prepared.visit_pages import VisitPages
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
@@ -109,7 +110,8 @@ def two_column_type(
 
 def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) -> QueryType:
     """Sessions by entry or exit page, and the visitors of their first or last page views."""
-    fact = f"visit_{name.removesuffix('s')}"
+    page = name.removesuffix("s")
+    fact = f"visit_{page}"
     session_visitors = Cte(
         "session_visitors",
         f"""
@@ -128,6 +130,7 @@ def entry_or_exit_type(name: str, description: str, of: Callable[[str], str]) ->
         table=EVENTS,
         row=TopEntry,
         ctes=(session_visitors,),
+        prepared=VisitPages(page),
         sql=f"""
             SELECT {fact}                               AS label,
                    COUNT(*)                             AS pageviews,

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from query.prepared import totals
 from query.prepared.joined_parts import JoinedParts, number_visitors
-from query.prepared.part import Part
+from query.prepared.part import Part, make_part
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.totals import BucketTotals, bucket_totals
-from tests.query.prepared.parts import part_of
+from tests.query.prepared.parts import column_rows, columns_of
 
-FIRST, QUARTERS, BUCKETS = 100, 12, 3
+FIRST, QUARTERS, BUCKETS, PARTS = 100, 12, 3, 3
 OF_QUARTER = np.arange(QUARTERS) * BUCKETS // QUARTERS
 
 
@@ -23,12 +23,14 @@ class SessionRow(Struct, frozen=True):
     """What a session did in a quarter of an hour."""
 
     quarter: int
+    visitor: int
     session_key: int
     start_ms: int
     span_ms: int
     views: int
     others: int
     visible: int
+    row_count: int
 
 
 def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
@@ -36,28 +38,30 @@ def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
     return [
         SessionRow(
             FIRST + chance.randrange(-2, QUARTERS + 2),
+            chance.choice((-1, *range(60))),
             chance.randrange(150),
             chance.randrange(QUARTER_MS // 2),
             chance.choice((0, 9_999, 10_000, QUARTER_MS // 2)),
             chance.choice((0, 1, 1, 2)),
             chance.choice((0, 0, 1)),
             chance.choice((0, 99_994, 99_995, 100_000, 36_000_000)),
+            chance.randrange(1, 5),
         )
         for _ in range(count)
     ]
 
 
 def joined(rows: Sequence[SessionRow]) -> JoinedParts:
-    """The rows in three parts."""
-    parts = [with_no_rows(rows[i::3]) for i in range(3)]
+    """The rows in several parts."""
+    parts = [with_sessionless(rows[i::PARTS]) for i in range(PARTS)]
     return JoinedParts(parts, number_visitors(parts), FIRST, FIRST + QUARTERS)
 
 
-def with_no_rows(rows: Sequence[SessionRow]) -> Part:
-    names = SessionRow.__struct_fields__
-    sessions = part_of("sessions", **{name: [getattr(row, name) for row in rows] for name in names})
-    nothing = part_of("rows", quarter=[], visitor=[], views=[], row_count=[])
-    return Part(nothing.visitors, {**sessions.tables, **nothing.tables})
+def with_sessionless(rows: Sequence[SessionRow]) -> Part:
+    """The rows, and one of visitor 70 in the first quarter that belongs to no session."""
+    sessionless = {"quarter": [FIRST], "visitor": [70], "views": [2], "row_count": [3]}
+    tables = {"sessions": columns_of(SessionRow, rows), "sessionless": sessionless}
+    return make_part({name: column_rows(columns) for name, columns in tables.items()})
 
 
 def expected(rows: Sequence[SessionRow]) -> list[BucketTotals]:
@@ -77,15 +81,21 @@ def expected(rows: Sequence[SessionRow]) -> list[BucketTotals]:
         bounced = views == 1 and not others and duration < 10_000
         quarter = min(row.quarter for row in own if row.views)
         found[OF_QUARTER[quarter - FIRST]].append((views, duration, bounced))
-    return [of_bucket(sessions) for sessions in found]
+    by_bucket = [[r for r in kept if OF_QUARTER[r.quarter - FIRST] == i] for i in range(BUCKETS)]
+    return [of_bucket(*each) for each in zip(range(BUCKETS), by_bucket, found, strict=True)]
 
 
-def of_bucket(sessions: Sequence[tuple[int, int, bool]]) -> BucketTotals:
+def of_bucket(
+    bucket: int, rows: Sequence[SessionRow], sessions: Sequence[tuple[int, int, bool]]
+) -> BucketTotals:
+    """The totals; those of the first bucket with the rows that belong to no session."""
+    first = bucket == 0
+    visitors = {row.visitor for row in rows} - {-1} | ({70} if first else set())
     durations = [duration for _, duration, _ in sessions] or [0]
     return BucketTotals(
-        page_views=0,
-        visitors=0,
-        row_count=0,
+        page_views=sum(row.views for row in rows) + PARTS * 2 * first,
+        visitors=len(visitors),
+        row_count=sum(row.row_count for row in rows) + PARTS * 3 * first,
         sessions=len(sessions),
         bounces=sum(bounced for *_, bounced in sessions),
         session_page_views=sum(views for views, *_ in sessions),
