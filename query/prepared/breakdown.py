@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
-from query.prepared.joined_parts import JoinedParts
+from query.prepared.group_numbers import sums
+from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part_tables import BY_COLUMN, label
-from query.prepared.totals import sums
 
 MAX_KEYS = 2**23
 """Possible keys up to which they are counted by position; beyond it they are sorted."""
@@ -45,20 +45,25 @@ def groups_by(joined: JoinedParts, columns: Sequence[str]) -> Sequence[Breakdown
 
 def groups_of(
     joined: JoinedParts,
-    columns: Sequence[tuple[Numbers, Sequence[str | None]]],
+    columns: Sequence[NumberedTexts],
     views: Numbers,
     visitors: Numbers,
 ) -> Sequence[BreakdownGroup]:
     """Groups of rows by columns of texts, in the order of `groups_by`."""
-    columns_with_empty = [_with_empty(*each) for each in columns]
-    texts_by_column = [texts for _, texts in columns_with_empty]
-    found, groups = _numbered(_keys(columns_with_empty), prod(map(len, texts_by_column)))
-    count = len(found)
+    texts, groups = number_groups(columns)
+    count = len(texts)
     of_groups = sums(groups, views, count).tolist()
     distinct = joined.distinct(groups, visitors, count).tolist()
-    texts = _texts(found, texts_by_column)
     made = [BreakdownGroup(*each) for each in zip(texts, of_groups, distinct, strict=True)]
     return sorted(made, key=lambda group: (-group.visitors, -group.page_views, group.texts))
+
+
+def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Sequence[str]], Numbers]:
+    """The texts of each group, NULL as the empty text, and for each row the number of its group."""
+    columns_with_empty = [_with_empty(*each) for each in columns]
+    texts_by_column = [texts for _, texts in columns_with_empty]
+    keys, groups = _numbered(_keys(columns_with_empty), prod(map(len, texts_by_column)))
+    return _texts(keys, texts_by_column), groups
 
 
 def shares(groups: Sequence[BreakdownGroup]) -> Sequence[Row]:

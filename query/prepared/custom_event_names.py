@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.group_numbers import distinct_values, greatest, sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import CUSTOM_EVENTS, NO_SESSION, QUARTER_MS, label
 from query.prepared.quarters import Quarters, whole_range
-from query.prepared.totals import sums
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 
@@ -36,7 +36,7 @@ class CustomEventNames(Struct, frozen=True):
             [texts[number] for number in used.tolist()],
             sums(groups, rows["row_count"], count).tolist(),
             visitors,
-            _distinct_sessions(rows["session_key"], groups, count).tolist(),
+            distinct_values(groups, rows["session_key"], count, NO_SESSION).tolist(),
             last.tolist(),
             first.tolist(),
             sums(groups, rows["with_properties"], count).tolist(),
@@ -50,16 +50,6 @@ class CustomEventNames(Struct, frozen=True):
 def _times(rows: Mapping[str, Numbers], groups: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """Unix milliseconds of the first and of the last event of each group."""
     start = rows["quarter"].astype(np.int64) * QUARTER_MS + rows["start_ms"]
-    first, last = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
+    first = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(first, groups, start)
-    np.maximum.at(last, groups, start + rows["span_ms"])
-    return first, last
-
-
-def _distinct_sessions(sessions: Numbers, groups: Numbers, count: int) -> Numbers:
-    """The number of sessions of each group."""
-    order = np.lexsort((sessions, groups))
-    sessions, groups = sessions[order], groups[order]
-    is_same = (sessions[1:] == sessions[:-1]) & (groups[1:] == groups[:-1])
-    is_first = np.concatenate([[True], ~is_same])[: len(order)]
-    return np.bincount(groups[is_first & (sessions != NO_SESSION)], minlength=count)
+    return first, greatest(groups, start + rows["span_ms"], count)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from query.request.time_zones import DAY_MS
-from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value, last_value
+from query.sql.row_definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW, first_value, last_value
 from query.standard.sql.definitions import OTHER_COUNT, VIEW_COUNT
 
 QUARTER_MS = 900_000
@@ -39,19 +39,22 @@ class PartTable(Struct, frozen=True):
 
 def _views_by(name: str, *columns: str) -> PartTable:
     """Page views by quarter, visitor and columns of the row."""
-    selected = ", ".join(f"{column} AS {label(column)}" for column in columns)
     sql = f"""
-        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {selected}, COUNT(*) AS views
+        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {_labelled(columns)}, COUNT(*) AS views
           FROM scoped
          WHERE {PAGE_VIEW}
          GROUP BY {QUARTER}, {VISITOR}, {", ".join(columns)}
     """  # noqa: S608
-    return PartTable(name, sql, tuple(label(column) for column in columns))
+    return PartTable(name, sql, tuple(map(label, columns)))
 
 
 def label(column: str) -> str:
     """The name of a column of the row in a table: no alias may be that of a stored column."""
     return f"of_{column}"
+
+
+def _labelled(columns: Sequence[str]) -> str:
+    return ", ".join(f"{column} AS {label(column)}" for column in columns)
 
 
 SESSIONS = PartTable(
@@ -101,18 +104,16 @@ SOURCES = (
 )
 """Columns of the first page view of a visit that breakdowns have."""
 
-_OWN_SOURCES = ", ".join(f"{column} AS {label(column)}" for column in SOURCES)
-
 SESSIONLESS = PartTable(
     "sessionless",
     f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {_OWN_SOURCES},
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {_labelled(SOURCES)},
            COUNT(*) AS row_count, {VIEW_COUNT} AS views
       FROM scoped
      WHERE session_hash IS NULL
      GROUP BY {QUARTER}, {VISITOR}, {", ".join(SOURCES)}
     """,  # noqa: S608
-    tuple(label(column) for column in SOURCES),
+    tuple(map(label, SOURCES)),
 )
 """Rows that belong to no session, and have sources of their own."""
 
@@ -137,7 +138,7 @@ VISITS = PartTable(
        AND session_hash IS NOT NULL
      GROUP BY session_hash, INT_DIV(ms, {DAY_MS})
     """,  # noqa: S608
-    tuple(label(column) for column in (ENTRY_PAGE, EXIT_PAGE, *SOURCES)),
+    tuple(map(label, (ENTRY_PAGE, EXIT_PAGE, *SOURCES))),
 )
 """The first and the last page view of each visit and UTC day."""
 
@@ -159,7 +160,25 @@ CUSTOM_EVENTS = PartTable(
     (label("name"),),
 )
 
-TABLES: Sequence[PartTable] = (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, CUSTOM_EVENTS)
+OUTBOUND_LABELS = ("outbound_domain", "href", "link_text")
+
+OUTBOUND = PartTable(
+    "outbound",
+    f"""
+    SELECT {QUARTER} AS quarter,
+           {VISITOR} AS visitor,
+           COALESCE(session_hash, {NO_SESSION}) AS session_key,
+           {_labelled(OUTBOUND_LABELS)},
+           MAX(ms) % {QUARTER_MS} AS last_ms,
+           COUNT(*) AS row_count
+      FROM scoped
+     WHERE {IS_OUTBOUND}
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(OUTBOUND_LABELS)}
+    """,  # noqa: S608
+    tuple(map(label, OUTBOUND_LABELS)),
+)
+
+TABLES: Sequence[PartTable] = (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, CUSTOM_EVENTS, OUTBOUND)
 BY_COLUMN = {text: table for table in (PAGES, FACTS) for text in table.texts}
 """The table of page views that has a column of the row."""
 

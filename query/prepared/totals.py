@@ -7,14 +7,13 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from query.engine.column_rows import Numbers
+from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import QUARTER_MS, SECOND_PARTS, SESSIONLESS, SESSIONS
 from query.standard.sql.definitions import BOUNCE_MS
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
 NEVER = np.iinfo(np.int64).max
-EXACT_FLOATS = 2**53
-"""Up to this, whole numbers are exact as floating point numbers."""
 DURATION_BITS = 45
 """Of a number that begins with the bucket of a session."""
 
@@ -137,12 +136,3 @@ def medians(sessions: Sessions, count: int) -> tuple[Numbers, Numbers]:
     low[there] = ranked[(before + (counts + 1) // 2 - 1)[there]] & rest
     high[there] = ranked[(before + (counts + 2) // 2 - 1)[there]] & rest
     return low, high
-
-
-def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:
-    """The sum of the values of each group, none of them below 0."""
-    if int(values.max(initial=0)) * len(values) < EXACT_FLOATS:
-        return np.bincount(groups, values, count).astype(np.int64)
-    added = np.zeros(count, np.int64)
-    np.add.at(added, groups, values.astype(np.int64))
-    return added

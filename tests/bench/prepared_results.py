@@ -25,7 +25,7 @@ PREPARED_MB = 2048
 TURNS = 7
 TYPES = (
     "summary", "events_by_date", "top_pages", "country", "browser_name", "city", "channels",
-    "traffic_sources", "custom_events",
+    "traffic_sources", "entry_pages", "exit_pages", "custom_events", "outbound_links",
 )  # fmt: skip
 OTHER_DAYS = (29, 28, 27)
 """Ranges of which nothing is in memory but the parts."""

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from query.prepared.outbound_clicks import OutboundClicks
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Instant, Percent
 from query.standard.declaration.query_type import QueryType
@@ -33,6 +34,7 @@ OUTBOUND = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundLink,
+        prepared=OutboundClicks(by_domain=False),
         sql="""
             SELECT COALESCE(href, '')           AS target,
                    COALESCE(link_text, '')      AS label,
@@ -54,6 +56,7 @@ OUTBOUND = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundDomain,
+        prepared=OutboundClicks(by_domain=True),
         sql="""
             SELECT outbound_domain              AS target,
                    COUNT(*)                     AS total_clicks,
