@@ -1,7 +1,7 @@
 """Part: what the rows of one website in one data file, or in several, add up to.
 
-Its tables are columns of numbers, sorted by quarter of an hour. Visitors and texts are numbered
-within the part.
+Its tables are columns of numbers, sorted by quarter of an hour, then by visitor, in which order
+they compress best. Visitors and texts are numbered within the part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from query.engine.column_rows import ColumnRows, Numbers
+from query.engine.column_rows import NO_TEXT, ColumnRows, Numbers
 
 
 class Columns(Struct, frozen=True, eq=False):
@@ -18,7 +18,7 @@ class Columns(Struct, frozen=True, eq=False):
     numbers: Mapping[str, Numbers]
     """By column; of a column of texts their numbers."""
     texts: Mapping[str, Sequence[str]] = {}
-    """The texts of a column, in the order of their numbers."""
+    """The texts of a column, in ascending order, which is that of their numbers."""
 
     @property
     def size(self) -> int:
@@ -60,8 +60,16 @@ def smallest(values: Numbers) -> Numbers:
 
 
 def _sorted(rows: ColumnRows) -> Columns:
-    order = np.argsort(rows.numbers["quarter"], kind="stable")
-    return Columns({name: each[order] for name, each in rows.numbers.items()}, rows.texts)
+    by = [rows.numbers[name] for name in ("visitor", "quarter") if name in rows.numbers]
+    order = np.lexsort(by)
+    numbers = {name: each[order] for name, each in rows.numbers.items()}
+    texts = {}
+    for name, values in rows.texts.items():
+        texts[name] = sorted(values)
+        renumbered = {text: number for number, text in enumerate(texts[name], 1)}
+        mapping = np.array([NO_TEXT, *(renumbered[text] for text in values)], np.int64)
+        numbers[name] = mapping[numbers[name]]
+    return Columns(numbers, texts)
 
 
 def _numbered(columns: Columns, visitors: Numbers) -> Columns:
