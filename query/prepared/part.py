@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from query.engine.column_rows import NO_TEXT, ColumnRows, Numbers
+from query.engine.column_rows import ColumnRows, Numbers
 
 
 class Columns(Struct, frozen=True, eq=False):
@@ -48,10 +48,9 @@ class Part(Struct, frozen=True, eq=False):
 
 def make_part(tables: Mapping[str, ColumnRows]) -> Part:
     """The part from rows of SQL."""
-    columns = {name: _sorted(rows) for name, rows in tables.items()}
-    hashes = [each.numbers["visitor"] for each in columns.values() if "visitor" in each.numbers]
+    hashes = [each.numbers["visitor"] for each in tables.values() if "visitor" in each.numbers]
     visitors = np.unique(np.concatenate([np.empty(0, np.int64), *hashes]))
-    return Part(visitors, {name: _numbered(each, visitors) for name, each in columns.items()})
+    return Part(visitors, {name: _columns(rows, visitors) for name, rows in tables.items()})
 
 
 def smallest(values: Numbers) -> Numbers:
@@ -59,25 +58,30 @@ def smallest(values: Numbers) -> Numbers:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def _sorted(rows: ColumnRows) -> Columns:
-    by = [rows.numbers[name] for name in ("visitor", "quarter") if name in rows.numbers]
-    order = np.lexsort(by)
-    numbers = {name: each[order] for name, each in rows.numbers.items()}
-    texts = {}
-    for name, values in rows.texts.items():
-        texts[name] = sorted(values)
-        renumbered = {text: number for number, text in enumerate(texts[name], 1)}
-        mapping = np.array([NO_TEXT, *(renumbered[text] for text in values)], np.int64)
-        numbers[name] = mapping[numbers[name]]
-    return Columns(numbers, texts)
-
-
-def _numbered(columns: Columns, visitors: Numbers) -> Columns:
-    """The columns with visitors by number, in few bytes."""
-    numbers = dict(columns.numbers)
+def _columns(rows: ColumnRows, visitors: Numbers) -> Columns:
+    """The columns, sorted, with visitors by number, in few bytes."""
+    numbers, texts = dict(rows.numbers), {}
     if "visitor" in numbers:
         numbers["visitor"] = np.searchsorted(visitors, numbers["visitor"])
-    return Columns({name: _packed(name, each) for name, each in numbers.items()}, columns.texts)
+    for name, values in rows.texts.items():
+        texts[name] = sorted(values)
+        mapping = np.zeros(len(values) + 1, np.int64)
+        mapping[_numbers_of(values)] = np.arange(1, len(values) + 1)
+        numbers[name] = mapping[numbers[name]]
+    order = _order(numbers, len(visitors))
+    return Columns({name: _packed(name, each[order]) for name, each in numbers.items()}, texts)
+
+
+def _numbers_of(texts: Sequence[str]) -> Sequence[int]:
+    """The numbers of texts, which begin with 1, in the order of the texts."""
+    return sorted(range(1, len(texts) + 1), key=lambda number: texts[number - 1])
+
+
+def _order(numbers: Mapping[str, Numbers], visitors: int) -> Numbers:
+    """By quarter, then by visitor."""
+    if "visitor" not in numbers:
+        return np.argsort(numbers["quarter"], kind="stable")
+    return np.argsort(numbers["quarter"] * visitors + numbers["visitor"])
 
 
 def _packed(name: str, values: Numbers) -> Numbers:

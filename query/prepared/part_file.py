@@ -21,7 +21,7 @@ MAGIC = b"TMPART2\n"
 HEAD = struct.Struct("<8sIII")
 """Magic, bytes of the header as text and as it is stored, checksum of the latter."""
 CODEC = "zstd"
-HEADER_LEVEL = 6
+HEADER_LEVEL = 9
 """Finds the texts that several columns have; numbers gain nothing from it."""
 OF_ALL = ""
 """In place of the table's name: what belongs to all tables."""

@@ -142,43 +142,29 @@ VISITS = PartTable(
 )
 """The first and the last page view of each visit and UTC day."""
 
-CUSTOM_EVENTS = PartTable(
-    "custom_events",
+EVENT_LABELS = ("name", "outbound_domain", "href", "link_text")
+
+OTHER_EVENTS = PartTable(
+    "other_events",
     f"""
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
            COALESCE(session_hash, {NO_SESSION}) AS session_key,
-           name AS {label("name")},
+           {_labelled(EVENT_LABELS)},
            MIN(ms) % {QUARTER_MS} AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,
            COUNT(*) AS row_count,
            COUNT(NULLIF(properties, '{{}}')) AS with_properties
       FROM scoped
-     WHERE {IS_CUSTOM}
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, name
-    """,  # noqa: S608
-    (label("name"),),
-)
-
-OUTBOUND_LABELS = ("outbound_domain", "href", "link_text")
-
-OUTBOUND = PartTable(
-    "outbound",
-    f"""
-    SELECT {QUARTER} AS quarter,
-           {VISITOR} AS visitor,
-           COALESCE(session_hash, {NO_SESSION}) AS session_key,
-           {_labelled(OUTBOUND_LABELS)},
-           MAX(ms) % {QUARTER_MS} AS last_ms,
-           COUNT(*) AS row_count
-      FROM scoped
      WHERE {IS_OUTBOUND}
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(OUTBOUND_LABELS)}
+        OR {IS_CUSTOM}
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(EVENT_LABELS)}
     """,  # noqa: S608
-    tuple(map(label, OUTBOUND_LABELS)),
+    tuple(map(label, EVENT_LABELS)),
 )
+"""Custom events, which have no outbound domain, and outbound clicks."""
 
-TABLES: Sequence[PartTable] = (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, CUSTOM_EVENTS, OUTBOUND)
+TABLES: Sequence[PartTable] = (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS)
 BY_COLUMN = {text: table for table in (PAGES, FACTS) for text in table.texts}
 """The table of page views that has a column of the row."""
 
