@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench.clickhouse.measurement import REPEATED, TURNS, Cost, Measurement, measured
+from tests.bench.clickhouse.measurement import (
+    REPEATED,
+    Cost,
+    Measurement,
+    QuestionCosts,
+    measured,
+    turns,
+)
 from tests.bench.clickhouse.one_website import make
 from tests.bench.prepared_results import OTHER_DAYS
 from tests.bench.results import SideBySide
@@ -47,21 +54,18 @@ def side_by_side(measurement: Measurement) -> SideBySide:
         f"range repeated (middle of {REPEATED}) and {len(OTHER_DAYS)} other ranges asked once; "
         "from stored rows (`?prepared=false`). Plain DuckDB reads the same files by the same SQL; "
         "ClickHouse has the same rows in a MergeTree table and SQL of its own; of both the time "
-        f"inside the engine alone. Middle of {TURNS}, in turns. All answers are compared value by "
-        "value. CPU is that of all threads."
+        f"inside the engine alone. Middle of {turns(measurement.events)}, in turns. All answers "
+        "are compared value by value. CPU is that of all threads."
     )
-    rows = [
-        (
-            each.name,
-            [
-                milliseconds(each.repeated), milliseconds(each.other), each.stored.ms,
-                each.plain.ms, each.clickhouse.ms,
-                each.stored.cpu_ms, each.plain.cpu_ms, each.clickhouse.cpu_ms,
-            ],
-        )
-        for each in measurement.questions
-    ]  # fmt: skip
+    rows = [(each.name, cells(each)) for each in measurement.questions]
     return SideBySide(f"ClickHouse, {measurement.events:,} events", how, COLUMNS, rows)
+
+
+def cells(costs: QuestionCosts) -> list[float | None]:
+    """The values of COLUMNS."""
+    engines = (costs.stored, costs.plain, costs.clickhouse)
+    times = [milliseconds(each) for each in (costs.repeated, costs.other, *engines)]
+    return [*times, *(each.cpu_ms if each else None for each in engines)]
 
 
 def growth(measurements: Sequence[Measurement]) -> SideBySide:
@@ -79,7 +83,7 @@ def figures(measurement: Measurement) -> Iterator[tuple[str, float | None]]:
     """The figures of a size, by name; the same names for every size."""
     for each in measurement.questions:
         yield f"{each.name}: prepared, other ranges, ms", milliseconds(each.other)
-        yield f"{each.name}: stored rows, ms", each.stored.ms
+        yield f"{each.name}: stored rows, ms", milliseconds(each.stored)
         yield f"{each.name}: ClickHouse, ms", each.clickhouse.ms
     asked = measurement.questions
     yield "all: prepared, repeated, ms", total([each.repeated for each in asked])

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from tests.bench.clickhouse.one_website import LakeFiles
-from tests.bench.clickhouse.table import MERGE_PARTS, TABLE_SIZE, create_table, insert_rows
+from tests.bench.clickhouse.table import TABLE_SIZE, load_table
 from tests.installation import ROOT
 
 PYTHON = ROOT / ".venv" / "clickhouse" / "bin" / "python"
@@ -77,8 +77,7 @@ class LoadCost(Struct, frozen=True):
 
 def load(running: ClickHouse, data_set: LakeFiles) -> LoadCost:
     """Fill the table and merge its parts; all rows of the lake are in it."""
-    steps = [create_table(), insert_rows(data_set), MERGE_PARTS]
-    spent = sum(running.execute(step).cpu_ms for step in steps)
+    spent = sum(running.execute(step).cpu_ms for step in load_table(data_set))
     [size] = running.execute(TABLE_SIZE).rows
     assert size["row_count"] == data_set.events, size
     return LoadCost(spent * 1000 / data_set.events, size["bytes"] / data_set.events)

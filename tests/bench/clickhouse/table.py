@@ -39,14 +39,19 @@ def column_type(column: Column) -> str:
     return "String" if column.name in DISTINCT_TEXTS else TYPES[column.type]
 
 
-def insert_rows(data_set: LakeFiles) -> str:
-    """All rows of the lake."""
+def load_table(data_set: LakeFiles) -> list[str]:
+    """Statements that insert all rows of the lake and then merge the parts, once."""
     names = ", ".join(column.name for column in columns())
     files = data_set.plain(EVENTS.name)
-    return f"INSERT INTO events ({names}) SELECT {names} FROM file('{files}', Parquet)"
+    return [
+        create_table(),
+        "SYSTEM STOP MERGES events",
+        f"INSERT INTO events ({names}) SELECT {names} FROM file('{files}', Parquet)",
+        "SYSTEM START MERGES events",
+        "OPTIMIZE TABLE events FINAL",
+    ]
 
 
-MERGE_PARTS = "OPTIMIZE TABLE events FINAL"
 TABLE_SIZE = """
     SELECT sum(rows) AS row_count, sum(bytes_on_disk) AS bytes
       FROM system.parts
