@@ -27,7 +27,7 @@ PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs alerts chaos cluster conformance bench lock mcp traces geo clean browser
+.PHONY: help setup run test format lint types check docs alerts chaos upgrade cluster conformance bench lock mcp traces geo clean browser
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ alerts: $(PROMTOOL) ## test the alert rules with promtool, which is built first 
 
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
+
+upgrade: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) ## replace an older version by this one, process by process, under load; ARGS=COMMIT (needs the history)
+	@$(BIN)/python -m tests.upgrade $(ARGS)
 
 cluster: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3) for trying; ARGS="tests/flow" runs tests on one
 	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)

@@ -1,0 +1,1 @@
+"""A rolling upgrade from an older version, under load: `make upgrade`."""

@@ -1,0 +1,161 @@
+"""`make upgrade`: every process of an older version is replaced by one of this version, under load.
+
+The older version is that of ARGS, or the one before the dashboard. Collectors come first, so that
+new ones send to old workers; then workers, keeper and query services. Checked at the end: every
+accepted event is stored once and counted by queries, which are answered all the time; requests were
+refused with 503 and Retry-After only; the ledger agrees. The exit code is 1 when something differs.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from schemas.registry import RegistryStore, Share
+from schemas.runtime.clock import now_ms
+from tests.chaos.recorded_load import event_id_counts
+from tests.http_client import call
+from tests.installation import eventually
+from tests.upgrade.machine import Machine
+from tests.upgrade.retrying_sender import RetryingSender
+from tests.upgrade.versions import (
+    NoHistory,
+    Version,
+    before_the_dashboard,
+    describe,
+    this_version,
+    unpack,
+)
+
+ORGANIZATION, WEBSITE, LATER = "org_upgrade", "web_upgrade", "web_later"
+EACH = 600
+"""Events between two replacements."""
+STORED_SECONDS = 120.0
+PERMITTED = {"200", "503 with Retry-After"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make upgrade")
+    parser.add_argument(
+        "commit", nargs="?", help="the older version; default: before the dashboard"
+    )
+    asked = parser.parse_args()
+    try:
+        commit = asked.commit or before_the_dashboard()
+        with tempfile.TemporaryDirectory(prefix="upgrade-") as name:
+            folder = Path(name)
+            old = unpack(commit, folder / "old")
+            print(f"from {describe(commit)}")
+            upgrade(folder / "machine", old, this_version())
+    except NoHistory as error:
+        sys.exit(f"upgrade: this needs a clone with its history: {error}")
+
+
+def upgrade(folder: Path, old: Version, new: Version) -> None:
+    """Replace all processes of `old` by those of `new`, and check what is stored."""
+    folder.mkdir()
+    with Machine(folder) as machine:
+        key = register(machine, old)
+        running = {role: [machine.start(old, role, 1)] for role in ("keeper", "collector", "query")}
+        running["worker"] = [machine.start(old, "worker", number) for number in (1, 2)]
+        began = time.monotonic()
+        with RetryingSender(machine.collect_url, WEBSITE) as load:
+            load.wait_for(EACH)
+            print(machine.tidemark(new, "migrate"))
+            add_records(machine, new)
+            for role in ("collector", "worker", "keeper", "query"):
+                replace(machine, new, role, running[role])
+                load.wait_for(EACH)
+                print(f"    {stored(machine, key):,} events are counted")
+            seconds = time.monotonic() - began
+        print(f"{len(load.accepted):,} events in {seconds:.0f} s, requests: {dict(load.outcomes)}")
+        print(f"slowest request with its repetitions: {load.slowest_seconds:.1f} s")
+        failed = [*failures(machine, new, load, key)]
+    for failure in failed:
+        print(f"failed: {failure}")
+    print("failed" if failed else "none lost, none doubled, and the ledger agrees")
+    sys.exit(1 if failed else 0)
+
+
+def register(machine: Machine, old: Version) -> str:
+    """Set the older version up, with a website; the text of an API key."""
+    machine.tidemark(old, "migrate")
+    machine.tidemark(old, "topics", "--declare")
+    owner = ("--organization", ORGANIZATION)
+    paid = ("--plan", "enterprise")
+    machine.tidemark(old, "organizations", "create", "--name", "Acme", "--id", ORGANIZATION, *paid)
+    website = ("--domain", "shop.example", "--id", WEBSITE)
+    machine.tidemark(old, "websites", "create", *owner, *website)
+    text: str = machine.tidemark(old, "keys", "create", *owner, "--scope", "read:data")
+    return text.splitlines()[-1].split()[-1]
+
+
+def add_records(machine: Machine, new: Version) -> None:
+    """Records of this version, one of a kind that the older may not know; old processes go on."""
+    store = RegistryStore(f"sqlite:///{machine.data / 'registry.db'}")
+    share = Share(
+        id="shr_upgrade",
+        organization_id=ORGANIZATION,
+        website_id=WEBSITE,
+        created_at=now_ms(),
+        updated_at=now_ms(),
+        name="All",
+        secret_hash="0" * 64,
+    )
+    store.create(share)
+    store.close()
+    later = ("--organization", ORGANIZATION, "--domain", "later.example", "--id", LATER)
+    machine.tidemark(new, "websites", "create", *later)
+    url = f"{machine.collect_url}/track?website_id={LATER}"
+    eventually(lambda: call("POST", url, [{"name": "first"}]).status == 200)
+
+
+def replace(machine: Machine, new: Version, role: str, running: list[str]) -> None:
+    """Start a successor of each process, then end it."""
+    for name in list(running):
+        running.append(machine.start(new, role, int(name.rpartition("-")[2]) + 10))
+        running.remove(name)
+        print(f"{name} was replaced by {running[-1]}; it ended within {machine.stop(name):.1f} s")
+
+
+def stored(machine: Machine, key: str) -> int:
+    """Events of the website, as the query service counts them."""
+    reply = call(
+        "POST",
+        f"{machine.query_url}/v1/query/custom?website_id={WEBSITE}",
+        {
+            "query": {
+                "table": "events",
+                "selects": [{"field": "*", "aggregate": "count", "alias": "n"}],
+            },
+            "startDate": f"{time.strftime('%Y-%m-%d', time.gmtime(time.time() - 86_400))}",
+            "endDate": f"{time.strftime('%Y-%m-%d', time.gmtime())}",
+        },
+        {"x-api-key": key},
+    )
+    assert reply.status == 200, reply.body
+    return int(reply.json["data"][0]["n"]) if reply.json["data"] else 0
+
+
+def failures(machine: Machine, new: Version, load: RetryingSender, key: str) -> list[str]:
+    """What must hold at the end and does not."""
+    eventually(lambda: load.accepted <= set(event_id_counts(machine.lake, WEBSITE)), STORED_SECONDS)
+    counts = event_id_counts(machine.lake, WEBSITE)
+    answer = stored(machine, key)
+    balance = next(
+        check for check in machine.tidemark(new, "doctor", "--json") if check["check"] == "ledger"
+    )
+    found = {
+        f"{len(load.accepted - set(counts))} accepted events are lost": load.accepted
+        <= set(counts),
+        f"{counts.total() - len(counts)} rows are doubled": counts.total() == len(counts),
+        f"refused otherwise: {set(load.outcomes) - PERMITTED}": set(load.outcomes) <= PERMITTED,
+        f"the query service counts {answer} of {len(counts)} events": answer == len(counts),
+        f"the ledger differs: {balance['findings']}": balance["state"] == "ok",
+    }
+    return [text for text, holds in found.items() if not holds]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Source trees of two versions: this one, and one of an earlier commit."""
+
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.installation import ROOT
+
+DASHBOARD = "query/web/build.js"
+"""Came with the dashboard: the version before it has an older registry and none of its routes."""
+BUILT = ("ingest/web/dist", "schemas/http/docs/dist", "query/web/dist")
+"""Files that a build makes; an older version serves those of this one."""
+
+
+class NoHistory(Exception):
+    """The commit is not there: the checkout has no history, or no git."""
+
+
+class Version(Struct, frozen=True):
+    """A source tree, and what to call it."""
+
+    name: str
+    tree: Path
+
+    def command(self, module: str, *arguments: str) -> list[str]:
+        """Runs a module of this tree with the packages of this environment."""
+        return [sys.executable, "-m", module, *arguments]
+
+
+def this_version() -> Version:
+    """The tree in which this module lies."""
+    return Version("new", ROOT)
+
+
+def before_the_dashboard() -> str:
+    """The commit before the one that added the dashboard; NoHistory without it."""
+    added = _git("log", "--diff-filter=A", "--reverse", "--format=%H", "--", DASHBOARD).split()
+    if not added:
+        raise NoHistory(f"no commit of this checkout added {DASHBOARD}")
+    return f"{added[0].decode()}^"
+
+
+def unpack(commit: str, folder: Path) -> Version:
+    """The tree of a commit in a folder; NoHistory when there is no such commit."""
+    archive = _git("archive", "--format=tar", commit)
+    with tarfile.open(fileobj=BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    for name in BUILT:
+        target = folder / name
+        if (ROOT / name).exists() and target.parent.exists():
+            target.symlink_to(ROOT / name)
+    return Version("old", folder)
+
+
+def describe(commit: str) -> str:
+    """Short id, date and subject of a commit."""
+    return _git("show", "-s", "--format=%h of %cs, %s", commit).decode().strip()
+
+
+def _git(*arguments: str) -> bytes:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True)
+    except FileNotFoundError:
+        raise NoHistory("git is not installed") from None
+    except subprocess.CalledProcessError as error:
+        raise NoHistory(error.stderr.decode().strip()) from None
+    return done.stdout
