@@ -38,9 +38,9 @@ class TracedApp:
         try:
             await self._app(scope, receive, noting_status(scope, send, statuses))
         finally:
-            span.note({"tidemark.request_id": scope.get(REQUEST_ID_KEY, b"").decode()})
-            if statuses:
-                span.note({"http.response.status_code": statuses[0]})
+            status = {"http.response.status_code": statuses[0]} if statuses else {}
+            request_id = scope.get(REQUEST_ID_KEY, b"").decode()
+            span.note({"tidemark.request_id": request_id, **status})
             span.end(failure(statuses))
 
     def _begin(self, scope: Scope, traceparent: bytes | None) -> Span:

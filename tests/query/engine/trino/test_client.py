@@ -7,6 +7,9 @@ import pytest
 
 from query.engine.trino.address import parse_address
 from query.engine.trino.client import Page, TrinoClient, TrinoError, TrinoUnreachable
+from schemas.runtime.settings import Settings
+from schemas.telemetry.opentelemetry_tracer import open_tracer
+from schemas.telemetry.spans import running
 from tests.installation import free_port
 from tests.query.engine.trino.coordinator import Coordinator, coordinator
 
@@ -48,6 +51,19 @@ def test_a_statement_has_its_user_its_schema_and_its_limit() -> None:
     }
     assert headers["X-Trino-Client-Tags"] == "organization:acme"
     assert headers["X-Trino-Time-Zone"] == "UTC"
+
+
+def test_traces_of_the_server_continue_the_span_that_waits() -> None:
+    tracer = open_tracer(Settings(traces="http://127.0.0.1:9"), "query", "query-1")
+    with coordinator() as played:
+        with running(tracer.request("POST /v1/query", None, {})) as span:
+            read(client_of(played))
+        read(client_of(played))
+
+    assert span is not None
+    of_span, of_none = played.headers
+    assert of_span["traceparent"] == span.traceparent.decode()
+    assert "traceparent" not in of_none
 
 
 def test_an_error_has_its_name() -> None:
