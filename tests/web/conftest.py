@@ -7,9 +7,11 @@ import pytest
 from tests.browser.chromium import Chromium
 from tests.browser.conftest import chromium
 from tests.browser.tab import Tab
-from tests.flow.tenant import Tenant
+from tests.flow.tenant import DAY, Tenant
 from tests.installation import Installation
+from tests.query.lake import a_view
 from tests.web.dashboard import Dashboard
+from tests.web.query_alone import query_alone
 from tests.web.traffic import send_traffic
 
 __all__ = ["chromium"]
@@ -21,6 +23,25 @@ def shop(stack: Installation) -> Tenant:
     tenant = Tenant.create(stack)
     send_traffic(tenant)
     return tenant
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
+    """A tenant with one page view, whose query service runs alone."""
+    view = a_view("/", at=f"{DAY}T10:00:00Z")
+    with query_alone(tmp_path_factory.mktemp("small"), [view]) as tenant:
+        yield tenant
+
+
+@pytest.fixture
+def page(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
+    """The dashboard of the small tenant, signed in; nothing may have gone wrong in it."""
+    tab = Tab.opened(chromium)
+    page = Dashboard(tab, small)
+    page.sign_in()
+    yield page
+    page.check_tab()
+    tab.close()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
 GERMANY = {"field": "country", "operator": "eq", "value": "DE"}
 PASSWORD = "correct horse"
 UNAUTHORIZED = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
+BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 NOT_FOUND = "Failed to load resource: the server responded with a status of 404 (Not Found)"
 
 
@@ -97,6 +98,17 @@ def test_an_ended_link_says_so(dashboard: Dashboard, visitor: Dashboard) -> None
     visitor.tab.go(link)
     assert "not available" in visitor.text("main .card")
     visitor.check_tab(expected=[NOT_FOUND])
+
+
+@pytest.mark.parametrize("link", ["", "x" * 129])
+def test_a_link_that_cannot_be_one_says_so(chromium: Chromium, small: Tenant, link: str) -> None:
+    tab = Tab.opened(chromium)
+    nobody = Dashboard(tab, small)
+    tab.go(f"{nobody.url}/s/{link}")
+    assert "This link is not valid" in nobody.text("main .card")
+    assert not tab.js("!!document.querySelector('input')")
+    nobody.check_tab(expected=[BAD_REQUEST])
+    tab.close()
 
 
 def test_only_an_allowed_origin_can_embed_it(

@@ -1,4 +1,4 @@
-"""Sign-in on the page: by key, by link, ended; and what a key without scopes sees."""
+"""Sign-in on the page: by key, by link, ended here or elsewhere; what a key without scopes sees."""
 
 import subprocess
 import sys
@@ -15,6 +15,22 @@ from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 
 REFUSED = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
+
+NOTE_RETURN = """addEventListener('pageshow', ({ persisted }) => sessionStorage.setItem('returned',
+  JSON.stringify([persisted, document.getElementById('app').hidden])))"""
+"""Notes whether the browser kept the page, and whether it was hidden when it came back."""
+
+
+@pytest.fixture
+def signed_in(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
+    """The dashboard of the small tenant, whose sign-in may end."""
+    tab = Tab.opened(chromium)
+    dashboard = Dashboard(tab, small)
+    dashboard.sign_in()
+    dashboard.until("document.querySelector('.totals')")
+    yield dashboard
+    dashboard.check_tab(expected=[REFUSED])
+    tab.close()
 
 
 @pytest.fixture
@@ -96,3 +112,43 @@ def test_signing_out_ends_it(stranger: Dashboard) -> None:
     stranger.until("location.pathname === '/sign-in'")
     stranger.tab.go(f"{stranger.url}/{stranger.tenant.website.id}/overview")
     stranger.until("document.querySelector('input[name=key]')")
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_going_back_shows_only_a_page_whose_sign_in_is_the_same(
+    signed_in: Dashboard, ended: bool
+) -> None:
+    signed_in.tab.js(f"{NOTE_RETURN}, window.kept = true")
+    signed_in.tab.go(f"{signed_in.url}/docs")
+    if ended:
+        signed_in.tab.tell("Network.clearBrowserCookies")
+    signed_in.tab.back()
+    signed_in.until(f"document.querySelector('{'input[name=key]' if ended else '.totals'}')")
+    signed_in.until("!document.getElementById('app').hidden")
+    assert signed_in.tab.js("sessionStorage.getItem('returned')") == "[true,true]"
+    assert signed_in.tab.js("window.kept === true") is not ended
+
+
+def test_signing_out_ends_it_in_other_tabs_too(signed_in: Dashboard) -> None:
+    tab = signed_in.tab.beside()
+    other = Dashboard(tab, signed_in.tenant)
+    other.open("overview")
+    signed_in.press("Sign out")
+    other.until("document.querySelector('input[name=key]')")
+    assert not tab.js("!!document.querySelector('.totals')")
+    other.check_tab(expected=[REFUSED])
+    tab.close()
+
+
+def test_a_link_asks_before_it_replaces_a_sign_in(signed_in: Dashboard) -> None:
+    key_id, _ = new_key(signed_in.tenant, KeyScope.READ_DATA)
+    link = printed_link(signed_in.tenant, key_id)
+    first = signed_in.tab.js("fetch('/v1/me').then((answer) => answer.json())")["key"]["id"]
+    for button, signed_in_key in (("Stay signed in", first), ("Use the link", key_id)):
+        signed_in.tab.go(link)
+        assert "You are signed in to Acme" in signed_in.text(".replace")
+        assert "#" not in signed_in.tab.address
+        signed_in.press(button)
+        signed_in.until("document.querySelector('.totals')")
+        me = signed_in.tab.js("fetch('/v1/me').then((answer) => answer.json())")
+        assert me["key"]["id"] == signed_in_key

@@ -12,6 +12,7 @@ export const texts = {
     noWebsites: "This key has access to no website yet. Add one in Set-up, or with: tidemark website add",
     unknownWebsite: "This website does not exist, or your key has no access to it.",
     unknownView: "There is no such view.",
+    unread: (names: string) => `A part of this address could not be read and was left out: ${names}`,
     freshness: (ago: string) => `complete until ${ago}`,
     stale: "Not all events that were accepted are stored yet.",
     keys: "Keyboard shortcuts",
@@ -25,6 +26,9 @@ export const texts = {
     submit: "Sign in",
     wrong: "This key is unknown, revoked or expired.",
     usedLink: "This link was used already, or it has expired. Ask for another one with: tidemark sign-in-link",
+    replaceTitle: "Sign in with this link?",
+    replace: (who: string) => `You are signed in to ${who}. Sign in with this link instead?`,
+    replaceSubmit: "Use the link", stay: "Stay signed in",
     ended: "Your sign-in has ended. Sign in again to go on where you were.",
     noScope: "This key may not read data; sign in with one that has the scope read:data.",
   },
@@ -222,6 +226,11 @@ export const texts = {
     failed: "This could not be answered:",
     retry: "Try again",
   },
+  broken: {
+    title: "This part of the page cannot be shown",
+    hint: "It is a defect of the dashboard; nothing is lost. Without the filters and settings of this address it may work.",
+    retry: "Try again", plain: "Open without settings", start: "Start page",
+  },
   request: {
     open: "The request behind this number",
     title: "The request behind it",
@@ -341,6 +350,7 @@ export const texts = {
     locked: "This dashboard needs a password.",
     passwordOnly: "Password",
     open: "Open",
+    invalid: "This link is not valid. Check that it is complete, or ask whoever gave it to you for another one.",
     gone: "This dashboard is not available. Its link may have ended; ask whoever gave it to you.",
   },
   live: {

@@ -1,7 +1,11 @@
 // The state of the page is its address: website, view, period, comparison, filters and the view's own parameters.
 import { computed, signal } from "@preact/signals";
 import { type Filter, formatFilter, parseFilter } from "../state/filters";
-import { formatPeriod, type Granularity, GRANULARITIES, parsePeriod, type Period } from "../state/period";
+import {
+  DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, isTimeZone, parseDays, parsePeriod, type Period,
+} from "../state/period";
+import { decoded } from "../state/steps";
+import { isReadable } from "./parameters";
 
 export const COMPARISONS = ["previous_period", "previous_year", "none"] as const;
 export type Comparison = (typeof COMPARISONS)[number] | `${string}..${string}`;
@@ -20,28 +24,47 @@ export interface Address {
   bots: boolean;
   /** Parameters that belong to one view. */
   own: Record<string, string>;
+  /** Names of the parameters that could not be read; they have their defaults. */
+  unread: string[];
 }
 
 const SHARED = ["period", "compare", "by", "tz", "f", "bots"];
 const DEFAULT_VIEW = "overview";
 
+const parseComparison = (text: string): Comparison | null =>
+  COMPARISONS.find((each) => each === text) ?? (parseDays(text) && (text as Comparison));
+
+const parseGranularity = (text: string): Granularity | null => GRANULARITIES.find((each) => each === text) ?? null;
+
+/** Everything is checked here: a view can rely on what an address says. */
 export function parseAddress(path: string, search: string): Address {
-  const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const parts = path.split("/").filter(Boolean).map((part) => decoded(part) ?? part);
   const shared = parts[0] === "s";
   const [view = DEFAULT_VIEW, ...item] = parts.slice(shared ? 2 : 1);
   const query = new URLSearchParams(search);
-  const by = query.get("by") as Granularity;
+  const unread = new Set<string>();
+  const read = <Value>(name: string, parse: (text: string) => Value | null): Value | null => {
+    const text = query.get(name);
+    const value = text ? parse(text) : null;
+    if (text && value === null) unread.add(name);
+    return value;
+  };
+  const filters = query.getAll("f").map(parseFilter);
+  if (filters.includes(null)) unread.add("f");
+  const own = [...query].filter(([name]) => !SHARED.includes(name));
+  const readable = own.filter(([name, text]) => isReadable(view, name, text) || !unread.add(name));
   return {
     base: shared ? `s/${parts[1] ?? ""}` : (parts[0] ?? ""),
     view,
     item: item.join("/"),
-    period: parsePeriod(query.get("period")),
-    compare: (query.get("compare") as Comparison) ?? "previous_period",
-    granularity: GRANULARITIES.includes(by) ? by : null,
-    timezone: query.get("tz"),
-    filters: query.getAll("f").map(parseFilter).filter((each) => each !== null),
+    period: read("period", parsePeriod) ?? DEFAULT_PERIOD,
+    compare: read("compare", parseComparison) ?? "previous_period",
+    granularity: read("by", parseGranularity),
+    timezone: read("tz", (text) => (isTimeZone(text) ? text : null)),
+    filters: filters.filter((each) => each !== null),
     bots: query.get("bots") === "1",
-    own: Object.fromEntries([...query].filter(([name]) => !SHARED.includes(name))),
+    own: Object.fromEntries(readable),
+    unread: [...unread],
   };
 }
 
@@ -55,8 +78,9 @@ export function formatAddress(address: Address): string {
   if (address.bots) query.set("bots", "1");
   for (const filter of address.filters) query.append("f", formatFilter(filter));
   for (const [name, value] of Object.entries(address.own)) if (value) query.set(name, value);
-  const item = address.item.split("/").map(encodeURIComponent).join("/");
-  const path = [address.base, address.view, ...(item ? [item] : [])].join("/");
+  const base = address.base.split("/").filter(Boolean);
+  const parts = base.length ? [...base, address.view, ...(address.item ? [address.item] : [])] : [];
+  const path = parts.map(encodeURIComponent).join("/");
   const text = query.toString().replaceAll("%3A", ":").replaceAll("%2F", "/");
   return `/${path}${text ? `?${text}` : ""}`;
 }
@@ -65,8 +89,8 @@ const here = signal(location.pathname + location.search);
 addEventListener("popstate", () => (here.value = location.pathname + location.search));
 
 export const address = computed<Address>(() => {
-  const [path = "/", search = ""] = here.value.split("?", 2);
-  return parseAddress(path, search);
+  const [path = "/", ...search] = here.value.split("?");
+  return parseAddress(path, search.join("?"));
 });
 
 /** The address after some changes; the parameters of a view are dropped when the view changes. */

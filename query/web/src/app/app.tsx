@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
+import { Boundary } from "../components/boundary";
 import { FilterBar } from "../components/filter_bar";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton } from "../components/states";
@@ -58,7 +59,7 @@ function Dashboard() {
         <main id="content" tabIndex={-1}>
           {!user || !base ? (user && !user.websites.length ? <Empty text={t.noWebsites} /> : <Skeleton lines={8} />)
             : !website.value && view?.id !== "setup" ? <Empty text={t.unknownWebsite} />
-              : view ? <ViewFrame view={view} /> : <Empty text={t.unknownView} />}
+              : view ? <Boundary key={view.id}><ViewFrame view={view} /></Boundary> : <Empty text={t.unknownView} />}
         </main>
       </div>
       <Help />
@@ -76,6 +77,7 @@ function ViewFrame({ view }: { view: View }) {
       () => setError(new RequestError(0, "UNREACHABLE", "")),
     );
   }, [view.id]);
+  const { unread } = address.value;
   const allowed = may("read:data") && (!view.scope || may(view.scope));
   const Shown = Loaded?.id === view.id ? Loaded.view : null;
   return (
@@ -85,6 +87,7 @@ function ViewFrame({ view }: { view: View }) {
         {view.ranged && <PeriodBar />}
       </header>
       {view.ranged && !view.unfiltered && <FilterBar />}
+      {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
       {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />
         : error ? <Failed error={error} retry={() => location.reload()} />
           : Shown ? <Shown /> : <Skeleton lines={8} />}

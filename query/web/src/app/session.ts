@@ -4,6 +4,7 @@ import { fetchJson, RequestError, shareAccess } from "../api/request";
 import type { Me, Schemas, Website } from "../api/types";
 import type { Filter } from "../state/filters";
 import { address, go } from "./address";
+import { tellOtherTabs } from "./other_tabs";
 
 /** undefined until known, null when nobody is signed in. */
 export const me = signal<Me | null | undefined>(undefined);
@@ -56,11 +57,13 @@ export async function openShare(password?: string): Promise<void> {
 export async function signIn(body: Schemas["SignInBody"]): Promise<void> {
   me.value = await fetchJson<Me>("/v1/sign-in", { body });
   sessionEnded.value = false;
+  tellOtherTabs();
 }
 
 export async function signOut(): Promise<void> {
   await fetchJson("/v1/sign-in", { method: "DELETE" });
   me.value = null;
+  tellOtherTabs();
   go("/sign-in");
 }
 

@@ -5,7 +5,7 @@ import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
 import { address, go } from "../app/address";
 import { isShared, subjectQuery, timezone } from "../app/session";
-import { alternatives, type Condition, DONE_FIELDS, doneFilter, editable, type Filter } from "../state/filters";
+import { alternatives, type Condition, DONE_FIELDS, editable, typed } from "../state/filters";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
@@ -64,9 +64,9 @@ export function ConditionInputs({ condition, change, fields = FIELDS }: {
   const many = LISTS.includes(operator);
   const text = Array.isArray(value) ? value.join("\n") : String(value ?? "");
   const known = useValues(SUGGESTED[field] ?? field);
-  const operators = field in DONE_FIELDS ? ["eq", "ne"] : OPERATORS;
+  const operators = Object.hasOwn(DONE_FIELDS, field) ? ["eq", "ne"] : OPERATORS;
   const set = (part: Partial<Condition>) => change({ ...condition, ...part });
-  const setField = (to: string) => set({ field: to, ...(to in DONE_FIELDS ? { operator: "eq" } : {}) });
+  const setField = (to: string) => set({ field: to, ...(Object.hasOwn(DONE_FIELDS, to) ? { operator: "eq" } : {}) });
   return (
     <>
       <label>{t.field}
@@ -91,17 +91,6 @@ export function ConditionInputs({ condition, change, fields = FIELDS }: {
         )}
     </>
   );
-}
-
-/** The condition with a value of the type that its field has. */
-export function typed(condition: Condition): Filter {
-  const { field, operator, value } = condition;
-  if (field in DONE_FIELDS) return doneFilter(condition);
-  if (BARE.includes(operator)) return { field, operator };
-  if (Array.isArray(value)) return { field, operator, value: value.filter(Boolean) };
-  if (field === "visitor.is_new" || field === "is_bot") return { field, operator, value: value === "true" || value === true };
-  const compared = ["gt", "gte", "lt", "lte"].includes(operator) && value !== "" && !Number.isNaN(Number(value));
-  return { field, operator, value: compared ? Number(value) : value };
 }
 
 /** The most frequent values of a field in the time range. */

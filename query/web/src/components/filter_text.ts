@@ -6,7 +6,10 @@ import { texts } from "../texts";
 
 const t = texts.filters;
 
-export const fieldName = (field: string): string => t.fields[field] ?? field;
+/** The text of a name, which may come from the address; a name without one stays as it is. */
+const named = (names: Record<string, string>, name: string): string => (Object.hasOwn(names, name) ? names[name]! : name);
+
+export const fieldName = (field: string): string => named(t.fields, field);
 
 export function filterText(filter: Filter): string {
   const source = sourceOf(filter);
@@ -21,7 +24,7 @@ export function filterText(filter: Filter): string {
   if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
   if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;
   if (!isCondition(filter)) return JSON.stringify(filter);
-  const operator = t.operators[filter.operator] ?? filter.operator;
+  const operator = named(t.operators, filter.operator);
   const value = valueText(filter.field, filter.value);
   return `${fieldName(filter.field)} ${operator}${value ? ` ${value}` : ""}`;
 }

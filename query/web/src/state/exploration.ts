@@ -1,7 +1,6 @@
 // A custom query as the page builds it, and its form in the address.
 import type { Schemas } from "../api/types";
-import { typed } from "../components/filter_dialog";
-import type { Condition } from "./filters";
+import { type Condition, isCondition, isFilter, isRecord, parseJson, typed } from "./filters";
 
 export interface Exploration {
   table: string;
@@ -21,12 +20,25 @@ export const DATE = "date";
 
 export const formatExploration = (exploration: Exploration): string => JSON.stringify(exploration);
 
-export function parseExploration(text: string | undefined): Exploration {
-  try {
-    return { ...START, ...(JSON.parse(text ?? "{}") as Partial<Exploration>) };
-  } catch {
-    return START;
-  }
+const listOf = (check: (value: unknown) => boolean) => (value: unknown): boolean => Array.isArray(value) && value.every(check);
+const isTerm = (value: unknown): boolean =>
+  isRecord(value) && typeof value.aggregate === "string" && typeof value.field === "string";
+const conditions = listOf((value) => isFilter(value) && isCondition(value));
+const MEMBERS: Record<keyof Exploration, (value: unknown) => boolean> = {
+  table: (value) => typeof value === "string",
+  selects: (value) => listOf(isTerm)(value) && (value as unknown[]).length > 0,
+  groups: listOf((value) => typeof value === "string"),
+  filters: conditions,
+  having: conditions,
+  limit: (value) => Number.isInteger(value) && (value as number) > 0,
+};
+
+/** Members that are absent are those of `START`; null when the text is no query. */
+export function parseExploration(text: string): Exploration | null {
+  const value = parseJson(text);
+  if (!isRecord(value)) return null;
+  const known = Object.entries(value).every(([name, member]) => Object.hasOwn(MEMBERS, name) && MEMBERS[name as keyof Exploration](member));
+  return known ? { ...START, ...value } : null;
 }
 
 /** The column of a value in rows: `count`, `avg_load_time`. */

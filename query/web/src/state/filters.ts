@@ -5,6 +5,7 @@ export type Filter = Partial<Schemas["Filter"]>;
 export type Condition = { field: string; operator: string; value: FilterValue };
 export type FilterValue = string | number | boolean | null | (string | null)[];
 
+const MOST_DEPTH = 20;
 const SHORT = /^([\w.@$-]+):([a-z_]+):?([^]*)$/;
 
 export const isCondition = (filter: Filter): filter is Condition =>
@@ -20,15 +21,40 @@ export function formatFilter(filter: Filter): string {
 
 export function parseFilter(text: string): Filter | null {
   if (text.startsWith("{")) {
-    try {
-      return JSON.parse(text) as Filter;
-    } catch {
-      return null;
-    }
+    const filter = parseJson(text);
+    return isFilter(filter) ? filter : null;
   }
   const [, field, operator, value] = SHORT.exec(text) ?? [];
   if (!field || !operator) return null;
   return operator.endsWith("_null") ? { field, operator } : { field, operator, value };
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value: unknown): boolean => value === undefined || value === null || typeof value === "string";
+const isScalar = (value: unknown): boolean => typeof value !== "object" || value === null;
+const isValue = (value: unknown): boolean => (Array.isArray(value) ? value.every(isScalar) : isScalar(value));
+const isAbsentOr = (check: (value: unknown) => boolean) => (value: unknown): boolean =>
+  value === undefined || value === null || check(value);
+
+/** Whether a value has the shape of a filter; its meaning is checked by the API. */
+export function isFilter(value: unknown, depth = 0): value is Filter {
+  if (!isRecord(value) || depth > MOST_DEPTH) return false;
+  const within = (part: unknown) => isFilter(part, depth + 1);
+  const list = isAbsentOr((parts) => Array.isArray(parts) && parts.every(within));
+  const behavior = isAbsentOr((did) => isRecord(did) && ["event", "path", "goal", "name"].every((name) => isText(did[name])));
+  return [value.field, value.operator, value.segment].every(isText) && isValue(value.value)
+    && list(value.and) && list(value.or) && isAbsentOr(within)(value.not)
+    && behavior(value.has_done) && behavior(value.has_not_done);
 }
 
 export const condition = (field: string, value: string | null): Filter =>
@@ -65,6 +91,19 @@ export function editable(filter: Filter): Condition | null {
   const [field] = Object.entries(DONE_FIELDS).find(([, member]) => member === entries[0]?.[0]) ?? [];
   if (!field || entries.length > 1) return null;
   return { field, operator: filter.has_done ? "eq" : "ne", value: String(entries[0]![1]) };
+}
+
+const BARE = ["is_null", "is_not_null"];
+
+/** The condition with a value of the type that its field has. */
+export function typed(condition: Condition): Filter {
+  const { field, operator, value } = condition;
+  if (Object.hasOwn(DONE_FIELDS, field)) return doneFilter(condition);
+  if (BARE.includes(operator)) return { field, operator };
+  if (Array.isArray(value)) return { field, operator, value: value.filter(Boolean) };
+  if (field === "visitor.is_new" || field === "is_bot") return { field, operator, value: value === "true" || value === true };
+  const compared = ["gt", "gte", "lt", "lte"].includes(operator) && value !== "" && !Number.isNaN(Number(value));
+  return { field, operator, value: compared ? Number(value) : value };
 }
 
 const OPPOSITE: Record<string, string> = {

@@ -14,12 +14,16 @@ export type Period = Preset | Days;
 export const DEFAULT_PERIOD: Period = "last_7d";
 const DAY = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const [FIRST_DAY, LAST_DAY] = ["1970-01-01", "2999-12-31"];
 
-export function parsePeriod(text: string | null): Period {
-  if (PRESETS.includes(text as Preset)) return text as Preset;
-  const [start, end, more] = (text ?? "").split("..");
-  if (more !== undefined || !isDate(start) || !isDate(end) || start > end) return DEFAULT_PERIOD;
-  return { start, end };
+/** null when the text is neither a preset nor two days. */
+export const parsePeriod = (text: string): Period | null =>
+  PRESETS.includes(text as Preset) ? (text as Preset) : parseDays(text);
+
+/** First and last day as `formatPeriod` writes them; null when they are none. */
+export function parseDays(text: string): Days | null {
+  const [start, end, more] = text.split("..");
+  return more === undefined && isDate(start) && isDate(end) && start <= end ? { start, end } : null;
 }
 
 export const formatPeriod = (period: Period): string =>
@@ -31,8 +35,18 @@ export const periodMembers = (period: Period): Record<string, string> =>
     ? { preset: period }
     : { startDate: period.start, endDate: period.end };
 
+/** Whether a text is a day of the calendar, in years that stay years of four digits when they are shifted. */
 export function isDate(text: string | undefined): text is string {
-  return text !== undefined && DATE.test(text) && !Number.isNaN(Date.parse(text));
+  if (text === undefined || !DATE.test(text) || Number.isNaN(Date.parse(text))) return false;
+  return new Date(text).toISOString().startsWith(text) && FIRST_DAY <= text && text <= LAST_DAY;
+}
+
+export function isTimeZone(text: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone: text }));
+  } catch {
+    return false;
+  }
 }
 
 /** Today in a time zone. */
@@ -76,12 +90,12 @@ export function daysOf(period: Period, timezone: string): Days {
 /** The Monday of the week of a day. */
 const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
 
-/** The period before (-1) or after (1) with as many days; the same one where that would begin in the future. */
+/** The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970. */
 export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
   const days = daysOf(period, timezone);
   const by = countDays(days) * direction;
   const shifted = { start: addDays(days.start, by), end: addDays(days.end, by) };
-  return shifted.start > today(timezone) ? period : shifted;
+  return shifted.start > today(timezone) || !isDate(shifted.start) ? period : shifted;
 }
 
 export const GRANULARITIES = ["minute", "hourly", "daily", "weekly", "monthly"] as const;

@@ -11,13 +11,22 @@ export interface Step {
 export const formatSteps = (steps: Step[]): string =>
   steps.map(({ kind, value }) => `${kind}:${encodeURIComponent(value)}`).join(",");
 
-export function parseSteps(text: string | undefined): Step[] {
-  if (!text) return [];
-  return text.split(",").flatMap((part) => {
+/** null when the text is no list of steps. */
+export function parseSteps(text: string): Step[] | null {
+  const steps = text.split(",").map((part) => {
     const at = part.indexOf(":");
-    const kind = part.slice(0, at) as StepKind;
-    return KINDS.includes(kind) ? [{ kind, value: decodeURIComponent(part.slice(at + 1)) }] : [];
+    return { kind: part.slice(0, at) as StepKind, value: decoded(part.slice(at + 1)) };
   });
+  return steps.every((step): step is Step => KINDS.includes(step.kind) && step.value !== null) ? steps : null;
+}
+
+/** A part of an address without its escapes; null when they are broken. */
+export function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 export const stepMember = ({ kind, value }: Step): Record<string, string> => ({ [kind]: value });

@@ -12,7 +12,7 @@ import { save } from "../components/qr_code";
 import { Async, messageOf } from "../components/states";
 import { Dialog } from "../components/dialog";
 import { formatNumber } from "../format";
-import { type Exploration, formatExploration, parseExploration, queryOf } from "../state/exploration";
+import { type Exploration, formatExploration, parseExploration, queryOf, START } from "../state/exploration";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 
@@ -22,7 +22,7 @@ const FORMATS = ["csv", "parquet", "arrow"] as const;
 
 export default function Explore() {
   const { own, period, filters, bots } = address.value;
-  const exploration = parseExploration(own.q);
+  const exploration = (own.q && parseExploration(own.q)) || START;
   const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
   const query = queryOf(exploration);
   const body = {

@@ -22,8 +22,8 @@ const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }
 
 export default function Funnels() {
   const { own } = address.value;
-  const stored = parseSteps(own.steps);
-  const [steps, setSteps] = useState<Step[]>(stored.length ? stored : START);
+  const stored = own.steps ? parseSteps(own.steps) : null;
+  const [steps, setSteps] = useState<Step[]>(stored ?? START);
   const suggestions = useSuggestions();
   const change = (changed: Step[]) => {
     setSteps(changed);

@@ -1,8 +1,9 @@
 // Opens a shared dashboard by its link, and asks for its password if it has one.
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
 import { openShare } from "../app/session";
-import { messageOf, Skeleton } from "../components/states";
+import { Failed, messageOf, Skeleton } from "../components/states";
 import { texts } from "../texts";
 
 const t = texts.shares;
@@ -21,7 +22,10 @@ export function OpenShare() {
     void attempt(password);
   };
   if (!error) return <main class="alone"><Skeleton lines={4} /></main>;
-  if (error.status === 404) return <main class="alone"><h1>{texts.app.name}</h1><p class="card">{t.gone}</p></main>;
+  const alone = (content: ComponentChildren) => <main class="alone"><h1>{texts.app.name}</h1>{content}</main>;
+  if (error.status === 404) return alone(<p class="card">{t.gone}</p>);
+  if (error.status === 400 && !tried) return alone(<p class="card">{t.invalid}</p>);
+  if (error.status !== 401 && !tried) return alone(<Failed error={error} retry={() => void attempt()} />);
   return (
     <main class="alone">
       <form class="card form" onSubmit={submit}>

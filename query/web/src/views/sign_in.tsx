@@ -1,15 +1,19 @@
-// Sign-in by API key, or by a link that `make run` printed.
+// Sign-in by API key, or by a link that `make run` printed; one that would replace a sign-in is asked about first.
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
 import { messageOf } from "../components/states";
 import { address, go } from "../app/address";
-import { may, me, sessionEnded, signIn } from "../app/session";
+import { loadSession, may, me, sessionEnded, signIn } from "../app/session";
+import { isolate } from "../isolate";
 import icon from "../icon.svg";
 import { texts } from "../texts";
 
 const t = texts.signIn;
 
+const start = (): string => `/${me.value?.websites[0]?.id ?? ""}`;
+
 export function SignIn() {
+  const [token, setToken] = useState("");
   const [key, setKey] = useState("");
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
@@ -19,8 +23,9 @@ export function SignIn() {
     try {
       await signIn(body);
       if (!may("read:data")) setError(t.noScope);
-      if (address.value.base === "sign-in") go(`/${me.value!.websites[0]?.id ?? ""}`, { replace: true });
+      if (address.value.base === "sign-in") go(start(), { replace: true });
     } catch (problem) {
+      setToken("");
       const { status } = problem as RequestError;
       const wrong = "key" in body ? t.wrong : t.usedLink;
       setError(status === 401 ? wrong : messageOf(problem as RequestError));
@@ -29,15 +34,17 @@ export function SignIn() {
     }
   };
   useEffect(() => {
-    const token = location.hash.slice(1);
-    if (address.value.base !== "sign-in" || !token) return;
+    const given = location.hash.slice(1);
+    if (address.value.base !== "sign-in" || !given) return;
     history.replaceState(null, "", "/sign-in"); // the token works once; it does not stay in the address
-    void attempt({ token });
+    const decide = () => (me.value ? setToken(given) : void attempt({ token: given }));
+    loadSession().then(decide, (problem) => setError(messageOf(problem as RequestError)));
   }, []);
   const submit = (event: Event) => {
     event.preventDefault();
     void attempt({ key: key.trim() });
   };
+  if (token) return <Replace busy={busy} replace={() => void attempt({ token })} />;
   return (
     <main class="alone">
       <form class="card form" onSubmit={submit}>
@@ -51,6 +58,24 @@ export function SignIn() {
         {error && <p class="error" role="alert">{error}</p>}
         <button type="submit" class="button primary" disabled={busy}>{t.submit}</button>
       </form>
+    </main>
+  );
+}
+
+/** Asks before a link replaces the sign-in that there is. */
+function Replace({ busy, replace }: { busy: boolean; replace: () => void }) {
+  const { organization, key } = me.value!;
+  const who = [organization?.name, key?.name].filter(Boolean).join(", ");
+  return (
+    <main class="alone">
+      <section class="card form replace" aria-labelledby="replace">
+        <h1 id="replace">{t.replaceTitle}</h1>
+        <p>{t.replace(isolate(who))}</p>
+        <footer>
+          <button type="button" class="button" autofocus onClick={() => go(start(), { replace: true })}>{t.stay}</button>
+          <button type="button" class="button primary" disabled={busy} onClick={replace}>{t.replaceSubmit}</button>
+        </footer>
+      </section>
     </main>
   );
 }

@@ -1,0 +1,33 @@
+// A page that was signed in shows nothing any more once its sign-in is another one, or none.
+//
+// The browser keeps a page that is left, with all that it showed, to go back to. It is kept hidden, and is shown
+// again only when the sign-in is still the same. Other tabs tell when it changes.
+import { fetchJson, RequestError } from "../api/request";
+import type { Me } from "../api/types";
+import { listenToOtherTabs } from "./other_tabs";
+import { isShared, me } from "./session";
+
+export function checkSignIn(root: HTMLElement): void {
+  const check = async () => {
+    if (isShared() || me.value === undefined) return;
+    if (await isSame()) root.hidden = false;
+    else location.reload();
+  };
+  addEventListener("pagehide", () => (root.hidden = !isShared()));
+  addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted) return;
+    if (isShared() || !me.value) root.hidden = false;
+    else void check();
+  });
+  listenToOtherTabs(() => void check());
+}
+
+/** Whether the key of the sign-in is the one whose numbers the page shows. */
+async function isSame(): Promise<boolean> {
+  const shown = me.value?.key?.id;
+  try {
+    return (await fetchJson<Me>("/v1/me")).key?.id === shown;
+  } catch (error) {
+    return !shown && error instanceof RequestError && error.status === 401;
+  }
+}
