@@ -52,7 +52,7 @@ def side_by_side(measurement: Measurement) -> SideBySide:
         f"{measurement.events:,} events of one website in 30 days; milliseconds, 2 threads each, "
         f"load {measurement.load_average:.1f}. Ours over HTTP: from prepared results, the same "
         f"range repeated (middle of {REPEATED}) and {len(OTHER_DAYS)} other ranges asked once; "
-        "from stored rows (`?prepared=false`). Plain DuckDB reads the same files by the same SQL; "
+        "from stored rows (`?prepared=false`). Plain DuckDB, once: the same files and SQL; "
         "ClickHouse has the same rows in a MergeTree table and SQL of its own; of both the time "
         f"inside the engine alone. Middle of {turns(measurement.events)}, in turns. All answers "
         "are compared value by value. CPU is that of all threads."
