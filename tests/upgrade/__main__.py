@@ -10,6 +10,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from schemas.registry import RegistryStore, Share
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument(
         "commit", nargs="?", help="the older version; default: before the dashboard"
     )
+    parser.add_argument("--back", action="store_true", help="then go back to the older version")
     asked = parser.parse_args()
     try:
         commit = asked.commit or before_the_dashboard()
@@ -47,13 +49,16 @@ def main() -> None:
             folder = Path(name)
             old = unpack(commit, folder / "old")
             print(f"from {describe(commit)}")
-            upgrade(folder / "machine", old, this_version())
+            upgrade(folder / "machine", old, this_version(), asked.back)
     except NoHistory as error:
         sys.exit(f"upgrade: this needs a clone with its history: {error}")
 
 
-def upgrade(folder: Path, old: Version, new: Version) -> None:
-    """Replace all processes of `old` by those of `new`, and check what is stored."""
+def upgrade(folder: Path, old: Version, new: Version, back: bool) -> None:
+    """Replace all processes of `old` by those of `new`, and check what is stored.
+
+    With `back` all of them are ended afterwards, and the older version goes on.
+    """
     folder.mkdir()
     with Machine(folder) as machine:
         key = register(machine, old)
@@ -71,7 +76,13 @@ def upgrade(folder: Path, old: Version, new: Version) -> None:
             seconds = time.monotonic() - began
         print(f"{len(load.accepted):,} events in {seconds:.0f} s, requests: {dict(load.outcomes)}")
         print(f"slowest request with its repetitions: {load.slowest_seconds:.1f} s")
-        failed = [*failures(machine, new, load, key)]
+        failed = failures(machine, new, load, key)
+        if back:
+            go_back(machine, old, running)
+            with RetryingSender(machine.collect_url, WEBSITE, name="back") as more:
+                more.wait_for(EACH)
+            load.accepted |= more.accepted
+            failed += [f"back: {each}" for each in failures(machine, old, load, key)]
     for failure in failed:
         print(f"failed: {failure}")
     print("failed" if failed else "none lost, none doubled, and the ledger agrees")
@@ -117,6 +128,15 @@ def replace(machine: Machine, new: Version, role: str, running: list[str]) -> No
         running.append(machine.start(new, role, int(name.rpartition("-")[2]) + 10))
         running.remove(name)
         print(f"{name} was replaced by {running[-1]}; it ended within {machine.stop(name):.1f} s")
+
+
+def go_back(machine: Machine, old: Version, running: Mapping[str, list[str]]) -> None:
+    """End all processes, restore the registry by the older version, and start that."""
+    for name in (name for names in running.values() for name in names):
+        machine.stop(name)
+    print(machine.tidemark(old, "registry", "restore", "--replace"))
+    for role in running:
+        machine.start(old, role, 21)
 
 
 def stored(machine: Machine, key: str) -> int:

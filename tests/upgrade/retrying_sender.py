@@ -18,7 +18,10 @@ PAUSE_SECONDS = 0.02
 class RetryingSender:
     """Threads that post numbered events to one website until stopped."""
 
-    def __init__(self, collect_url: str, website_id: str, threads: int = 4) -> None:
+    def __init__(
+        self, collect_url: str, website_id: str, threads: int = 4, name: str = "a"
+    ) -> None:
+        self._name = name
         self._address = urlsplit(collect_url).netloc
         self._path = f"/track?website_id={website_id}"
         self._stop, self._lock = threading.Event(), threading.Lock()
@@ -51,7 +54,7 @@ class RetryingSender:
         connection = HTTPConnection(self._address, timeout=20)
         number = 0
         while not self._stop.is_set():
-            ids = [f"{thread}-{number}-{index}" for index in range(ITEMS)]
+            ids = [f"{self._name}-{thread}-{number}-{index}" for index in range(ITEMS)]
             self._send_until_accepted(connection, ids)
             number += 1
             time.sleep(PAUSE_SECONDS)
