@@ -88,6 +88,7 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
         ),
         (Annotation, {"start": "1969-12-31", "text": "a"}, "'start' must be between 1970-01-01"),
         (Annotation, {"start": "2026-11-02", "text": " "}, "'text' must have 1 to 1000"),
+        (Annotation, {"start": "2026-11-02", "text": "N" * 1001}, "'text' must have at most 1,000"),
         (
             Annotation,
             {"start": "2026-11-02", "text": "a", "link": "javascript:alert(1)"},

@@ -6,6 +6,7 @@ import { Boundary } from "../components/boundary";
 import { FilterBar } from "../components/filter_bar";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton } from "../components/states";
+import { isolate } from "../isolate";
 import { texts } from "../texts";
 import { OpenShare } from "../views/open_share";
 import { SignIn } from "../views/sign_in";
@@ -47,7 +48,7 @@ function Dashboard() {
   const found = findView(id);
   const view = isShared() && !found?.shared ? undefined : found;
   useEffect(() => {
-    const parts = [view?.label, website.value?.name, t.name];
+    const parts = [view?.label, isolate(website.value?.name ?? ""), t.name];
     document.title = parts.filter(Boolean).join(" · ");
   }, [view, website.value]);
   return (

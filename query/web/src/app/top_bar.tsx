@@ -17,7 +17,7 @@ export function TopBar() {
     <header class="top">
       <a class="brand" href={addressWith({ view: "overview" })} onClick={follow}><img src={icon} alt="" width="22" height="22" />{t.name}</a>
       {me.value && (shared || me.value.websites.length <= 1
-        ? <span class="website">{website.value?.name}</span>
+        ? <span class="website" title={website.value?.name}>{website.value?.name}</span>
         : <WebsiteMenu />)}
       <FreshnessNote />
       <span class="top-actions">

@@ -2,6 +2,7 @@
 import { countryName, formatNumber, languageName } from "../format";
 import { sourceOf } from "../state/breakdowns";
 import { editable, type Filter, type FilterValue, isCondition } from "../state/filters";
+import { isolate } from "../isolate";
 import { texts } from "../texts";
 
 const t = texts.filters;
@@ -13,14 +14,14 @@ export const fieldName = (field: string): string => named(t.fields, field);
 
 export function filterText(filter: Filter): string {
   const source = sourceOf(filter);
-  if (source !== null) return `${t.source} ${t.operators.eq} ${source}`;
-  if (filter.not && sourceOf(filter.not) !== null) return `${t.source} ${t.operators.ne} ${sourceOf(filter.not)}`;
+  if (source !== null) return `${t.source} ${t.operators.eq} ${isolate(source)}`;
+  if (filter.not && sourceOf(filter.not) !== null) return `${t.source} ${t.operators.ne} ${isolate(sourceOf(filter.not)!)}`;
   if (filter.or) return filter.or.map(filterText).join(` ${t.or} `);
   if (filter.and) return filter.and.map(filterText).join(", ");
   if (filter.not) return `not (${filterText(filter.not)})`;
-  if (filter.segment) return `${t.segment} ${filter.segment}`;
+  if (filter.segment) return `${t.segment} ${isolate(filter.segment)}`;
   const known = editable(filter);
-  if (known && !isCondition(filter)) return `${fieldName(known.field)} ${t.operators[known.operator]} ${known.value}`;
+  if (known && !isCondition(filter)) return `${fieldName(known.field)} ${t.operators[known.operator]} ${isolate(String(known.value))}`;
   if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
   if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;
   if (!isCondition(filter)) return JSON.stringify(filter);
@@ -29,7 +30,7 @@ export function filterText(filter: Filter): string {
   return `${fieldName(filter.field)} ${operator}${value ? ` ${value}` : ""}`;
 }
 
-const done = ({ event, path, goal, name }: NonNullable<Filter["has_done"]>): string => event ?? path ?? goal ?? name ?? "";
+const done = ({ event, path, goal, name }: NonNullable<Filter["has_done"]>): string => isolate(event ?? path ?? goal ?? name ?? "");
 
 function valueText(field: string, value: FilterValue | undefined): string {
   if (Array.isArray(value)) return value.map((each) => valueText(field, each)).join(", ");
@@ -37,5 +38,5 @@ function valueText(field: string, value: FilterValue | undefined): string {
   if (typeof value === "number") return formatNumber(value);
   if (field.endsWith("country")) return countryName(String(value));
   if (field.endsWith("language")) return languageName(String(value));
-  return String(value);
+  return isolate(String(value));
 }

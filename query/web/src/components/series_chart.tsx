@@ -53,7 +53,7 @@ export function SeriesChart({ series }: { series: Series }) {
         )}
       <footer>
         {series.annotations?.map((note) => (
-          <span key={note.id} class="note-mark">{`${formatBucket(note.start.slice(0, 10), "daily")}: ${note.text}`}</span>
+          <span key={note.id} class="note-mark">{`${formatBucket(note.start.slice(0, 10), "daily")}: `}<bdi>{note.text}</bdi></span>
         ))}
         <button type="button" class="quiet-button" onClick={() => setAsTable(!asTable)}>
           {asTable ? t.chart : t.table}

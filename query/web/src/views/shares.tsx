@@ -42,10 +42,10 @@ function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share
   return (
     <DataTable label={t.title} rows={shares} rowKey={(share) => share.id} columns={[
       { key: "name", label: t.columns.name, render: (share) => share.name },
-      { key: "filters", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
+      { key: "filters", className: "long", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
       { key: "password", label: t.columns.password, render: ({ password }) => (password ? t.yes : t.no) },
       { key: "expires", label: t.columns.expires, render: ({ expires }) => (expires ? formatInstant(expires, timezone.value) : t.never) },
-      { key: "frames", label: t.columns.frames, render: ({ frameOrigins }) => frameOrigins.join(", ") || "–" },
+      { key: "frames", className: "long", label: t.columns.frames, render: ({ frameOrigins }) => frameOrigins.join(", ") || "–" },
       { key: "created", label: t.columns.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
       {
         key: "end", label: "", render: (share) => (

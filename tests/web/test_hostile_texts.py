@@ -1,0 +1,130 @@
+"""Texts of senders and users that are long or turn around: nothing grows wide or is reversed."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.browser.tab import Tab
+from tests.flow.tenant import DAY, Tenant
+from tests.http_client import call
+from tests.query.lake import a_view, a_vital, an_error, an_event
+from tests.web.dashboard import Dashboard
+from tests.web.query_alone import query_alone
+from tests.web.test_accessibility import views
+
+LONG = "W" * 255
+NOTE = "N" * 1000
+REVERSED = "\u202egnp.exe"
+READS_ON = """(() => {
+  const text = document.querySelector('main .card h2').firstChild;
+  const left = (at) => {
+    const range = new Range();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().left;
+  };
+  return left(text.length - 1) > left(text.length - 2) && left(text.length - 2) > left(0);
+})()"""
+"""Whether the end of the first title stands at its right."""
+WIDTHS = (1280, 360)
+OPENED = (
+    "list/custom_events",
+    "list/top_pages",
+    f"events/{LONG}",
+    f"errors/{LONG}",
+    f"visitors/{LONG}",
+    f"sessions/{LONG}",
+    f"overview?f=path:eq:{LONG}",
+    f"events/{quote(REVERSED)}",
+)
+
+
+def post(tenant: Tenant, path: str, body: dict[str, Any]) -> None:
+    """Create a record of the website."""
+    headers = {"x-api-key": tenant.key, "content-type": "application/json"}
+    url = f"{tenant.stack.query_url}/v1/{path}?website_id={tenant.website.id}"
+    reply = call("POST", url, body, headers)
+    assert reply.status in (200, 201), reply.body
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
+    """A tenant in which every text has 255 letters without a place to break."""
+    common: dict[str, Any] = {"at": f"{DAY}T10:00:00Z", "visitor": LONG, "session": LONG}
+    source: dict[str, Any] = {
+        "referrer": f"https://{LONG}.example/",
+        "utm_campaign": LONG,
+        "city": LONG,
+    }
+    rows = [
+        a_view(f"/{LONG}", **common, **source),
+        a_vital("LCP", 1200, **common),
+        an_event(LONG, path=f"/{LONG}", properties=f'{{"{LONG}":"{LONG}"}}', **common),
+        an_event(REVERSED, **common),
+        an_error(LONG, error_type=LONG, filename=LONG, **common),
+    ]
+    with query_alone(tmp_path_factory.mktemp("hostile"), rows, name=LONG) as tenant:
+        post(tenant, "shares", {"name": LONG, "filters": []})
+        post(tenant, "goals", {"name": LONG, "event": LONG})
+        condition = {"field": "path", "operator": "eq", "value": LONG}
+        post(tenant, "segments", {"name": LONG, "filters": [condition]})
+        post(tenant, "annotations", {"start": str(DAY), "text": NOTE})
+        post(tenant, "annotations", {"start": str(DAY), "text": REVERSED})
+        yield tenant
+
+
+@pytest.fixture
+def page(chromium: Chromium, hostile: Tenant) -> Iterator[Dashboard]:
+    """The dashboard of the hostile tenant, signed in."""
+    tab = Tab.opened(chromium)
+    page = Dashboard(tab, hostile)
+    page.sign_in()
+    yield page
+    page.check_tab()
+    tab.close()
+
+
+def set_width(page: Dashboard, width: int) -> None:
+    page.tab.tell(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+
+
+def test_no_view_grows_wider_than_the_window(page: Dashboard) -> None:
+    page.open("overview")
+    wide = {}
+    for view in [*views(page), *OPENED]:
+        set_width(page, WIDTHS[0])
+        name, _, query = view.partition("?")
+        page.open(name, **({"f": query.removeprefix("f=")} if query else {}))
+        for width in WIDTHS:
+            set_width(page, width)
+            page.until(f"innerWidth === {width}")
+            page.tab.js(
+                "new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))"
+            )
+            found = page.tab.js("document.documentElement.scrollWidth")
+            if found > width:
+                wide[view[:24], width] = found
+    assert wide == {}
+
+
+def test_a_link_with_a_long_name_can_be_revoked_without_scrolling(page: Dashboard) -> None:
+    set_width(page, WIDTHS[0])
+    page.open("shares")
+    right = page.until("document.querySelector('.button.danger').getBoundingClientRect().right")
+    assert right <= WIDTHS[0]
+
+
+def test_a_name_that_turns_around_turns_nothing_beside_it(page: Dashboard) -> None:
+    page.open(f"events/{quote(REVERSED)}")
+    assert page.text("main .card h2").endswith(" over time")
+    assert page.tab.js(READS_ON)
+    assert page.text(".note-mark bdi") == NOTE
