@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,7 +17,7 @@ from query.engine.freshness import FreshnessTracker
 from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
-from query.engine.tenant_limits import ExportLimiter, TenantLimiter
+from query.engine.tenant_limits import MAX_ACTIVE, ExportLimiter, TenantLimiter, TenantSlots
 from query.prepared.prepared_results import PreparedResults
 from query.response.large_response import cancel_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
@@ -83,6 +84,10 @@ class QueryDependencies(Struct, frozen=True):
     clock: Clock
     sign_ins: SignIns
     limit_usage: LimitUsage
+    parsing: TenantSlots = field(default_factory=partial(TenantSlots, 1))
+    """Of requests that are parsed."""
+    active: TenantSlots = field(default_factory=partial(TenantSlots, MAX_ACTIVE))
+    """Of queries that are built, run or encoded."""
     collect_url: str = ""
     """URL at which browsers reach the collector."""
     results: PreparedResults | None = None
@@ -159,6 +164,11 @@ class QueryDependencies(Struct, frozen=True):
     def api_key_text(self, request: Request) -> str | None:
         """The API key in the headers, valid or not; a cookie beside it has no effect."""
         return read_api_key(lambda name: header(request.scope, name.encode()))
+
+    def parsing_slot(self, tenant: str) -> AbstractAsyncContextManager[None]:
+        """The turn of a tenant to have a request parsed."""
+        ends = asyncio.get_running_loop().time() + self.timeout_seconds
+        return self.parsing.slot(tenant, ends)
 
     async def run_within_budget(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from starlette.types import Receive, Scope
 
 from ingest.decoding.limits import BODY_TIMEOUT_SECONDS, MAX_BODY_BYTES
+from ingest.decoding.lone_surrogates import replace_lone_surrogates
 from ingest.decoding.request_head import RequestHead
 from schemas.errors import Malformed, PayloadTooLarge
 from schemas.http.admission import BODY_SIZE_KEY
@@ -19,21 +20,21 @@ BLOCK_BYTES = 64 * 1024
 
 
 async def receive_body(scope: Scope, receive: Receive, head: RequestHead) -> bytes:
-    """The decompressed body; RequestTimeout, PayloadTooLarge or Malformed.
+    """The decompressed body without lone surrogates; RequestTimeout, PayloadTooLarge or Malformed.
 
     The decompressed size counts against the rate limit of the sender.
     """
     body = await read_body(scope, receive, MAX_BODY_BYTES, BODY_TIMEOUT_SECONDS)
     scope[BODY_SIZE_KEY] = len(body)
     if not head.encoding:
-        return body
+        return replace_lone_surrogates(body)
     parts, decompressed_bytes = [], 0
     for part in decompress(body, head.encoding, MAX_BODY_BYTES):
         parts.append(part)
         decompressed_bytes += len(part)
         scope[BODY_SIZE_KEY] = max(decompressed_bytes, len(body))
     scope[BODY_SIZE_KEY] = decompressed_bytes
-    return b"".join(parts)
+    return replace_lone_surrogates(b"".join(parts))
 
 
 def decompress(body: bytes, encoding: str, max_bytes: int) -> Iterator[bytes]:

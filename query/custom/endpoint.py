@@ -47,9 +47,10 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     format_ = negotiate_format(request, FORMATS, JSON)
     started = time.perf_counter()
     body = await read_json(request, CustomRequest)
-    prepared = parse_custom_query(
-        dependencies, body, subject, key, request.query_params.get("timezone")
-    )
+    async with dependencies.parsing_slot(subject.tenant):
+        prepared = parse_custom_query(
+            dependencies, body, subject, key, request.query_params.get("timezone")
+        )
 
     async def work(budget: ResponseBudget) -> Response:
         result = await execute_custom_query(dependencies, prepared, budget)

@@ -121,8 +121,9 @@ async def execute_custom_query(
     async def run(pinned: PinnedVersions) -> CustomResult:
         versions = pinned.of_all(tables)
         engine = custom_engine(dependencies, query, versions)
-        with timed_query("custom", engine.name):
-            return await _page(engine, prepared, versions, budget)
+        async with dependencies.active.slot(query.subject.tenant, budget.ends):
+            with timed_query("custom", engine.name):
+                return await _page(engine, prepared, versions, budget)
 
     return await dependencies.snapshots.with_pinned(tables, query.as_of, run)
 

@@ -47,7 +47,7 @@ async def explain(dependencies: QueryDependencies, request: Request) -> Response
     subject = authorized_subject(dependencies, key, request)
     body = await read_bytes(request)
     if has_parameters(body):
-        parsed = parse_counted(dependencies, request, key, subject, body, Group.CUSTOM)
+        parsed = await parse_counted(dependencies, request, key, subject, body, Group.CUSTOM)
         work: Any = partial(_explained_queries, dependencies, parsed)
     else:
         work = partial(_explained, dependencies, _custom(dependencies, request, key, subject, body))

@@ -1,5 +1,6 @@
 """GET /v1/query/tables: tables, columns, aggregates and operators of custom queries."""
 
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from query.request.property_path import PREFIX, PROPERTIES_COLUMN
 from query.request.query_string import check_query_string
 from query.request.subject import SubjectKind
 from query.response.bodies import TablesResponse
-from query.response.json_response import json_response
+from query.response.catalogue_response import NOT_MODIFIED, Catalogue, encode_catalogue
 from schemas.errors import RateLimitExceeded
 from schemas.http import openapi
 from schemas.tables import CLICKS, ColumnType
@@ -24,6 +25,11 @@ async def list_tables(dependencies: QueryDependencies, request: Request) -> Resp
     """List the tables; no key is needed, as nothing in it belongs to a tenant."""
     dependencies.admit_public(request)
     check_query_string(request, ENDPOINTS[0].operation)
+    return _tables().response(request)
+
+
+@cache
+def _tables() -> Catalogue:
     response = TablesResponse(
         success=True,
         tables=[_table(table) for table in CUSTOM_TABLES.values()],
@@ -31,7 +37,7 @@ async def list_tables(dependencies: QueryDependencies, request: Request) -> Resp
         operators=[{"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS],
         time_buckets=list(TIME_GROUPS),
     )
-    return json_response(response)
+    return encode_catalogue(response)
 
 
 def _table(table: CustomTable) -> dict[str, Any]:
@@ -73,6 +79,7 @@ ENDPOINTS = (
             summary="List tables, columns, aggregates and operators for custom queries",
             responses=(
                 openapi.Response(200, "tables, columns, aggregates, operators", TablesResponse),
+                NOT_MODIFIED,
             ),
             errors=(RateLimitExceeded,),
             security=({},),

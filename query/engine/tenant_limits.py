@@ -1,4 +1,4 @@
-"""Concurrency limits per tenant: queries and exports.
+"""Concurrency limits per tenant: queries, exports, and work in the event loop.
 
 No tenant fills a pool alone. Further queries wait within their timeout; beyond MAX_QUEUED they are
 rejected at once, like an export beyond MAX_EXPORTS.
@@ -26,6 +26,9 @@ from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span, child_span
 
 MAX_QUEUED = 32
 """Queries of one tenant that may wait."""
+
+MAX_ACTIVE = 16
+"""Queries of one tenant that are built, run or encoded at once in one process."""
 
 MAX_EXPORTS = 2
 """Exports of one tenant that may run."""
@@ -158,6 +161,38 @@ async def _wait_for_slot(queue: TenantQueue, deadline: float) -> None:
             await queue.slots.acquire()
     except TimeoutError:
         raise timeout_error() from None
+
+
+class TenantSlots:
+    """Queries of each tenant that the event loop works on at once.
+
+    Parsing and building statements takes milliseconds in the event loop. Other tenants, and health
+    checks, have their turn between those of one tenant, however many it sends.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._queues: dict[str, TenantQueue] = {}
+
+    @asynccontextmanager
+    async def slot(self, tenant: str, deadline: float) -> AsyncIterator[None]:
+        """Wait for a slot of the tenant, and for what else the event loop has to do.
+
+        QueryTimeout at the deadline, in the time of the event loop.
+        """
+        queue = self._queues.setdefault(tenant, TenantQueue(asyncio.Semaphore(self._slots)))
+        queue.count += 1
+        try:
+            await _wait_for_slot(queue, deadline)
+            try:
+                await asyncio.sleep(0)
+                yield
+            finally:
+                queue.slots.release()
+        finally:
+            queue.count -= 1
+            if not queue.count:
+                self._queues.pop(tenant, None)  # idle tenants take no memory
 
 
 class ExportLimiter:

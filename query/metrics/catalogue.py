@@ -1,5 +1,6 @@
 """GET /v1/query/metrics: the metrics, dimensions and operators of metrics queries."""
 
+from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from query.request.operators import OPERATORS
 from query.request.property_path import PREFIX
 from query.request.query_string import check_query_string
 from query.response.bodies import MetricsCatalogueResponse
-from query.response.json_response import json_response
+from query.response.catalogue_response import NOT_MODIFIED, Catalogue, encode_catalogue
 from schemas.errors import RateLimitExceeded
 from schemas.http import openapi
 
@@ -54,6 +55,11 @@ async def list_metrics(dependencies: QueryDependencies, request: Request) -> Res
     """List metrics and dimensions; no key is needed, as nothing in it belongs to a tenant."""
     dependencies.admit_public(request)
     check_query_string(request, ENDPOINTS[0].operation)
+    return _metrics().response(request)
+
+
+@cache
+def _metrics() -> Catalogue:
     response = MetricsCatalogueResponse(
         success=True,
         metrics=[
@@ -78,7 +84,7 @@ async def list_metrics(dependencies: QueryDependencies, request: Request) -> Res
         dimensions=_dimensions(),
         operators=[{"name": o.name, "meaning": o.description, "takes": o.arity} for o in OPERATORS],
     )
-    return json_response(response)
+    return encode_catalogue(response)
 
 
 def _dimensions() -> list[dict[str, Any]]:
@@ -127,6 +133,7 @@ ENDPOINTS = (
             summary="List metrics and dimensions of metrics queries",
             responses=(
                 openapi.Response(200, "metrics, dimensions, operators", MetricsCatalogueResponse),
+                NOT_MODIFIED,
             ),
             errors=(RateLimitExceeded,),
             security=({},),

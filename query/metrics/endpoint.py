@@ -53,7 +53,8 @@ async def run_metrics_query(dependencies: QueryDependencies, request: Request) -
     format_ = negotiate_format(request, FORMATS, JSON)
     body = await read_json(request, MetricsRequest)
     zone = request.query_params.get("timezone")
-    query = parse_request(body, subject, zone, dependencies.clock())
+    async with dependencies.parsing_slot(subject.tenant):
+        query = parse_request(body, subject, zone, dependencies.clock())
 
     async def work(budget: ResponseBudget) -> Response:
         versions, compared = await _run(dependencies, query, budget)
@@ -95,9 +96,10 @@ async def _run(
         versions = pinned.of_all(tables)
         engine = _engine_for(dependencies, query, versions)
         prepared = PreparedMetrics(query, versions, engine, budget)
-        with timed_query("metrics", engine.name):
-            result = await execute(prepared)
-        comparison = await compare(prepared, result)
+        async with dependencies.active.slot(query.query.subject.tenant, budget.ends):
+            with timed_query("metrics", engine.name):
+                result = await execute(prepared)
+            comparison = await compare(prepared, result)
         return versions, ComparedMetrics(result, comparison, engine.reported_name)
 
     return await dependencies.snapshots.with_pinned(tables, query.query.as_of, run)

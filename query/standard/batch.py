@@ -112,7 +112,8 @@ async def _run_one(
 ) -> Outcome | ApiError:
     try:
         budget.check()
-        async with asyncio.timeout_at(budget.ends):
+        slot = dependencies.active.slot(query.subject.tenant, budget.ends)
+        async with asyncio.timeout_at(budget.ends), slot:
             engine, prepared = prepare_with_engine(query, versions, dependencies, budget)
             with timed_query(query.name, engine.name):
                 compared = await _execute_and_compare(prepared, versions)

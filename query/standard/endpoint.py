@@ -73,7 +73,7 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
         bodies = _split_bodies(body, format_)
         respond = partial(_batch_response, dependencies, request, key, subject, bodies)
     else:
-        parsed = parse_counted(dependencies, request, key, subject, body)
+        parsed = await parse_counted(dependencies, request, key, subject, body)
         if streamed:
             respond = partial(_streamed_response, dependencies, parsed)
         elif format_ is JSON:
@@ -84,7 +84,7 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
     return await dependencies.run_within_budget(request, subject.tenant, respond)
 
 
-def parse_counted(
+async def parse_counted(
     dependencies: QueryDependencies,
     request: Request,
     key: Key,
@@ -94,10 +94,11 @@ def parse_counted(
 ) -> StandardRequest:
     """The queries of a request that is counted once already; many of them count again."""
     time_zone = request.query_params.get("timezone")
-    wire_body = decode_json(body, StandardRequestBody)
-    parsed = parse_request(
-        wire_body, subject, time_zone, dependencies.clock(), uses_prepared(request)
-    )
+    async with dependencies.parsing_slot(subject.tenant):
+        wire_body = decode_json(body, StandardRequestBody)
+        parsed = parse_request(
+            wire_body, subject, time_zone, dependencies.clock(), uses_prepared(request)
+        )
     if more := (len(parsed.queries) - 1) // TYPES_PER_REQUEST_COUNT:
         dependencies.count_request(request, key, group, more)
     return parsed
@@ -138,7 +139,7 @@ async def _batch_response(
         try:
             if i:
                 dependencies.count_request(request, key, Group.QUERY)
-            parsed = parse_counted(dependencies, request, key, subject, body)
+            parsed = await parse_counted(dependencies, request, key, subject, body)
             result: object = await response_body(dependencies, parsed, budget)
         except ApiError as error:
             budget.roll_back(savepoint)

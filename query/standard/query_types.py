@@ -1,6 +1,7 @@
 """QUERY_TYPES: every standard query type by name and alias; one family per file."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from query.request.filter_struct import fields_named, names_behavior
 from query.request.query import Query
@@ -91,12 +92,18 @@ def find_query_type(name: str, kind: SubjectKind) -> QueryType:
     """The query type of that name; Malformed when there is none for this kind of subject."""
     query_type = QUERY_TYPES.get(name)
     if query_type is None:
-        known = [known for known, each in QUERY_TYPES.items() if each.subject is kind]
-        advice = "GET /v1/query/types lists all query types"
-        raise Malformed(unknown_name_message("query type", name, known, advice=advice))
+        raise Malformed(_unknown_type(name[:100], kind))
     if query_type.subject is not kind:
         raise Malformed(f"Query type '{name}' requires '{query_type.subject}', not '{kind}'")
     return query_type
+
+
+@lru_cache(100)
+def _unknown_type(name: str, kind: SubjectKind) -> str:
+    """The error for an unknown name; looking for a similar one takes half a millisecond."""
+    known = [known for known, each in QUERY_TYPES.items() if each.subject is kind]
+    advice = "GET /v1/query/types lists all query types"
+    return unknown_name_message("query type", name, known, advice=advice)
 
 
 def tables_read(query: Query) -> Sequence[Table]:

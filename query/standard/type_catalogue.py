@@ -1,6 +1,7 @@
 """GET /v1/query/types: every standard query type, from its declaration."""
 
 from collections.abc import Mapping
+from functools import cache
 
 import msgspec
 from msgspec import UNSET
@@ -13,7 +14,7 @@ from query.request.buckets import Granularity
 from query.request.presets import PRESETS
 from query.request.query_string import check_query_string
 from query.response.bodies import TypesResponse
-from query.response.json_response import json_response
+from query.response.catalogue_response import NOT_MODIFIED, Catalogue, encode_catalogue
 from query.scope.visits import visit_fields
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.query_type import QueryType
@@ -32,15 +33,15 @@ async def list_types(dependencies: QueryDependencies, request: Request) -> Respo
     include_meta = request.query_params.get("include_meta", "false")
     if include_meta not in FLAGS:
         raise Malformed(f"'include_meta' is '{include_meta[:40]}'; it must be true or false")
-    response = TypesResponse(
-        success=True,
-        types=list(QUERY_TYPES),
-        presets=list(PRESETS),
-        configs={n: dict(type_config(t)) for n, t in QUERY_TYPES.items()}
-        if FLAGS[include_meta]
-        else UNSET,
+    return _types(FLAGS[include_meta]).response(request)
+
+
+@cache
+def _types(include_meta: bool) -> Catalogue:
+    configs = {n: dict(type_config(t)) for n, t in QUERY_TYPES.items()} if include_meta else UNSET
+    return encode_catalogue(
+        TypesResponse(success=True, types=list(QUERY_TYPES), presets=list(PRESETS), configs=configs)
     )
-    return json_response(response)
 
 
 def type_config(query_type: QueryType) -> Mapping[str, object]:
@@ -81,7 +82,7 @@ ENDPOINTS = (
                     "include_meta", "with columns, units, filters, limits", {"type": "boolean"}
                 ),
             ),
-            responses=(openapi.Response(200, "the query types", TypesResponse),),
+            responses=(openapi.Response(200, "the query types", TypesResponse), NOT_MODIFIED),
             errors=(Malformed, RateLimitExceeded),
             security=({},),
         ),

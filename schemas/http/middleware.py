@@ -7,7 +7,7 @@ the public limit of the client network.
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -58,6 +58,9 @@ CHARGED_STATUSES = (400, 401, 403, 404, 408, 413)
 class InternalError(ApiError):
     """Something of ours went wrong; the log has it, the caller gets no detail."""
 
+
+CACHE_CONTROL = b"cache-control"
+NO_STORE = (CACHE_CONTROL, b"no-store")
 
 OnError = Callable[[Scope, ApiError], None]
 
@@ -120,6 +123,7 @@ class HttpMiddleware:
                 self.requests.observe(scope["path"], message["status"], time.perf_counter() - began)
                 message["headers"] = [
                     *message["headers"],
+                    *_caching(message["headers"]),
                     *self._response_headers(scope),
                     (REQUEST_ID_HEADER, request_id),
                 ]
@@ -241,6 +245,11 @@ class HttpMiddleware:
         if error.status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
         await send_json(send, error.status, self._error_shape(error), extra)
+
+
+def _caching(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """What a response says of caches that says nothing itself: it is for this client alone."""
+    return [] if any(name == CACHE_CONTROL for name, _ in headers) else [NO_STORE]
 
 
 def _peer(scope: Scope) -> str:

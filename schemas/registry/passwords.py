@@ -16,7 +16,12 @@ def hash_password(password: str) -> str:
 
 
 def password_matches(password: str, hashed: str) -> bool:
-    """Whether it is the password of which the hash is."""
+    """Whether it is the password of which the hash is.
+
+    None has NUL: HMAC, which scrypt is made of, fills a short key up with it.
+    """
+    if "\0" in password:
+        return False
     _, salt, expected = hashed.split("$")
     return hmac.compare_digest(_hash(password, bytes.fromhex(salt)).hex(), expected)
 

@@ -49,6 +49,16 @@ def test_an_event_is_published_unchanged(collector: InMemoryCollector, tmp_path:
     ]
 
 
+def test_half_a_character_costs_no_item(collector: InMemoryCollector) -> None:
+    body = rb'[{"name":"a"},{"name":"b","properties":{"text":"cut \ud83d"}}]'
+
+    reply = collector.post("/track", body, key="solo")
+
+    assert accepted_body(reply) == {"status": "success", "type": "custom_event", "count": 2}
+    [envelope] = collector.producer.sent[0].envelopes
+    assert envelope.items == body.replace(rb"\ud83d", rb"\ufffd")
+
+
 def test_a_batch_is_one_request_in_one_envelope(collector: InMemoryCollector) -> None:
     body = b'[{"name":"a"},\n {"name":"b"}]'
 

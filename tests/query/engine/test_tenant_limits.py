@@ -10,7 +10,7 @@ import pytest
 
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.engine import Row, Sql
-from query.engine.tenant_limits import MAX_QUEUED, TenantLimiter
+from query.engine.tenant_limits import MAX_QUEUED, TenantLimiter, TenantSlots
 from schemas.errors import QueryTimeout, Unavailable
 
 
@@ -99,3 +99,41 @@ def test_all_threads_of_a_pool_are_as_nice_as_it_is_told(tmp_path: Path, nice: i
     pool.close()
     expected = max(least, nice) if nice else least
     assert priorities.count(expected) >= 3  # the thread that runs the query, and two of DuckDB
+
+
+def test_others_have_their_turn_between_the_requests_of_a_tenant() -> None:
+    slots, done = TenantSlots(1), []
+
+    async def parse(tenant: str) -> None:
+        async with slots.slot(tenant, asyncio.get_running_loop().time() + 60):
+            done.append(tenant)
+
+    async def scene() -> None:
+        await asyncio.gather(*(parse(tenant) for tenant in (*["acme"] * 50, "globex")))
+
+    asyncio.run(scene())
+
+    assert len(done) == 51
+    assert done.index("globex") <= 1
+
+
+def test_a_tenant_has_so_many_slots_and_gives_them_back() -> None:
+    async def scene() -> None:
+        slots, go_on = TenantSlots(2), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        async def work() -> None:
+            async with slots.slot("acme", loop.time() + 60):
+                await go_on.wait()
+
+        tasks = [asyncio.create_task(work()) for _ in range(2)]
+        await settle()
+        with pytest.raises(QueryTimeout):
+            async with slots.slot("acme", loop.time() + 0.01):
+                pytest.fail("there is no third slot")
+        go_on.set()
+        await asyncio.gather(*tasks)
+        async with slots.slot("acme", loop.time() + 0.01):
+            pass
+
+    asyncio.run(scene())
