@@ -1,6 +1,6 @@
 """Catalogues are sent once to each client, and anything else is kept by no cache."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,8 +12,10 @@ CATALOGUES = ("/v1/query/types", "/v1/query/types?include_meta=true", "/v1/query
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
-    return start_service(Path(tmp_path_factory.mktemp("service")))
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessService]:
+    running = start_service(tmp_path_factory.mktemp("service"))
+    yield running
+    running.close()
 
 
 @pytest.mark.parametrize("path", CATALOGUES)

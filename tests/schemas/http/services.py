@@ -95,7 +95,7 @@ def run_service(
     name: str, command: Sequence[str], settings: Settings, port: int, head: str, body: bytes
 ) -> Iterator[RunningService]:
     """The process, from its first answer on."""
-    environment = {**os.environ, **to_environment(settings)}
+    environment = {**os.environ, **to_environment(settings), "TIDEMARK_METRICS_PORT": "0"}
     settings.data.mkdir(parents=True, exist_ok=True)
     log = settings.data / "service.log"
     with log.open("wb") as output:
