@@ -56,7 +56,7 @@ def _by_fold(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _structs(body: Any) -> Iterator[type[Struct]]:
-    """The shapes of a body and of the options of a union."""
-    for option in typing.get_args(body) or (body,):
+    """The shapes of a body, of several, and of the options of a union."""
+    for option in body if isinstance(body, tuple) else typing.get_args(body) or (body,):
         if isinstance(option, type) and issubclass(option, Struct):
             yield option
