@@ -124,7 +124,12 @@ class DataFileCache:
         CACHED_FILE_READS.labels("miss").inc(len(missing))
         running = [self._fetches.get(self._name(data_file)) for data_file in missing]
         fetches += (_join(fetch) for fetch in running if fetch)
-        new = [each for each, fetch in zip(missing, running, strict=True) if not fetch]
+        # A fetch may have ended since the folder was read: its file is remembered then.
+        new = [
+            each
+            for each, fetch in zip(missing, running, strict=True)
+            if not fetch and not self._was_used(self.local_path(each))
+        ]
         if new:
             reservation = Reservation(self._cache, sum(data_file.size for data_file in new))
             try:

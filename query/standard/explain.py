@@ -79,7 +79,8 @@ class Explanation(Struct, frozen=True):
     async def entry(self, query: Query) -> CompiledQuery:
         """What the query would do, or its error."""
         try:
-            async with asyncio.timeout_at(self.budget.ends):
+            slot = self.dependencies.active.slot(query.subject.tenant, self.budget.ends)
+            async with asyncio.timeout_at(self.budget.ends), slot:
                 return await self._explained(query)
         except ApiError as error:
             failure = error

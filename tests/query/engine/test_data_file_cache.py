@@ -1,7 +1,7 @@
 """Each file is fetched once; what is stopped leaves nothing; what fails is named."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from schemas.lake.data_files import checksum
 from schemas.lake.delta_table import DataFile
 from schemas.lake.object_store import ObjectFolder
 from schemas.telemetry.instruments import REGISTRY
+from tests.installation import eventually
 
 CONTENT = b"PAR1" + bytes(92) + b"PAR1"
 
@@ -77,6 +78,32 @@ def test_concurrent_queries_fetch_a_file_once(tmp_path: Path) -> None:
     assert len(store.streamed) == 2
     assert all(Path(path).read_bytes() == CONTENT for path in fetched[0])
     assert fetched == [fetched[0]] * 5
+
+
+def test_a_fetch_that_ends_while_another_query_looks_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> SlowStore:
+        store = a_store()
+        store.pause.clear()
+        cache = a_cache(tmp_path, store, max_bytes=100)  # room for the file once
+        loop, look = asyncio.get_running_loop(), cache._missing
+
+        def look_slowly(data_files: Iterable[DataFile]) -> list[DataFile]:
+            missing = look(data_files)
+            if cache._fetches:
+                loop.call_soon_threadsafe(store.pause.set)
+                eventually(lambda: not cache._fetches)
+            return missing
+
+        monkeypatch.setattr(cache, "_missing", look_slowly)
+        first = asyncio.create_task(cache.fetch([a_file(1)]))
+        await store.started.wait()
+        await cache.fetch([a_file(1)])
+        await first
+        return store
+
+    assert len(asyncio.run(scenario()).streamed) == 1
 
 
 def test_hits_and_misses_are_counted(tmp_path: Path) -> None:

@@ -49,17 +49,18 @@ function Node({ node, at, choose, setOver }: {
   setOver: (node: FlowNode | null) => void;
 }) {
   const { page } = node;
-  const text = t.node(nameOf(node), formatNumber(node.sessions), formatNumber(node.onward));
+  const name = nameOf(node);
+  const shown = name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
+  const numbers = [formatNumber(node.sessions), formatNumber(node.onward)] as const;
   const act = page === null ? undefined : () => choose(page);
-  const shown = nameOf(node);
   return (
-    <g class="node" role={act ? "button" : "img"} tabIndex={act ? 0 : undefined} aria-label={text} onClick={act}
+    <g class="node" role={act ? "button" : "img"} tabIndex={act ? 0 : undefined} aria-label={t.node(shown, ...numbers)} onClick={act}
       onKeyDown={(event) => event.key === "Enter" && act?.()} onPointerEnter={() => setOver(node)} onPointerLeave={() => setOver(null)}
       onFocus={() => setOver(node)} onBlur={() => setOver(null)}>
-      <title>{text}</title>
+      <title>{t.node(name, ...numbers)}</title>
       <rect x={at.x} y={at.y} width={BAR} height={at.height} />
       <text x={at.x + BAR + 6} y={at.y + Math.min(at.height / 2, 12) + 4}>
-        {shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown} <tspan>{formatNumber(node.sessions)}</tspan>
+        {shown} <tspan>{formatNumber(node.sessions)}</tspan>
       </text>
     </g>
   );
