@@ -178,7 +178,8 @@ def test_a_queue_reports_how_long_its_chunk_is_unacknowledged() -> None:
     async def test(kafka: Kafka) -> None:
         assert kafka.queue.unacknowledged_seconds() == 0.0
         await kafka.put("a").report
-        assert kafka.queue.unacknowledged_seconds() >= TIMEOUT_SECONDS
+        # it was sent a moment after its timer began, and timers may end a little early
+        assert kafka.queue.unacknowledged_seconds() > TIMEOUT_SECONDS - 0.05
         kafka.acknowledge()
         await settle()
         assert kafka.queue.unacknowledged_seconds() == 0.0
