@@ -10,6 +10,7 @@ from typing import Self
 import msgspec
 
 from deploy.local.kafka.topics import ensure_topics, required_topics
+from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import read_heartbeats
 from tests.chaos.faults import settle, stack_with_short_sessions
 from tests.chaos.recorded_load import LoadSender, row_count
@@ -68,8 +69,31 @@ def is_shared(stack: Installation, workers: int) -> bool:
     return complete and len(shares) == workers and sum(map(len, shares)) == PARTITIONS
 
 
+def wait_until_shared(stack: Installation, workers: int) -> None:
+    """Return when all partitions are shared; else AssertionError with what each worker has."""
+    try:
+        eventually(lambda: is_shared(stack, workers), SECONDS)
+    except AssertionError as error:
+        raise AssertionError(f"not shared by {workers} workers: {report(stack)}") from error
+
+
+def report(stack: Installation) -> str:
+    """Age, state and partitions of each worker's heartbeat, and the end of its log."""
+    shares = assigned(stack)
+    beats = {
+        beat.process: f"{(now_ms() - beat.at_ms) / 1000:.1f} s old, {beat.state} {beat.reason}"
+        for beat in read_heartbeats(stack.data / "run")
+    }
+    logs = sorted((stack.data / "logs").glob("worker-*.log"))
+    return "\n".join(
+        f"{name}: heartbeat {beats.get(name)}\npartitions {sorted(shares.get(name, ()))}\n"
+        f"{stack.log(name, lines=15)}"
+        for name in (log.stem for log in logs)
+    )
+
+
 def start_worker(stack: Installation, name: str) -> subprocess.Popen[bytes]:
-    with (stack.data / f"{name}.log").open("wb") as log:
+    with (stack.data / "logs" / f"{name}.log").open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "stream", "worker", "--name", name],
             env=stack.environment,
@@ -89,19 +113,19 @@ def test_workers_and_partitions_are_added_and_removed(tmp_path: Path) -> None:
             with StoredRows(lake) as stored:
                 more = msgspec.structs.replace(stack.settings, partitions=PARTITIONS)
                 ensure_topics(more, required_topics(more))
-                eventually(lambda: is_shared(stack, 2), SECONDS)
+                wait_until_shared(stack, 2)
                 load.wait_for(300)
                 pauses["from 16 to 64 partitions"] = stored.longest_pause()
                 added = [start_worker(stack, f"worker-{number}") for number in (3, 4)]
                 try:
-                    eventually(lambda: is_shared(stack, 4), SECONDS)
+                    wait_until_shared(stack, 4)
                     load.wait_for(300)
                     pauses["from 2 to 4 workers"] = stored.longest_pause()
                 finally:
                     for process in added:
                         process.terminate()
                     codes = [process.wait(SECONDS) for process in added]
-                eventually(lambda: is_shared(stack, 2), SECONDS)
+                wait_until_shared(stack, 2)
                 load.wait_for(300)
                 pauses["from 4 to 2 workers"] = stored.longest_pause()
 
