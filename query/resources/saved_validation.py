@@ -128,11 +128,17 @@ def _share(share: Share) -> Share:
         "table 'events'",
         CUSTOM_TABLES["events"].visitors,
     )
-    ends = None if share.expires is None else format_instant(_instant_ms("expires", share.expires))
+    expires = None
+    if share.expires is not None:
+        expires_ms = _instant_ms("expires", share.expires)
+        expires = format_instant(expires_ms)
+        if expires_ms <= share.created_at:
+            created = format_instant(share.created_at)
+            raise Malformed(f"'expires' is {expires}; give an instant after {created}")
     return replace(
         share,
         name=validate_name("name", share.name),
-        expires=ends,
+        expires=expires,
         frame_origins=validate_origins(share.frame_origins, "frameOrigins"),
     )
 

@@ -13,7 +13,7 @@ from tests.http_client import call
 from tests.query.lake import a_view, a_vital, an_error, an_event
 from tests.web.dashboard import Dashboard
 from tests.web.query_alone import query_alone
-from tests.web.test_accessibility import views
+from tests.web.test_accessibility import set_theme, views, violations
 
 LONG = "W" * 255
 NOTE = "N" * 1000
@@ -97,13 +97,18 @@ def set_width(page: Dashboard, width: int) -> None:
     )
 
 
+def open_view(page: Dashboard, view: str) -> None:
+    """Open a view, with its filter when it has one."""
+    name, _, query = view.partition("?")
+    page.open(name, **({"f": query.removeprefix("f=")} if query else {}))
+
+
 def test_no_view_grows_wider_than_the_window(page: Dashboard) -> None:
     page.open("overview")
     wide = {}
     for view in [*views(page), *OPENED]:
         set_width(page, WIDTHS[0])
-        name, _, query = view.partition("?")
-        page.open(name, **({"f": query.removeprefix("f=")} if query else {}))
+        open_view(page, view)
         for width in WIDTHS:
             set_width(page, width)
             page.until(f"innerWidth === {width}")
@@ -114,6 +119,17 @@ def test_no_view_grows_wider_than_the_window(page: Dashboard) -> None:
             if found > width:
                 wide[view[:24], width] = found
     assert wide == {}
+
+
+def test_no_view_breaks_a_rule_of_wcag_in_the_dark_theme(page: Dashboard) -> None:
+    set_theme(page, "dark")
+    page.open("overview")
+    broken = {}
+    for view in [*views(page), *OPENED]:
+        open_view(page, view)
+        if found := violations(page):
+            broken[view[:24]] = found
+    assert broken == {}
 
 
 def test_a_link_with_a_long_name_can_be_revoked_without_scrolling(page: Dashboard) -> None:

@@ -7,7 +7,15 @@ import pytest
 from query.resources.saved_types import BODIES, convert_body, new_record
 from query.resources.saved_validation import MAX_FILTERS_BYTES
 from schemas.errors import Malformed
-from schemas.registry import Annotation, Goal, MoneyProperty, SavedRecord, Segment, Website
+from schemas.registry import (
+    Annotation,
+    Goal,
+    MoneyProperty,
+    SavedRecord,
+    Segment,
+    Share,
+    Website,
+)
 
 NOW = 1_796_000_000_000
 SHOP = Website(
@@ -25,6 +33,11 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
 @pytest.mark.parametrize(
     ("kind", "members", "error"),
     [
+        (
+            Share,
+            {"name": "a", "expires": "2026-11-30T00:53:20Z"},
+            "'expires' is 2026-11-30T00:53:20.000Z; give an instant after 2026-11-30T00:53:20.000Z",
+        ),
         (Goal, {"name": "a"}, "A goal has either 'event' or 'path'; give one of them"),
         (Goal, {**EVENT, "path": "/"}, "A goal has either 'event' or 'path'; give one of them"),
         (Goal, {**EVENT, "name": " "}, "'name' must have 1 to 255 characters"),

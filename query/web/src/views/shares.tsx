@@ -11,7 +11,7 @@ import { filterText } from "../components/filter_text";
 import { Snippet } from "../components/request_dialog";
 import { Async } from "../components/states";
 import { formatInstant } from "../format";
-import { endOfDay } from "../state/period";
+import { endOfDay, today } from "../state/period";
 import { texts } from "../texts";
 
 type Share = Schemas["ShareResource"];
@@ -90,7 +90,7 @@ function NewShare({ created }: { created: () => void }) {
           <input name="password" type="password" autocomplete="new-password" minLength={8} value={form.password} onInput={(e) => set({ password: e.currentTarget.value })} />
         </label>
         <label>{t.expires}
-          <input name="expires" type="date" value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
+          <input name="expires" type="date" min={today("UTC")} value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
         </label>
         <label>{t.frames}
           <textarea name="origins" rows={2} value={form.origins} onInput={(e) => set({ origins: e.currentTarget.value })} />
