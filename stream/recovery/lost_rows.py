@@ -104,7 +104,7 @@ class RowRecovery:
         """The lost rows of the time range; stops when `wanted` rows are found."""
         self._main.refresh()
         epoch = self._epoch()
-        end_offsets = self._end_offsets(epoch)
+        end_offsets = self.end_offsets(epoch)
         if epoch is None or not end_offsets:
             return RecoveredRows(self._no_rows(), (), self._settings.ingest_epoch)
         offsets = CommittedOffsets(self._topic, epoch, self._main, self._ledger)
@@ -144,7 +144,8 @@ class RowRecovery:
         has_read_another = self._main.next_offset(epoch_app_id(self._topic)) > 0
         return None if has_read_another else self._settings.ingest_epoch
 
-    def _end_offsets(self, epoch: int | None) -> dict[int, int]:
+    def end_offsets(self, epoch: int | None) -> dict[int, int]:
+        """The next offset of each partition that the table has read in an epoch."""
         if epoch is None:
             return {}
         next_offsets = {

@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
+from schemas.lake.committed_offsets import log_source
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.delta_log import CONTENT_KEY, commit_content
 from schemas.lake.table_location import table_url
@@ -59,7 +60,7 @@ class LakeTable:
         self.store = storage_at(self.url)
         self.damage_reports = DamageReports(settings.data)
         self._handle = open_or_create(self.url, table, settings)
-        self._numbers = TableNumbers()
+        self._numbers = TableNumbers(log_source(settings.lake_url, table))
         # A process that was killed may have left entries without fsync.
         self._synced = max(-1, self._handle.version() - MAX_UNSYNCED_VERSIONS)
 
@@ -82,7 +83,7 @@ class LakeTable:
         Of a topic partition: the first offset that the table does not hold. Epochs, watermarks of
         imports and the count of rewrites are kept in the same way.
         """
-        return self._numbers.get(self._handle, name)
+        return self._numbers.get(self._handle.version(), name)
 
     def commit(self, data_files: Sequence[NewDataFile], updates: OffsetUpdates) -> None:
         """Commit one version with these data files and next offsets, durably.
@@ -186,7 +187,7 @@ class LakeTable:
             ),
             post_commithook_properties=NO_HOOKS,
         )
-        self._numbers.committed(self._handle, next_offsets)
+        self._numbers.committed(self._handle.version(), next_offsets)
 
 
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)

@@ -4,7 +4,7 @@ deltalake reads the log again for each number that it is asked for: in an object
 many requests for each number as the log has entries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -17,19 +17,30 @@ CONCURRENT_READS = 16
 """Log entries that are read at once: each is one request to an object store."""
 
 
-def log_numbers(log: LogSource, version: int) -> Mapping[str, int]:
+def log_numbers(log: LogSource, version: int) -> dict[str, int]:
     """The table's numbers at this version, by application id.
 
     FileNotFoundError when the log does not have all entries up to the version any more: it was
     cleaned up after a later checkpoint.
     """
     checkpoint = _newest_checkpoint(log, version)
-    entries = [entry_name(number) for number in range(checkpoint + 1, version + 1)]
     numbers = _checkpoint_numbers(log.read(checkpoint_name(checkpoint))) if checkpoint >= 0 else {}
-    with ThreadPoolExecutor(CONCURRENT_READS) as readers:
-        for entry in readers.map(log.read, entries):
-            numbers |= entry_numbers(entry)
+    return numbers | numbers_after(log, checkpoint, version)
+
+
+def numbers_after(log: LogSource, after: int, version: int) -> dict[str, int]:
+    """The numbers that the entries after a version set, up to another one; as above if gone."""
+    numbers: dict[str, int] = {}
+    for entry in _read(log, [entry_name(number) for number in range(after + 1, version + 1)]):
+        numbers |= entry_numbers(entry)
     return numbers
+
+
+def _read(log: LogSource, names: Sequence[str]) -> list[bytes]:
+    if len(names) < 2:
+        return [log.read(name) for name in names]
+    with ThreadPoolExecutor(CONCURRENT_READS) as readers:
+        return list(readers.map(log.read, names))
 
 
 def _newest_checkpoint(log: LogSource, version: int) -> int:

@@ -1,57 +1,47 @@
-"""TableNumbers: next offsets and other numbers that a table keeps, remembered per version.
+"""TableNumbers: next offsets and other numbers that a table keeps, at the version of its handle.
 
-deltalake looks each number up in the log, some tenths of a millisecond each, and a batch needs
-dozens. So a number is remembered for the version of the handle that it was read at, and beyond it
-only when the version after it is our own commit, whose numbers we know.
+A batch needs dozens, and deltalake reads the log for each. So all are read at once, and from then
+on only the log entries that are new; of a version that is our own commit we know the numbers.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
 
-NO_VERSION = -1
-
-
-class TableHandle(Protocol):
-    """What is needed of deltalake's handle."""
-
-    def version(self) -> int: ...
-
-    def transaction_version(self, app_id: str) -> int | None: ...
+from schemas.lake.committed_offsets import NO_VERSION, LogSource
+from stream.storage.log_numbers import log_numbers, numbers_after
 
 
 class TableNumbers:
     """The numbers of one handle, by application id. A handle stays at its version in a commit."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: LogSource) -> None:
+        self._log = log
         self._version = NO_VERSION
         self._known: dict[str, int] = {}
-        self._committed: Mapping[str, int] | None = None
+        """All numbers at the version."""
+        self._committed: dict[str, int] | None = None
         """The numbers of our commit to a later version than this."""
 
-    def get(self, handle: TableHandle, name: str) -> int:
+    def get(self, version: int, name: str) -> int:
         """The number at the version of the handle; 0 without one."""
-        version = handle.version()
         if version != self._version:
-            self._advance(version)
-        number = self._known.get(name)
-        if number is None:
-            number = self._known[name] = handle.transaction_version(name) or 0
-        return number
+            self._known = self._at(version)
+            self._version, self._committed = version, None
+        return self._known.get(name, 0)
 
-    def committed(self, handle: TableHandle, numbers: Mapping[str, int]) -> None:
-        """Note what was just committed through the handle."""
-        self._committed = None
-        if handle.version() == self._version:
-            self._committed = dict(numbers)
+    def committed(self, version: int, numbers: Mapping[str, int]) -> None:
+        """Note what was just committed through the handle, which is at this version."""
+        self._committed = dict(numbers) if version == self._version else None
 
     def forget(self) -> None:
         """Forget all: the handle is another one."""
         self._version, self._committed = NO_VERSION, None
 
-    def _advance(self, version: int) -> None:
-        """Move to a version: our commit is all that is new if it is the one right after ours."""
+    def _at(self, version: int) -> dict[str, int]:
         if version == self._version + 1 and self._committed is not None:
-            self._known.update(self._committed)
-        else:
-            self._known.clear()
-        self._version, self._committed = version, None
+            return self._known | self._committed
+        if not NO_VERSION < self._version < version:
+            return log_numbers(self._log, version)
+        try:
+            return self._known | numbers_after(self._log, self._version, version)
+        except FileNotFoundError:  # cleaned up after a checkpoint
+            return log_numbers(self._log, version)

@@ -70,3 +70,19 @@ def test_a_failed_commit_leaves_no_number(tmp_path: Path) -> None:
         move(ours, "a", 0, 3)
     ours.refresh()
     assert ours.next_offset("a") == 7
+
+
+def test_entries_that_were_cleaned_up_meanwhile_are_read_from_the_checkpoint(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = a_table(tmp_path), a_table(tmp_path)
+    assert ours.next_offset("a") == 0
+    for number in range(3):
+        move(theirs, "a", number, number + 1)
+        theirs.refresh()
+    ours.refresh()
+    theirs.handle.create_checkpoint()
+    for entry in (tmp_path / "lake" / "events" / "_delta_log").glob("*.json"):
+        entry.unlink()
+
+    assert ours.next_offset("a") == 3
