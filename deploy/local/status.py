@@ -14,7 +14,7 @@ from deploy.local.accepted_findings import accepted_findings
 from deploy.local.disk_space import floor_mb, folder_mb, free_mb, to_mb
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
-from deploy.local.processes.readiness import is_fresh, warnings
+from deploy.local.processes.readiness import is_fresh, unserved_metrics, warnings
 from deploy.local.registry_startup import registry_problem
 from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
 from query.prepared import FOLDER as PREPARED_FOLDER
@@ -83,7 +83,8 @@ def system_status(settings: Settings) -> SystemStatus:
     """Check processes, heartbeats, tables and Kafka; sends no requests to the services."""
     at_ms = now_ms()
     status = read_processes_file(settings.data)
-    heartbeats = read_heartbeats(settings.data / "run")
+    run = settings.data / "run"
+    heartbeats = read_heartbeats(run)
     entries = (
         tuple(check_process(entry, heartbeats, at_ms) for entry in status.processes)
         if status
@@ -94,12 +95,12 @@ def system_status(settings: Settings) -> SystemStatus:
     tables = tuple(_table_status(settings, kind, relevant, lags, at_ms) for kind in KINDS)
     quarantine = _read_table_version(settings, QUARANTINE)
     free = free_mb(settings.data)
-    run = settings.data / "run"
     problems = (
         *_supervisor_problems(status, at_ms),
         *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
         *_problems_of("what was acknowledged", lambda: _reconciliation_problems(settings, at_ms)),
         *(f"{name}: {warning}" for name, warning in warnings(heartbeats, at_ms)),
+        *(f"{e.process}: {e.problem}" for e in unserved_metrics(run, heartbeats, at_ms)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
         *_problems_of("the registry", lambda: [registry_problem(settings)]),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),

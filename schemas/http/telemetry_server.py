@@ -4,13 +4,16 @@ It runs in a thread, so that it answers for a process whose event loop or main t
 collectors share the port of events: there the kernel would choose which one is asked.
 """
 
+import errno
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -31,6 +34,7 @@ from schemas.http.heartbeat_health import heartbeat_health
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import REGISTRY
 from schemas.telemetry.process_gauges import add_process_gauges
+from schemas.telemetry.unserved_metrics import UnservedMetrics, remove_unserved, write_unserved
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +45,8 @@ RETRY_SECONDS = 2.0
 """How often a port that is in use is tried again."""
 
 HealthSource = Callable[[], Health]
+PortReport = Callable[[OSError | None], None]
+"""Is told why the port cannot be opened, and with None that it is open."""
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 
 
@@ -63,7 +69,7 @@ class TelemetryServer:
         self._health = health
         self._metrics = make_wsgi_app(registry)
 
-    def start(self, host: str, port: int) -> int | None:
+    def start(self, host: str, port: int, report: PortReport = lambda _error: None) -> int | None:
         """Serve in a thread; returns the port, or None when it cannot be opened yet.
 
         A process without metrics does its work: a port in use is logged, and tried again until it
@@ -73,21 +79,24 @@ class TelemetryServer:
             server = self._open(host, port)
         except OSError as error:
             log.warning("no metrics", extra={"host": host, "port": port, "reason": error.strerror})
-            _start_thread(partial(self._serve_when_free, host, port))
+            report(error)
+            _start_thread(partial(self._serve_when_free, host, port, report))
             return None
+        report(None)
         _start_thread(server.serve_forever)
         return server.server_port
 
     def _open(self, host: str, port: int) -> WSGIServer:
         return make_server(host, port, self._respond, _Server, _SilentHandler)
 
-    def _serve_when_free(self, host: str, port: int) -> None:
+    def _serve_when_free(self, host: str, port: int, report: PortReport) -> None:
         while True:
             time.sleep(RETRY_SECONDS)
             with suppress(OSError):
                 server = self._open(host, port)
                 break
         log.warning("metrics are served", extra={"host": host, "port": port})
+        report(None)
         server.serve_forever()
 
     def _respond(self, request: dict[str, Any], start: StartResponse) -> Iterable[bytes]:
@@ -103,6 +112,16 @@ class TelemetryServer:
         status = "200 OK" if passed else "503 Service Unavailable"
         start(status, [("Content-Type", "application/json")])
         return [msgspec.json.encode(health)]
+
+
+def report_port(run: Path, process: str, port: int, error: OSError | None) -> None:
+    """Write for `tidemark status` why the port cannot be opened, or remove what was written."""
+    if error is None:
+        remove_unserved(run, process)
+        return
+    is_taken = error.errno == errno.EADDRINUSE
+    reason = "is in use by another program" if is_taken else f"cannot be opened: {error.strerror}"
+    write_unserved(run, UnservedMetrics(process, os.getpid(), port, reason))
 
 
 def _start_thread(target: Callable[[], None]) -> None:
@@ -123,6 +142,8 @@ def start_telemetry(settings: Settings, process: str, *collectors: Collector) ->
     info.labels(version("tidemark"), process).set(1)
     for collector in collectors:
         REGISTRY.register(collector)
-    health = partial(heartbeat_health, settings.data / "run", process)
+    run, port = settings.data / "run", settings.metrics_port
+    health = partial(heartbeat_health, run, process)
     add_process_gauges(settings.data, lambda: health().ready)
-    TelemetryServer(health).start(settings.metrics_host, settings.metrics_port)
+    report = partial(report_port, run, process, port)
+    TelemetryServer(health).start(settings.metrics_host, port, report)

@@ -8,7 +8,7 @@ from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.preflight import CannotStart, check_ports, listen_addresses
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, read_processes_file
-from deploy.local.processes.readiness import answers_ready, is_fresh, warnings
+from deploy.local.processes.readiness import answers_ready, is_fresh, unserved_metrics, warnings
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 from schemas.runtime.heartbeat import read_heartbeats
@@ -70,6 +70,7 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
                     meaning="A load balancer would send no requests there.",
                     remedy=f"curl -s http://{settings.host}:{port}/health shows what is missing",
                 )
+        yield from _unserved_metrics(settings.data / "run")
         return
     for address in listen_addresses(settings):
         try:
@@ -81,6 +82,17 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
                 meaning="tidemark up refuses to start.",
                 remedy=f"find the program that uses it: ss -ltnp 'sport = :{address.port}'",
             )
+
+
+def _unserved_metrics(run: Path) -> Iterator[Finding]:
+    for each in unserved_metrics(run, read_heartbeats(run), now_ms()):
+        yield Finding(
+            subject=f"port {each.port}",
+            problem=f"{each.process}: {each.problem}",
+            meaning="The process works, but its metrics and alerts are missing.",
+            remedy=f"find the program that uses it: ss -ltnp 'sport = :{each.port}'; the process "
+            "opens the port within seconds when it is free",
+        )
 
 
 def find_untrusted_proxies(scope: CheckContext) -> Iterator[Finding]:

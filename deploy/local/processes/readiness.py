@@ -8,6 +8,7 @@ from deploy.local.kafka.broker import broker_answers
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import STALE_AFTER_MS, Heartbeat, read_heartbeats
 from schemas.runtime.service_urls import local_address
+from schemas.telemetry.unserved_metrics import UnservedMetrics, read_unserved
 
 ReadyCheck = Callable[[int], bool]
 
@@ -46,6 +47,14 @@ def warnings(heartbeats: Iterable[Heartbeat], at_ms: int) -> Sequence[tuple[str,
         for heartbeat in heartbeats
         if heartbeat.warning and is_fresh(heartbeat, at_ms)
     ]
+
+
+def unserved_metrics(
+    run: Path, heartbeats: Iterable[Heartbeat], at_ms: int
+) -> Sequence[UnservedMetrics]:
+    """The running processes whose port of metrics is not open."""
+    running = {(beat.process, beat.pid) for beat in heartbeats if is_fresh(beat, at_ms)}
+    return [each for each in read_unserved(run) if (each.process, each.pid) in running]
 
 
 def answers_ready(host: str, port: int) -> bool:
