@@ -30,6 +30,7 @@ from stream.faust_adapter import (
     credentials,
     end_offset,
     table_offset_transport,
+    wait_for_seeks,
 )
 from stream.rows.kafka_message import KafkaMessage, split_batch
 from stream.runtime.errors import (
@@ -240,4 +241,5 @@ def create_app(
         broker_rebalance_timeout=2 * session,
     )
     app.transport = table_offset_transport(app, topics, start_offsets, budget)
+    wait_for_seeks(app)
     return app

@@ -14,6 +14,8 @@ from typing import Any, cast
 import faust
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
+from faust.tables.manager import TableManager
+from faust.tables.recovery import Recovery
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.events import EventT
@@ -86,6 +88,23 @@ def _to_messages(event: EventT[Any]) -> Iterator[KafkaMessage]:
     body = cast(FetchedRecords, message.value)
     event.value = message.value = None
     return messages(message.partition, body, event.ack)
+
+
+class UntimedRecovery(Recovery):
+    """Resumes reading after a rebalance when the seek is complete, however long it takes.
+
+    Faust takes a seek of more than `broker_request_timeout` for its own stop: it leaves the loop
+    that resumes reading, without a word, and the process keeps its partitions and never reads them.
+    """
+
+    async def _wait(self, coro: Any, timeout: Any = None) -> None:  # noqa: ARG002, ASYNC109
+        await super()._wait(coro)
+
+
+def wait_for_seeks(app: faust.App) -> None:
+    """Let the app resume reading by `UntimedRecovery`; before its start."""
+    tables = cast(TableManager, app.tables)
+    tables._recovery = UntimedRecovery(app, tables, beacon=tables.beacon)
 
 
 def table_offset_transport(
