@@ -1,6 +1,6 @@
 """Joined parts: the rows of one table of several parts between two quarters of an hour.
 
-Visitors and texts are numbered within each part; here they have the same number in all of them.
+Visitors, sessions and texts are numbered within each part; here they have the same number in all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,37 +10,14 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.part import Part
-from query.prepared.part_tables import NO_VISITOR, OF_LAST_VIEW, VISITS, label
+from query.prepared.numbering import WITHOUT, ColumnNumbers
+from query.prepared.part import VISITOR_COLUMN, Part
+from query.prepared.part_tables import OF_LAST_VIEW, VISITS, label
 
-WITHOUT_VISITOR = 0
-"""The number of rows without a visitor; visitors are numbered from 1."""
 NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
 MAX_FLAGS = 2**26
 """Bytes of a table of groups by visitors; beyond it pairs are sorted."""
-
-
-class VisitorNumbers(Struct, frozen=True, eq=False):
-    """A number for each visitor of several parts."""
-
-    count: int
-    """Numbers that are used, that of rows without a visitor included."""
-    by_part: Sequence[Numbers]
-    """For each part the numbers of its visitors, by position."""
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return sum(each.nbytes for each in self.by_part)
-
-
-def number_visitors(parts: Sequence[Part]) -> VisitorNumbers:
-    """The numbers of the visitors of these parts."""
-    hashes = np.concatenate([np.array([NO_VISITOR]), *(part.visitors for part in parts)])
-    known, positions = np.unique(hashes, return_inverse=True)
-    borders = np.cumsum([len(part.visitors) for part in parts])[:-1]
-    return VisitorNumbers(len(known), np.split(positions[1:].astype(np.uint32), borders))
 
 
 class JoinedParts:
@@ -49,26 +26,28 @@ class JoinedParts:
     def __init__(
         self,
         parts: Sequence[Part],
-        visitors: VisitorNumbers,
+        numbers: Mapping[str, ColumnNumbers],
         first: int,
         end: int,
         visits: "JoinedVisits | None" = None,
     ) -> None:
         self._parts = parts
-        self._visitors = visitors
+        self._numbers = numbers
         self.first, self.end = first, end
         self.visits = visits
         """Facts of the visits of the sessions, when they were asked for."""
 
     def columns(self, table: str) -> Mapping[str, Numbers]:
         """The rows of a table; texts as they are numbered in their part."""
-        of_parts = []
-        for part, numbers in zip(self._parts, self._visitors.by_part, strict=True):
-            rows = dict(part.tables[table].between(self.first, self.end))
-            if "visitor" in rows:
-                rows["visitor"] = numbers[rows["visitor"]]
-            of_parts.append(rows)
+        of_parts = [dict(p.tables[table].between(self.first, self.end)) for p in self._parts]
+        for column in self._numbers.keys() & of_parts[0].keys():
+            for rows, numbers in zip(of_parts, self._numbers[column].by_part, strict=True):
+                rows[column] = numbers[rows[column]]
         return {name: np.concatenate([rows[name] for rows in of_parts]) for name in of_parts[0]}
+
+    def count(self, column: str) -> int:
+        """Numbers that a column of visitors or sessions may have."""
+        return self._numbers[column].count
 
     def text_numbers(self, table: str, column: str) -> NumberedTexts:
         """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
@@ -90,14 +69,15 @@ class JoinedParts:
 
     def distinct(self, groups: Numbers, visitors: Numbers, count: int) -> Numbers:
         """Distinct visitors of each of `count` groups, from a group and a visitor of each row."""
-        if count * self._visitors.count <= MAX_FLAGS:
-            flags = np.zeros((count, self._visitors.count), np.bool_)
+        visitor_count = self.count(VISITOR_COLUMN)
+        if count * visitor_count <= MAX_FLAGS:
+            flags = np.zeros((count, visitor_count), np.bool_)
             flags[groups, visitors] = True
-            counts: Numbers = np.count_nonzero(flags[:, WITHOUT_VISITOR + 1 :], axis=1)
+            counts: Numbers = np.count_nonzero(flags[:, WITHOUT + 1 :], axis=1)
             return counts
         pairs = np.sort(groups.astype(np.uint64) << np.uint64(32) | visitors.astype(np.uint64))
         is_first = np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)]
-        has_visitor = pairs & np.uint64(0xFFFFFFFF) != WITHOUT_VISITOR
+        has_visitor = pairs & np.uint64(0xFFFFFFFF) != WITHOUT
         found = pairs[is_first & has_visitor] >> np.uint64(32)
         return np.bincount(found.astype(np.int64), minlength=count)
 
@@ -117,9 +97,3 @@ class JoinedVisits(Struct, frozen=True, eq=False):
             return None
         numbers, texts = self.joined.text_numbers(VISITS.name, label(column))
         return np.append(numbers, NO_TEXT)[positions], texts
-
-
-def join_without_visitors(parts: Sequence[Part], first: int, end: int) -> JoinedParts:
-    """Parts of tables that have no column of visitors."""
-    nobody = np.empty(0, np.uint32)
-    return JoinedParts(parts, VisitorNumbers(0, [nobody] * len(parts)), first, end)

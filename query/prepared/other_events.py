@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.group_numbers import distinct_values, greatest, sums
+from query.prepared.group_numbers import distinct_values, greatest, least, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
-from query.prepared.part_tables import NO_SESSION, OTHER_EVENTS, QUARTER_MS, label
+from query.prepared.numbering import WITHOUT
+from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
 
 TABLES: Sequence[str] = (OTHER_EVENTS.name,)
 
@@ -41,13 +42,11 @@ class OtherEvents:
 
     def sessions(self, groups: Numbers, count: int) -> Numbers:
         """The number of sessions of each group."""
-        return distinct_values(groups, self._rows["session_key"], count, NO_SESSION)
+        return distinct_values(groups, self._rows["session_key"], count, WITHOUT)
 
     def first_ms(self, groups: Numbers, count: int) -> Numbers:
         """Unix milliseconds of the first event of each group."""
-        first: Numbers = np.full(count, np.iinfo(np.int64).max)
-        np.minimum.at(first, groups, self._start_ms)
-        return first
+        return least(groups, self._start_ms, count)
 
     def last_ms(self, groups: Numbers, count: int) -> Numbers:
         """Unix milliseconds of the last event of each group."""

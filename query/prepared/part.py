@@ -1,15 +1,18 @@
 """Part: what the rows of one website in one data file, or in several, add up to.
 
 Its tables are columns of numbers, sorted by quarter of an hour, then by visitor, in which order
-they compress best. Visitors and texts are numbered within the part.
+they compress best. Visitors, sessions and texts are numbered within the part.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import ColumnRows, Numbers
+
+VISITOR_COLUMN, SESSION_COLUMN = "visitor", "session_key"
+"""Columns of hashes, which are positions in the tables of a part."""
 
 
 class Columns(Struct, frozen=True, eq=False):
@@ -34,23 +37,30 @@ class Columns(Struct, frozen=True, eq=False):
 
 
 class Part(Struct, frozen=True, eq=False):
-    """The tables of a part that were asked for, and all visitors of these."""
+    """The tables of a part that were asked for."""
 
-    visitors: Numbers
-    """Hashes in ascending order; `visitor` in the tables is a position in it."""
+    hashes: Mapping[str, Numbers]
+    """By column, of visitors and of sessions; what tables have are positions in them."""
     tables: Mapping[str, Columns]
 
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        return self.visitors.nbytes + sum(each.size for each in self.tables.values())
+        hashes = sum(each.nbytes for each in self.hashes.values())
+        return hashes + sum(each.size for each in self.tables.values())
 
 
 def make_part(tables: Mapping[str, ColumnRows]) -> Part:
     """The part from rows of SQL."""
-    hashes = [each.numbers["visitor"] for each in tables.values() if "visitor" in each.numbers]
-    visitors = np.unique(np.concatenate([np.empty(0, np.int64), *hashes]))
-    return Part(visitors, {name: _columns(rows, visitors) for name, rows in tables.items()})
+    numbers = {name: dict(rows.numbers) for name, rows in tables.items()}
+    hashes = {VISITOR_COLUMN: _numbered(numbers.values(), VISITOR_COLUMN)}
+    texts = {name: _sorted_texts(numbers[name], rows.texts) for name, rows in tables.items()}
+    for columns in numbers.values():
+        order = _order(columns, len(hashes[VISITOR_COLUMN]))
+        columns.update({name: values[order] for name, values in columns.items()})
+    hashes[SESSION_COLUMN] = _numbered(numbers.values(), SESSION_COLUMN, in_order_of_use=True)
+    made = {name: Columns(_packed(numbers[name]), texts[name]) for name in tables}
+    return Part(hashes, made)
 
 
 def smallest(values: Numbers) -> Numbers:
@@ -58,18 +68,35 @@ def smallest(values: Numbers) -> Numbers:
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def _columns(rows: ColumnRows, visitors: Numbers) -> Columns:
-    """The columns, sorted, with visitors by number, in few bytes."""
-    numbers, texts = dict(rows.numbers), {}
-    if "visitor" in numbers:
-        numbers["visitor"] = np.searchsorted(visitors, numbers["visitor"])
-    for name, values in rows.texts.items():
-        texts[name] = sorted(values)
+def _numbered(
+    tables: Iterable[dict[str, Numbers]], column: str, *, in_order_of_use: bool = False
+) -> Numbers:
+    """Put positions in place of the hashes of a column: the distinct hashes.
+
+    In the order of their use positions compress best; otherwise hashes are in ascending order.
+    """
+    having = [columns for columns in tables if column in columns]
+    everything = np.concatenate([np.empty(0, np.int64), *(each[column] for each in having)])
+    hashes, first, positions = np.unique(everything, return_index=True, return_inverse=True)
+    if in_order_of_use:
+        order = np.argsort(first)
+        positions = np.argsort(order)[positions]
+        hashes = hashes[order]
+    ends = np.cumsum([len(each[column]) for each in having], dtype=np.int64)
+    for columns, own in zip(having, np.split(positions, ends[:-1]), strict=False):
+        columns[column] = own
+    return hashes
+
+
+def _sorted_texts(
+    numbers: dict[str, Numbers], texts: Mapping[str, Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    """The texts in ascending order, which is that of their new numbers."""
+    for name, values in texts.items():
         mapping = np.zeros(len(values) + 1, np.int64)
         mapping[_numbers_of(values)] = np.arange(1, len(values) + 1)
         numbers[name] = mapping[numbers[name]]
-    order = _order(numbers, len(visitors))
-    return Columns({name: _packed(name, each[order]) for name, each in numbers.items()}, texts)
+    return {name: sorted(values) for name, values in texts.items()}
 
 
 def _numbers_of(texts: Sequence[str]) -> Sequence[int]:
@@ -79,10 +106,13 @@ def _numbers_of(texts: Sequence[str]) -> Sequence[int]:
 
 def _order(numbers: Mapping[str, Numbers], visitors: int) -> Numbers:
     """By quarter, then by visitor."""
-    if "visitor" not in numbers:
+    if VISITOR_COLUMN not in numbers:
         return np.argsort(numbers["quarter"], kind="stable")
-    return np.argsort(numbers["quarter"] * visitors + numbers["visitor"])
+    return np.argsort(numbers["quarter"] * visitors + numbers[VISITOR_COLUMN])
 
 
-def _packed(name: str, values: Numbers) -> Numbers:
-    return values if name == "session_key" or values.min(initial=0) < 0 else smallest(values)
+def _packed(columns: Mapping[str, Numbers]) -> Mapping[str, Numbers]:
+    return {
+        name: values if values.min(initial=0) < 0 else smallest(values)
+        for name, values in columns.items()
+    }

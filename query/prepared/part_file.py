@@ -1,8 +1,7 @@
 """File format of a part: a header in JSON, then the columns, each compressed by itself.
 
 A reader takes the columns of the tables that it needs. Lengths and checksums are in the header.
-Before compression the bytes of a column are transposed, the first byte of each number first, and
-keys of sessions, which several tables have, are positions in a column with each of them once.
+Before compression the bytes of a column are transposed, the first byte of each number first.
 """
 
 import struct
@@ -15,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.part import Columns, Part, smallest
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part
 
 MAGIC = b"TMPART2\n"
 HEAD = struct.Struct("<8sIII")
@@ -25,8 +24,8 @@ HEADER_LEVEL = 9
 """Finds the texts that several columns have; numbers gain nothing from it."""
 OF_ALL = ""
 """In place of the table's name: what belongs to all tables."""
-VISITORS, SESSIONS = "visitors", "sessions"
-SESSION_KEY = "session_key"
+HASHES = {"visitors": VISITOR_COLUMN, "sessions": SESSION_COLUMN}
+"""The columns of hashes, and the columns of tables with positions in them."""
 
 
 class PartDamaged(Exception):
@@ -57,8 +56,7 @@ def write_part(file: IO[bytes], part: Part) -> None:
     from pyarrow import Codec, compress  # large; services that prepare nothing go without it
 
     arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.numbers.items()}
-    arrays |= _with_positions({of: v for of, v in arrays.items() if of[1] == SESSION_KEY})
-    arrays[OF_ALL, VISITORS] = part.visitors
+    arrays |= {(OF_ALL, name): part.hashes[column] for name, column in HASHES.items()}
     stored, pieces, offset = [], [], 0
     for (table, name), values in arrays.items():
         raw = _transposed(values)
@@ -79,31 +77,21 @@ def write_part(file: IO[bytes], part: Part) -> None:
 def read_part(file: IO[bytes], tables: Iterable[str]) -> Part:
     """These tables of a part; PartDamaged when the file is not whole."""
     header, start = _read_header(file)
-    columns: dict[str, dict[str, Numbers]] = {table: {} for table in (OF_ALL, *tables)}
+    columns: dict[str, dict[str, Numbers]] = {table: {} for table in tables}
+    hashes = {}
     for column in header.columns:
         if (of_table := columns.get(column.table)) is not None:
             of_table[column.name] = _read_column(file, start, column)
-    of_all = columns.pop(OF_ALL)
+    needed = {name for of_table in columns.values() for name in of_table}
+    for column in header.columns:
+        if column.table == OF_ALL and HASHES[column.name] in needed:
+            hashes[HASHES[column.name]] = _read_column(file, start, column)
     try:
-        for numbers in columns.values():
-            if SESSION_KEY in numbers:
-                numbers[SESSION_KEY] = of_all[SESSIONS][numbers[SESSION_KEY]]
-        of_tables = {table: Columns(c, header.texts[table]) for table, c in columns.items()}
-        return Part(of_all[VISITORS], of_tables)
-    except (KeyError, IndexError) as error:
+        return Part(
+            hashes, {table: Columns(c, header.texts[table]) for table, c in columns.items()}
+        )
+    except KeyError as error:
         raise PartDamaged(f"no {error}") from error
-
-
-def _with_positions(keys: Mapping[tuple[str, str], Numbers]) -> dict[tuple[str, str], Numbers]:
-    """The positions of the keys in a column of all keys, which are in the order of their use."""
-    everything = np.concatenate([np.empty(0, np.int64), *keys.values()])
-    distinct, first, numbers = np.unique(everything, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    positions = np.empty(len(order), np.int64)
-    positions[order] = np.arange(len(order))
-    ends = np.cumsum([len(values) for values in keys.values()])
-    pieces = np.split(smallest(positions[numbers]), ends[:-1]) if keys else []
-    return {**dict(zip(keys, pieces, strict=True)), (OF_ALL, SESSIONS): distinct[order]}
 
 
 def _transposed(values: Numbers) -> bytes:

@@ -1,77 +1,97 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
+import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
-from query.prepared.joined_parts import (
-    JoinedParts,
-    JoinedVisits,
-    VisitorNumbers,
-    join_without_visitors,
-    number_visitors,
-)
-from query.prepared.part import Part
+from query.prepared.joined_parts import JoinedParts, JoinedVisits
+from query.prepared.numbering import ColumnNumbers, known_numbering
+from query.prepared.part import SESSION_COLUMN, Part
+from query.prepared.part_folder import PartKey
 from query.prepared.part_reader import Reading
 from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS
 from query.prepared.quarters import Quarters
-from query.prepared.visit_index import VisitIndex, index_visits
+from query.prepared.visit_index import index_visits
+
+
+class ReadParts(Struct, frozen=True):
+    """The parts of a reading: those of data files, then that of the other rows if there are any."""
+
+    reading: Reading
+    parts: Sequence[Part]
+
+    def stored(self, column: str) -> Mapping[PartKey, Numbers]:
+        """The hashes of the parts of data files."""
+        both = zip(self.reading.prepared, self.parts, strict=False)
+        return {key: part.hashes[column] for key, part in both}
+
+    def further(self, column: str) -> Sequence[Numbers]:
+        """The hashes of the other rows."""
+        return [part.hashes[column] for part in self.parts[len(self.reading.prepared) :]]
+
+    def numbers(
+        self, stored: Mapping[PartKey, Numbers], further: Iterator[Numbers]
+    ) -> Sequence[Numbers]:
+        """For each part the numbers of its hashes; those of the other rows are the next further."""
+        rest = len(self.parts) - len(self.reading.prepared)
+        return [*(stored[key] for key in self.reading.prepared), *islice(further, rest)]
 
 
 class PartJoin(Struct, frozen=True):
     """The parts of one query, and those with the facts of its visits."""
 
     memory: ByteCache
-    rows_of: Reading
-    parts: Sequence[Part]
-    visits_of: Reading | None
-    visit_parts: Sequence[Part]
+    rows_of: ReadParts
+    visits_of: ReadParts | None
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
-        joined = JoinedParts(self.parts, self._visitors(), quarters.first, quarters.end)
+        numbers = {column: self._numbers(column) for column in self.rows_of.parts[0].hashes}
+        of_rows = {column: each[0] for column, each in numbers.items()}
+        joined = JoinedParts(self.rows_of.parts, of_rows, quarters.first, quarters.end)
         if self.visits_of is not None:
-            joined.visits = self._visits(joined, self.visits_of)
+            joined.visits = self._visits(joined, self.visits_of, numbers[SESSION_COLUMN][1])
         return form.rows(joined, quarters)
 
-    def _visitors(self) -> VisitorNumbers:
-        key = ("visitors", self.rows_of.key)
-        visitors: VisitorNumbers | None = self.memory.get(key)
-        if visitors is None:
-            visitors = number_visitors(self.parts)
-            self.memory.put(key, visitors, visitors.size)
-        return visitors
+    def _numbers(self, column: str) -> Sequence[ColumnNumbers]:
+        """The numbers of a column, of the parts and of those with the facts of visits."""
+        of = [self.rows_of]
+        if self.visits_of is not None and column == SESSION_COLUMN:
+            of.append(self.visits_of)
+        stored = {key: hashes for each in of for key, hashes in each.stored(column).items()}
+        numbering = known_numbering(self.memory, column, stored)
+        count, further = numbering.with_further([h for each in of for h in each.further(column)])
+        rest = iter(further)
+        return [ColumnNumbers(count, each.numbers(numbering.by_part, rest)) for each in of]
 
-    def _visits(self, joined: JoinedParts, visits_of: Reading) -> JoinedVisits:
+    def _visits(
+        self, joined: JoinedParts, visits_of: ReadParts, numbers: ColumnNumbers
+    ) -> JoinedVisits:
         """The facts of the visits."""
-        time_range = visits_of.scope.time_range
+        time_range = visits_of.reading.scope.time_range
         first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
-        facts = join_without_visitors(self.visit_parts, first, end)
-        return JoinedVisits(facts, partial(self._positions, joined, facts, visits_of))
+        facts = JoinedParts(visits_of.parts, {SESSION_COLUMN: numbers}, first, end)
+        return JoinedVisits(facts, partial(self._positions, joined, facts, visits_of.reading))
 
     def _positions(
         self, joined: JoinedParts, facts: JoinedParts, visits_of: Reading, is_last: bool
     ) -> Numbers | None:
-        key = ("of_sessions", is_last, self.rows_of.key, visits_of.key, joined.first, joined.end)
+        of = (self.rows_of.reading.key, visits_of.key)
+        key = ("of_sessions", is_last, *of, joined.first, joined.end)
         positions: Numbers | None = self.memory.get(key)
         if positions is None:
-            index = self._index(facts, visits_of, is_last)
+            count = facts.count(SESSION_COLUMN)
+            index = index_visits(facts.columns(VISITS.name), count, is_last=is_last)
             if index is None:
                 return None
-            positions = index.rows_of(joined.columns(SESSIONS.name)["session_key"])
+            sessions = joined.columns(SESSIONS.name)[SESSION_COLUMN]
+            positions = index.astype(np.uint32)[sessions]
             self.memory.put(key, positions, positions.nbytes)
         return positions
-
-    def _index(self, facts: JoinedParts, visits_of: Reading, is_last: bool) -> VisitIndex | None:
-        key = ("visits", is_last, visits_of.key, facts.first, facts.end)
-        index: VisitIndex | None = self.memory.get(key)
-        if index is None:
-            index = index_visits(facts.columns(VISITS.name), is_last)
-            if index is not None:
-                self.memory.put(key, index, index.size)
-        return index

@@ -16,11 +16,9 @@ from query.standard.sql.definitions import OTHER_COUNT, VIEW_COUNT
 
 QUARTER_MS = 900_000
 QUARTER = f"INT_DIV(ms, {QUARTER_MS})"
-NO_VISITOR = -1
-"""In place of the 63-bit hash of a row without a visitor."""
-NO_SESSION = -1
-"""The same for sessions."""
-VISITOR = f"COALESCE(visitor_hash, {NO_VISITOR})"
+NO_HASH = -1
+"""In place of the 63-bit hash of a row without a visitor, or without a session."""
+VISITOR = f"COALESCE(visitor_hash, {NO_HASH})"
 SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
 MAX_ROWS = 4_000_000
@@ -149,7 +147,7 @@ OTHER_EVENTS = PartTable(
     f"""
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
-           COALESCE(session_hash, {NO_SESSION}) AS session_key,
+           COALESCE(session_hash, {NO_HASH}) AS session_key,
            {_labelled(EVENT_LABELS)},
            MIN(ms) % {QUARTER_MS} AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,

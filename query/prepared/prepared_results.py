@@ -20,7 +20,7 @@ from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_join import PartJoin
+from query.prepared.part_join import PartJoin, ReadParts
 from query.prepared.part_reader import PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import TABLES
@@ -149,7 +149,8 @@ class PreparedResults:
         visits = await self._reader.parts(visits_of, engine, seconds) if visits_of else []
         if parts is None or visits is None:
             raise NotPrepared(PART_GONE)
-        join = PartJoin(self._memory, rows_of, parts, visits_of, visits)
+        of_visits = ReadParts(visits_of, visits) if visits_of else None
+        join = PartJoin(self._memory, ReadParts(rows_of, parts), of_visits)
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)

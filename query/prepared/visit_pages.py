@@ -9,6 +9,7 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import groups_of, shares
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import SESSION_COLUMN
 from query.prepared.part_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS, VISITS
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.visit_index import first_of_each
@@ -28,7 +29,9 @@ class VisitPages(Struct, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         sessions = joined.columns(SESSIONS.name)
-        chosen = edge_rows(sessions, is_last=self.fact in OF_LAST_VIEW)
+        chosen = edge_rows(
+            sessions, joined.count(SESSION_COLUMN), is_last=self.fact in OF_LAST_VIEW
+        )
         facts = joined.visit_facts([self.fact])
         if chosen is None or facts is None:
             return None
@@ -39,8 +42,8 @@ class VisitPages(Struct, frozen=True):
         return shares(groups_of(joined, [(numbers[chosen], texts)], once, visitors))
 
 
-def edge_rows(sessions: Mapping[str, Numbers], *, is_last: bool) -> Numbers | None:
-    """The positions of the rows with the first or the last page view of each session.
+def edge_rows(sessions: Mapping[str, Numbers], count: int, *, is_last: bool) -> Numbers | None:
+    """The positions of the rows with the first or the last page view of each of `count` sessions.
 
     None when two visitors of a session have it at the same time.
     """
@@ -59,5 +62,5 @@ def edge_rows(sessions: Mapping[str, Numbers], *, is_last: bool) -> Numbers | No
     )
     start = quarter.astype(np.int64) * QUARTER_MS + start
     times = -(start + span - after) if is_last else start + before
-    chosen = first_of_each(keys, times, visitors)
-    return None if chosen is None else viewed[chosen]
+    first = first_of_each(keys, times, visitors, count)
+    return None if first is None else viewed[first[first < len(viewed)]]

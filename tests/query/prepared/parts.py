@@ -6,7 +6,10 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows
-from query.prepared.part import Part, make_part
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.numbering import ColumnNumbers, number
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, make_part
+from query.prepared.part_folder import PartKey
 
 Values = Sequence[int] | Sequence[str | None]
 
@@ -14,6 +17,16 @@ Values = Sequence[int] | Sequence[str | None]
 def part_of(table: str, **columns: Values) -> Part:
     """A part of one table; a column of texts begins with `of_`."""
     return make_part({table: column_rows(columns)})
+
+
+def join(parts: Sequence[Part], first: int, end: int) -> JoinedParts:
+    """Parts with visitors and sessions numbered."""
+    numbers = {}
+    for column in (VISITOR_COLUMN, SESSION_COLUMN):
+        numbering = number({PartKey("shop", str(i)): p.hashes[column] for i, p in enumerate(parts)})
+        by_part = list(numbering.by_part.values())
+        numbers[column] = ColumnNumbers(len(numbering.hashes), by_part)
+    return JoinedParts(parts, numbers, first, end)
 
 
 def column_rows(columns: Mapping[str, Values]) -> ColumnRows:

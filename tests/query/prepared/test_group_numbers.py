@@ -9,6 +9,7 @@ def test_sums_too_large_for_floating_point_are_exact() -> None:
     groups, values = np.array([0, 1, 0]), np.array([2**60 + 1, 5, 2**60 + 2])
 
     assert group_numbers.sums(groups, values, 3).tolist() == [2**61 + 3, 5, 0]
+    assert group_numbers.sums(groups, -values, 3).tolist() == [-(2**61) - 3, -5, 0]
 
 
 def test_a_value_counts_once_in_each_group() -> None:
@@ -21,3 +22,9 @@ def test_the_greatest_value_of_each_group() -> None:
     groups, values = np.array([0, 2, 0]), np.array([7, 9, 8])
 
     assert group_numbers.greatest(groups, values, 3).tolist() == [8, 0, 9]
+
+
+def test_the_least_value_of_each_group() -> None:
+    groups, values = np.array([0, 2, 0]), np.array([7, 9, -8])
+
+    assert group_numbers.least(groups, values, 3).tolist() == [-8, group_numbers.NEVER, 9]

@@ -5,9 +5,9 @@ import pytest
 
 from query.prepared import breakdown, joined_parts
 from query.prepared.breakdown import BreakdownGroup, groups_by
-from query.prepared.joined_parts import JoinedParts, number_visitors
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part
-from tests.query.prepared.parts import part_of
+from tests.query.prepared.parts import join, part_of
 
 Row = tuple[int, int, str | None, int]
 
@@ -24,7 +24,7 @@ PARTS = (
 
 
 def joined(first: int, end: int) -> JoinedParts:
-    return JoinedParts(PARTS, number_visitors(PARTS), first, end)
+    return join(PARTS, first, end)
 
 
 def test_visitors_of_all_parts_count_once() -> None:

@@ -3,12 +3,12 @@
 import pytest
 
 from query.prepared.custom_event_names import CustomEventNames
-from query.prepared.joined_parts import JoinedParts, number_visitors
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.outbound_clicks import OutboundClicks
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import part_of
+from tests.query.prepared.parts import join, part_of
 
 # quarter, visitor, session, name, domain, link, text, start, span, events, with properties
 CUSTOM = (
@@ -39,7 +39,7 @@ def joined() -> JoinedParts:
         part_of("other_events", **dict(zip(NAMES, zip(*rows[i::2], strict=True), strict=True)))
         for i in range(2)
     ]
-    return JoinedParts(parts, number_visitors(parts), 10, 15)
+    return join(parts, 10, 15)
 
 
 QUARTERS = whole_range(TimeRange(10 * Q, 15 * Q, "UTC"))

@@ -9,11 +9,11 @@ import pytest
 from msgspec import Struct
 
 from query.prepared import totals
-from query.prepared.joined_parts import JoinedParts, number_visitors
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.totals import BucketTotals, bucket_totals
-from tests.query.prepared.parts import column_rows, columns_of
+from tests.query.prepared.parts import column_rows, columns_of, join
 
 FIRST, QUARTERS, BUCKETS, PARTS = 100, 12, 3, 3
 OF_QUARTER = np.arange(QUARTERS) * BUCKETS // QUARTERS
@@ -54,7 +54,7 @@ def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
 def joined(rows: Sequence[SessionRow]) -> JoinedParts:
     """The rows in several parts."""
     parts = [with_sessionless(rows[i::PARTS]) for i in range(PARTS)]
-    return JoinedParts(parts, number_visitors(parts), FIRST, FIRST + QUARTERS)
+    return join(parts, FIRST, FIRST + QUARTERS)
 
 
 def with_sessionless(rows: Sequence[SessionRow]) -> Part:

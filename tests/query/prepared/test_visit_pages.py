@@ -54,7 +54,7 @@ def test_the_row_of_the_first_or_last_page_view(seed: int, is_last: bool) -> Non
             row.visitor for row in viewed if row.session_key == key and row.view_ms(is_last) == edge
         }
 
-    chosen = edge_rows(columns, is_last=is_last)
+    chosen = edge_rows(columns, 60, is_last=is_last)
 
     if any(len(visitors) > 1 for visitors in edges.values()):
         assert chosen is None
@@ -67,14 +67,15 @@ def test_two_visitors_at_one_time_are_not_told_apart() -> None:
     rows = [SessionRow(1, 7, visitor, 5, 0, 0, 0, 1) for visitor in (1, 2)]
     columns = {name: np.array(values) for name, values in columns_of(SessionRow, rows).items()}
 
-    assert edge_rows(columns, is_last=False) is None
-    assert edge_rows({name: each[:1] for name, each in columns.items()}, is_last=False) is not None
+    assert edge_rows(columns, 8, is_last=False) is None
+    one = {name: each[:1] for name, each in columns.items()}
+    assert edge_rows(one, 8, is_last=False) is not None
 
 
 def test_no_rows_have_no_sessions() -> None:
     columns = {name: np.empty(0, np.int64) for name in SessionRow.__struct_fields__}
 
-    chosen = edge_rows(columns, is_last=True)
+    chosen = edge_rows(columns, 8, is_last=True)
 
     assert chosen is not None
     assert len(chosen) == 0

@@ -1,0 +1,85 @@
+"""Numbering: the same numbers for the visitors, or for the sessions, of several parts.
+
+In a part they are positions among its own hashes. What is numbered stays in memory, so that other
+time ranges, and rows without a part, need no further sort of all hashes.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.prepared.byte_cache import ByteCache
+from query.prepared.part_folder import PartKey
+from query.prepared.part_tables import NO_HASH
+
+WITHOUT = 0
+"""The number of rows without a visitor or session; the others are numbered from 1."""
+MOST_KNOWN = 8
+"""Numberings of one website that are looked at."""
+KEY_BYTES = 100
+"""Of the key of a part in memory, about."""
+MOST_TIMES = 4
+"""Parts of a numbering by those asked for: one for each number makes small ranges slow."""
+
+
+class ColumnNumbers(Struct, frozen=True, eq=False):
+    """The numbers of one column of several parts."""
+
+    count: int
+    """Numbers that may occur, that of rows without included."""
+    by_part: Sequence[Numbers]
+    """For each part the numbers by position."""
+
+
+class Numbering(Struct, frozen=True, eq=False):
+    """Numbers by stored part, to which those of further rows are added."""
+
+    hashes: Numbers
+    """By number, in ascending order."""
+    by_part: Mapping[PartKey, Numbers]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.hashes.nbytes + sum(each.nbytes for each in self.by_part.values())
+
+    def with_further(self, hashes: Sequence[Numbers]) -> tuple[int, Sequence[Numbers]]:
+        """Numbers that occur with those of further hashes, and the latter by position."""
+        further = np.concatenate([np.empty(0, np.int64), *hashes])
+        numbers = np.minimum(np.searchsorted(self.hashes, further), len(self.hashes) - 1)
+        is_new = self.hashes[numbers] != further
+        new, positions = np.unique(further[is_new], return_inverse=True)
+        numbers[is_new] = len(self.hashes) + positions
+        return len(self.hashes) + len(new), _split(numbers, hashes)
+
+
+def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:
+    """The numbers of the hashes of stored parts."""
+    everything = np.concatenate([np.array([NO_HASH]), *hashes.values()])
+    known, numbers = np.unique(everything, return_inverse=True)
+    by_part = _split(numbers[1:], list(hashes.values()))
+    return Numbering(known, dict(zip(hashes, by_part, strict=True)))
+
+
+def known_numbering(memory: ByteCache, column: str, hashes: Mapping[PartKey, Numbers]) -> Numbering:
+    """A numbering with these parts; that of more of them when there is one in memory."""
+    wanted = frozenset(hashes)
+    [website] = {key.website for key in wanted}
+    known: Sequence[frozenset[PartKey]] = memory.get(("numbered", column, website)) or ()
+    for parts in known:
+        numbering: Numbering | None = memory.get(("numbering", column, parts))
+        if numbering and wanted <= parts and len(parts) <= MOST_TIMES * len(wanted):
+            return numbering
+    numbering = number(hashes)
+    memory.put(("numbering", column, wanted), numbering, numbering.size)
+    recent = [parts for parts in known if parts != wanted][: MOST_KNOWN - 1]
+    memory.put(("numbered", column, website), (wanted, *recent), KEY_BYTES * len(wanted))
+    return numbering
+
+
+def _split(numbers: Numbers, arrays: Sequence[Numbers]) -> Sequence[Numbers]:
+    """Pieces as long as these arrays."""
+    borders = np.cumsum([len(each) for each in arrays], dtype=np.int64)
+    return np.split(numbers.astype(np.uint32), borders[:-1]) if arrays else []

@@ -1,0 +1,44 @@
+"""Numbers of hashes that several parts have in common."""
+
+import numpy as np
+
+from query.prepared.byte_cache import ByteCache
+from query.prepared.numbering import MOST_TIMES, known_numbering, number
+from query.prepared.part_folder import PartKey
+
+KEYS = [PartKey("shop", str(i)) for i in range(6)]
+HASHES = [np.array(each) for each in ([5, 9, 70], [-1, 9], [70, 3], [5], [2**62], [8])]
+
+
+def hashes(*numbers: int) -> dict[PartKey, np.ndarray]:
+    return {KEYS[i]: HASHES[i] for i in numbers}
+
+
+def test_a_hash_has_one_number_in_all_parts() -> None:
+    numbering = number(hashes(0, 1, 2))
+
+    assert numbering.by_part[KEYS[0]].tolist() == [2, 3, 4]
+    assert numbering.by_part[KEYS[1]].tolist() == [0, 3]
+    assert numbering.by_part[KEYS[2]].tolist() == [4, 1]
+
+
+def test_further_hashes_continue_the_numbers() -> None:
+    numbering = number(hashes(0))
+
+    count, further = numbering.with_further([np.array([100, -1, 9]), np.array([6, 100])])
+
+    assert [each.tolist() for each in further] == [[5, 0, 2], [4, 5]]
+    assert count == 6
+    assert numbering.with_further([]) == (4, [])
+
+
+def test_a_numbering_of_more_parts_is_used_again() -> None:
+    memory = ByteCache(2**20)
+    of_five = known_numbering(memory, "visitor", hashes(0, 1, 2, 3, 4))
+
+    assert known_numbering(memory, "visitor", hashes(1, 2)) is of_five
+    assert known_numbering(memory, "session_key", hashes(1, 2)) is not of_five
+    assert known_numbering(memory, "visitor", hashes(1, 5)) is not of_five
+    assert MOST_TIMES * 1 < 5
+    assert known_numbering(memory, "visitor", hashes(1)) is not of_five
+    assert known_numbering(memory, "visitor", hashes(2, 3, 4)) is of_five
