@@ -4,14 +4,14 @@ import datetime
 import ipaddress
 import socket
 import ssl
-import threading
 from pathlib import Path
-from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from tests.tcp_proxy import TcpProxy
 
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 """With these bytes a client of PostgreSQL asks for TLS; the server agrees with `S`."""
@@ -65,36 +65,19 @@ class Certificates:
         return builder.sign(issuer_key, hashes.SHA256())
 
 
-class TlsProxy:
+class TlsProxy(TcpProxy):
     """Ends TLS, and hands the bytes on to a port of this machine.
 
     With `asked` clients ask for TLS in the way of PostgreSQL; others begin with it.
     """
 
     def __init__(self, target_port: int, certificates: Certificates, asked: bool = False) -> None:
+        super().__init__(target_port)
         self._asked = asked
-        self._target = ("127.0.0.1", target_port)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificates.server_file)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:  # closed
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
+    def serve(self, client: socket.socket) -> None:
         with client:
             if self._asked:
                 if client.recv(len(SSL_REQUEST)) != SSL_REQUEST:
@@ -104,16 +87,4 @@ class TlsProxy:
                 secured = self._context.wrap_socket(client, server_side=True)
             except (ssl.SSLError, OSError):  # a client that does not trust the certificate
                 return
-            with secured, socket.create_connection(self._target) as server:
-                upstream = threading.Thread(target=_pass_on, args=(secured, server), daemon=True)
-                upstream.start()
-                _pass_on(server, secured)
-
-
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while data := source.recv(65_536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:  # the other direction ended
-        return
+            super().serve(secured)

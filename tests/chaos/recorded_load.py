@@ -1,72 +1,44 @@
 """Load generator that records each response: which items were acknowledged, which are unknown."""
 
-import json
-import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from http.client import HTTPConnection, HTTPException
-from urllib.parse import urlsplit
 
 from deltalake import DeltaTable, QueryBuilder
 
-BATCH = 3
+from tests.numbered_load import NumberedLoad
 
 
-class LoadSender:
-    """Threads that post small batches of numbered events to one website until stopped.
+class LoadSender(NumberedLoad):
+    """Threads that send each batch once, whatever is answered.
 
-    An id is *acknowledged* when its request was answered 200, *refused* when it was answered 503
-    before anything was produced, and *unknown* in every other case: it may be stored once or not.
-    With `again` each batch is sent so many times more, whatever was answered.
+    An id is *acknowledged* when its request was answered 200 and *unknown* in every other case: it
+    may be stored once or not. With `again` each batch is sent so many times more.
     """
+
+    pause_seconds = 0.004
+    timeout_seconds = 10.0
 
     def __init__(
         self, collect_url: str, website_id: str, threads: int = 4, name: str = "a", again: int = 0
     ) -> None:
+        super().__init__(collect_url, website_id, threads, name)
         self.repeated = 0
         """Items that were acknowledged another time."""
-        self._again = again
-        self.acknowledged: set[str] = set()
         self.unknown: set[str] = set()
-        self._address = urlsplit(collect_url).netloc
-        self._website = website_id
-        self._name = name
-        self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._run, args=(n,)) for n in range(threads)]
+        self._again = again
 
-    def __enter__(self) -> "LoadSender":
-        for thread in self._threads:
-            thread.start()
-        return self
+    def send_batch(self, connection: HTTPConnection, ids: Sequence[str]) -> None:
+        for _ in range(1 + self._again):
+            self._send(connection, ids)
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def wait_for(self, more: int, seconds: float = 60) -> None:
-        """Return when that many more ids are acknowledged."""
-        goal = len(self.acknowledged) + more
-        until = time.monotonic() + seconds
-        while len(self.acknowledged) < goal:
-            assert time.monotonic() < until, f"{len(self.acknowledged)} of {goal} acknowledged"
-            time.sleep(0.02)
-
-    def _run(self, thread: int) -> None:
-        connection = HTTPConnection(self._address, timeout=10)
-        number = 0
-        while not self._stop.is_set():
-            ids = [f"{self._name}-{thread}-{number}-{i}" for i in range(BATCH)]
-            number += 1
-            for _ in range(1 + self._again):
-                self._send(connection, ids)
-            time.sleep(0.004)
-        connection.close()
-
-    def _send(self, connection: HTTPConnection, ids: list[str]) -> None:
-        status = self._post(connection, ids)
-        with self._lock:
+    def _send(self, connection: HTTPConnection, ids: Sequence[str]) -> None:
+        try:
+            status = self.post(connection, ids).status
+        except (OSError, HTTPException):
+            status = 0
+        with self.lock:
             if status == 200:
                 self.repeated += len(self.acknowledged.intersection(ids))
                 self.acknowledged.update(ids)
@@ -75,16 +47,6 @@ class LoadSender:
         if status != 200:
             connection.close()
             time.sleep(0.1)
-
-    def _post(self, connection: HTTPConnection, ids: list[str]) -> int:
-        items = [{"name": "chaos", "eventId": i, "anonymousId": i} for i in ids]
-        try:
-            connection.request("POST", f"/track?website_id={self._website}", json.dumps(items))
-            response = connection.getresponse()
-            response.read()
-        except (OSError, HTTPException):
-            return 0
-        return response.status
 
 
 def query_lake(lake: str, table: str, sql: str) -> list[tuple[int | str, ...]]:

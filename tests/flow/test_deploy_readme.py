@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 import pytest
 
-from deploy.cli import main, tidemark
+from deploy.cli import tidemark
 from schemas.registry import RegistryStore, validation
 from schemas.runtime.clock import now_ms
+from tests.deploy.cli.command_result import run_command
 from tests.flow.tenant import DAY, Tenant
 from tests.installation import ROOT, Installation
 
@@ -56,14 +57,9 @@ def run(
     Path("query.json").write_text(json.dumps(CUSTOM_QUERY))
 
     def run(arguments: Sequence[str]) -> str:
-        code: object = None
-        try:
-            main(arguments)
-        except SystemExit as ended:
-            code = ended.code
-        printed = capsys.readouterr()
-        assert not code, printed.err
-        return printed.out
+        done = run_command(arguments, capsys)
+        assert done.code == 0, done.err
+        return done.out
 
     return run
 

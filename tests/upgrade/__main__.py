@@ -74,14 +74,15 @@ def upgrade(folder: Path, old: Version, new: Version, back: bool) -> None:
                 load.wait_for(EACH)
                 print(f"    {stored(machine, key):,} events are counted")
             seconds = time.monotonic() - began
-        print(f"{len(load.accepted):,} events in {seconds:.0f} s, requests: {dict(load.outcomes)}")
+        sent, outcomes = len(load.acknowledged), dict(load.outcomes)
+        print(f"{sent:,} events in {seconds:.0f} s, requests: {outcomes}")
         print(f"slowest request with its repetitions: {load.slowest_seconds:.1f} s")
         failed = failures(machine, new, load, key)
         if back:
             go_back(machine, old, running)
             with RetryingSender(machine.collect_url, WEBSITE, name="back") as more:
                 more.wait_for(EACH)
-            load.accepted |= more.accepted
+            load.acknowledged |= more.acknowledged
             failed += [f"back: {each}" for each in failures(machine, old, load, key)]
     for failure in failed:
         print(f"failed: {failure}")
@@ -160,15 +161,15 @@ def stored(machine: Machine, key: str) -> int:
 
 def failures(machine: Machine, new: Version, load: RetryingSender, key: str) -> list[str]:
     """What must hold at the end and does not."""
-    eventually(lambda: load.accepted <= set(event_id_counts(machine.lake, WEBSITE)), STORED_SECONDS)
+    sent = load.acknowledged
+    eventually(lambda: sent <= set(event_id_counts(machine.lake, WEBSITE)), STORED_SECONDS)
     counts = event_id_counts(machine.lake, WEBSITE)
     answer = stored(machine, key)
     balance = next(
         check for check in machine.tidemark(new, "doctor", "--json") if check["check"] == "ledger"
     )
     found = {
-        f"{len(load.accepted - set(counts))} accepted events are lost": load.accepted
-        <= set(counts),
+        f"{len(sent - set(counts))} accepted events are lost": sent <= set(counts),
         f"{counts.total() - len(counts)} rows are doubled": counts.total() == len(counts),
         f"refused otherwise: {set(load.outcomes) - PERMITTED}": set(load.outcomes) <= PERMITTED,
         f"the query service counts {answer} of {len(counts)} events": answer == len(counts),

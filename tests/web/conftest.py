@@ -6,11 +6,10 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.conftest import chromium
-from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
 from tests.installation import Installation
 from tests.query.lake import a_view
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import Dashboard, signed_in
 from tests.web.query_alone import query_alone
 from tests.web.traffic import send_traffic
 
@@ -36,20 +35,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
 @pytest.fixture
 def page(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
     """The dashboard of the small tenant, signed in; nothing may have gone wrong in it."""
-    tab = Tab.opened(chromium)
-    page = Dashboard(tab, small)
-    page.sign_in()
-    yield page
-    page.check_tab()
-    tab.close()
+    yield from signed_in(chromium, small)
 
 
 @pytest.fixture
 def dashboard(chromium: Chromium, shop: Tenant) -> Iterator[Dashboard]:
     """The dashboard in a tab of its own, signed in; nothing may have gone wrong in it."""
-    tab = Tab.opened(chromium)
-    dashboard = Dashboard(tab, shop)
-    dashboard.sign_in()
-    yield dashboard
-    dashboard.check_tab()
-    tab.close()
+    yield from signed_in(chromium, shop)

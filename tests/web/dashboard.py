@@ -1,13 +1,14 @@
 """Drives the dashboard in a browser tab as a person would, and reads what it shows."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from msgspec import Struct
 
 from query.client import Client
+from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
 from tests.http_client import call
@@ -134,3 +135,13 @@ def shown(rows: Sequence[Mapping[str, Any]], *fields: str) -> list[list[str]]:
 
 def _text(value: object) -> str:
     return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def signed_in(chromium: Chromium, tenant: Tenant) -> Iterator[Dashboard]:
+    """The dashboard of a tenant in a tab of its own, checked in the end; for fixtures."""
+    tab = Tab.opened(chromium)
+    dashboard = Dashboard(tab, tenant)
+    dashboard.sign_in()
+    yield dashboard
+    dashboard.check_tab()
+    tab.close()

@@ -7,11 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.chromium import Chromium
-from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
 from tests.http_client import call
 from tests.query.lake import a_view, a_vital, an_error, an_event
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import Dashboard, signed_in
 from tests.web.query_alone import query_alone
 from tests.web.test_accessibility import set_theme, views, violations
 
@@ -79,12 +78,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
 @pytest.fixture
 def page(chromium: Chromium, hostile: Tenant) -> Iterator[Dashboard]:
     """The dashboard of the hostile tenant, signed in."""
-    tab = Tab.opened(chromium)
-    page = Dashboard(tab, hostile)
-    page.sign_in()
-    yield page
-    page.check_tab()
-    tab.close()
+    yield from signed_in(chromium, hostile)
 
 
 def set_width(page: Dashboard, width: int) -> None:

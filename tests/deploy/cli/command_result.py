@@ -1,11 +1,14 @@
-"""What a command printed and how it ended."""
+"""A command called in this process, what it printed and how it ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from msgspec import Struct
+import pytest
+
+from deploy.cli import main
 
 
-class Done(Struct, frozen=True):
+class Done(NamedTuple):
     """What a command printed and how it ended."""
 
     code: int
@@ -14,3 +17,14 @@ class Done(Struct, frozen=True):
 
 
 Run = Callable[..., Done]
+
+
+def run_command(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> Done:
+    """Call `tidemark` with the environment of this process."""
+    code = 0
+    try:
+        main(arguments)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    printed = capsys.readouterr()
+    return Done(code, printed.out, printed.err)

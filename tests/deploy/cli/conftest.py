@@ -7,24 +7,17 @@ from typing import Any
 
 import pytest
 
-from deploy.cli import main
-from tests.deploy.cli.command_result import Done, Run
+from tests.deploy.cli.command_result import Done, Run, run_command
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str, **environment: str) -> Done:
         monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
-        code = 0
         with monkeypatch.context() as within:
             for name, value in environment.items():
                 within.setenv(name, value)
-            try:
-                main(arguments)
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-        printed = capsys.readouterr()
-        return Done(code, printed.out, printed.err)
+            return run_command(arguments, capsys)
 
     return run
 

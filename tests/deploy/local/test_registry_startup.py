@@ -3,20 +3,18 @@
 import getpass
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from deploy.cli import main
 from deploy.local.preflight import RegistryUnavailable
 from deploy.local.registry_startup import prepare_registry, registry_problem
 from deploy.local.status import system_status
 from schemas.registry import Backups, Organization, RegistryFollower, RegistryStore, Snapshot
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
+from tests.deploy.cli.command_result import Run, run_command
 
 
 @pytest.fixture
@@ -26,22 +24,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 @pytest.fixture
-def run(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = 0
-        try:
-            main(arguments)
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
-Run = Callable[..., Any]
+def run(settings: Settings, capsys: pytest.CaptureFixture[str]) -> Run:
+    return lambda *arguments: run_command(arguments, capsys)
 
 
 def furnished(run: Run) -> tuple[str, str]:

@@ -2,19 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deploy.cli import main
 from deploy.local.preflight import RegistryUnavailable
 from deploy.local.registry_startup import prepare_registry
 from schemas.registry import Backups
 from schemas.runtime.settings import Settings
+from tests.deploy.cli.command_result import Run, run_command
 from tests.s3.server import S3Server
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +36,7 @@ def settings(tmp_path: Path, server: S3Server, monkeypatch: pytest.MonkeyPatch) 
 def run(settings: Settings, capsys: pytest.CaptureFixture[str]) -> Run:
     assert settings.data.is_dir()
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = 0
-        try:
-            main(arguments)
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
+    return lambda *arguments: run_command(arguments, capsys)
 
 
 def create(run: Run, name: str) -> None:

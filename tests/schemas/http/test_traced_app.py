@@ -1,7 +1,7 @@
 """TracedApp: one span for a request, whatever becomes of it, and none where traces are off."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
@@ -12,23 +12,11 @@ from schemas.http.asgi import WRITE_KEY
 from schemas.http.http_requests import routes
 from schemas.http.middleware import REQUEST_ID_KEY
 from schemas.http.traced_app import TracedApp, traced
-from schemas.runtime.settings import Settings
-from schemas.telemetry.opentelemetry_tracer import OpenTelemetryTracer, open_tracer
+from schemas.telemetry.opentelemetry_tracer import OpenTelemetryTracer
 from schemas.telemetry.spans import CURRENT_SPAN
 from tests.trace_receiver import ReceivedSpan, TraceReceiver
 
 ROUTE_OF = routes(["/track", "/v1/links/{link_id}"])
-
-
-@pytest.fixture
-def receiver() -> Iterator[TraceReceiver]:
-    with TraceReceiver() as running:
-        yield running
-
-
-@pytest.fixture
-def tracer(receiver: TraceReceiver) -> OpenTelemetryTracer:
-    return open_tracer(Settings(traces=receiver.url), "collector", "collector-1")
 
 
 def scope(path: str = "/track", method: str = "POST", **more: Any) -> Scope:

@@ -1,7 +1,5 @@
 """Which requests are recorded, and how their spans hang together."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from schemas.runtime.settings import Settings
@@ -17,17 +15,6 @@ from tests.trace_receiver import TraceReceiver
 
 RECORDED = render(7, 8)
 UNRECORDED = RECORDED[:-1] + b"0"
-
-
-@pytest.fixture
-def receiver() -> Iterator[TraceReceiver]:
-    with TraceReceiver() as running:
-        yield running
-
-
-@pytest.fixture
-def tracer(receiver: TraceReceiver) -> OpenTelemetryTracer:
-    return open_tracer(Settings(traces=receiver.url), "collector", "collector-1")
 
 
 def with_share(share: float) -> OpenTelemetryTracer:
