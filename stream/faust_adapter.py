@@ -112,6 +112,8 @@ def table_offset_transport(
 ) -> driver.Transport:
     """A transport whose consumer starts at `start_offsets` and fetches as the budget allows."""
 
+    seeking = asyncio.Lock()
+
     class FetchingThread(driver.AIOKafkaConsumerThread):
         def _create_worker_consumer(self, *args: Any) -> AIOKafkaConsumer:
             consumer = super()._create_worker_consumer(*args)
@@ -123,21 +125,35 @@ def table_offset_transport(
     class TableOffsetConsumer(driver.Consumer):
         pause = 0.0
         """Seconds to wait before the next fetch."""
+        sought: tuple[int, frozenset[TP]] = (0, frozenset())
+        """Generation of the consumer group and partitions of the last seek."""
+        seeks: Mapping[TP, int] = {}
 
         def _new_consumer_thread(self) -> driver.AIOKafkaConsumerThread:
             return FetchingThread(self, loop=self.loop, beacon=self.beacon)
 
         async def seek_to_committed(self) -> Mapping[TP, int]:
-            """Every start, restart and rebalance comes through here."""
-            offsets = dict(await super().seek_to_committed())
-            assigned = [tp for tp in self.assignment() if tp.topic in topics]
-            if assigned:
-                starts = await start_offsets(await self._bounds(assigned))
-                seeks = {TP(*topic_partition): offset for topic_partition, offset in starts.items()}
-                await self.seek_wait(seeks)
-                offsets.update(seeks)
-            budget.clear()
-            return offsets
+            """Every start, restart and rebalance comes through here; at most one at a time.
+
+            Faust seeks twice in most rebalances: before it reads on, and when a fetch returns that
+            began before. The offsets of one assignment are looked up once, and those of an earlier
+            one never come last. The offsets that Kafka has are not asked for: it would be a request
+            for each partition.
+            """
+            async with seeking:
+                assigned = frozenset(tp for tp in self.assignment() if tp.topic in topics)
+                assignment = app.consumer_generation_id, assigned
+                if not assigned:
+                    return {}
+                if assignment != self.sought:
+                    starts = await start_offsets(await self._bounds(sorted(assigned)))
+                    self.seeks = {
+                        TP(*topic_partition): at for topic_partition, at in starts.items()
+                    }
+                    self.sought = assignment
+                await self.seek_wait(self.seeks)
+                budget.clear()
+                return self.seeks
 
         async def _bounds(self, assigned: Sequence[TP]) -> dict[tuple[str, int], PartitionOffsets]:
             firsts = await self.earliest_offsets(*assigned)

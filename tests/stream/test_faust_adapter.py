@@ -1,4 +1,4 @@
-"""The Faust app of a worker on a broker: what it reads after its assignment."""
+"""The Faust app of a worker on a broker: how it starts to read what it was assigned."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,10 +15,15 @@ from tests.stream.kafka_site import Site
 START_SECONDS = 60.0
 
 
-async def first_message(site: Site, start_offsets: StartOffsets) -> None:
-    """Return when an app with these start offsets has read a message of `events`."""
+def make_app(site: Site, start_offsets: StartOffsets) -> faust.App:
+    """An app that reads `events` and waits for a request no longer than it must."""
     app = create_app(site.settings, "worker-1", {site.topic}, start_offsets, FetchBudget())
     app.conf.broker_request_timeout = site.settings.session_seconds
+    return app
+
+
+async def read_first_message(app: faust.App, site: Site) -> None:
+    """Return when the app has read a message."""
     read = asyncio.Event()
 
     @app.agent(app.topic(site.topic, value_serializer="raw", key_serializer="raw"))
@@ -37,11 +42,37 @@ async def first_message(site: Site, start_offsets: StartOffsets) -> None:
 
 
 def test_reading_starts_after_a_seek_that_takes_longer_than_a_request(site: Site) -> None:
-    async def start_offsets(kafka_offsets: KafkaOffsets) -> Mapping[TopicPartition, int]:
-        await asyncio.sleep(site.settings.session_seconds + 1)
-        return dict.fromkeys(kafka_offsets, 0)
+    async def run() -> None:
+        async def start_offsets(kafka_offsets: KafkaOffsets) -> Mapping[TopicPartition, int]:
+            await asyncio.sleep(site.settings.session_seconds + 1)
+            return dict.fromkeys(kafka_offsets, 0)
+
+        await read_first_message(make_app(site, start_offsets), site)
 
     site.create_topics()
     site.send("a")
+    asyncio.run(run())
 
-    asyncio.run(first_message(site, start_offsets))
+
+def test_two_seeks_of_one_assignment_look_its_offsets_up_once(site: Site) -> None:
+    """Faust seeks also when a fetch that began before a rebalance returns, beside the other."""
+    looked_up: list[KafkaOffsets] = []
+
+    async def run() -> None:
+        seeks: list[asyncio.Task[None]] = []
+
+        async def start_offsets(kafka_offsets: KafkaOffsets) -> Mapping[TopicPartition, int]:
+            looked_up.append(kafka_offsets)
+            if not seeks:
+                seeks.append(asyncio.create_task(app.consumer.perform_seek()))
+                await asyncio.sleep(0.5)
+            return dict.fromkeys(kafka_offsets, 0)
+
+        app = make_app(site, start_offsets)
+        await read_first_message(app, site)
+        await seeks[0]
+
+    site.create_topics()
+    site.send("a")
+    asyncio.run(run())
+    assert len(looked_up) == 1
