@@ -36,7 +36,7 @@ def groups_by(joined: JoinedParts, columns: Sequence[str]) -> Sequence[Breakdown
     Most visitors first, then most page views, then by their texts.
     """
     table = table_of(columns)
-    rows = joined.columns(table)
+    rows = joined.columns(table, "views", "visitor")
     numbered = [joined.text_numbers(table, label(column)) for column in columns]
     kept = numbered[0][0] != NO_TEXT
     of_kept = [(numbers[kept], texts) for numbers, texts in numbered]

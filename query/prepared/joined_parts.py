@@ -37,13 +37,16 @@ class JoinedParts:
         self.visits = visits
         """Facts of the visits of the sessions, when they were asked for."""
 
-    def columns(self, table: str) -> Mapping[str, Numbers]:
-        """The rows of a table; texts as they are numbered in their part."""
-        of_parts = [dict(p.tables[table].between(self.first, self.end)) for p in self._parts]
-        for column in self._numbers.keys() & of_parts[0].keys():
-            for rows, numbers in zip(of_parts, self._numbers[column].by_part, strict=True):
-                rows[column] = numbers[rows[column]]
-        return {name: np.concatenate([rows[name] for rows in of_parts]) for name in of_parts[0]}
+    def columns(self, table: str, *names: str) -> Mapping[str, Numbers]:
+        """Columns of the rows of a table."""
+        return {name: self._column(table, name) for name in names}
+
+    def _column(self, table: str, name: str) -> Numbers:
+        of_parts = [p.tables[table].between(name, self.first, self.end) for p in self._parts]
+        if name in self._numbers:
+            numbers = self._numbers[name].by_part
+            of_parts = [own[rows] for own, rows in zip(numbers, of_parts, strict=True)]
+        return np.concatenate(of_parts)
 
     def count(self, column: str) -> int:
         """Numbers that a column of visitors or sessions may have."""
@@ -55,7 +58,7 @@ class JoinedParts:
         of_parts = []
         for part in self._parts:
             columns = part.tables[table]
-            codes = columns.between(self.first, self.end)[column]
+            codes = columns.between(column, self.first, self.end)
             texts = columns.texts[column]
             mapping = [known.setdefault(text, len(known)) for text in (None, *texts)]
             of_parts.append(np.array(mapping, np.int64)[codes])

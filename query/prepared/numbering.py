@@ -4,7 +4,8 @@ In a part they are positions among its own hashes. What is numbered stays in mem
 time ranges, and rows without a part, need no further sort of all hashes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -22,6 +23,8 @@ KEY_BYTES = 100
 """Of the key of a part in memory, about."""
 MOST_TIMES = 4
 """Parts of a numbering by those asked for: one for each number makes small ranges slow."""
+HashesOf: TypeAlias = Callable[[str, PartKey], Numbers]
+"""The hashes of a column of a stored part."""
 
 
 class ColumnNumbers(Struct, frozen=True, eq=False):
@@ -63,16 +66,17 @@ def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:
     return Numbering(known, dict(zip(hashes, by_part, strict=True)))
 
 
-def known_numbering(memory: ByteCache, column: str, hashes: Mapping[PartKey, Numbers]) -> Numbering:
+def known_numbering(
+    memory: ByteCache, column: str, wanted: frozenset[PartKey], hashes: HashesOf
+) -> Numbering:
     """A numbering with these parts; that of more of them when there is one in memory."""
-    wanted = frozenset(hashes)
     [website] = {key.website for key in wanted}
     known: Sequence[frozenset[PartKey]] = memory.get(("numbered", column, website)) or ()
     for parts in known:
         numbering: Numbering | None = memory.get(("numbering", column, parts))
         if numbering and wanted <= parts and len(parts) <= MOST_TIMES * len(wanted):
             return numbering
-    numbering = number(hashes)
+    numbering = number({key: hashes(column, key) for key in sorted(wanted)})
     memory.put(("numbering", column, wanted), numbering, numbering.size)
     recent = [parts for parts in known if parts != wanted][: MOST_KNOWN - 1]
     memory.put(("numbered", column, website), (wanted, *recent), KEY_BYTES * len(wanted))

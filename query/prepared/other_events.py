@@ -11,6 +11,9 @@ from query.prepared.numbering import WITHOUT
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
 
 TABLES: Sequence[str] = (OTHER_EVENTS.name,)
+COLUMNS = (
+    "quarter", "visitor", "session_key", "start_ms", "span_ms", "row_count", "with_properties",
+)  # fmt: skip
 
 
 class OtherEvents:
@@ -20,7 +23,7 @@ class OtherEvents:
         self._joined = joined
         domains, _ = joined.text_numbers(OTHER_EVENTS.name, label("outbound_domain"))
         self._kept = (domains != NO_TEXT) == are_outbound
-        columns = joined.columns(OTHER_EVENTS.name)
+        columns = joined.columns(OTHER_EVENTS.name, *COLUMNS)
         self._rows = {name: values[self._kept] for name, values in columns.items()}
 
     def texts(self, column: str) -> NumberedTexts:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from query.engine.column_rows import ColumnRows, Numbers
 
+QUARTER_COLUMN = "quarter"
 VISITOR_COLUMN, SESSION_COLUMN = "visitor", "session_key"
 """Columns of hashes, which are positions in the tables of a part."""
 
@@ -18,8 +19,12 @@ VISITOR_COLUMN, SESSION_COLUMN = "visitor", "session_key"
 class Columns(Struct, frozen=True, eq=False):
     """The rows of one table of a part."""
 
+    quarters: Numbers
+    """Distinct, in ascending order."""
+    borders: Numbers
+    """Where the rows of each begin, and where those of the last end."""
     numbers: Mapping[str, Numbers]
-    """By column; of a column of texts their numbers."""
+    """By further column; of a column of texts their numbers."""
     texts: Mapping[str, Sequence[str]] = {}
     """The texts of a column, in ascending order, which is that of their numbers."""
 
@@ -29,11 +34,28 @@ class Columns(Struct, frozen=True, eq=False):
         texts = sum(len(each) + 60 for values in self.texts.values() for each in values)
         return texts + sum(each.nbytes for each in self.numbers.values())
 
-    def between(self, first: int, end: int) -> Mapping[str, Numbers]:
-        """The columns of the quarters from `first` to before `end`."""
-        quarters = self.numbers["quarter"]
-        low, high = np.searchsorted(quarters, (first, end))
-        return {name: values[low:high] for name, values in self.numbers.items()}
+    def between(self, name: str, first: int, end: int) -> Numbers:
+        """A column of the rows of the quarters from `first` to before `end`."""
+        low, high = np.searchsorted(self.quarters, (first, end)).tolist()
+        if name == QUARTER_COLUMN:
+            counts = np.diff(self.borders[low : high + 1])
+            return np.repeat(self.quarters[low:high], counts)
+        return self.numbers[name][self.borders[low] : self.borders[high]]
+
+    @property
+    def stored(self) -> Mapping[str, Numbers]:
+        """All columns, as they are stored."""
+        counts = np.diff(self.borders)
+        return {QUARTER_COLUMN: np.repeat(self.quarters, counts), **self.numbers}
+
+
+def by_quarter(stored: Mapping[str, Numbers], texts: Mapping[str, Sequence[str]]) -> Columns:
+    """The columns of a table from those that are stored."""
+    numbers = dict(stored)
+    quarters = numbers.pop(QUARTER_COLUMN)
+    is_first = np.concatenate([[True], quarters[1:] != quarters[:-1]])[: len(quarters)]
+    starts = np.flatnonzero(is_first)
+    return Columns(quarters[starts], np.append(starts, len(quarters)), numbers, texts)
 
 
 class Part(Struct, frozen=True, eq=False):
@@ -59,7 +81,7 @@ def make_part(tables: Mapping[str, ColumnRows]) -> Part:
         order = _order(columns, len(hashes[VISITOR_COLUMN]))
         columns.update({name: values[order] for name, values in columns.items()})
     hashes[SESSION_COLUMN] = _numbered(numbers.values(), SESSION_COLUMN, in_order_of_use=True)
-    made = {name: Columns(_packed(numbers[name]), texts[name]) for name in tables}
+    made = {name: by_quarter(_packed(numbers[name]), texts[name]) for name in tables}
     return Part(hashes, made)
 
 
@@ -107,8 +129,8 @@ def _numbers_of(texts: Sequence[str]) -> Sequence[int]:
 def _order(numbers: Mapping[str, Numbers], visitors: int) -> Numbers:
     """By quarter, then by visitor."""
     if VISITOR_COLUMN not in numbers:
-        return np.argsort(numbers["quarter"], kind="stable")
-    return np.argsort(numbers["quarter"] * visitors + numbers[VISITOR_COLUMN])
+        return np.argsort(numbers[QUARTER_COLUMN], kind="stable")
+    return np.argsort(numbers[QUARTER_COLUMN] * visitors + numbers[VISITOR_COLUMN])
 
 
 def _packed(columns: Mapping[str, Numbers]) -> Mapping[str, Numbers]:

@@ -6,7 +6,7 @@ Before compression the bytes of a column are transposed, the first byte of each 
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import IO
 
 import msgspec
@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, by_quarter
 
 MAGIC = b"TMPART2\n"
 HEAD = struct.Struct("<8sIII")
@@ -26,6 +26,8 @@ OF_ALL = ""
 """In place of the table's name: what belongs to all tables."""
 HASHES = {"visitors": VISITOR_COLUMN, "sessions": SESSION_COLUMN}
 """The columns of hashes, and the columns of tables with positions in them."""
+
+_Texts = dict[str, list[str]]
 
 
 class PartDamaged(Exception):
@@ -47,15 +49,15 @@ class _StoredColumn(Struct, frozen=True, array_like=True):
 
 class _Header(Struct, frozen=True):
     columns: Sequence[_StoredColumn]
-    texts: Mapping[str, Mapping[str, Sequence[str]]]
-    """By table and column."""
+    texts: Mapping[str, msgspec.Raw]
+    """By table: those of each column."""
 
 
 def write_part(file: IO[bytes], part: Part) -> None:
     """Write a part."""
     from pyarrow import Codec, compress  # large; services that prepare nothing go without it
 
-    arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.numbers.items()}
+    arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.stored.items()}
     arrays |= {(OF_ALL, name): part.hashes[column] for name, column in HASHES.items()}
     stored, pieces, offset = [], [], 0
     for (table, name), values in arrays.items():
@@ -67,31 +69,31 @@ def write_part(file: IO[bytes], part: Part) -> None:
         )
         pieces.append(piece)
         offset += len(piece)
-    texts = {name: columns.texts for name, columns in part.tables.items()}
+    texts = {name: msgspec.Raw(msgspec.json.encode(c.texts)) for name, c in part.tables.items()}
     text = msgspec.json.encode(_Header(stored, texts))
     header = Codec(CODEC, compression_level=HEADER_LEVEL).compress(text, asbytes=True)
     file.write(HEAD.pack(MAGIC, len(text), len(header), zlib.crc32(header)))
     file.writelines([header, *pieces])
 
 
-def read_part(file: IO[bytes], tables: Iterable[str]) -> Part:
-    """These tables of a part; PartDamaged when the file is not whole."""
+def read_part(file: IO[bytes], names: Collection[str]) -> Part:
+    """The tables of a part with these names, and the hashes of their columns or of columns named.
+
+    PartDamaged when the file is not whole.
+    """
     header, start = _read_header(file)
-    columns: dict[str, dict[str, Numbers]] = {table: {} for table in tables}
-    hashes = {}
+    stored: dict[str, dict[str, Numbers]] = {name: {} for name in names if name in header.texts}
     for column in header.columns:
-        if (of_table := columns.get(column.table)) is not None:
-            of_table[column.name] = _read_column(file, start, column)
-    needed = {name for of_table in columns.values() for name in of_table}
-    for column in header.columns:
-        if column.table == OF_ALL and HASHES[column.name] in needed:
-            hashes[HASHES[column.name]] = _read_column(file, start, column)
-    try:
-        return Part(
-            hashes, {table: Columns(c, header.texts[table]) for table, c in columns.items()}
-        )
-    except KeyError as error:
-        raise PartDamaged(f"no {error}") from error
+        if (columns := stored.get(column.table)) is not None:
+            columns[column.name] = _read_column(file, start, column)
+    needed = {*names, *(name for columns in stored.values() for name in columns)}
+    hashes = {
+        HASHES[column.name]: _read_column(file, start, column)
+        for column in header.columns
+        if column.table == OF_ALL and HASHES[column.name] in needed
+    }
+    texts = {name: msgspec.json.decode(header.texts[name], type=_Texts) for name in stored}
+    return Part(hashes, {name: by_quarter(each, texts[name]) for name, each in stored.items()})
 
 
 def _transposed(values: Numbers) -> bytes:

@@ -65,13 +65,13 @@ class PartFolder:
         """Whether there is such a part."""
         return (self._folder / key.path).exists()
 
-    def read(self, key: PartKey, tables: Sequence[str]) -> Part | None:
-        """These tables of a part; None when there is none, or it is damaged."""
+    def read(self, key: PartKey, names: Sequence[str]) -> Part | None:
+        """These tables, or hashes, of a part; None when there is none, or it is damaged."""
         path = self._folder / key.path
         try:
             with path.open("rb") as file:
                 os.utime(path)
-                return read_part(file, tables)
+                return read_part(file, names)
         except FileNotFoundError:
             return None
         except (OSError, PartDamaged) as error:

@@ -1,6 +1,6 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
@@ -12,13 +12,13 @@ from query.engine.engine import Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
 from query.prepared.joined_parts import JoinedParts, JoinedVisits
-from query.prepared.numbering import ColumnNumbers, known_numbering
-from query.prepared.part import SESSION_COLUMN, Part
+from query.prepared.numbering import ColumnNumbers, HashesOf, known_numbering
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part
 from query.prepared.part_folder import PartKey
 from query.prepared.part_reader import Reading
 from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS
 from query.prepared.quarters import Quarters
-from query.prepared.visit_index import index_visits
+from query.prepared.visit_index import VISIT_COLUMNS, index_visits
 
 
 class ReadParts(Struct, frozen=True):
@@ -27,10 +27,11 @@ class ReadParts(Struct, frozen=True):
     reading: Reading
     parts: Sequence[Part]
 
-    def stored(self, column: str) -> Mapping[PartKey, Numbers]:
-        """The hashes of the parts of data files."""
-        both = zip(self.reading.prepared, self.parts, strict=False)
-        return {key: part.hashes[column] for key, part in both}
+    @property
+    def numbered(self) -> Collection[str]:
+        """The columns of visitors and sessions."""
+        tables = self.parts[0].tables.values()
+        return {VISITOR_COLUMN, SESSION_COLUMN} & {name for c in tables for name in c.numbers}
 
     def further(self, column: str) -> Sequence[Numbers]:
         """The hashes of the other rows."""
@@ -48,12 +49,13 @@ class PartJoin(Struct, frozen=True):
     """The parts of one query, and those with the facts of its visits."""
 
     memory: ByteCache
+    hashes: HashesOf
     rows_of: ReadParts
     visits_of: ReadParts | None
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
-        numbers = {column: self._numbers(column) for column in self.rows_of.parts[0].hashes}
+        numbers = {column: self._numbers(column) for column in self.rows_of.numbered}
         of_rows = {column: each[0] for column, each in numbers.items()}
         joined = JoinedParts(self.rows_of.parts, of_rows, quarters.first, quarters.end)
         if self.visits_of is not None:
@@ -65,8 +67,8 @@ class PartJoin(Struct, frozen=True):
         of = [self.rows_of]
         if self.visits_of is not None and column == SESSION_COLUMN:
             of.append(self.visits_of)
-        stored = {key: hashes for each in of for key, hashes in each.stored(column).items()}
-        numbering = known_numbering(self.memory, column, stored)
+        keys = frozenset(key for each in of for key in each.reading.prepared)
+        numbering = known_numbering(self.memory, column, keys, self.hashes)
         count, further = numbering.with_further([h for each in of for h in each.further(column)])
         rest = iter(further)
         return [ColumnNumbers(count, each.numbers(numbering.by_part, rest)) for each in of]
@@ -88,10 +90,10 @@ class PartJoin(Struct, frozen=True):
         positions: Numbers | None = self.memory.get(key)
         if positions is None:
             count = facts.count(SESSION_COLUMN)
-            index = index_visits(facts.columns(VISITS.name), count, is_last=is_last)
+            index = index_visits(facts.columns(VISITS.name, *VISIT_COLUMNS), count, is_last=is_last)
             if index is None:
                 return None
-            sessions = joined.columns(SESSIONS.name)[SESSION_COLUMN]
+            sessions = joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
             positions = index.astype(np.uint32)[sessions]
             self.memory.put(key, positions, positions.nbytes)
         return positions

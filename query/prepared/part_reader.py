@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.byte_cache import ByteCache
 from query.prepared.part import Part
@@ -20,6 +21,10 @@ T = TypeVar("T")
 
 THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
 """Threads that read and join parts: their number bounds the memory that it takes."""
+
+
+class PartGone(Exception):
+    """A part that is not there any more, or damaged."""
 
 
 class Reading(Struct, frozen=True):
@@ -49,26 +54,36 @@ class PartReader:
         self._folder = folder
         self._memory = memory
 
-    async def parts(
-        self, reading: Reading, engine: ColumnEngine, seconds: float
-    ) -> Sequence[Part] | None:
-        """The parts; None when one is not there any more."""
+    async def parts(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
+        """The parts; those of data files have the tables only. PartGone when one is not there."""
         parts = await in_thread(partial(self._stored, reading.prepared, reading.tables))
-        if parts is not None and reading.rest:
+        if reading.rest:
             parts.append(await self._rest(reading, engine, seconds))
         return parts
 
-    def _stored(self, keys: Sequence[PartKey], tables: Sequence[str]) -> list[Part] | None:
-        parts = []
-        for key in keys:
-            part = self._memory.get((key, tuple(tables)))
-            if part is None:
-                part = self._folder.read(key, tables)
-                if part is None:
-                    return None
-                self._memory.put((key, tuple(tables)), part, part.size)
-            parts.append(part)
-        return parts
+    def hashes(self, column: str, key: PartKey) -> Numbers:
+        """The hashes of a column of a part."""
+        hashes: Numbers | None = self._memory.get((key, column))
+        return self._read(key, (column,)).hashes[column] if hashes is None else hashes
+
+    def _stored(self, keys: Sequence[PartKey], tables: Sequence[str]) -> list[Part]:
+        return [self._part(key, tables) for key in keys]
+
+    def _part(self, key: PartKey, tables: Sequence[str]) -> Part:
+        found = {table: self._memory.get((key, table)) for table in tables}
+        if missing := [table for table, columns in found.items() if columns is None]:
+            found |= self._read(key, missing).tables
+        return Part({}, found)
+
+    def _read(self, key: PartKey, names: Sequence[str]) -> Part:
+        """What is read is kept for itself, as queries share tables and hashes."""
+        if (part := self._folder.read(key, names)) is None:
+            raise PartGone
+        for column, hashes in part.hashes.items():
+            self._memory.put((key, column), hashes, hashes.nbytes)
+        for table, columns in part.tables.items():
+            self._memory.put((key, table), columns, columns.size)
+        return part
 
     async def _rest(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Part:
         """What the rows without a part add up to, in the time range."""

@@ -21,7 +21,7 @@ from query.prepared.forms import PreparedForm
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin, ReadParts
-from query.prepared.part_reader import PartReader, Reading, in_thread
+from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import TABLES
 from query.prepared.quarters import Quarters
@@ -101,6 +101,8 @@ class PreparedResults:
             return await self._rows(form, quarters, rows_of, visits_of, engine, seconds)
         except ResultTooLarge:
             raise NotPrepared(TOO_DIVERSE) from None
+        except PartGone:
+            raise NotPrepared(PART_GONE) from None
 
     def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
         """What to read; parts that are missing will be made."""
@@ -147,10 +149,8 @@ class PreparedResults:
             return known
         parts = await self._reader.parts(rows_of, engine, seconds)
         visits = await self._reader.parts(visits_of, engine, seconds) if visits_of else []
-        if parts is None or visits is None:
-            raise NotPrepared(PART_GONE)
         of_visits = ReadParts(visits_of, visits) if visits_of else None
-        join = PartJoin(self._memory, ReadParts(rows_of, parts), of_visits)
+        join = PartJoin(self._memory, self._reader.hashes, ReadParts(rows_of, parts), of_visits)
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)

@@ -13,6 +13,7 @@ from query.prepared.part_tables import QUARTER_MS, SECOND_PARTS, SESSIONLESS, SE
 from query.standard.sql.definitions import BOUNCE_MS
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
+OF_SESSIONS = (SESSION_COLUMN, "start_ms", "span_ms", "others", "visible")
 
 
 class BucketTotals(Struct, frozen=True):
@@ -42,8 +43,9 @@ class Sessions(Struct, frozen=True, eq=False):
 
 def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
-    of_sessions, others = joined.columns(SESSIONS.name), joined.columns(SESSIONLESS.name)
     names = ("quarter", "visitor", "views", "row_count")
+    of_sessions = joined.columns(SESSIONS.name, *names, *OF_SESSIONS)
+    others = joined.columns(SESSIONLESS.name, *names)
     rows = {name: np.concatenate([of_sessions[name], others[name]]) for name in names}
     of_row = buckets[rows["quarter"].astype(np.int64) - joined.first]
     session_count = joined.count(SESSION_COLUMN)

@@ -41,7 +41,7 @@ class VisitBreakdown(Struct, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if (facts := joined.visit_facts(self.columns)) is None:
             return None
-        sessions, others = joined.columns(SESSIONS.name), joined.columns(SESSIONLESS.name)
+        sessions, others = (joined.columns(table, "views", "visitor") for table in self.tables)
         names = [label(column) for column in self.columns]
         known: dict[str | None, int] = {None: NO_TEXT}
         numbers = np.concatenate(

@@ -9,7 +9,10 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.prepared.group_numbers import least
+from query.prepared.part import SESSION_COLUMN
 from query.prepared.part_tables import QUARTER_MS
+
+VISIT_COLUMNS = (SESSION_COLUMN, "quarter", "start_ms", "span_ms")
 
 
 def index_visits(

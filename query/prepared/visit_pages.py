@@ -16,6 +16,17 @@ from query.prepared.visit_index import first_of_each
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 
+EDGE_COLUMNS = (
+    "views",
+    "session_key",
+    "visitor",
+    "quarter",
+    "start_ms",
+    "span_ms",
+    "before_views_ms",
+    "after_views_ms",
+)
+
 
 class VisitPages(Struct, frozen=True):
     """Sessions by entry or exit page, and the visitors of their first or last page views."""
@@ -28,7 +39,7 @@ class VisitPages(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
-        sessions = joined.columns(SESSIONS.name)
+        sessions = joined.columns(SESSIONS.name, *EDGE_COLUMNS)
         chosen = edge_rows(
             sessions, joined.count(SESSION_COLUMN), is_last=self.fact in OF_LAST_VIEW
         )
@@ -49,16 +60,7 @@ def edge_rows(sessions: Mapping[str, Numbers], count: int, *, is_last: bool) -> 
     """
     viewed = np.flatnonzero(sessions["views"] > 0)
     keys, visitors, quarter, start, span, before, after = (
-        sessions[name][viewed]
-        for name in (
-            "session_key",
-            "visitor",
-            "quarter",
-            "start_ms",
-            "span_ms",
-            "before_views_ms",
-            "after_views_ms",
-        )
+        sessions[name][viewed] for name in EDGE_COLUMNS[1:]
     )
     start = quarter.astype(np.int64) * QUARTER_MS + start
     times = -(start + span - after) if is_last else start + before

@@ -3,7 +3,7 @@
 import numpy as np
 
 from query.prepared.byte_cache import ByteCache
-from query.prepared.numbering import MOST_TIMES, known_numbering, number
+from query.prepared.numbering import MOST_TIMES, Numbering, known_numbering, number
 from query.prepared.part_folder import PartKey
 
 KEYS = [PartKey("shop", str(i)) for i in range(6)]
@@ -34,11 +34,16 @@ def test_further_hashes_continue_the_numbers() -> None:
 
 def test_a_numbering_of_more_parts_is_used_again() -> None:
     memory = ByteCache(2**20)
-    of_five = known_numbering(memory, "visitor", hashes(0, 1, 2, 3, 4))
 
-    assert known_numbering(memory, "visitor", hashes(1, 2)) is of_five
-    assert known_numbering(memory, "session_key", hashes(1, 2)) is not of_five
-    assert known_numbering(memory, "visitor", hashes(1, 5)) is not of_five
+    def known(column: str, *numbers: int) -> Numbering:
+        wanted = frozenset(KEYS[i] for i in numbers)
+        return known_numbering(memory, column, wanted, lambda _, key: HASHES[int(key.data_file)])
+
+    of_five = known("visitor", 0, 1, 2, 3, 4)
+
+    assert known("visitor", 1, 2) is of_five
+    assert known("session_key", 1, 2) is not of_five
+    assert known("visitor", 1, 5) is not of_five
     assert MOST_TIMES * 1 < 5
-    assert known_numbering(memory, "visitor", hashes(1)) is not of_five
-    assert known_numbering(memory, "visitor", hashes(2, 3, 4)) is of_five
+    assert known("visitor", 1) is not of_five
+    assert known("visitor", 2, 3, 4) is of_five

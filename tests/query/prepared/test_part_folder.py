@@ -31,8 +31,8 @@ def assert_alike(one: Part | None, other: Part) -> None:
     assert "visitor" in one.hashes
     for name, columns in other.tables.items():
         assert one.tables[name].texts == columns.texts
-        for column, values in columns.numbers.items():
-            assert (one.tables[name].numbers[column] == values).all()
+        for column, values in columns.stored.items():
+            assert (one.tables[name].stored[column] == values).all()
 
 
 def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
