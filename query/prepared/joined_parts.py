@@ -78,11 +78,12 @@ class JoinedParts:
             flags[groups, visitors] = True
             counts: Numbers = np.count_nonzero(flags[:, WITHOUT + 1 :], axis=1)
             return counts
-        pairs = np.sort(groups.astype(np.uint64) << np.uint64(32) | visitors.astype(np.uint64))
+        has_visitor = visitors != WITHOUT
+        pairs = groups[has_visitor].astype(np.int64) * visitor_count + visitors[has_visitor]
+        pairs = np.sort(pairs.astype(np.min_scalar_type(count * visitor_count)))
         is_first = np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)]
-        has_visitor = pairs & np.uint64(0xFFFFFFFF) != WITHOUT
-        found = pairs[is_first & has_visitor] >> np.uint64(32)
-        return np.bincount(found.astype(np.int64), minlength=count)
+        borders = np.arange(count + 1, dtype=np.int64) * visitor_count
+        return np.diff(np.searchsorted(pairs[is_first], borders.astype(pairs.dtype)))
 
 
 class JoinedVisits(Struct, frozen=True, eq=False):

@@ -120,12 +120,17 @@ def _read_header(file: IO[bytes]) -> tuple[_Header, int]:
 def _read_column(file: IO[bytes], start: int, column: _StoredColumn) -> Numbers:
     from pyarrow import decompress  # as in `write_part`
 
+    if not column.size:
+        return np.empty(0, column.dtype)
     file.seek(start + column.offset)
     piece = file.read(column.stored_size)
     if len(piece) != column.stored_size or zlib.crc32(piece) != column.checksum:
         raise PartDamaged(f"column {column.name} of {column.table}")
     raw = decompress(piece, column.size, CODEC, asbytes=True)
     dtype = np.dtype(column.dtype)
-    rows = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1).T
-    values: Numbers = np.ascontiguousarray(rows).view(dtype).reshape(-1)
-    return values
+    by_byte = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1)
+    rows = np.empty((by_byte.shape[1], dtype.itemsize), np.uint8)
+    for place, values in enumerate(by_byte):  # three times as fast as to transpose at once
+        rows[:, place] = values
+    numbers: Numbers = rows.view(dtype).reshape(-1)
+    return numbers
