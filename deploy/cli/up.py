@@ -1,6 +1,7 @@
 """`tidemark up` and `tidemark status`: start everything, and show its status."""
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from deploy.local.up import START_ERRORS
 from deploy.local.up import run_installation as run_everything
 
 if TYPE_CHECKING:
+    from deploy.local.other_machines import Address
     from deploy.local.status import SystemStatus
 
 WATCH_SECONDS = 2.0
@@ -35,12 +37,34 @@ def up(tidemark: CliContext, logs: bool) -> None:
         raise click.ClickException(f"cannot start: {error}") from None
 
 
+def _parse_addresses(
+    _context: click.Context, _param: click.Parameter, texts: Sequence[str]
+) -> Sequence["Address"]:
+    from deploy.local.other_machines import parse_address
+
+    try:
+        return [parse_address(text) for text in texts]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.command()
 @click.option("--check", is_flag=True, help="Set the exit code: 0 ok, 1 degraded, 2 down.")
 @click.option("--watch", is_flag=True, help="Repeat every 2 seconds until Ctrl-C.")
+@click.option(
+    "--at",
+    "others",
+    multiple=True,
+    metavar="HOST:PORT",
+    callback=_parse_addresses,
+    help="Also ask a process of another machine, at its port of metrics; may be repeated. "
+    "A name with several addresses asks all of them.",
+)
 @as_json
 @click.pass_obj
-def status(tidemark: CliContext, check: bool, watch: bool, json: bool) -> None:
+def status(
+    tidemark: CliContext, check: bool, watch: bool, others: Sequence["Address"], json: bool
+) -> None:
     """Show the processes, the lag of the workers, and how fresh the tables are.
 
     `down`: no events are accepted or no queries are answered. `degraded`: a process is not ready, a
@@ -50,11 +74,11 @@ def status(tidemark: CliContext, check: bool, watch: bool, json: bool) -> None:
 
     if watch and check:
         raise click.UsageError("--check ends with an exit code, --watch does not end; choose one")
-    condition = system_status(tidemark.settings)
+    condition = system_status(tidemark.settings, others)
     _print_status(condition, json)
     while watch:
         time.sleep(WATCH_SECONDS)
-        condition = system_status(tidemark.settings)
+        condition = system_status(tidemark.settings, others)
         click.clear()
         _print_status(condition, json)
     if check and (code := EXIT_CODES[condition.state]):
@@ -74,6 +98,7 @@ def _status_lines(condition: "SystemStatus") -> list[str]:
         runs = [f"no process is running on {condition.data}"]
     else:
         runs = process_table(condition.processes)
+    runs += _other_machines(condition)
     imports = condition.imports
     tables = format_table(
         ("table", "rows", "MB", "newest row", "lag chunks", "lag seconds"),
@@ -97,6 +122,15 @@ def _status_lines(condition: "SystemStatus") -> list[str]:
     rest += f"; prepared results: {condition.prepared_mb} MB{_share(condition)}"
     wrong = ["", f"{condition.state}:", *(f"  {problem}" for problem in condition.problems)]
     return [*runs, "", *tables, "", rest, *(wrong if condition.problems else [])]
+
+
+def _other_machines(condition: "SystemStatus") -> list[str]:
+    remote = [(each.name or "–", each.state, each.address) for each in condition.remote]
+    workers = [(each.name, each.machine, str(each.partitions)) for each in condition.workers or ()]
+    return [
+        *(["", *format_table(("asked", "state", "address"), remote)] if remote else []),
+        *(["", *format_table(("worker", "machine", "partitions"), workers)] if workers else []),
+    ]
 
 
 def _share(condition: "SystemStatus") -> str:

@@ -12,6 +12,13 @@ from msgspec import Struct
 
 from deploy.local.accepted_findings import accepted_findings
 from deploy.local.disk_space import floor_mb, folder_mb, free_mb, to_mb
+from deploy.local.other_machines import (
+    Address,
+    GroupWorker,
+    RemoteProcess,
+    ask_processes,
+    group_workers,
+)
 from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.readiness import is_fresh, unserved_metrics, warnings
@@ -77,11 +84,19 @@ class SystemStatus(Struct, frozen=True, rename="camel"):
     disk_free_mb: int | None
     prepared_mb: float
     """Size of the prepared results on this machine, which are derived from the tables."""
+    remote: tuple[RemoteProcess, ...] = ()
+    """Processes of other machines that were asked."""
+    workers: tuple[GroupWorker, ...] | None = None
+    """Workers of all machines, if others were asked and Kafka tells."""
 
 
-def system_status(settings: Settings) -> SystemStatus:
-    """Check processes, heartbeats, tables and Kafka; sends no requests to the services."""
+def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemStatus:
+    """Check processes, heartbeats, tables and Kafka.
+
+    Only the services at `others` get requests: of this machine there are files.
+    """
     at_ms = now_ms()
+    remote = ask_processes(others)
     status = read_processes_file(settings.data)
     run = settings.data / "run"
     heartbeats = read_heartbeats(run)
@@ -96,12 +111,13 @@ def system_status(settings: Settings) -> SystemStatus:
     quarantine = _read_table_version(settings, QUARANTINE)
     free = free_mb(settings.data)
     problems = (
-        *_supervisor_problems(status, at_ms),
+        *(_supervisor_problems(status, at_ms) if status or not remote else ()),
         *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
         *_problems_of("what was acknowledged", lambda: _reconciliation_problems(settings, at_ms)),
         *(f"{name}: {warning}" for name, warning in warnings(heartbeats, at_ms)),
         *(f"{e.process}: {e.problem}" for e in unserved_metrics(run, heartbeats, at_ms)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
+        *(f"{e.name or 'a process'} at {e.address}: {e.problem}" for e in remote if e.problem),
         *_problems_of("the registry", lambda: [registry_problem(settings)]),
         *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
         *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
@@ -110,7 +126,7 @@ def system_status(settings: Settings) -> SystemStatus:
     )
     return SystemStatus(
         data=str(settings.data),
-        state="down" if is_down(entries) else "degraded" if problems else "ok",
+        state="down" if is_down(entries, remote) else "degraded" if problems else "ok",
         problems=problems,
         processes=entries,
         tables=tables,
@@ -118,19 +134,26 @@ def system_status(settings: Settings) -> SystemStatus:
         quarantine_rows=_row_count(quarantine),
         disk_free_mb=free,
         prepared_mb=folder_mb(settings.data / PREPARED_FOLDER),
+        remote=remote,
+        workers=group_workers(settings) if remote else None,
     )
 
 
-def is_down(entries: Sequence[ProcessStatus]) -> bool:
-    """Whether no events are accepted or no queries are answered: no ready process of some kind."""
-    serving: Mapping[str, bool] = {
-        kind: any(
-            e.state == ProcessState.READY for e in entries if e.name.partition("-")[0] == kind
-        )
-        for kind in ("broker", "collector", "query")
-        if kind != "broker" or any(e.name == "broker" for e in entries)
-    }
-    return not all(serving.values())
+def is_down(entries: Sequence[ProcessStatus], remote: Sequence[RemoteProcess] = ()) -> bool:
+    """Whether no events are accepted or no queries are answered: no ready process of some kind.
+
+    A kind that neither runs here nor was asked elsewhere is unknown, unless nothing was asked.
+    """
+    states = [
+        *((entry.name, entry.state == ProcessState.READY) for entry in entries),
+        *((each.name or "", each.state == "ready") for each in remote),
+    ]
+    kinds = {name.partition("-")[0] for name, _ in states}
+    serving = {"broker", "collector", "query"} & (
+        kinds if remote else kinds | {"collector", "query"}
+    )
+    ready = {name.partition("-")[0] for name, is_ready in states if is_ready}
+    return not serving <= ready or not ready
 
 
 def check_process(

@@ -1,13 +1,17 @@
 """Which worker reads which topic partitions now, on any machine: Kafka's view of the group."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
+from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
+
+TIMEOUT_SECONDS = 5.0
 
 TopicPartitions = frozenset[tuple[str, int]]
 
@@ -36,6 +40,14 @@ async def group_members(settings: Settings) -> Sequence[GroupMember]:
         for _, client, host, _, assignment in group[5]
     ]
     return sorted(found, key=lambda member: (member.host, member.name))
+
+
+def members_or_none(settings: Settings) -> Sequence[GroupMember] | None:
+    """The members; None while Kafka does not respond."""
+    try:
+        return asyncio.run(asyncio.wait_for(group_members(settings), TIMEOUT_SECONDS))
+    except (KafkaError, OSError, TimeoutError):
+        return None
 
 
 def holders(members: Sequence[GroupMember]) -> Mapping[tuple[str, int], GroupMember]:
