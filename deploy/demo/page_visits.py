@@ -101,6 +101,7 @@ class PageVisits:
                     **self._visitor_fields,
                     "timestamp": self._now,
                     "path": url,
+                    "timezone": self._place.timezone,
                     "metricName": metric,
                     "metricValue": round(value, digits),
                 }
@@ -127,6 +128,7 @@ class PageVisits:
                 **self._visitor_fields,
                 "timestamp": self._now,
                 "path": url,
+                "timezone": self._place.timezone,
                 "message": message,
                 "filename": source,
                 "lineno": line,

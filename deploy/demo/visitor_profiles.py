@@ -133,7 +133,7 @@ OUTBOUND_LINKS = (
 
 DEMO_ERRORS = (
     ("TypeError", "Cannot read properties of undefined (reading 'price')", "pricing.js", 118, 27),
-    ("ReferenceError", "plausible is not defined", "app.js", 12, 3),
+    ("ReferenceError", "analytics is not defined", "app.js", 12, 3),
     ("NetworkError", "Failed to fetch", "search.js", 61, 9),
 )
 

@@ -43,7 +43,7 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
     dashboard.open("goals", f="path:eq:/pricing")
     [only_there] = dashboard.rows("Goals")
     dashboard.press("Count all of the visitors who saw it")
-    dashboard.until("!document.querySelector('main .notice')")
+    dashboard.until("document.querySelector('main .notice').innerText.includes('before or after')")
     dashboard.settle()
     [of_visitors] = dashboard.rows("Goals")
 
@@ -87,3 +87,20 @@ def test_the_week_before_last_week_is_one_step_back(dashboard: Dashboard) -> Non
     dashboard.press("Earlier time range")
 
     dashboard.until(f"location.search.includes('period={monday}..{monday + timedelta(days=6)}')")
+
+
+def test_days_until_today_are_compared_like_the_preset(dashboard: Dashboard) -> None:
+    dashboard.open("overview", period="last_30d")
+
+    dashboard.press("Earlier time range")
+    dashboard.until("/period=[-0-9]+[.]{2}/.test(location.search)")
+    dashboard.press("Later time range")
+
+    dashboard.until("location.search.includes('period=last_30d')")
+
+
+def test_a_view_without_rows_names_the_filters(dashboard: Dashboard) -> None:
+    for view in ("errors", "vitals"):
+        dashboard.open(view, f="path:eq:/nowhere")
+
+        assert dashboard.text("main .empty").startswith("Nothing matches these filters")

@@ -61,7 +61,7 @@ export const texts = {
     timezone: "Time zone",
     ofWebsite: (zone: string) => `${zone} (website)`,
     bots: "Include bots",
-    options: "Options",
+    options: "Options", optionsIn: (zone: string) => `Options (${zone})`,
     granularity: "Interval",
     granularities: {
       minute: "Minutes", hourly: "Hours", daily: "Days", weekly: "Weeks", monthly: "Months",
@@ -270,6 +270,7 @@ export const texts = {
   goals: {
     onPage: (filter: string) => `"${filter}" counts only what happened on that page itself.`,
     ofVisitors: "Count all of the visitors who saw it",
+    anyOrder: "Visitors count here whether they reached the goal before or after that. A funnel counts those who reached it after.",
     title: "Goals", none: "No goals are saved yet. A goal is an event or a page that visitors should reach.",
     create: "New goal", edit: "Edit", editOne: (name: string) => `Edit the goal ${isolate(name)}`, remove: "Delete", save: "Save",
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
@@ -286,7 +287,8 @@ export const texts = {
     name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created",
     expires: "Last day (optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
     android: "Target on Android (optional)", back: "All short links", clicks: "Clicks",
-    total: (n: string) => `${n} clicks in this time range`, qrOf: (url: string) => `QR code of ${url}`,
+    total: (n: string) => `Clicks in this time range: ${n}`,
+    later: "This link was made after this time range.", sinceThen: "Show its clicks since then", qrOf: (url: string) => `QR code of ${url}`,
     referrers: "Referrers", countries: "Countries", devices: "Devices", browsers: "Browsers",
   },
   explore: {
@@ -332,7 +334,7 @@ export const texts = {
   },
   shares: {
     title: "Shared dashboards",
-    intro: "A link shows this dashboard, read-only, to everybody who has it: totals and groups, no single visitors.",
+    intro: "A link shows this dashboard, read-only, to everybody who has it: totals and groups, no single visitors. It begins with the last 7 days and has the views",
     none: "Nothing is shared yet.",
     create: "Share this dashboard",
     name: "Name",

@@ -1,4 +1,5 @@
 // The list of views.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { texts } from "../texts";
 import { address, addressWith } from "./address";
 import { isShared, me } from "./session";
@@ -15,9 +16,15 @@ export function Navigation() {
   const groups = Object.entries(texts.viewGroups)
     .map(([id, label]) => ({ label, views: shownViews().filter((view) => view.group === id) }))
     .filter(({ views }) => views.length);
+  const frame = useRef<HTMLElement>(null);
   const current = address.value.view === "list" ? "overview" : address.value.view;
+  useLayoutEffect(() => {
+    const entry = frame.current?.querySelector<HTMLElement>("[aria-current]");
+    // On a phone the list is one line that scrolls.
+    if (entry) frame.current!.scrollLeft = entry.offsetLeft - (frame.current!.clientWidth - entry.offsetWidth) / 2;
+  }, [current]);
   return (
-    <nav class="side" aria-label={texts.app.menu}>
+    <nav ref={frame} class="side" aria-label={texts.app.menu}>
       {groups.map(({ label, views }) => (
         <div key={label}>
           <span class="side-group">{label}</span>

@@ -27,7 +27,7 @@ export function PeriodBar() {
       <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}>
         {(close) => <CompareMenu close={close} />}
       </Popover>
-      <Popover label={t.options} panel="note form">
+      <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form">
         {() => <Options />}
       </Popover>
     </div>

@@ -126,6 +126,7 @@ function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => 
       {
         stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, size: 64,
         font: `12px ${style.fontFamily}`, values: (_, splits) => splits.map((value) => series.format(value)),
+        ...(series.format === countFormat ? { incrs: COUNT_STEPS } : {}),
       },
     ],
     series: [
@@ -184,4 +185,6 @@ function markAnnotations(chart: uPlot, { annotations = [], labels, granularity }
   }
 }
 
+/** Distances of the lines of counts, which have no fractions. */
+const COUNT_STEPS = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 export const countFormat = (value: number): string => formatNumber(value);

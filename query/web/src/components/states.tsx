@@ -34,6 +34,9 @@ export function Skeleton({ lines }: { lines: number }) {
   );
 }
 
+/** A text for when there is nothing at all; with filters, the usual one says that nothing matches them. */
+export const unlessFiltered = (text: string): string | undefined => (address.value.filters.length ? undefined : text);
+
 export function Empty({ text }: { text?: string }) {
   return <p class="empty">{text ?? (address.value.filters.length ? t.emptyFiltered : t.empty)}</p>;
 }

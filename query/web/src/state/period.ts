@@ -90,12 +90,17 @@ export function daysOf(period: Period, timezone: string): Days {
 /** The Monday of the week of a day. */
 const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
 
-/** The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970. */
+/**
+ * The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970.
+ * Days until today are a preset, if there is one of them: it is compared with the same part of the days before it.
+ */
 export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
   const days = daysOf(period, timezone);
   const by = countDays(days) * direction;
   const shifted = { start: addDays(days.start, by), end: addDays(days.end, by) };
-  return shifted.start > today(timezone) || !isDate(shifted.start) ? period : shifted;
+  if (shifted.start > today(timezone) || !isDate(shifted.start)) return period;
+  const running = shifted.end === today(timezone) && PRESETS.find((preset) => daysOf(preset, timezone).start === shifted.start);
+  return running || shifted;
 }
 
 export const GRANULARITIES = ["minute", "hourly", "daily", "weekly", "monthly"] as const;

@@ -11,7 +11,7 @@ import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { countFormat } from "../components/series_chart";
-import { Async } from "../components/states";
+import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
 import { condition } from "../state/filters";
@@ -83,7 +83,7 @@ function GroupTable() {
   const loaded = useAnswer(ask);
   return (
     <Card title={t.groups} ask={ask} className="wide">
-      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={t.none}>
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total }) => (
           <>
             <DataTable label={t.groups} columns={COLUMNS} rows={rows} sort={sort}

@@ -10,7 +10,7 @@ import { type Column, DataTable, Pages, parseSort } from "../components/data_tab
 import { PropertyCard } from "../components/property_card";
 import { Search } from "../components/search";
 import { countFormat } from "../components/series_chart";
-import { Async } from "../components/states";
+import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { Properties } from "../components/timeline";
 import { formatInstant, formatNumber, formatPercent } from "../format";
@@ -55,7 +55,7 @@ function EventTable() {
   return (
     <Card title={t.title} ask={ask} className="wide">
       <Search value={search} />
-      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? undefined : t.none}>
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? undefined : unlessFiltered(t.none)}>
         {({ rows, total }) => (
           <>
             <DataTable label={t.title} columns={COLUMNS} rows={rows} rowKey={(row) => row.name} sort={sort}

@@ -45,6 +45,7 @@ export default function Goals() {
         {onPage && (
           <p class="notice">{t.onPage(filterText(onPage))} <button type="button" class="button" onClick={ofVisitors}>{t.ofVisitors}</button></p>
         )}
+        {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={({ data }) => !data.length}>
           {({ data }) => <GoalTable goals={data} ask={ask} edit={writes ? setEdited : null} />}
         </Async>

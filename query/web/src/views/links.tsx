@@ -16,7 +16,7 @@ import { Snippet } from "../components/request_dialog";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { countryName, formatInstant, formatNumber } from "../format";
-import { defaultGranularity } from "../state/period";
+import { daysOf, defaultGranularity, endOfDay, today } from "../state/period";
 import { texts } from "../texts";
 
 type Link = Schemas["LinkResource"];
@@ -83,7 +83,7 @@ function OneLink({ id }: { id: string }) {
                 <QrCode text={shortUrl(link)} name={link.slug} />
               </div>
             </Card>
-            <Clicks link={link.id} />
+            <Clicks link={link} />
             {editing && <LinkDialog link={link} close={() => setEditing(false)} done={done} />}
           </>
         )}
@@ -92,8 +92,10 @@ function OneLink({ id }: { id: string }) {
   );
 }
 
-function Clicks({ link }: { link: string }) {
+function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
   const { period, granularity } = address.value;
+  const later = endOfDay(daysOf(period, timezone.value).end)! <= createdAt;
+  const sinceThen = () => go({ period: { start: createdAt.slice(0, 10), end: today(timezone.value) }, granularity: null });
   const by = granularity ?? defaultGranularity(period, timezone.value);
   const ask: Ask<"link_clicks_by_day"> = { name: "link_clicks_by_day", link, compared: true, options: { granularity: by } };
   const total = useAnswer({ name: "link_total_clicks", link });
@@ -107,6 +109,7 @@ function Clicks({ link }: { link: string }) {
   return (
     <>
       <Card title={t.clicks} ask={ask} className="wide">
+        {later && <p class="notice">{t.later} <button type="button" class="button" onClick={sinceThen}>{t.sinceThen}</button></p>}
         <Async loaded={total} lines={1}>{({ rows: [row] }) => <p class="funnel-total">{t.total(formatNumber(row?.total ?? 0))}</p>}</Async>
         <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>
       </Card>

@@ -5,12 +5,13 @@ import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
 import { address } from "../app/address";
 import { subjectQuery, timezone } from "../app/session";
+import { VIEWS } from "../app/views";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
 import { filterText } from "../components/filter_text";
 import { Snippet } from "../components/request_dialog";
 import { Async } from "../components/states";
-import { formatInstant } from "../format";
+import { formatInstant, locale } from "../format";
 import { endOfDay, today } from "../state/period";
 import { texts } from "../texts";
 
@@ -80,7 +81,7 @@ function NewShare({ created }: { created: () => void }) {
   };
   return (
     <Card title={t.create}>
-      <p class="quiet">{t.intro}</p>
+      <p class="quiet">{t.intro} {sharedViews()}.</p>
       <p class="quiet">{filters.length ? `${t.filters} ${filters.map(filterText).join(", ")}` : t.noFilters}</p>
       <form class="form grid" onSubmit={submit}>
         <label>{t.name}
@@ -102,6 +103,9 @@ function NewShare({ created }: { created: () => void }) {
     </Card>
   );
 }
+
+const sharedViews = (): string =>
+  new Intl.ListFormat(locale).format(VIEWS.filter((view) => view.shared && !view.hidden).map(({ label }) => label));
 
 function bodyOf({ name, password, lastDay, origins }: typeof EMPTY, filters: Schemas["Filter"][]): Schemas["NewShare"] {
   const frames = origins.split("\n").map((each) => each.trim()).filter(Boolean);

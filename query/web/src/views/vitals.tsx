@@ -8,7 +8,7 @@ import { isShared } from "../app/session";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { RatedValue, RatingBar } from "../components/rating";
-import { Async } from "../components/states";
+import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { countryName, formatNumber } from "../format";
 import { equals } from "../state/filters";
@@ -54,7 +54,7 @@ function Totals({ chosen }: { chosen: Vital }) {
   });
   const share = shares.value?.[0];
   return (
-    <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={t.none}>
+    <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
       {({ rows }) => (
         <section class="totals vitals" aria-label={t.title}>
           {VITALS.map((vital) => {
