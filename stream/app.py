@@ -77,6 +77,7 @@ class Worker:
         self.app = create_app(settings, name, set(writers), self.start_offsets, self._budget, group)
         self.app.conf.broker_client_id = client_id(lake, name)
         self.app.on_partitions_revoked.connect(self.finish_batches)
+        self.app.on_partitions_assigned.connect(self.note_assignment)
         for writer in writers.values():
             self._add_agent(writer.kind)
 
@@ -180,6 +181,11 @@ class Worker:
                         continue
         except TimeoutError:
             log.warning("batch still running after the rebalance timeout")
+
+    async def note_assignment(self, _: Any, /, *assigned: Collection[Any], **__: Any) -> None:
+        """Clear the progress when no partition is assigned: only a seek would replace it."""
+        if not any(assigned):
+            self.progress.assign({})
 
     def update_progress(self) -> None:
         """Record Kafka's end offsets of the assigned partitions; Stuck when nothing advances."""

@@ -14,8 +14,8 @@ from typing import Any, cast
 import faust
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
+from faust.tables import recovery
 from faust.tables.manager import TableManager
-from faust.tables.recovery import Recovery
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.events import EventT
@@ -90,12 +90,14 @@ def _to_messages(event: EventT[Any]) -> Iterator[KafkaMessage]:
     return messages(message.partition, body, event.ack)
 
 
-class UntimedRecovery(Recovery):
+class UntimedRecovery(recovery.Recovery):
     """Resumes reading after a rebalance when the seek is complete, however long it takes.
 
     Faust takes a seek of more than `broker_request_timeout` for its own stop: it leaves the loop
     that resumes reading, without a word, and the process keeps its partitions and never reads them.
     """
+
+    logger = recovery.logger  # else it would log under this module's name
 
     async def _wait(self, coro: Any, timeout: Any = None) -> None:  # noqa: ARG002, ASYNC109
         await super()._wait(coro)

@@ -1,9 +1,11 @@
 """A worker's progress, its heartbeats, and its start on a torn log."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+from faust.types import TP
 
 from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.heartbeat import (
@@ -14,6 +16,7 @@ from schemas.runtime.heartbeat import (
     refusal_reason,
 )
 from schemas.tables import EVENTS
+from stream.app import Worker
 from stream.consumer.progress import FETCH_LAG_MS, STUCK_SECONDS, WorkerProgress
 from stream.enrich.rules.lookups import Lookups
 from stream.runtime.errors import Stuck
@@ -174,6 +177,18 @@ def test_a_worker_that_cannot_join_its_group_is_stuck() -> None:
 
     with pytest.raises(Stuck, match="not in the consumer group"):
         progress.raise_if_stuck()
+
+
+def test_a_worker_without_partitions_has_no_progress(tmp_path: Path) -> None:
+    async def run() -> Worker:
+        worker = Worker(settings(tmp_path), "worker-1", {}, lambda _: None)
+        worker.progress.assign({("events", 0): 5})
+        await worker.app.on_partitions_assigned.send({TP("events", 0)})
+        assert worker.progress.partitions()
+        await worker.app.on_partitions_assigned.send(set())
+        return worker
+
+    assert not asyncio.run(run()).progress.partitions()
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"add": {"path": "da', b"\x00" * 300])
