@@ -1,22 +1,96 @@
 """Filters of the page: on what visitors did, and the days of a bucket."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from tests.flow.tenant import DAY
-from tests.web.dashboard import Dashboard
+import pytest
+
+from tests.browser.chromium import Chromium
+from tests.flow.tenant import DAY, Tenant
+from tests.query.lake import Stored, a_view
+from tests.web.dashboard import Dashboard, signed_in
+from tests.web.query_alone import query_alone
 
 SAW_PRICING = {"has_done": {"path": "/pricing"}}
 CHOOSE = """(select, value) => {
   select.value = value;
   select.dispatchEvent(new Event("change", { bubbles: true }));
 }"""
+REFERRERS = (
+    ("Direct", "Direct"),
+    (None, None),
+    (None, None),
+    ("Google", "https://www.google.com/"),
+    (None, "https://partner.example/"),
+)
+"""Name and URL; rows without a name are from before names were stored."""
+ROWS_LEFT = "document.querySelectorAll('section[aria-label=Sources] tbody tr').length === 1"
+TOTAL = "document.querySelector('.total-value')?.innerText"
+
+
+def referred(number: int) -> Stored:
+    """A page view of its own visitor."""
+    name, url = REFERRERS[number]
+    who: dict[str, Any] = {"visitor": f"u{number}", "session": f"s{number}"}
+    return a_view("/", at=f"{DAY}T10:00:00Z", referrer_name=name, referrer=url, **who)
+
+
+@pytest.fixture(scope="module")
+def old_and_new(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
+    """A tenant with visits of all kinds of sources."""
+    views = [referred(number) for number in range(len(REFERRERS))]
+    with query_alone(tmp_path_factory.mktemp("sources"), views) as tenant:
+        yield tenant
+
+
+@pytest.fixture
+def sources(chromium: Chromium, old_and_new: Tenant) -> Iterator[Dashboard]:
+    """Its dashboard, signed in."""
+    yield from signed_in(chromium, old_and_new)
+
+
+def choose_field(dashboard: Dashboard, field: str) -> None:
+    """Open the dialog for a filter on a field."""
+    dashboard.press("+ Filter")
+    dashboard.until("document.querySelector('dialog select')")
+    dashboard.tab.js(f"({CHOOSE})(document.querySelector('dialog select'), {field!r})")
+
+
+@pytest.mark.parametrize("view", ["overview", "list/traffic_sources"])
+def test_a_click_on_a_source_keeps_the_visits_of_its_row(sources: Dashboard, view: str) -> None:
+    sources.open(view, sources="traffic_sources")
+    rows = dict(row[:2] for row in sources.rows("Sources"))
+    assert rows == {"Direct": "3", "Google": "1", "https://partner.example/": "1"}
+
+    for name, visitors in rows.items():
+        sources.open(view, sources="traffic_sources")
+        sources.press(name, "main .card")
+        sources.until("document.querySelector('.chip')")
+        assert sources.text(".chip-text") == f"Source is {name}"
+        sources.until(ROWS_LEFT)
+        assert [row[:2] for row in sources.rows("Sources")] == [[name, visitors]]
+
+
+def test_a_typed_source_is_the_one_of_the_row(sources: Dashboard) -> None:
+    sources.open("overview", sources="traffic_sources")
+    choose_field(sources, "visit.referrer_name")
+    sources.type_into("dialog input", "Direct")
+    sources.press("Apply", "dialog")
+    sources.until("!document.querySelector('dialog')")
+    sources.until(f"{TOTAL} === '3'")
+    assert sources.text(".chip-text") == "Source is Direct"
+    sources.until("document.querySelector('tr.chosen')?.innerText.startsWith('Direct')")
+
+    sources.press("Source is Direct")
+    sources.press("Exclude instead")
+    sources.until(f"{TOTAL} === '2'")
+    assert sources.text(".chip-text") == "Source is not Direct"
 
 
 def test_a_filter_may_be_about_the_visitors_who_saw_a_page(dashboard: Dashboard) -> None:
     dashboard.open("overview")
-    dashboard.press("+ Filter")
-    dashboard.until("document.querySelector('dialog select')")
-    dashboard.tab.js(f"({CHOOSE})(document.querySelector('dialog select'), 'did.path')")
+    choose_field(dashboard, "did.path")
     operators = "document.querySelectorAll('dialog select')[1].options.length"
     dashboard.until(f"{operators} === 2")
     dashboard.type_into("dialog input", "/pricing")

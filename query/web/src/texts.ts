@@ -91,7 +91,6 @@ export const texts = {
     segment: "Segment",
     deleteSegment: (name: string) => `Delete the segment ${isolate(name)}`,
     none: "No segments are saved yet.",
-    source: "Source",
     did: "did", didNot: "did not",
     operators: {
       eq: "is", ne: "is not", contains: "contains", not_contains: "does not contain", starts_with: "begins with",

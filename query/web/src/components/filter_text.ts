@@ -1,6 +1,5 @@
 // Filters in words.
 import { countryName, formatNumber, languageName } from "../format";
-import { sourceOf } from "../state/breakdowns";
 import { editable, type Filter, type FilterValue, isCondition } from "../state/filters";
 import { isolate } from "../isolate";
 import { texts } from "../texts";
@@ -13,15 +12,12 @@ const named = (names: Record<string, string>, name: string): string => (Object.h
 export const fieldName = (field: string): string => named(t.fields, field);
 
 export function filterText(filter: Filter): string {
-  const source = sourceOf(filter);
-  if (source !== null) return `${t.source} ${t.operators.eq} ${isolate(source)}`;
-  if (filter.not && sourceOf(filter.not) !== null) return `${t.source} ${t.operators.ne} ${isolate(sourceOf(filter.not)!)}`;
+  const known = editable(filter);
+  if (known && !isCondition(filter)) return `${fieldName(known.field)} ${t.operators[known.operator]} ${isolate(String(known.value))}`;
   if (filter.or) return filter.or.map(filterText).join(` ${t.or} `);
   if (filter.and) return filter.and.map(filterText).join(", ");
   if (filter.not) return `not (${filterText(filter.not)})`;
   if (filter.segment) return `${t.segment} ${isolate(filter.segment)}`;
-  const known = editable(filter);
-  if (known && !isCondition(filter)) return `${fieldName(known.field)} ${t.operators[known.operator]} ${isolate(String(known.value))}`;
   if (filter.has_done) return `${t.did} ${done(filter.has_done)}`;
   if (filter.has_not_done) return `${t.didNot} ${done(filter.has_not_done)}`;
   if (!isCondition(filter)) return JSON.stringify(filter);

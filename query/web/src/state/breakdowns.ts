@@ -2,7 +2,7 @@
 import type { QueryType } from "../api/types";
 import { countryName, languageName } from "../format";
 import { texts } from "../texts";
-import { condition, type Filter } from "./filters";
+import { condition, type Filter, sourceFilter } from "./filters";
 
 export interface NamedRow {
   name: string;
@@ -38,26 +38,6 @@ const top = (type: QueryType, label: string, field: string, more: Partial<Breakd
   type, label, name: "name", value: "visitors", valueLabel: texts.metrics.visitors, columns: VISITORS,
   searched: field, filter: (row) => condition(field, row.name as string), ...more,
 });
-
-export const DIRECT = "Direct";
-
-/** A source is the known name of the visit's referrer, else the referrer itself. */
-export function sourceFilter(name: string): Filter {
-  const isName = condition("visit.referrer_name", name);
-  if (name === DIRECT) {
-    return { and: [condition("visit.referrer_name", null), condition("visit.referrer", null)] } as Filter;
-  }
-  const isReferrer = { and: [condition("visit.referrer_name", null), condition("visit.referrer", name)] };
-  return { or: [isName, isReferrer] } as Filter;
-}
-
-/** The source that a filter of `sourceFilter` keeps. */
-export function sourceOf(filter: Filter): string | null {
-  const part = (filter.or ?? filter.and)?.[0];
-  if (part?.field !== "visit.referrer_name") return null;
-  const name = part.operator === "is_null" ? DIRECT : String(part.value);
-  return JSON.stringify(sourceFilter(name)) === JSON.stringify(filter) ? name : null;
-}
 
 const inCountry = (field: string) => (row: Record<string, unknown>): Filter => ({
   and: [condition(field, row.name as string), condition("country", (row.country as string) || null)],

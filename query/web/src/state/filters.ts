@@ -83,9 +83,27 @@ export function doneFilter({ field, operator, value }: Condition): Filter {
   return operator === "ne" ? { has_not_done: done } : { has_done: done };
 }
 
+const SOURCE = "visit.referrer_name";
+const DIRECT = "Direct";
+
+/** The visits of one row of the sources: those with this name or, without any name, with this referrer. */
+export function sourceFilter(name: string): Filter {
+  const unnamed = (referrer: string | null) => ({ and: [condition(SOURCE, null), condition("visit.referrer", referrer)] });
+  const absent = name === DIRECT ? [unnamed(null)] : [];
+  return { or: [condition(SOURCE, name), unnamed(name), ...absent] } as Filter;
+}
+
+/** The source that a filter of `sourceFilter` keeps. */
+function sourceOf(filter: Filter | null | undefined): string | null {
+  const name = filter?.or?.[0]?.value;
+  return typeof name === "string" && same(sourceFilter(name), filter!) ? name : null;
+}
+
 /** A filter as the dialog edits it; null when it is none of one condition. */
 export function editable(filter: Filter): Condition | null {
   if (isCondition(filter)) return filter;
+  const source = sourceOf(filter) ?? sourceOf(filter.not);
+  if (source !== null) return { field: SOURCE, operator: filter.not ? "ne" : "eq", value: source };
   const done = filter.has_done ?? filter.has_not_done;
   const entries = Object.entries(done ?? {});
   const [field] = Object.entries(DONE_FIELDS).find(([, member]) => member === entries[0]?.[0]) ?? [];
@@ -100,6 +118,8 @@ export function typed(condition: Condition): Filter {
   const { field, operator, value } = condition;
   if (Object.hasOwn(DONE_FIELDS, field)) return doneFilter(condition);
   if (BARE.includes(operator)) return { field, operator };
+  if (field === SOURCE && operator === "eq") return sourceFilter(String(value));
+  if (field === SOURCE && operator === "ne") return { not: sourceFilter(String(value)) as Schemas["Filter"] };
   if (Array.isArray(value)) return { field, operator, value: value.filter(Boolean) };
   if (field === "visitor.is_new" || field === "is_bot") return { field, operator, value: value === "true" || value === true };
   const compared = ["gt", "gte", "lt", "lte"].includes(operator) && value !== "" && !Number.isNaN(Number(value));
@@ -125,6 +145,6 @@ export function negated(filter: Filter): Filter {
 
 /** Both filters as alternatives: one of them must hold. */
 export function alternatives(filter: Filter, other: Filter): Filter {
-  const parts = filter.or ?? [filter as Schemas["Filter"]];
+  const parts = (sourceOf(filter) === null && filter.or) || [filter as Schemas["Filter"]];
   return { or: [...parts, other as Schemas["Filter"]] };
 }
