@@ -5,7 +5,6 @@ The newest log entries have it for most partitions; otherwise the table is opene
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from deltalake.exceptions import DeltaError
 from msgspec import Struct
@@ -19,13 +18,11 @@ from schemas.lake.committed_offsets import (
     identity_app_id,
     log_source,
 )
-from schemas.lake.delta_table import UnreadableTable, open_table
+from schemas.lake.delta_table import UnreadableTable
+from schemas.lake.log_numbers import open_with_numbers
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.receipts import Receipt
 from schemas.tables import Table
-
-MAX_ABSENT_KEYS = 1_000
-"""Application ids without an entry in a table that are cached."""
 
 
 class StoredOffset(Struct, frozen=True):
@@ -94,8 +91,7 @@ class TableOffsets:
         try:
             async with reader.lock:
                 found = await asyncio.to_thread(reader.from_log, names)
-            missing = [name for name in names if name not in found]
-            if missing:
+            if missing := [name for name in names if name not in found]:
                 async with reader.reading:
                     found |= await asyncio.to_thread(reader.from_table, missing)
             return found
@@ -103,12 +99,19 @@ class TableOffsets:
             raise unreadable(table, error) from None
 
 
-class _LogReader:
-    """The stored offsets of one table.
+class _TableNumbers(Struct, frozen=True):
+    """All offsets of a table at one version."""
 
-    Opening the table takes a thousand times as long as reading new log entries, and old receipts
-    can name partitions that never existed. So opening has a lock of its own, which lookups of known
-    offsets never wait for, and absent names never evict known ones.
+    version: int
+    offsets: Mapping[str, int]
+
+
+class _LogReader:
+    """The stored offsets of one table: all of them at some version, and those of later entries.
+
+    Opening the table takes a thousand times as long as reading new log entries, so it has a lock of
+    its own, which lookups of offsets in new entries never wait for. It happens once: a name that is
+    in neither place, such as that of a receipt which somebody made up, has no offset.
     """
 
     def __init__(self, lake: str, table: Table) -> None:
@@ -117,17 +120,14 @@ class _LogReader:
         self._lake = lake
         self._table = table
         self._log = LogFollower(log_source(lake, table))
-        self._known: dict[str, int] = {}
-        """Offsets read from the table since the last gap in the log."""
-        self._absent: dict[str, None] = {}
-        """Names that were absent then, oldest first."""
+        self._known: _TableNumbers | None = None
+        """Read since the last gap in the log; None until needed."""
         self._gaps = 0
 
-    def from_log(self, names: Sequence[str]) -> dict[str, StoredOffset]:
+    def from_log(self, names: Iterable[str]) -> dict[str, StoredOffset]:
         """The offsets after reading new log entries; the table has those that are missing."""
         if not self._log.poll():
-            self._known.clear()
-            self._absent.clear()
+            self._known = None
             self._gaps += 1
         if self._log.version == NO_VERSION:
             return dict.fromkeys(names, StoredOffset(0, NO_VERSION))
@@ -140,26 +140,22 @@ class _LogReader:
 
     def _offset(self, name: str) -> int | None:
         offset = self._log.next_offset(name)
-        return (
-            self._known.get(name, 0 if name in self._absent else None) if offset is None else offset
-        )
+        if offset is None and self._known is not None:
+            return self._known.offsets.get(name, 0)
+        return offset
 
-    def from_table(self, names: Sequence[str]) -> dict[str, StoredOffset]:
+    def from_table(self, names: Iterable[str]) -> dict[str, StoredOffset]:
         """The offsets according to the table itself."""
-        gaps = self._gaps
-        handle: Any = open_table(self._lake, self._table)
-        found: dict[str, StoredOffset] = {}
-        for name in names:
-            offset = handle.transaction_version(name)
-            if gaps == self._gaps:  # else commits may be missing from both
-                self._remember(name, offset)
-            found[name] = StoredOffset(offset or 0, handle.version())
-        return found
+        known = self._known or self._read()
+        return {name: StoredOffset(known.offsets.get(name, 0), known.version) for name in names}
 
-    def _remember(self, name: str, offset: int | None) -> None:
-        if offset is not None:
-            self._known[name] = offset
-            return
-        self._absent[name] = None
-        if len(self._absent) > MAX_ABSENT_KEYS:
-            del self._absent[next(iter(self._absent))]
+    def _read(self) -> "_TableNumbers":
+        gaps = self._gaps
+        opened = open_with_numbers(self._lake, self._table)
+        if opened is None:
+            raise UnreadableTable(f"table {self._table.name} was removed")
+        handle, offsets = opened
+        known = _TableNumbers(handle.version(), offsets)
+        if gaps == self._gaps:  # else commits may be missing from both
+            self._known = known
+        return known

@@ -7,7 +7,7 @@ on only the log entries that are new; of a version that is our own commit we kno
 from collections.abc import Mapping
 
 from schemas.lake.committed_offsets import NO_VERSION, LogSource
-from stream.storage.log_numbers import log_numbers, numbers_after
+from schemas.lake.log_numbers import log_numbers, numbers_after
 
 
 class TableNumbers:

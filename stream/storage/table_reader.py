@@ -13,18 +13,14 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from msgspec import Struct
 
-from schemas.lake.committed_offsets import log_source
-from schemas.lake.delta_table import DataFile, UnreadableTable, open_table, read_version
-from schemas.lake.table_location import table_url
+from schemas.lake.delta_table import DataFile, read_version
+from schemas.lake.log_numbers import open_with_numbers
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.storage.log_numbers import log_numbers
 from stream.storage.object_store import storage_at
 from stream.storage.table_schema import arrow_schema
 
 CONCURRENT_TABLES = 8
-OPEN_ATTEMPTS = 3
-"""The log may be cleaned up between two reads of it."""
 
 
 class TableReader(Struct, frozen=True):
@@ -41,16 +37,8 @@ class TableReader(Struct, frozen=True):
 
         UnreadableTable when its log is damaged, OSError when the store cannot be read.
         """
-        for _ in range(OPEN_ATTEMPTS):
-            handle = open_table(settings.lake_url, table)
-            if handle is None:
-                return None
-            try:
-                numbers = log_numbers(log_source(settings.lake_url, table), handle.version())
-            except FileNotFoundError:
-                continue
-            return cls(table, handle, numbers)
-        raise UnreadableTable(f"{table_url(settings.lake_url, table)}: log entries are missing")
+        found = open_with_numbers(settings.lake_url, table)
+        return cls(table, *found) if found else None
 
     def number(self, name: str) -> int:
         """The number under this application id; 0 without one."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from query.engine import table_offsets
-from query.engine.table_offsets import StoredOffset, TableOffsets
-from schemas.lake.delta_table import open_table
+from query.engine.table_offsets import TableOffsets
+from schemas.lake.log_numbers import open_with_numbers
 from schemas.tables import EVENTS
 from tests.query.lake import Lake
 
@@ -23,50 +23,43 @@ def known(tmp_path: Path) -> TableOffsets:
     return TableOffsets(str(lake.root), "", 1)
 
 
-def test_made_up_places_hold_nobody_up_who_asks_for_a_real_one(
-    known: TableOffsets, monkeypatch: pytest.MonkeyPatch
+def test_a_first_look_at_the_table_holds_nobody_up_whose_entry_is_new(
+    known: TableOffsets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened, may_go_on = threading.Event(), threading.Event()
-    really = open_table
 
     def slowly(*given: Any) -> Any:
         opened.set()
         assert may_go_on.wait(20)
-        return really(*given)
+        return open_with_numbers(*given)
 
-    async def asking() -> tuple[StoredOffset, StoredOffset]:
-        first = await known.stored_offset(EVENTS, 1, "events", 2)
-        monkeypatch.setattr(table_offsets, "open_table", slowly)
+    async def asking() -> tuple[int, int]:
+        monkeypatch.setattr(table_offsets, "open_with_numbers", slowly)
         made_up = asyncio.create_task(known.stored_offset(EVENTS, 9, "events", 77))
         await asyncio.to_thread(opened.wait, 20)
-        again = await asyncio.wait_for(known.stored_offset(EVENTS, 1, "events", 2), 10)
+        Lake(tmp_path / "lake").moves(EVENTS, 2, 42)
+        new = await asyncio.wait_for(known.stored_offset(EVENTS, 1, "events", 2), 10)
         assert not made_up.done()
         may_go_on.set()
-        assert (await made_up).next == 0
-        return first, again
+        return new.next, (await made_up).next
 
-    first, again = asyncio.run(asking())
-
-    assert (first.next, again.next) == (41, 41)
+    assert asyncio.run(asking()) == (42, 0)
 
 
-def test_made_up_places_neither_fill_the_memory_nor_push_a_real_one_out(
-    known: TableOffsets, monkeypatch: pytest.MonkeyPatch
+def test_the_table_is_read_once_for_all_places_also_made_up_ones(
+    known: TableOffsets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_offsets, "MAX_ABSENT_KEYS", 5)
+    async def asking() -> list[int]:
+        first = await known.stored_offset(EVENTS, 1, "events", 2)
+        monkeypatch.setattr(table_offsets, "open_with_numbers", None)  # nothing is read any more
+        Lake(tmp_path / "lake").moves(EVENTS, 4, 9)
+        others = [(1, 2), (1, 3), (1, 4), *((epoch, 2) for epoch in range(2, 22))]
+        return [
+            first.next,
+            *[(await known.stored_offset(EVENTS, e, "events", p)).next for e, p in others],
+        ]
 
-    async def asking() -> None:
-        await known.stored_offset(EVENTS, 1, "events", 2)
-        for epoch in range(2, 22):
-            assert (await known.stored_offset(EVENTS, epoch, "events", 2)).next == 0
-        monkeypatch.setattr(table_offsets, "open_table", None)  # nothing is read any more
-        assert (await known.stored_offset(EVENTS, 1, "events", 2)).next == 41
-        assert (await known.stored_offset(EVENTS, 21, "events", 2)).next == 0
-
-    asyncio.run(asking())
-
-    [followed] = known._readers.values()
-    assert (len(followed._absent), len(followed._known)) == (5, 1)
+    assert asyncio.run(asking()) == [41, 41, 7, 9, *[0] * 20]
 
 
 def test_a_place_that_was_made_up_may_come_to_be(known: TableOffsets, tmp_path: Path) -> None:

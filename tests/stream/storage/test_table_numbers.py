@@ -4,10 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
+from stream.enrich.rules.lookups import Lookups
+from stream.recovery.lost_rows import RowRecovery
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
+from tests.s3.request_counter import RequestCounter
+from tests.s3.server import BUCKET
+from tests.stream.builders import a_message, named, settings
+from tests.stream.storage.partitions import PARTITIONS, a_writer, fill, one_of_each
+
+MANY = range(1, 16)
+"""Partitions of one batch."""
 
 
 def a_table(folder: Path) -> LakeTable:
@@ -86,3 +96,36 @@ def test_entries_that_were_cleaned_up_meanwhile_are_read_from_the_checkpoint(
         entry.unlink()
 
     assert ours.next_offset("a") == 3
+
+
+def test_a_batch_of_many_partitions_needs_no_more_requests_than_one_of_few(
+    tmp_path: Path, counter: RequestCounter
+) -> None:
+    """Also after commits of another worker, whose log entries are read once each."""
+    config = settings(tmp_path, lake=f"s3://{BUCKET}/tables")
+    ours, theirs = a_writer(config), a_writer(config)
+    ours.write(one_of_each(0, MANY))
+    requests: list[int] = []
+    for offset, partitions in enumerate((MANY, range(1, 2)), start=1):
+        theirs.write([a_message(offset - 1, named("a"))])
+        counter.requests.clear()
+        ours.write(one_of_each(offset, partitions))
+        requests.append(len(counter.requests))
+
+    many, few = requests
+    assert 0 < many <= few + 2, requests
+
+
+def test_a_repair_reads_the_log_once_for_all_partitions_that_there_may_be(
+    tmp_path: Path, counter: RequestCounter
+) -> None:
+    config = settings(tmp_path, lake=f"s3://{BUCKET}/tables")
+    fill(config)
+    recovery = RowRecovery(config, CUSTOM_EVENT, Lookups())
+    entries = LakeTable(config, EVENTS).handle.version() + 1
+    counter.requests.clear()
+
+    end_offsets = recovery.end_offsets(config.ingest_epoch)
+
+    assert end_offsets == {0: 4, 1: 4, 2: 4, PARTITIONS: 1}
+    assert len(counter.requests) == entries + 1, counter.requests  # one lists the log

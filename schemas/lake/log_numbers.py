@@ -9,12 +9,35 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from msgspec import DecodeError
 
-from schemas.lake.committed_offsets import LogSource, entry_numbers
+from schemas.lake.committed_offsets import LogSource, entry_numbers, log_source
 from schemas.lake.delta_log import checkpoint_name, entry_name
+from schemas.lake.delta_table import UnreadableTable, open_table
+from schemas.lake.table_location import table_url
+from schemas.tables import Table
 
+OPEN_ATTEMPTS = 3
+"""The log may be cleaned up between two reads of it."""
 CONCURRENT_READS = 16
 """Log entries that are read at once: each is one request to an object store."""
+
+
+def open_with_numbers(lake: str, table: Table) -> tuple[DeltaTable, dict[str, int]] | None:
+    """The newest version of a table and its numbers; None when there is no table.
+
+    UnreadableTable when its log is damaged, OSError when the store cannot be read.
+    """
+    for _ in range(OPEN_ATTEMPTS):
+        handle = open_table(lake, table)
+        if handle is None:
+            return None
+        try:
+            return handle, log_numbers(log_source(lake, table), handle.version())
+        except (FileNotFoundError, DecodeError):
+            continue
+    raise UnreadableTable(f"{table_url(lake, table)}: log entries are missing")
 
 
 def log_numbers(log: LogSource, version: int) -> dict[str, int]:
