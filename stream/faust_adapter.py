@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import faust
 from aiokafka import AIOKafkaConsumer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, KafkaTimeoutError
 from faust.tables import recovery
 from faust.tables.manager import TableManager
 from faust.transport.drivers import aiokafka as driver
@@ -158,11 +158,18 @@ def table_offset_transport(
                 return self.seeks
 
         async def _bounds(self, assigned: Sequence[TP]) -> dict[tuple[str, int], PartitionOffsets]:
-            firsts = await self.earliest_offsets(*assigned)
-            nexts = await self.highwaters(*assigned)
-            return {
-                (tp.topic, tp.partition): PartitionOffsets(firsts[tp], nexts[tp]) for tp in assigned
-            }
+            """Kafka's offsets; a busy broker may open new partitions after a request timed out."""
+            while True:
+                try:
+                    firsts = await self.earliest_offsets(*assigned)
+                    nexts = await self.highwaters(*assigned)
+                except KafkaTimeoutError as error:
+                    log.warning("offsets requested again", extra={"reason": str(error)})
+                else:
+                    return {
+                        (tp.topic, tp.partition): PartitionOffsets(firsts[tp], nexts[tp])
+                        for tp in assigned
+                    }
 
         async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109
             if self.pause:

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import faust
+import pytest
+from aiokafka.errors import KafkaTimeoutError
+from faust.types import TP
 
 from stream.app import create_app
 from stream.consumer.fetch_budget import FetchBudget
@@ -48,6 +51,30 @@ def test_reading_starts_after_a_seek_that_takes_longer_than_a_request(site: Site
             return dict.fromkeys(kafka_offsets, 0)
 
         await read_first_message(make_app(site, start_offsets), site)
+
+    site.create_topics()
+    site.send("a")
+    asyncio.run(run())
+
+
+def test_reading_starts_when_kafka_has_opened_the_partitions(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async def start_offsets(kafka_offsets: KafkaOffsets) -> Mapping[TopicPartition, int]:
+            return dict.fromkeys(kafka_offsets, 0)
+
+        async def highwaters(*partitions: TP) -> Mapping[TP, int]:
+            if not timeouts:
+                timeouts.append(KafkaTimeoutError("leaders are being elected"))
+                raise timeouts[0]
+            return await ask(*partitions)
+
+        timeouts: list[KafkaTimeoutError] = []
+        app = make_app(site, start_offsets)
+        ask = app.consumer.highwaters
+        monkeypatch.setattr(app.consumer, "highwaters", highwaters)
+        await read_first_message(app, site)
 
     site.create_topics()
     site.send("a")
