@@ -1,5 +1,10 @@
 """The overview: its numbers are those of the API; filters, address and history."""
 
+from datetime import timedelta
+
+import pytest
+
+from tests.flow.tenant import DAY
 from tests.web.dashboard import Dashboard, shown
 
 TOTALS = """Object.fromEntries([...document.querySelectorAll(".total")].map((total) =>
@@ -76,3 +81,14 @@ def test_a_list_pages_sorts_and_searches(dashboard: Dashboard) -> None:
     dashboard.until("location.search.includes('q=pric')")
     dashboard.settle()
     assert [row[0] for row in dashboard.rows("Pages")] == ["/pricing"]
+
+
+@pytest.mark.parametrize(("days_before", "change"), [(0, "±0%"), (1, "–")])
+def test_a_list_shows_the_change_of_each_row(
+    dashboard: Dashboard, days_before: int, change: str
+) -> None:
+    compared = DAY - timedelta(days=days_before)
+    dashboard.open("list/traffic_sources", compare=f"{compared}..{compared}")
+
+    changes = [row[-1] for row in dashboard.rows("Sources")]
+    assert changes == [change] * len(dashboard.ask("traffic_sources"))

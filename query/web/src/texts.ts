@@ -115,6 +115,7 @@ export const texts = {
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
   breakdowns: {
+    change: "Change",
     sources: "Sources", channels: "Channels", campaigns: "Campaigns", utmSources: "UTM sources",
     utmMediums: "UTM mediums", utmTerms: "UTM terms", utmContent: "UTM content",
     pages: "Pages", topPages: "Pages", entryPages: "Entry", exitPages: "Exit",

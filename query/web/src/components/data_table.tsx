@@ -5,7 +5,8 @@ import { texts } from "../texts";
 export interface Column<One> {
   key: string;
   label: string;
-  render: (row: One) => ComponentChildren;
+  /** `at` is the position of the row, from 0. */
+  render: (row: One, at: number) => ComponentChildren;
   /** Numbers are aligned to the right. */
   number?: boolean;
   sortable?: boolean;
@@ -52,8 +53,8 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
             <tr key={rowKey ? rowKey(row, index) : index}>
               {columns.map((column, i) =>
                 i === 0
-                  ? <th key={column.key} scope="row" class={column.className}>{column.render(row)}</th>
-                  : <td key={column.key} class={column.number ? "number" : column.className}>{column.render(row)}</td>)}
+                  ? <th key={column.key} scope="row" class={column.className}>{column.render(row, index)}</th>
+                  : <td key={column.key} class={column.number ? "number" : column.className}>{column.render(row, index)}</td>)}
             </tr>
           ))}
         </tbody>

@@ -1,11 +1,12 @@
 // All rows of a breakdown: sorted, searched, page by page, with every number.
-import type { Ask } from "../api/ask";
+import type { Ask, ComparedRow } from "../api/ask";
 import type { QueryType, Schemas } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, addressWith, go, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
+import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
@@ -30,6 +31,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const search = own.q ?? "";
   const ask: Ask<QueryType> = {
     name: breakdown.type,
+    compared: true,
     options: { limit: ROWS, page, orderBy: [sort] },
     filters: search ? [{ field: breakdown.searched, operator: "contains", value: search } as Schemas["Filter"]] : [],
   };
@@ -39,9 +41,9 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
-        {({ rows, total }) => (
+        {({ rows, total, comparison }) => (
           <>
-            <DataTable label={breakdown.label} columns={columnsOf(breakdown)} rows={rows as unknown as Row[]} sort={sort}
+            <DataTable label={breakdown.label} columns={columnsOf(breakdown, comparison?.rows)} rows={rows as unknown as Row[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -53,7 +55,8 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
 
 type Row = Record<string, unknown>;
 
-function columnsOf(breakdown: Breakdown): Column<Row>[] {
+/** `compared` has the change of each row, in their order. */
+function columnsOf(breakdown: Breakdown, compared?: ComparedRow[]): Column<Row>[] {
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
   const name: Column<Row> = {
@@ -72,9 +75,14 @@ function columnsOf(breakdown: Breakdown): Column<Row>[] {
       );
     },
   };
-  return [name, ...breakdown.columns.map(([key, label, kind]): Column<Row> => ({
+  const numbers = breakdown.columns.map(([key, label, kind]): Column<Row> => ({
     key, label, number: true, sortable: true, render: (row) => shown(row[key], kind),
-  }))];
+  }));
+  const change: Column<Row> = {
+    key: "change", label: t.change, number: true,
+    render: (_, i) => <Change percent={compared?.[i]?.changePercent[breakdown.value]} />,
+  };
+  return [name, ...numbers, ...(compared ? [change] : [])];
 }
 
 function shown(value: unknown, kind?: "percent" | "instant"): string {
