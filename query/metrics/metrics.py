@@ -51,7 +51,11 @@ SESSIONS_WITH_ERROR = Part(
 )
 
 METRICS = (
-    count(VISITORS, "distinct visitors of the rows"),
+    count(
+        VISITORS,
+        "unique visitors: each counts once in the time range; one without an `anonymousId` of the "
+        "sender is new each day",
+    ),
     count(
         NEW_VISITORS,
         "those of them whose first event ever is in the time range; by minute to month, in that "
@@ -62,23 +66,34 @@ METRICS = (
         "those of them who have an event before the time range; by minute to month, before that "
         "bucket",
     ),
-    count(PAGE_VIEWS, "page views"),
+    count(PAGE_VIEWS, "page views: each time that a page was opened"),
     count(EVENTS, "all rows: page views, custom events, page exits, outbound clicks"),
     _mean("time_on_page", "time_on_page", Unit.SECONDS, "mean visible seconds that pages reported"),
     _mean("scroll_depth", "scroll_depth", Unit.PERCENT, "mean share of the page seen, where told"),
-    count(VISITS, "visits: sessions with at least one page view"),
-    percent("bounce_rate", BOUNCES, VISITS, "visits of one page view, no other event, under 10 s"),
+    count(
+        VISITS,
+        "visits: sessions with at least one page view; without a `sessionId` of the sender, one "
+        "ends after 30 minutes without events",
+    ),
+    percent(
+        "bounce_rate",
+        BOUNCES,
+        VISITS,
+        "share of visits that bounced: one page view, no other event, under 10 seconds",
+    ),
     Metric(
         "visit_duration",
         Unit.SECONDS,
-        "mean duration of visits",
+        "mean duration of visits, from the first to the last event or, if more, the visible "
+        "seconds that pages reported",
         ratio("total_duration_ms", "visits * 1000"),
         (DURATION, VISITS),
     ),
     Metric(
         "median_visit_duration",
         Unit.SECONDS,
-        "median duration of visits",
+        "median duration of visits, from the first to the last event or, if more, the visible "
+        "seconds that pages reported",
         ratio("low_ms + high_ms", "2000"),
         (LOW_DURATION, HIGH_DURATION),
     ),

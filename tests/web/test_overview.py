@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from query.metrics.metrics import BY_NAME
 from tests.flow.tenant import DAY
 from tests.web.dashboard import Dashboard, shown
 
@@ -92,3 +93,23 @@ def test_a_list_shows_the_change_of_each_row(
 
     changes = [row[-1] for row in dashboard.rows("Sources")]
     assert changes == [change] * len(dashboard.ask("traffic_sources"))
+
+
+@pytest.mark.parametrize(
+    ("title", "field", "metric", "says"),
+    [
+        ("Unique visitors", "visitors", "visitors", "each counts once"),
+        ("Visits", "sessions", "visits", "sessions with at least one page view"),
+        ("Page views", "pageviews", "page_views", "each time that a page was opened"),
+        ("Bounce rate", "bounce_rate", "bounce_rate", "share of visits"),
+    ],
+)
+def test_a_number_is_explained_by_its_own_definition(
+    dashboard: Dashboard, title: str, field: str, metric: str, says: str
+) -> None:
+    dashboard.open("overview", metric=field)
+    for scope in (".totals", "main .card"):
+        dashboard.press(f"{title}: definition", scope)
+        text = dashboard.text(f"{scope} .note:popover-open p")
+        assert text == BY_NAME[metric].description
+        assert says in text

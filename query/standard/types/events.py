@@ -32,7 +32,8 @@ class CustomEventTotals(Struct, frozen=True):
 EVENTS = (
     QueryType(
         name="custom_events",
-        description="custom events by name; percentage of the visitors summed over all names",
+        description="custom events, and their visitors, by name; percentage of the visitors summed "
+        "over all names",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=CustomEventRow,

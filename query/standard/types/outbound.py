@@ -30,7 +30,7 @@ class OutboundDomain(Struct, frozen=True):
 OUTBOUND = (
     QueryType(
         name="outbound_links",
-        description="outbound clicks by link; percentage of all outbound clicks",
+        description="outbound clicks, and who clicked, by link; percentage of all outbound clicks",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundLink,
@@ -52,7 +52,7 @@ OUTBOUND = (
     ),
     QueryType(
         name="outbound_domains",
-        description="outbound clicks by target domain",
+        description="outbound clicks, and who clicked, by target domain",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=OutboundDomain,

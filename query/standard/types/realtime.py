@@ -134,7 +134,7 @@ def active_visitors_type(
 REALTIME = (
     realtime_type(
         "realtime_pages",
-        "page views by path",
+        "visitors and page views by path",
         PageNow,
         f"""
             SELECT path                         AS label,

@@ -89,7 +89,7 @@ TECHNOLOGY = (
     technology_type(
         "screen_resolution",
         Screen,
-        "page views by size of the screen and device type",
+        "visitors and page views by size of the screen and device type",
         "screen_resolution AS label",
         PAGEVIEWS,
         VISITORS,
@@ -101,7 +101,7 @@ TECHNOLOGY = (
     technology_type(
         "screen_resolutions",
         PageviewShare,
-        "page views by size of the screen",
+        "visitors and page views by size of the screen",
         "screen_resolution AS label",
         PAGEVIEWS,
         VISITORS,
@@ -110,7 +110,7 @@ TECHNOLOGY = (
     technology_type(
         "browsers_grouped",
         Browser,
-        "page views by browser and version, named together",
+        "visitors and page views by browser and version, named together",
         f"browser_name || CASE WHEN {VERSION} = '' THEN '' ELSE ' ' || {VERSION} END AS label",
         "browser_name AS browser",
         f"{VERSION} AS version",
@@ -123,7 +123,7 @@ TECHNOLOGY = (
     technology_type(
         "os_versions",
         PageviewShare,
-        "page views by operating system and version",
+        "visitors and page views by operating system and version",
         f"{OS} AS label",
         PAGEVIEWS,
         VISITORS,
@@ -133,7 +133,7 @@ TECHNOLOGY = (
     technology_type(
         "viewport_vs_resolution",
         Viewport,
-        "page views by size of the window and device type",
+        "visitors and page views by size of the window and device type",
         "viewport_size AS label",
         VISITORS,
         PAGEVIEWS,

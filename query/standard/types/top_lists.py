@@ -61,7 +61,7 @@ def top_type(
 
 def source_type(name: str, column: str) -> QueryType:
     """Page views by a fact of the visit."""
-    description = f"page views by {column} of the visit"
+    description = f"visitors and page views by {column} of the visit"
     return top_type(name, f"visit_{column}", description, prepared=by_visit(column))
 
 
@@ -151,19 +151,19 @@ SOURCE = "COALESCE(visit_referrer_name, visit_referrer, 'Direct')"
 """The referrer of the visit."""
 
 TOPS = (
-    top_type("top_pages", "path", "page views by path", aliases=("pages",)),
+    top_type("top_pages", "path", "visitors and page views by path", aliases=("pages",)),
     top_type(
         "traffic_sources",
         SOURCE,
-        "page views by referrer of the visit; `Direct` without one, or when it is the website "
-        "itself",
+        "visitors and page views by referrer of the visit; `Direct` without one, or when it "
+        "is the website itself",
         aliases=("traffic",),
         prepared=by_visit("referrer_name", "referrer", otherwise="Direct"),
     ),
     top_type(
         "top_referrers",
         f"NULLIF({SOURCE}, 'Direct')",
-        "page views by referrer, without `Direct`",
+        "visitors and page views by referrer, without `Direct`",
         prepared=by_visit("referrer_name", "referrer", left_out="Direct"),
     ),
     source_type("channels", "channel"),
@@ -172,23 +172,31 @@ TOPS = (
     source_type("utm_campaigns", "utm_campaign"),
     source_type("utm_terms", "utm_term"),
     source_type("utm_content", "utm_content"),
-    top_type("browser_name", "browser_name", "page views by browser"),
+    top_type("browser_name", "browser_name", "visitors and page views by browser"),
     top_type("browsers", "browser_name", "as browser_name", limit=25),
-    top_type("os_name", "os_name", "page views by operating system"),
+    top_type("os_name", "os_name", "visitors and page views by operating system"),
     top_type("operating_systems", "os_name", "as os_name"),
-    top_type("device_types", "device_type", "page views by device type", limit=20),
-    top_type("country", "country", "page views by country"),
-    top_type("language", "language", "page views by language of the browser"),
-    top_type("timezone", "timezone", "page views by time zone of the browser"),
-    two_column_type("region", TopLocation, "region", "country", "page views by region and country"),
-    two_column_type("city", TopLocation, "city", "country", "page views by city and country"),
+    top_type("device_types", "device_type", "visitors and page views by device type", limit=20),
+    top_type("country", "country", "visitors and page views by country"),
+    top_type("language", "language", "visitors and page views by language of the browser"),
+    top_type("timezone", "timezone", "visitors and page views by time zone of the browser"),
+    two_column_type(
+        "region", TopLocation, "region", "country", "visitors and page views by region and country"
+    ),
+    two_column_type(
+        "city", TopLocation, "city", "country", "visitors and page views by city and country"
+    ),
     two_column_type(
         "browser_versions",
         BrowserVersion,
         "browser_name",
         "browser_version",
-        "page views by browser and version",
+        "visitors and page views by browser and version",
     ),
-    entry_or_exit_type("entry_pages", "sessions by path of their first page view", first_value),
-    entry_or_exit_type("exit_pages", "sessions by path of their last page view", last_value),
+    entry_or_exit_type(
+        "entry_pages", "visitors and sessions by path of their first page view", first_value
+    ),
+    entry_or_exit_type(
+        "exit_pages", "visitors and sessions by path of their last page view", last_value
+    ),
 )

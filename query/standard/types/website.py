@@ -178,7 +178,8 @@ WEBSITE = (
     QueryType(
         name="events_by_date",
         prepared=TotalsByBucket(_of_bucket),
-        description="the same totals for each bucket; a session counts where it began",
+        description="page views, visitors, sessions, bounce rate and durations of each bucket; "
+        "a session counts where it began",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=TrafficByBucket,

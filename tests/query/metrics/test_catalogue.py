@@ -29,7 +29,8 @@ def test_the_catalogue_lists_metrics_dimensions_and_operators(tmp_path: Path) ->
     }
     assert found["metrics"][0] == {
         "name": "visitors",
-        "meaning": "distinct visitors of the rows",
+        "meaning": "unique visitors: each counts once in the time range; one without an "
+        "`anonymousId` of the sender is new each day",
         "of": "rows",
         "unit": "count",
         "tables": ["events"],

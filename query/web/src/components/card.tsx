@@ -5,7 +5,7 @@ import { type Ask, bodyOf } from "../api/ask";
 import type { QueryType } from "../api/types";
 import { subjectQuery } from "../app/session";
 import { texts } from "../texts";
-import { type Definition, definitionOf, Info } from "./info";
+import { Info, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";
 import { RequestDialog, type ShownRequest } from "./request_dialog";
 
@@ -24,19 +24,20 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, action
   /** The query behind the card, or another request. */
   ask?: Ask<QueryType>;
   request?: ShownRequest;
-  definition?: Definition;
+  /** What the number means; by default the definition of the query. */
+  definition?: string;
   actions?: ComponentChildren;
   className?: string;
   children: ComponentChildren;
 }) {
   const [open, setOpen] = useState(false);
-  const means = definition ?? (ask?.name as Definition | undefined);
+  const means = definition ?? (ask && typeDefinition(ask.name));
   const shown = request ?? (ask && standardRequest(ask));
   return (
     <section class={`card ${className}`} aria-label={title}>
       <header class="card-head">
         <h2>{title}</h2>
-        {means && <Info of={means} title={title} />}
+        <Info text={means} title={title} />
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">
           {actions}
@@ -56,7 +57,7 @@ export const standardRequest = (ask: Ask<QueryType>): ShownRequest => ({
   path: "/v1/query",
   query: ask.link ? { link_id: ask.link } : subjectQuery.value,
   body: bodyOf(ask),
-  definition: definitionOf(ask.name),
+  definition: typeDefinition(ask.name),
 });
 
 /** Buttons for the first few, a menu for the rest. */

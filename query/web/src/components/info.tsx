@@ -2,13 +2,11 @@
 import definitions from "../../generated/definitions.json";
 import { Popover } from "./popover";
 
-export type Definition = keyof typeof definitions.types | keyof typeof definitions.metrics;
+/** Names of metrics and query types overlap: `visitors` is both. */
+export const metricDefinition = (name: keyof typeof definitions.metrics): string => definitions.metrics[name];
+export const typeDefinition = (name: string): string | undefined => (definitions.types as Record<string, string>)[name];
 
-export const definitionOf = (name: string): string | undefined =>
-  (definitions.types as Record<string, string>)[name] ?? (definitions.metrics as Record<string, string>)[name];
-
-export function Info({ of, title }: { of: Definition; title: string }) {
-  const text = definitionOf(of);
+export function Info({ text, title }: { text: string | undefined; title: string }) {
   if (!text) return null;
   return (
     <Popover label="?" name={`${title}: definition`} className="info" panel="note">

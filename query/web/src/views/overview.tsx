@@ -7,7 +7,7 @@ import { timezone } from "../app/session";
 import { BreakdownCard } from "../components/breakdown_card";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
-import { Info } from "../components/info";
+import { Info, metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { formatDuration, formatNumber, formatPercent, formatShort } from "../format";
@@ -45,7 +45,7 @@ export default function Overview() {
   return (
     <>
       <Totals chosen={chosen} />
-      <Card title={chosen.label} ask={series} className="wide"
+      <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
         <TotalSeries total={chosen} ask={series} granularity={by} />
@@ -74,7 +74,7 @@ function Totals({ chosen }: { chosen: Total }) {
             {compared && row && !compared.previous?.pageviews && <span class="change">{texts.chart.noneBefore}</span>}
             {compared && row && Boolean(compared.previous?.pageviews) && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
           </button>
-          <Info of={total.definition} title={total.label} />
+          <Info text={metricDefinition(total.definition)} title={total.label} />
         </div>
       ))}
     </section>
