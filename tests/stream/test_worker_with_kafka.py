@@ -41,7 +41,11 @@ def test_the_log_names_the_requests_of_quarantined_items(site: Site) -> None:
     site.start()
     eventually(lambda: site.stored() == ["a"], seconds=60)
 
-    [line] = [line for line in site.log.read_text().splitlines() if "items quarantined" in line]
+    def lines() -> list[str]:
+        """Written after the commit that stores the row."""
+        return [line for line in site.log.read_text().splitlines() if "items quarantined" in line]
+
+    [line] = eventually(lines)
     assert "request-1 request-2" in line
     assert site.stop() == 0
 
