@@ -82,6 +82,8 @@ export const texts = {
     operator: "Operator",
     value: "Value",
     values: "Values, one per line",
+    meant: (value: string) => `This is: ${isolate(value)}`,
+    unseen: "No visitor had this in the selected time range.",
     apply: "Apply",
     cancel: "Cancel",
     saved: "Segments",

@@ -1,10 +1,11 @@
 // A dialog for one condition, with values that occur in the data as suggestions.
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
 import { address, go } from "../app/address";
 import { isShared, subjectQuery, timezone } from "../app/session";
+import { normalized, shownValue } from "../state/filter_values";
 import { alternatives, type Condition, DONE_FIELDS, editable, typed } from "../state/filters";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
@@ -12,9 +13,8 @@ import { Dialog } from "./dialog";
 import { fieldName } from "./filter_text";
 
 const t = texts.filters;
-const NOT_OFFERED = ["message", "website_id", ...Object.keys(DONE_FIELDS)];
-const FIELDS = Object.keys(t.fields).filter((field) => !NOT_OFFERED.includes(field));
-const PAGE_FIELDS = Object.keys(t.fields).filter((field) => field in DONE_FIELDS || FIELDS.includes(field));
+const NOT_OFFERED = ["message", "website_id"];
+const PAGE_FIELDS = Object.keys(t.fields).filter((field) => !NOT_OFFERED.includes(field));
 /** Fields that tell single visitors, which a shared dashboard does not filter by. */
 const PERSONAL = [...Object.keys(DONE_FIELDS), "visitor.is_new", "visitor.profile_id", "anonymous_id", "session_id"];
 const offered = (): string[] => (isShared() ? PAGE_FIELDS.filter((field) => !PERSONAL.includes(field)) : PAGE_FIELDS);
@@ -23,6 +23,9 @@ const SUGGESTED: Record<string, string> = { "did.path": "path", "did.event": "na
 const OPERATORS = Object.keys(t.operators);
 const LISTS = ["in", "not_in"];
 const BARE = ["is_null", "is_not_null"];
+/** Operators whose value must occur for anything to be left. */
+const OCCURRING = ["eq", "in", "contains", "starts_with", "ends_with"];
+const TYPING_MS = 250;
 
 export function FilterDialog({ at, alternative, close }: {
   at: number | null;
@@ -33,9 +36,13 @@ export function FilterDialog({ at, alternative, close }: {
   const old = at === null ? undefined : filters[at];
   const start = (old && !alternative && editable(old)) || { field: "path", operator: "eq", value: "" };
   const [edited, setEdited] = useState<Condition>(start);
+  const known = useValues(edited.field);
+  const meant = normalized(edited, known);
+  const shown = typeof meant.value === "string" && meant.value ? shownValue(meant.field, meant.value) : edited.value;
+  const note = useUnseen(meant) ? t.unseen : shown === edited.value ? "" : t.meant(String(shown));
   const apply = (event: Event) => {
     event.preventDefault();
-    const made = typed(edited);
+    const made = typed(meant);
     if (at === null || !old) go({ filters: [...filters, made] });
     else go({ filters: filters.map((each, i) => (i === at ? (alternative ? alternatives(old, made) : made) : each)) });
     close();
@@ -43,7 +50,8 @@ export function FilterDialog({ at, alternative, close }: {
   return (
     <Dialog title={alternative ? t.alternative : t.title} close={close}>
       <form class="form" onSubmit={apply}>
-        <ConditionInputs condition={edited} change={setEdited} fields={offered()} />
+        <Inputs condition={edited} change={setEdited} fields={offered()} known={known} />
+        <p class="quiet" role="status">{note}</p>
         <footer>
           <button type="button" class="button" onClick={close}>{t.cancel}</button>
           <button type="submit" class="button primary">{t.apply}</button>
@@ -54,16 +62,20 @@ export function FilterDialog({ at, alternative, close }: {
 }
 
 /** Inputs for field, operator and value; `fields` are further fields, such as properties. */
-export function ConditionInputs({ condition, change, fields = FIELDS }: {
+export function ConditionInputs(inputs: { condition: Condition; change: (condition: Condition) => void; fields: string[] }) {
+  return <Inputs {...inputs} known={useValues(inputs.condition.field)} />;
+}
+
+function Inputs({ condition, change, fields, known }: {
   condition: Condition;
   change: (condition: Condition) => void;
-  fields?: string[];
+  fields: string[];
+  known: string[];
 }) {
   const list = useId();
   const { field, operator, value } = condition;
   const many = LISTS.includes(operator);
   const text = Array.isArray(value) ? value.join("\n") : String(value ?? "");
-  const known = useValues(SUGGESTED[field] ?? field);
   const operators = Object.hasOwn(DONE_FIELDS, field) ? ["eq", "ne"] : OPERATORS;
   const set = (part: Partial<Condition>) => change({ ...condition, ...part });
   const setField = (to: string) => set({ field: to, ...(Object.hasOwn(DONE_FIELDS, to) ? { operator: "eq" } : {}) });
@@ -86,22 +98,41 @@ export function ConditionInputs({ condition, change, fields = FIELDS }: {
             {many
               ? <textarea rows={4} required value={text} onInput={(e) => set({ value: e.currentTarget.value.split("\n") })} />
               : <input required list={list} value={text} onInput={(e) => set({ value: e.currentTarget.value })} />}
-            <datalist id={list}>{known.map((each) => <option key={each} value={each} />)}</datalist>
+            <datalist id={list}>{known.map((each) => <option key={each} value={each}>{shownValue(field, each)}</option>)}</datalist>
           </label>
         )}
     </>
   );
 }
 
-/** The most frequent values of a field in the time range. */
-function useValues(field: string): string[] {
+/** The rows of a metrics query over the time range, without the filters of the page; `null` asks nothing. */
+function useRange(members: Record<string, unknown> | null): Record<string, unknown>[] | null {
+  const { period, bots } = address.value;
   const body = {
-    metrics: ["visitors"], dimensions: [field], limit: 100, timezone: timezone.value,
-    ...periodMembers(address.value.period),
+    metrics: ["visitors"], timezone: timezone.value, ...periodMembers(period), ...members,
+    ...(bots ? { include_bots: true } : {}),
   };
-  const asks = !isShared();
-  const { value } = useLoaded(asks ? JSON.stringify(body) : null, (signal) =>
+  const { value, loading } = useLoaded(members && JSON.stringify(body), (signal) =>
     fetchJson<Schemas["MetricsResponse"]>("/v1/query/metrics", { query: subjectQuery.value, body, signal }));
-  const rows = (value?.data ?? []) as Record<string, unknown>[];
-  return rows.map((row) => row[field]).filter((each) => each !== null && each !== undefined).map(String);
+  return loading ? null : (value?.data ?? null) as Record<string, unknown>[] | null;
+}
+
+/** The most frequent values of a field. */
+function useValues(field: string): string[] {
+  const grouped = SUGGESTED[field] ?? field;
+  const rows = useRange({ dimensions: [grouped], limit: 100 }) ?? [];
+  return rows.map((row) => row[grouped]).filter((each) => each !== null && each !== undefined).map(String);
+}
+
+/** Whether nobody matches a condition; false until that is known. */
+function useUnseen(condition: Condition): boolean {
+  const { operator, value } = condition;
+  const asked = OCCURRING.includes(operator) && String(value ?? "").trim() ? JSON.stringify(typed(condition)) : null;
+  const [settled, setSettled] = useState<string | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(asked), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [asked]);
+  const rows = useRange(settled === null ? null : { filters: [JSON.parse(settled)] });
+  return settled !== null && settled === asked && rows?.[0]?.visitors === 0;
 }

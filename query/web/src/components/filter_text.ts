@@ -1,5 +1,6 @@
 // Filters in words.
-import { countryName, formatNumber, languageName } from "../format";
+import { formatNumber } from "../format";
+import { shownValue } from "../state/filter_values";
 import { editable, type Filter, type FilterValue, isCondition } from "../state/filters";
 import { isolate } from "../isolate";
 import { texts } from "../texts";
@@ -32,7 +33,6 @@ function valueText(field: string, value: FilterValue | undefined): string {
   if (Array.isArray(value)) return value.map((each) => valueText(field, each)).join(", ");
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return formatNumber(value);
-  if (field.endsWith("country")) return countryName(String(value));
-  if (field.endsWith("language")) return languageName(String(value));
-  return isolate(String(value));
+  const shown = shownValue(field, String(value));
+  return shown === value ? isolate(shown) : shown;
 }
