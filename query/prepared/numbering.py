@@ -61,9 +61,13 @@ class Numbering(Struct, frozen=True, eq=False):
 def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:
     """The numbers of the hashes of stored parts."""
     everything = np.concatenate([np.array([NO_HASH]), *hashes.values()])
-    known, numbers = np.unique(everything, return_inverse=True)
+    order = np.argsort(everything, kind="stable")  # merges what is in order within its part
+    ordered = everything[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    numbers = np.empty(len(order), np.uint32)
+    numbers[order] = np.cumsum(is_first, dtype=np.uint32) - np.uint32(1)
     by_part = _split(numbers[1:], list(hashes.values()))
-    return Numbering(known, dict(zip(hashes, by_part, strict=True)))
+    return Numbering(ordered[is_first], dict(zip(hashes, by_part, strict=True)))
 
 
 def known_numbering(
