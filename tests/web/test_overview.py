@@ -113,3 +113,20 @@ def test_a_number_is_explained_by_its_own_definition(
         text = dashboard.text(f"{scope} .note:popover-open p")
         assert text == BY_NAME[metric].description
         assert says in text
+
+
+def test_shares_of_a_list_are_of_all_visitors(dashboard: Dashboard) -> None:
+    rows, [summary] = dashboard.ask("top_pages"), dashboard.ask("summary")
+    total = summary["unique_visitors"]
+    assert sum(row["visitors"] for row in rows) > total
+    dashboard.open("list/top_pages", compare="none")
+
+    shares = [f"{round(100 * row['visitors'] / total, 2):g}%" for row in rows]
+    assert shares[0] == "100%"
+    dashboard.until(
+        f"document.querySelector('tbody tr td:last-child')?.innerText === '{shares[0]}'"
+    )
+    assert [row[-1] for row in dashboard.rows("Pages")] == shares
+
+    dashboard.press("Pages: definition", "main .card")
+    assert "can be in several rows" in dashboard.text("main .card .note:popover-open p")

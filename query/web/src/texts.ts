@@ -113,7 +113,8 @@ export const texts = {
   metrics: {
     visitors: "Visitors", unique_visitors: "Unique visitors", visits: "Visits", sessions: "Visits",
     pageviews: "Page views", pages_per_session: "Views per visit", bounce_rate: "Bounce rate",
-    median_session_duration: "Visit duration", percentage: "Share of the list", entries: "Entries", exits: "Exits", events: "Events",
+    median_session_duration: "Visit duration", percentage: "Share of the list",
+    shareOfVisitors: "Share of visitors", shareOfClicks: "Share of clicks", entries: "Entries", exits: "Exits", events: "Events",
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
   breakdowns: {
@@ -125,6 +126,7 @@ export const texts = {
     languages: "Languages", timezones: "Time zones",
     devices: "Devices", deviceTypes: "Devices", browsers: "Browsers", systems: "Systems", screens: "Screens",
     actions: "Actions", events: "Events", outboundLinks: "Outbound links", outboundDomains: "Outbound domains",
+    several: "One visitor can be in several rows, so that they add up to more than all visitors.",
     more: "More", all: "All", search: "Search", back: "Back to the overview",
     filterBy: (what: string) => `Filter by ${isolate(what)}`,
     unfilter: (what: string) => `Remove the filter ${isolate(what)}`,

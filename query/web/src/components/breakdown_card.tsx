@@ -10,6 +10,7 @@ import { condition, hasFilter, toggleFilter } from "../state/filters";
 import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
+import { rowsDefinition } from "./info";
 import { Async, Skeleton } from "./states";
 
 const ROWS = 8;
@@ -27,7 +28,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   const breakdown = group.breakdowns.find(({ type }) => type === tab) ?? group.breakdowns[0]!;
   const ask: Ask<QueryType> = { name: breakdown.type, options: { limit: tab === MAP ? ALL_COUNTRIES : ROWS } };
   return (
-    <Card title={group.label} ask={ask} tabs={tabs} tab={tab} className="breakdown"
+    <Card title={group.label} ask={ask} definition={rowsDefinition(breakdown.type)} tabs={tabs} tab={tab} className="breakdown"
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}
       actions={<a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
         aria-label={`${t.all}: ${breakdown.label}`}>{t.all}</a>}>

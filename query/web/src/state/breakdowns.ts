@@ -19,8 +19,8 @@ export interface Breakdown {
   /** Field that the bar stands for, and the order. */
   value: string;
   valueLabel: string;
-  /** Numbers of the full list, by field, with their labels. */
-  columns: [field: string, label: string, kind?: "percent" | "instant"][];
+  /** Numbers of the full list, by field, with their labels; a `share` is the one of all visitors, in the same order. */
+  columns: [field: string, label: string, kind?: "percent" | "share" | "instant"][];
   /** The column that a search looks in. */
   searched: string;
   /** The filter that keeps what the row counts. */
@@ -31,7 +31,7 @@ export interface Breakdown {
 const t = texts.breakdowns;
 const VISITORS: Breakdown["columns"] = [
   ["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.pageviews],
-  ["percentage", texts.metrics.percentage, "percent"],
+  ["percentage", texts.metrics.shareOfVisitors, "share"],
 ];
 
 const top = (type: QueryType, label: string, field: string, more: Partial<Breakdown> = {}): Breakdown => ({
@@ -66,11 +66,11 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
       top("top_pages", t.topPages, "path"),
       top("entry_pages", t.entryPages, "visit.entry_page", {
         columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.entries],
-          ["percentage", texts.metrics.percentage, "percent"]],
+          ["percentage", texts.metrics.shareOfVisitors, "share"]],
       }),
       top("exit_pages", t.exitPages, "visit.exit_page", {
         columns: [["visitors", texts.metrics.visitors], ["pageviews", texts.metrics.exits],
-          ["percentage", texts.metrics.percentage, "percent"]],
+          ["percentage", texts.metrics.shareOfVisitors, "share"]],
       }),
     ],
   },
@@ -110,7 +110,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
         name: "href", value: "unique_users",
         filter: (row) => condition("href", row.href as string),
         columns: [["unique_users", texts.metrics.visitors], ["total_clicks", texts.metrics.clicks],
-          ["percentage", texts.metrics.percentage, "percent"]],
+          ["percentage", texts.metrics.shareOfClicks, "percent"]],
       }),
       top("outbound_domains", t.outboundDomains, "outbound_domain", {
         name: "domain", value: "unique_users",

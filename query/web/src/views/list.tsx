@@ -8,6 +8,7 @@ import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { rowsDefinition } from "../components/info";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
 import { formatInstant, formatNumber, formatPercent } from "../format";
@@ -36,14 +37,15 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
     filters: search ? [{ field: breakdown.searched, operator: "contains", value: search } as Schemas["Filter"]] : [],
   };
   const loaded = useAnswer(ask);
+  const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   return (
-    <Card title={breakdown.label} ask={ask} className="wide" actions={
+    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={breakdown.label} columns={columnsOf(breakdown, comparison?.rows)} rows={rows as unknown as Row[]} sort={sort}
+            <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows)} rows={rows as unknown as Row[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -55,8 +57,8 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
 
 type Row = Record<string, unknown>;
 
-/** `compared` has the change of each row, in their order. */
-function columnsOf(breakdown: Breakdown, compared?: ComparedRow[]): Column<Row>[] {
+/** `visitors` are all of the time range; `compared` has the change of each row, in their order. */
+function columnsOf(breakdown: Breakdown, visitors?: number, compared?: ComparedRow[]): Column<Row>[] {
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
   const name: Column<Row> = {
@@ -76,7 +78,8 @@ function columnsOf(breakdown: Breakdown, compared?: ComparedRow[]): Column<Row>[
     },
   };
   const numbers = breakdown.columns.map(([key, label, kind]): Column<Row> => ({
-    key, label, number: true, sortable: true, render: (row) => shown(row[key], kind),
+    key, label, number: true, sortable: true,
+    render: (row) => shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind),
   }));
   const change: Column<Row> = {
     key: "change", label: t.change, number: true,
@@ -85,8 +88,8 @@ function columnsOf(breakdown: Breakdown, compared?: ComparedRow[]): Column<Row>[
   return [name, ...numbers, ...(compared ? [change] : [])];
 }
 
-function shown(value: unknown, kind?: "percent" | "instant"): string {
+function shown(value: unknown, kind?: Breakdown["columns"][number][2]): string {
   if (value === null || value === undefined) return "–";
   if (kind === "instant") return formatInstant(value as string, timezone.value);
-  return kind === "percent" ? formatPercent(value as number, 2) : formatNumber(value as number);
+  return kind === "percent" || kind === "share" ? formatPercent(value as number, 2) : formatNumber(value as number);
 }
