@@ -46,6 +46,10 @@ def test_tables_rate_each_page_and_device_in_words(dashboard: Dashboard) -> None
     [shown] = dashboard.rows("By page")
     assert shown[0] == page["name"]
     assert shown[1] == f"{page['p75_lcp'] / 1000:g} s poor"
+    heads = "[...document.querySelectorAll('section[aria-label=\"By page\"] th[scope=col]')]"
+    titles = dashboard.until(f"{heads}.map((head) => head.innerText.trim())")
+    of_all = sum(row["samples"] for row in dashboard.ask("vitals_overview"))
+    assert shown[titles.index("Measurements of all vitals ↓")] == str(of_all)
     devices = dashboard.ask("web_vitals_by_device")
     assert {row[0] for row in dashboard.rows("By device and country")} == {
         row["name"] for row in devices

@@ -190,7 +190,7 @@ export const texts = {
     visitorsOf: (path: string) => `Visitors of ${isolate(path)}`,
   },
   vitals: {
-    title: "Web vitals", byPage: "By page", byGroup: "By device and country", measurements: "Measurements",
+    title: "Web vitals", byPage: "By page", byGroup: "By device and country", measurements: "Measurements of all vitals",
     none: "No web vitals in this time range. They are measured by a snippet with the attribute data-vitals.",
     names: {
       LCP: "largest content", INP: "interaction", CLS: "layout shift", FCP: "first content", TTFB: "first byte",
