@@ -7,8 +7,6 @@ many requests for each number as the log has entries.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from msgspec import DecodeError
 
@@ -76,6 +74,10 @@ def _newest_checkpoint(log: LogSource, version: int) -> int:
 
 
 def _checkpoint_numbers(content: bytes) -> dict[str, int]:
-    actions = pq.read_table(pa.BufferReader(content), columns=["txn"])["txn"]
+    # Large: a process that has read no checkpoint goes without it.
+    from pyarrow import BufferReader
+    from pyarrow.parquet import read_table
+
+    actions = read_table(BufferReader(content), columns=["txn"])["txn"]
     transactions = (action for action in actions.to_pylist() if action is not None)
     return {action["appId"]: action["version"] for action in transactions}

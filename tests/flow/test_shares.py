@@ -8,6 +8,7 @@ import pytest
 from query.app import OPENAPI_SERVICE
 from query.standard.query_types import FAMILIES
 from query.standard.shared_queries import SHARED_TYPES
+from schemas.runtime.clock import format_instant, now_ms
 from tests.flow.tenant import DAY, Tenant, at_ms
 from tests.http_client import Reply, call
 from tests.installation import Installation, eventually
@@ -182,7 +183,7 @@ def test_deleting_or_ending_a_share_ends_it_at_once(tenant: Tenant) -> None:
     gone, over = new_share(tenant, "gone"), new_share(tenant, "over")
     texts = [open_share(tenant, share["link"]).json["access"] for share in (gone, over)]
     assert manage(tenant, "DELETE", f"/v1/shares/{gone['id']}").status == 200
-    past = {"expires": "2026-01-01T00:00:00Z"}
+    past = {"expires": format_instant(now_ms())}
     assert manage(tenant, "PATCH", f"/v1/shares/{over['id']}", past).status == 200
 
     assert [query(tenant, text, "summary").status for text in texts] == [401, 401]

@@ -17,6 +17,7 @@ from deploy.importer.source_file import SourceFile
 from schemas.registry import Import, ImportState, Key, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
+from tests.pauses import replace_pauses
 
 STAMPS: dict[str, Any] = {"created_at": 1_795_262_400_000, "updated_at": 1_795_262_400_000}
 WEBSITE = Website(id="w1", organization_id="o1", domain="a.example", **STAMPS)
@@ -161,7 +162,7 @@ def test_a_collector_that_is_away_is_told_once_and_waited_for_until_it_is_stoppe
         if len(pauses) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("deploy.importer.sender.time.sleep", pause)
+    replace_pauses(monkeypatch, pause)
     with socket.socket() as nobody:  # bound, but it does not listen
         nobody.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{nobody.getsockname()[1]}"

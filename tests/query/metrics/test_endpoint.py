@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from query.metrics.fields import FIELDS
+from query.metrics.metrics import BY_NAME
 from tests.query.lake import a_view
 from tests.query.metrics_queries import ask, rows, save, three_visits, where
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
@@ -40,7 +41,7 @@ def test_a_response_has_rows_and_meta(service: InProcessService) -> None:
             "definitions": {
                 "visit.channel": FIELDS["visit.channel"].description,
                 "time:day": "day",
-                "visits": "visits: sessions with at least one page view",
+                "visits": BY_NAME["visits"].description,
             },
         },
     }

@@ -1,6 +1,5 @@
 """A batch that fails is retried, with longer and longer pauses, and then ends the process."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
 from stream.runtime.errors import RetriesExhausted
 from stream.writing.batch_writer import MAX_ATTEMPTS, RETRY_SECONDS, BatchWriter, WriteResult
+from tests.pauses import replace_pauses
 from tests.stream.builders import a_message, named, rows, settings
 
 
@@ -29,7 +29,7 @@ class FailingDisk:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses that were made, none of which took any time."""
     recorded: list[float] = []
-    monkeypatch.setattr(time, "sleep", recorded.append)
+    replace_pauses(monkeypatch, recorded.append)
     return recorded
 
 
