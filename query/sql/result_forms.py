@@ -26,7 +26,7 @@ class Page(Struct, frozen=True):
             .order_by(*self.order, *own_order, dialect=Portable)
             .limit("$limit", dialect=Portable)
             .offset("$offset", dialect=Portable)
-            .with_(RESULT, as_=body)
+            .with_(RESULT, as_=body, copy=False)
         )
 
 
@@ -41,7 +41,7 @@ class Count(Struct, frozen=True):
             exp.select("COUNT(*)", dialect=Portable)
             .from_(RESULT)
             .where(self.where, dialect=Portable)
-            .with_(RESULT, as_=body)
+            .with_(RESULT, as_=body, copy=False)
         )
 
 
@@ -63,8 +63,8 @@ class RowsOfKeys(Struct, frozen=True):
             .from_("ranked_result")
             .where(f"IN_LONG_LIST({self.key}, $keys) OR {self.key} IS NULL", dialect=Portable)
             .order_by("result_rank")
-            .with_(RESULT, as_=body)
-            .with_(f"ranked_result(result_rank, {names})", as_=ranked)
+            .with_(RESULT, as_=body, copy=False)
+            .with_(f"ranked_result(result_rank, {names})", as_=ranked, copy=False)
         )
 
 

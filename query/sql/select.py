@@ -122,9 +122,9 @@ def _relation_tree(relation: Relation | NativeCte | Cte, dialect: type[Dialect])
     if isinstance(relation, Cte):
         return parse(relation.sql).copy()
     tree = (
-        exp.select(*relation.columns, dialect=Portable)
-        .from_(f"{relation.source} AS stored", dialect=dialect)
-        .where(*relation.conditions, dialect=Portable)
+        exp.select(*(parse(column).copy() for column in relation.columns))
+        .from_(f"{relation.source} AS stored", dialect=dialect, copy=False)
+        .where(*(parse(condition).copy() for condition in relation.conditions), copy=False)
     )
     for join in relation.joins:
         tree.join(join.relation, on=join.on, join_type="left", dialect=Portable, copy=False)
