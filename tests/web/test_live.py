@@ -11,10 +11,14 @@ from tests.web.dashboard import Dashboard
 MINUTE_MS = 60_000
 
 
-def view(tenant: Tenant, path: str) -> None:
-    """A page view half a minute ago, by a new visitor."""
+LONG = "W" * 250
+FEED = "main .card[aria-label='Events as they come']"
+
+
+def view(tenant: Tenant, path: str, name: str = "screen_view") -> None:
+    """A page view, or an event, half a minute ago, by a new visitor."""
     item = {
-        "name": "screen_view",
+        "name": name,
         "anonymousId": secrets.token_hex(8),
         "sessionId": secrets.token_hex(8),
         "path": f"https://shop.example{path}",
@@ -44,3 +48,14 @@ def test_a_page_view_appears_while_the_view_is_open(dashboard: Dashboard, visite
         )
     pages = {row[0]: row[1] for row in dashboard.rows("Pages")}
     assert pages["/live-2"] == "1"
+
+
+def test_a_long_event_name_leaves_the_other_columns_in_sight(
+    dashboard: Dashboard, visited: Tenant
+) -> None:
+    view(visited, "/live", LONG)
+    dashboard.open("live")
+    frame = f'document.querySelector("{FEED} .table-frame")'
+    dashboard.until(f"{frame}?.innerText.includes({LONG!r})")
+
+    assert dashboard.tab.js(f"{frame}.scrollWidth <= {frame}.clientWidth")

@@ -203,8 +203,8 @@ export const texts = {
   },
   errors: {
     summary: "Errors", series: "Errors over time", groups: "Groups", back: "All errors", message: "Error", errors: "Errors",
-    visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Different messages", first: "First seen",
-    last: "Last seen", type: "Class", place: "Place", stack: "Stack of the newest", recent: "Latest errors",
+    visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Different messages", first: "First in period",
+    last: "Last in period", type: "Class", place: "Place", stack: "Stack of the newest", recent: "Latest errors",
     none: "No errors in this time range.",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
@@ -362,7 +362,7 @@ export const texts = {
     gone: "This dashboard is not available. Its link may have ended; ask whoever gave it to you.",
   },
   live: {
-    now: "visitors in the last 5 minutes", minutes: "Page views of the last 30 minutes", pages: "Pages",
+    now: (count: number) => `${count === 1 ? "visitor" : "visitors"} in the last 5 minutes`, minutes: "Page views of the last 30 minutes", pages: "Pages",
     sources: "Sources", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
     visits: "Open visits", minute: "Minute",
   },

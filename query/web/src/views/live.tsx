@@ -32,7 +32,7 @@ export default function Live() {
       <section class="card live-now" aria-live="polite">
         <Async loaded={active} lines={1}>
           {({ rows: [row] }) => (
-            <p><strong class="big">{formatNumber(row?.active_users ?? 0)}</strong> {t.now}</p>
+            <p><strong class="big">{formatNumber(row?.active_users ?? 0)}</strong> {t.now(row?.active_users ?? 0)}</p>
           )}
         </Async>
         <Async loaded={velocity} lines={3}>{({ rows }) => <Minutes rows={rows.slice(-MINUTES)} />}</Async>
@@ -59,8 +59,8 @@ export default function Live() {
           {({ rows }) => (
             <DataTable label={t.feed} rows={rows} columns={[
               { key: "time", label: texts.chart.bucket, render: (row) => formatTime(row.timestamp, timezone.value) },
-              { key: "name", label: texts.filters.fields.name!, render: (row) => row.event_name },
-              { key: "path", label: texts.filters.fields.path!, render: (row) => row.path },
+              { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => row.event_name },
+              { key: "path", label: texts.filters.fields.path!, className: "breakable", render: (row) => row.path },
               { key: "country", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
               { key: "browser", label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
             ]} />
