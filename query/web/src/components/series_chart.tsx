@@ -171,8 +171,9 @@ function tickLabel(label: string | undefined, granularity: string): string {
 function markAnnotations(chart: uPlot, { annotations = [], labels, granularity }: Series, color: string): void {
   for (const note of annotations) {
     const day = note.start.slice(0, granularity === "monthly" ? 7 : 10);
-    const at = labels.findLastIndex((label) => label.slice(0, day.length) <= day);
-    if (at < 0) continue;
+    const shown = labels.findLast((label) => label.slice(0, day.length) <= day)?.slice(0, day.length);
+    if (!shown) continue;
+    const at = labels.findIndex((label) => label.startsWith(shown)); // hours: the first of the day
     const x = Math.round(chart.valToPos(at, "x", true));
     chart.ctx.save();
     chart.ctx.strokeStyle = color;
