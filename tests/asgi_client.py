@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message
 
-from tests.http_client import Reply
+from tests.http_client import Reply, header_lines
 
 ADDRESS = "203.0.113.7"
 
@@ -51,9 +51,9 @@ async def send_request(
         messages.append(message)
 
     await app(scope, receive, send)
-    reply_headers = {
-        name.decode(): value.decode("latin-1") for name, value in messages[0]["headers"]
-    }
+    reply_headers = header_lines(
+        (name.decode(), value.decode("latin-1")) for name, value in messages[0]["headers"]
+    )
     whole = b"".join(message.get("body", b"") for message in messages[1:])
     return Reply(messages[0]["status"], reply_headers, whole)
 

@@ -1,7 +1,7 @@
 """HTTP client of the tests: one request on a connection of its own."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +12,10 @@ from schemas.receipts import unverified
 
 
 class Reply(Struct, frozen=True):
-    """Status, headers (lower case) and body of an answer."""
+    """Status, headers and body of an answer.
+
+    Headers by lower-case name; the lines of a value are headers of one name.
+    """
 
     status: int
     headers: dict[str, str]
@@ -38,10 +41,17 @@ def call(
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         connection.request(method, target, payload, dict(headers or {}))
         response = connection.getresponse()
-        reply_headers = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, reply_headers, response.read())
+        return Reply(response.status, header_lines(response.getheaders()), response.read())
     finally:
         connection.close()
+
+
+def header_lines(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by lower-case name; several of one name are lines of one value."""
+    lines: dict[str, list[str]] = {}
+    for name, value in pairs:
+        lines.setdefault(name.lower(), []).append(value)
+    return {name: "\n".join(values) for name, values in lines.items()}
 
 
 def accepted_body(reply: Reply) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""The session cookie: which sign-in a browser sends, and how it is set and cleared."""
+"""The session cookie: which sign-in a browser sends, and how it is set and cleared.
+
+A second cookie without a secret tells the page that there is a session cookie, which no script can
+read: a page that nobody has signed in to asks for the key without a request that is refused.
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,6 +13,7 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.registry.signed_tokens import named_subject
 
 SESSION_COOKIE = "tidemark_session"
+SIGNED_IN_COOKIE = "tidemark_signed_in"
 
 
 def read_session_cookie(request: Request) -> str | None:
@@ -26,20 +31,25 @@ def key_of_session_cookie(scope: Scope) -> str | None:
 
 
 def set_session_cookie(response: Response, request: Request, value: str, seconds: int) -> None:
-    """Send the cookie, which no script reads and no other site sends."""
-    response.set_cookie(
-        SESSION_COOKIE,
-        value,
-        max_age=seconds,
-        path="/",
-        secure=_is_https(request),
-        httponly=True,
-        samesite="strict",
-    )
+    """Send the cookie, which no script reads, and the one beside it; no other site sends them."""
+    secure = _is_https(request)
+    for name, text, hidden in (
+        (SESSION_COOKIE, value, True),
+        (SIGNED_IN_COOKIE, "1" if value else "", False),
+    ):
+        response.set_cookie(
+            name,
+            text,
+            max_age=seconds,
+            path="/",
+            secure=secure,
+            httponly=hidden,
+            samesite="strict",
+        )
 
 
 def clear_session_cookie(response: Response, request: Request) -> None:
-    """Let the browser forget the cookie."""
+    """Let the browser forget both cookies."""
     set_session_cookie(response, request, "", 0)
 
 

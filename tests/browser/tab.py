@@ -110,7 +110,7 @@ class Tab:
             elif event["method"] == "Runtime.consoleAPICalled" and params["type"] == "error":
                 found.append(str(params["args"]))
             elif event["method"] == "Runtime.exceptionThrown":
-                found.append(params["exceptionDetails"]["text"])
+                found.append(_exception(params["exceptionDetails"]))
         return found
 
     @property
@@ -137,3 +137,9 @@ class Tab:
         with self._news:
             self.events.append(event)
             self._news.notify_all()
+
+
+def _exception(details: dict[str, Any]) -> str:
+    """What was thrown, with its stack where it is an error."""
+    thrown = details.get("exception", {})
+    return f"{details['text']} {thrown.get('description', thrown.get('value', ''))}".strip()

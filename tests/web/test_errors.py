@@ -1,6 +1,6 @@
 """Errors: groups as the API gives them, and one group with its stack and where it happens."""
 
-from tests.web.dashboard import Dashboard, shown
+from tests.web.dashboard import RANGE, Dashboard, shown
 
 MESSAGE = "Failed to fetch"
 IS_MESSAGE = [{"field": "message", "operator": "eq", "value": MESSAGE}]
@@ -9,7 +9,7 @@ FACTS = """Object.fromEntries([...document.querySelectorAll('.facts div')].map((
 
 
 def test_totals_and_groups_are_those_of_the_api(dashboard: Dashboard) -> None:
-    dashboard.open("errors", by="hourly")
+    dashboard.open("errors", by="hourly", compare="none")
     facts = dashboard.until(FACTS)
     [summary] = dashboard.ask("error_summary")
     assert facts["Errors"] == str(summary["totalErrors"])
@@ -20,6 +20,13 @@ def test_totals_and_groups_are_those_of_the_api(dashboard: Dashboard) -> None:
     assert [[row[0].split("\n")[0], *row[1:3]] for row in rows] == shown(
         groups, "name", "count", "users"
     )
+
+
+def test_groups_show_their_change(dashboard: Dashboard) -> None:
+    dashboard.open("errors")
+    assert {row[2] for row in dashboard.rows("Groups")} == {"new"}
+    dashboard.open("errors", compare=RANGE)
+    assert {row[2] for row in dashboard.rows("Groups")} == {"±0%"}
 
 
 def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None:

@@ -2,10 +2,15 @@
 
 import re
 
+from tests.browser.chromium import Chromium
+from tests.browser.tab import Tab
+from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.ingest.links.qr_reader import read_qr_code
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
+
+BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 
 
 def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard: Dashboard) -> None:
@@ -37,6 +42,39 @@ def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard:
     assert dashboard.rows("Browsers") == [["Firefox", "1"]]
 
 
+def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboard) -> None:
+    dashboard.open("links")
+    for name, target in (
+        ("Long", f"https://shop.example/?q={'word-' * 300}"),
+        ("Quiet", "a.example"),
+    ):
+        dashboard.press("+ New link")
+        dashboard.until("document.activeElement?.name === 'name'")
+        dashboard.type_into("dialog input[name=name]", name)
+        dashboard.type_into("dialog input[name=targetUrl]", target)
+        dashboard.press("Save", "dialog")
+        dashboard.until("document.querySelector('.qr img')")
+        short = dashboard.text(".snippet pre")
+        if name == "Long":
+            assert (
+                call("GET", short, None, {"user-agent": "Mozilla/5.0 Firefox/140.0"}).status == 302
+            )
+        dashboard.press("All short links", "main")
+        dashboard.settle()
+
+    def clicks() -> dict[str, str]:
+        dashboard.tab.go(f"{dashboard.tab.address.split('?')[0]}?period=today")
+        dashboard.settle()
+        dashboard.until("document.querySelectorAll('main th').length > 4")
+        return {row[0]: row[3] for row in dashboard.rows("Short links")}
+
+    eventually(lambda: {"Long": "1", "Quiet": "0"}.items() <= clicks().items(), 60)
+    heights = dashboard.tab.js(
+        "[...document.querySelectorAll('main tbody tr')].map((row) => row.clientHeight)"
+    )
+    assert max(heights) < 80
+
+
 def test_a_link_is_changed_and_deleted(dashboard: Dashboard) -> None:
     dashboard.open("links")
     dashboard.press("+ New link")
@@ -52,3 +90,18 @@ def test_a_link_is_changed_and_deleted(dashboard: Dashboard) -> None:
     dashboard.until("location.pathname.endsWith('/links')")
     dashboard.settle()
     assert "Poster" not in dashboard.text("main")
+
+
+def test_a_refused_link_names_the_inputs_of_the_form(chromium: Chromium, shop: Tenant) -> None:
+    tab = Tab.opened(chromium)
+    dashboard = Dashboard(tab, shop)
+    dashboard.sign_in()
+    dashboard.open("links")
+    dashboard.press("+ New link")
+    dashboard.type_into("dialog input[name=name]", "Refused")
+    dashboard.type_into("dialog input[name=targetUrl]", "https://shop.example/")
+    dashboard.type_into("dialog input[name=slug]", "no spaces")
+    dashboard.press("Save", "dialog")
+    assert dashboard.text("dialog .error").startswith("\u201cShort name\u201d must have")
+    dashboard.check_tab(expected=[BAD_REQUEST])
+    tab.close()

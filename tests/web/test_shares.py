@@ -87,7 +87,25 @@ def test_a_password_is_asked_first(dashboard: Dashboard, visitor: Dashboard) -> 
     visitor.type_into("input[name=password]", PASSWORD)
     visitor.press("Open")
     visitor.until("document.querySelector('.totals')")
+    visitor.settle()
+    assert visitor.text(".chip.fixed") == "Country is Germany"
+    assert not visitor.tab.js(
+        "[...document.querySelectorAll('button')].some(b => b.innerText === '</>')"
+    )
+    visitor.tab.go("about:blank")
+    visitor.tab.go(f"{link}/overview?period={RANGE}")
+    visitor.until("document.querySelector('.totals')")
+    visitor.settle()
+    assert visitor.text(".chip.fixed") == "Country is Germany"
     visitor.check_tab(expected=[UNAUTHORIZED])
+
+    dashboard.tab.js("window.confirm = () => true")
+    dashboard.press("Revoke the link locked")
+    dashboard.until("!document.querySelector('main').innerText.includes('locked')")
+    visitor.tab.go("about:blank")
+    visitor.tab.go(f"{link}/overview?period={RANGE}")
+    assert "not available" in visitor.text("main .card")
+    assert visitor.tab.js("Object.keys(localStorage)") == []
 
 
 def test_an_ended_link_says_so(dashboard: Dashboard, visitor: Dashboard) -> None:

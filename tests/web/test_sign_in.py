@@ -69,6 +69,15 @@ def test_a_view_asks_for_the_key_first_and_is_shown_after_it(stranger: Dashboard
     assert stranger.path == f"/{stranger.tenant.website.id}/overview"
 
 
+def test_without_a_sign_in_nothing_is_refused_before_the_key_is_typed(
+    stranger: Dashboard,
+) -> None:
+    stranger.tab.go(f"{stranger.url}/{stranger.tenant.website.id}/overview")
+    stranger.until("document.querySelector('input[name=key]')")
+    stranger.check_tab()
+    assert all("/v1/" not in url for _, url in stranger.tab.requests)
+
+
 def test_a_wrong_key_is_refused_in_words(stranger: Dashboard) -> None:
     stranger.sign_in("tm_wrong")
     assert stranger.text(".error") == "This key is unknown, revoked or expired."

@@ -59,9 +59,9 @@ def top_type(
     )
 
 
-def source_type(name: str, column: str) -> QueryType:
+def source_type(name: str, column: str, note: str = "") -> QueryType:
     """Page views by a fact of the visit."""
-    description = f"visitors and page views by {column} of the visit"
+    description = f"visitors and page views by {column} of the visit{note}"
     return top_type(name, f"visit_{column}", description, prepared=by_visit(column))
 
 
@@ -166,7 +166,12 @@ TOPS = (
         "visitors and page views by referrer, without `Direct`",
         prepared=by_visit("referrer_name", "referrer", left_out="Direct"),
     ),
-    source_type("channels", "channel"),
+    source_type(
+        "channels",
+        "channel",
+        "; `Direct` has neither a referrer nor a campaign, so that it may count fewer than the "
+        "source `Direct`, which has no referrer",
+    ),
     source_type("utm_sources", "utm_source"),
     source_type("utm_mediums", "utm_medium"),
     source_type("utm_campaigns", "utm_campaign"),

@@ -35,14 +35,12 @@ def test_a_key_signs_in_and_the_cookie_reads(browser: Browser) -> None:
     reply = browser.sign_in()
 
     assert reply.status == 200, reply.json
-    name, _, attributes = reply.headers["set-cookie"].partition("=")
-    assert name == "tidemark_session"
-    assert sorted(attributes.partition("; ")[2].split("; ")) == [
-        "HttpOnly",
-        "Max-Age=43200",
-        "Path=/",
-        "SameSite=strict",
-    ]
+    session, signed_in = reply.headers["set-cookie"].split("\n")
+    attributes = ["Max-Age=43200", "Path=/", "SameSite=strict"]
+    assert session.startswith("tidemark_session=")
+    assert sorted(session.split("; ")[1:]) == ["HttpOnly", *attributes]
+    assert signed_in.split("; ")[0] == "tidemark_signed_in=1"
+    assert sorted(signed_in.split("; ")[1:]) == attributes
     assert reply.headers["cache-control"] == "no-store"
     assert reply.json == {
         "success": True,
@@ -185,6 +183,13 @@ def test_signing_out_ends_the_sign_in_in_every_process(browser: Browser) -> None
     reply = browser.ask("DELETE", "/v1/sign-in")
 
     assert (reply.status, browser.cookie) == (204, 'tidemark_session=""')
+    for line, name in zip(
+        reply.headers["set-cookie"].split("\n"),
+        ("tidemark_session", "tidemark_signed_in"),
+        strict=True,
+    ):
+        assert line.startswith(f'{name}=""; ')
+        assert "Max-Age=0" in line
     stolen = Browser(service, cookie)
     assert stolen.ask("GET", "/v1/me").json["code"] == "AUTH_REQUIRED"
     other = create_app(Settings(data_dir=str(service.data)), service.store, clock=lambda: NOW)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from query.sign_in.session_cookie import SESSION_COOKIE
 from tests.asgi_client import ADDRESS, request_once
 from tests.http_client import Reply
 from tests.query.query_service import InProcessService
@@ -12,7 +13,7 @@ OWN_PAGE: Mapping[str, str] = {"x-tidemark-request": "1", "sec-fetch-site": "sam
 
 
 class Browser(Struct):
-    """It sends the cookie that it was given, with the headers of its page."""
+    """It sends the session cookie that it was given, with the headers of its page."""
 
     service: InProcessService
     cookie: str | None = None
@@ -27,7 +28,8 @@ class Browser(Struct):
             sent["cookie"] = self.cookie
         reply = request_once(self.service.app, method, url, body, sent, self.address)
         if given := reply.headers.get("set-cookie"):
-            self.cookie = given.partition(";")[0]
+            pairs = [line.partition(";")[0] for line in given.split("\n")]
+            self.cookie = next(pair for pair in pairs if pair.startswith(f"{SESSION_COOKIE}="))
         return reply
 
     def sign_in(self, key: str = "acme") -> Reply:

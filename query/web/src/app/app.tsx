@@ -7,6 +7,7 @@ import { FilterBar } from "../components/filter_bar";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton } from "../components/states";
 import { isolate } from "../isolate";
+import { findBreakdown } from "../state/breakdowns";
 import { texts } from "../texts";
 import { OpenShare } from "../views/open_share";
 import { SignIn } from "../views/sign_in";
@@ -38,7 +39,7 @@ function load(setError: (error: RequestError | null) => void): void {
 }
 
 function Dashboard() {
-  const { base, view: id } = address.value;
+  const { base, view: id, item } = address.value;
   const user = me.value;
   useEffect(() => {
     if (!user || base) return;
@@ -48,9 +49,9 @@ function Dashboard() {
   const found = findView(id);
   const view = isShared() && !found?.shared ? undefined : found;
   useEffect(() => {
-    const parts = [view?.label, isolate(website.value?.name ?? ""), t.name];
+    const parts = [view && titleOf(view, item), isolate(website.value?.name ?? ""), t.name];
     document.title = parts.filter(Boolean).join(" · ");
-  }, [view, website.value]);
+  }, [view, item, website.value]);
   return (
     <>
       <a class="skip" href="#content">{t.skip}</a>
@@ -68,6 +69,9 @@ function Dashboard() {
   );
 }
 
+/** A list has the name of what it lists. */
+const titleOf = (view: View, item: string): string => (view.id === "list" && findBreakdown(item)?.label) || view.label;
+
 function ViewFrame({ view }: { view: View }) {
   const [Loaded, setLoaded] = useState<{ id: string; view: ComponentType } | null>(null);
   const [error, setError] = useState<RequestError | null>(null);
@@ -78,16 +82,17 @@ function ViewFrame({ view }: { view: View }) {
       () => setError(new RequestError(0, "UNREACHABLE", "")),
     );
   }, [view.id]);
-  const { unread } = address.value;
+  const { unread, filters, item } = address.value;
   const allowed = may("read:data") && (!view.scope || may(view.scope));
   const Shown = Loaded?.id === view.id ? Loaded.view : null;
   return (
     <>
       <header class="view-head">
-        <h1>{view.label}</h1>
+        <h1>{titleOf(view, item)}</h1>
         {view.ranged && <PeriodBar />}
       </header>
       {view.ranged && !view.unfiltered && <FilterBar />}
+      {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
       {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />
         : error ? <Failed error={error} retry={() => location.reload()} />

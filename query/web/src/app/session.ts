@@ -5,6 +5,7 @@ import type { Me, Schemas, Website } from "../api/types";
 import type { Filter } from "../state/filters";
 import { address, go } from "./address";
 import { tellOtherTabs } from "./other_tabs";
+import { dropAccess, keepAccess, keptAccess } from "./share_storage";
 
 /** undefined until known, null when nobody is signed in. */
 export const me = signal<Me | null | undefined>(undefined);
@@ -30,20 +31,35 @@ export const timezone = computed(() => address.value.timezone ?? website.value?.
 export const subjectQuery = computed<Record<string, string>>(() => ({ website_id: website.value?.id ?? "" }));
 export const may = (scope: string): boolean => me.value?.scopes.includes(scope) ?? false;
 
-export async function loadSession(): Promise<void> {
+/** Set by the service beside the session cookie, which no script can read. */
+const SIGNED_IN = "tidemark_signed_in=1";
+
+/** Who is signed in, null for nobody; without a session cookie it makes no request. */
+export async function readMe(): Promise<Me | null> {
+  if (!document.cookie.split("; ").includes(SIGNED_IN)) return null;
   try {
-    me.value = await fetchJson<Me>("/v1/me");
+    return await fetchJson<Me>("/v1/me");
   } catch (error) {
     if (!(error instanceof RequestError) || error.status !== 401) throw error;
-    me.value = null;
+    return null;
   }
 }
 
-/** Opens the shared dashboard of the address; RequestError 401 when its password is missing or wrong. */
+export async function loadSession(): Promise<void> {
+  me.value = await readMe();
+}
+
+/**
+ * Opens the shared dashboard of the address; RequestError 401 when its password is missing or wrong.
+ *
+ * A password that was right once is not asked for again in this browser until the access that it gave ends.
+ */
 export async function openShare(password?: string): Promise<void> {
   const link = address.value.base.slice("s/".length);
+  if (password === undefined && (await resumeShare(link))) return;
   const body = { link, ...(password ? { password } : {}) };
   const opened = await fetchJson<Schemas["OpenShareResponse"]>("/v1/shares/open", { body });
+  if (password !== undefined) keepAccess(link, opened);
   batch(() => {
     shareAccess.value = opened.access;
     shared.value = { name: opened.name, filters: opened.filters };
@@ -52,6 +68,25 @@ export async function openShare(password?: string): Promise<void> {
       expires: opened.expires, collectUrl: "", share: { name: opened.name, filters: opened.filters },
     };
   });
+}
+
+/** Whether access that was kept still opens the shared dashboard. */
+async function resumeShare(link: string): Promise<boolean> {
+  const access = keptAccess(link);
+  if (!access) return false;
+  shareAccess.value = access;
+  try {
+    const opened = await fetchJson<Me>("/v1/me");
+    batch(() => {
+      shared.value = opened.share;
+      me.value = opened;
+    });
+    return true;
+  } catch {
+    shareAccess.value = null;
+    dropAccess(link);
+    return false;
+  }
 }
 
 export async function signIn(body: Schemas["SignInBody"]): Promise<void> {
@@ -70,6 +105,7 @@ export async function signOut(): Promise<void> {
 /** After a 401: the sign-in has ended, and the address stays for the next one. */
 export function endSession(): void {
   if (!me.value) return;
+  if (isShared()) dropAccess(address.value.base.slice("s/".length));
   batch(() => {
     shareAccess.value = null;
     sessionEnded.value = true;

@@ -2,10 +2,8 @@
 //
 // The browser keeps a page that is left, with all that it showed, to go back to. It is kept hidden, and is shown
 // again only when the sign-in is still the same. Other tabs tell when it changes.
-import { fetchJson, RequestError } from "../api/request";
-import type { Me } from "../api/types";
 import { listenToOtherTabs } from "./other_tabs";
-import { isShared, me } from "./session";
+import { isShared, me, readMe } from "./session";
 
 export function checkSignIn(root: HTMLElement): void {
   const check = async () => {
@@ -26,8 +24,8 @@ export function checkSignIn(root: HTMLElement): void {
 async function isSame(): Promise<boolean> {
   const shown = me.value?.key?.id;
   try {
-    return (await fetchJson<Me>("/v1/me")).key?.id === shown;
-  } catch (error) {
-    return !shown && error instanceof RequestError && error.status === 401;
+    return (await readMe())?.key?.id === shown;
+  } catch {
+    return false;
   }
 }

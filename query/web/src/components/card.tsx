@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type Ask, bodyOf } from "../api/ask";
 import type { QueryType } from "../api/types";
-import { subjectQuery } from "../app/session";
+import { isShared, subjectQuery } from "../app/session";
 import { texts } from "../texts";
 import { Info, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";
@@ -41,7 +41,7 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, action
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">
           {actions}
-          {shown && (
+          {shown && !isShared() && (
             <button type="button" class="icon" aria-label={`${texts.request.open}: ${title}`}
               title={texts.request.open} onClick={() => setOpen(true)}>{"</>"}</button>
           )}

@@ -3,6 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { texts } from "../texts";
 
+/** Where typing begins; a dialog without a form begins at its close button. */
+const FIRST_INPUT = "form input, form select, form textarea";
+
 export function Dialog({ title, close, wide, children }: {
   title: string;
   close: () => void;
@@ -13,6 +16,7 @@ export function Dialog({ title, close, wide, children }: {
   const id = useId();
   useEffect(() => {
     dialog.current!.showModal();
+    dialog.current!.querySelector<HTMLElement>(FIRST_INPUT)?.focus();
     return () => dialog.current?.close();
   }, []);
   return (

@@ -10,6 +10,7 @@ import { texts } from "../texts";
 import { Dialog } from "./dialog";
 import { FilterDialog } from "./filter_dialog";
 import { filterText } from "./filter_text";
+import { formMessage } from "./form_message";
 import { MenuItem, Popover } from "./popover";
 import { Failed } from "./states";
 
@@ -115,7 +116,7 @@ function SaveSegment({ close }: { close: () => void }) {
       close();
       setFilters([{ segment: name }]);
     } catch (problem) {
-      setError((problem as Error).message);
+      setError(formMessage(problem, { name: t.saveName }));
     }
   };
   return (

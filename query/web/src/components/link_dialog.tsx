@@ -5,6 +5,7 @@ import type { Schemas } from "../api/types";
 import { endOfDay, lastDayOf } from "../state/period";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
+import { formMessage } from "./form_message";
 
 type Link = Schemas["LinkResource"];
 const t = texts.links;
@@ -14,6 +15,7 @@ const FIELDS = [
   ["name", t.name, true], ["targetUrl", t.target, true], ["slug", t.slug, false], ["expiresAt", t.expires, false],
   ["expiredRedirectUrl", t.expired, false], ["iosUrl", t.ios, false], ["androidUrl", t.android, false],
 ] as const;
+const LABELS = Object.fromEntries(FIELDS);
 type Field = (typeof FIELDS)[number][0];
 
 export function LinkDialog({ link, close, done }: {
@@ -32,7 +34,7 @@ export function LinkDialog({ link, close, done }: {
       const response = await fetchJson<Schemas["LinkResponse"]>(path, { method, body });
       done(method === "DELETE" ? null : response.data);
     } catch (problem) {
-      setError((problem as Error).message);
+      setError(formMessage(problem, LABELS));
     }
   };
   const save = (event: Event) => {

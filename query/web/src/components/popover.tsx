@@ -24,7 +24,7 @@ export function Popover({ label, name, className = "button", panel = "menu", dis
   const toggled = (event: Event) => {
     const opens = (event as ToggleEvent).newState === "open";
     setOpen(opens);
-    if (opens) requestAnimationFrame(() => place(button.current!, content.current!));
+    if (opens) requestAnimationFrame(() => button.current && content.current && place(button.current, content.current));
   };
   return (
     <>

@@ -30,13 +30,14 @@ export function useGoals() {
     fetchJson<Schemas["GoalListResponse"]>("/v1/goals", { query, signal }));
 }
 
-export function StepInputs({ step, change, name, suggestions, kinds = KINDS }: {
+export function StepInputs({ step, change, name, suggestions, kinds = KINDS, required }: {
   step: Step;
   change: (step: Step) => void;
   /** Read aloud, such as "Step 1". */
   name: string;
   suggestions: Suggestions;
   kinds?: readonly StepKind[];
+  required?: boolean;
 }) {
   const list = useId();
   const [text, setText] = useState(step.value);
@@ -47,7 +48,7 @@ export function StepInputs({ step, change, name, suggestions, kinds = KINDS }: {
       <select aria-label={`${name}: ${t.kind}`} value={step.kind} onChange={(e) => kind(e.currentTarget.value as StepKind)}>
         {kinds.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
       </select>
-      <input aria-label={name} list={list} placeholder={t.placeholders[step.kind]} value={text}
+      <input aria-label={name} list={list} required={required} placeholder={t.placeholders[step.kind]} value={text}
         onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => change({ ...step, value: e.currentTarget.value.trim() })} />
       <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
     </span>

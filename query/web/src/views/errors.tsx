@@ -1,6 +1,6 @@
 // Errors in groups of one message, class, file and line; one group with its stack, where it happens and the latest.
 import { useMetrics } from "../api/metrics";
-import type { Ask } from "../api/ask";
+import type { Ask, ComparedRow } from "../api/ask";
 import type { Row } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
@@ -8,6 +8,7 @@ import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
+import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { countFormat } from "../components/series_chart";
@@ -75,18 +76,30 @@ const COLUMNS: Column<Group>[] = [
   { key: "last_seen", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
 ];
 
+/** The columns, with the change of each row when `compared` has it, in the order of the rows. */
+function withChange(compared?: ComparedRow[]): Column<Group>[] {
+  if (!compared) return COLUMNS;
+  const change: Column<Group> = {
+    key: "change", label: texts.breakdowns.change, number: true,
+    render: (_, i) => (compared[i]?.previous
+      ? <Change percent={compared[i]!.changePercent.count} lessIsBetter />
+      : <span class="change worse">{texts.breakdowns.isNew}</span>),
+  };
+  return [...COLUMNS.slice(0, 2), change, ...COLUMNS.slice(2)];
+}
+
 function GroupTable() {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
   const sort = parseSort(own.sort) ?? { field: "count", direction: "desc" as const };
-  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", options: { limit: ROWS, page, orderBy: [sort] } };
+  const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", compared: true, options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
   return (
     <Card title={t.groups} ask={ask} className="wide">
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
-        {({ rows, total }) => (
+        {({ rows, total, comparison }) => (
           <>
-            <DataTable label={t.groups} columns={COLUMNS} rows={rows} sort={sort}
+            <DataTable label={t.groups} columns={withChange(comparison?.rows)} rows={rows} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>

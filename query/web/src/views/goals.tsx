@@ -12,6 +12,7 @@ import { Change } from "../components/change";
 import { DataTable } from "../components/data_table";
 import { Dialog } from "../components/dialog";
 import { filterText } from "../components/filter_text";
+import { formMessage } from "../components/form_message";
 import { Async } from "../components/states";
 import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
@@ -125,6 +126,8 @@ function Attribution({ goals }: { goals: Goal[] }) {
   );
 }
 
+const LABELS = { name: t.name, event: t.reached, path: t.reached, valueProperty: t.valueProperty };
+
 function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => void; done: () => void }) {
   const suggestions = useSuggestions();
   const [name, setName] = useState(goal?.name ?? "");
@@ -137,7 +140,7 @@ function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => voi
       await fetchJson(path, { method, body, query: goal ? {} : subjectQuery.value });
       done();
     } catch (problem) {
-      setError((problem as Error).message);
+      setError(formMessage(problem, LABELS));
     }
   };
   const save = (event: Event) => {
@@ -151,7 +154,7 @@ function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => voi
       <form class="form" onSubmit={save}>
         <label>{t.name}<input name="name" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
         <label>{t.reached}</label>
-        <StepInputs step={step} change={setStep} name={t.reached} suggestions={suggestions} kinds={["event", "path"]} />
+        <StepInputs step={step} change={setStep} name={t.reached} suggestions={suggestions} kinds={["event", "path"]} required />
         <label>{t.valueProperty}<input name="value" placeholder="properties.total" value={value} onInput={(e) => setValue(e.currentTarget.value)} /></label>
         {error && <p class="error" role="alert">{error}</p>}
         <footer>

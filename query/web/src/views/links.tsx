@@ -5,7 +5,7 @@ import { fetchJson } from "../api/request";
 import type { QueryType, Schemas } from "../api/types";
 import { useAnswer, useLoaded } from "../api/use";
 import { address, addressWith, go } from "../app/address";
-import { may, me, timezone } from "../app/session";
+import { may, me, subjectQuery, timezone, website } from "../app/session";
 import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
@@ -16,7 +16,7 @@ import { Snippet } from "../components/request_dialog";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { countryName, formatInstant, formatNumber } from "../format";
-import { daysOf, defaultGranularity, endOfDay, today } from "../state/period";
+import { daysOf, defaultGranularity, endOfDay, periodMembers, today } from "../state/period";
 import { texts } from "../texts";
 
 type Link = Schemas["LinkResource"];
@@ -34,6 +34,7 @@ function AllLinks() {
   const page = Number(address.value.own.page) || 1;
   const query = { limit: String(ROWS), page: String(page) };
   const list = useLoaded(JSON.stringify(query), (signal) => fetchJson<Schemas["LinkListResponse"]>("/v1/links", { query, signal }));
+  const clicks = useClicks(list.value?.data ?? []);
   const [creating, setCreating] = useState(false);
   return (
     <Card title={t.title} className="wide" actions={may("write:links") && (
@@ -44,7 +45,8 @@ function AllLinks() {
             <DataTable label={t.title} rows={data} rowKey={(link) => link.id} columns={[
               { key: "name", label: t.name, render: (link) => <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a> },
               { key: "short", label: t.short, render: (link) => shortUrl(link) },
-              { key: "target", label: t.target, className: "breakable", render: (link) => link.targetUrl },
+              { key: "target", label: t.target, render: (link) => <span class="clamped" title={link.targetUrl}>{link.targetUrl}</span> },
+              ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
               { key: "created", label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
             ]} />
             <Pages page={page} pages={Math.ceil(meta.total / ROWS)} go={(to) => go({ own: { page: String(to) } })} />
@@ -56,6 +58,21 @@ function AllLinks() {
       )}
     </Card>
   );
+}
+
+/** Clicks of each link in the time range of the page; null until they are known. */
+function useClicks(links: Link[]): Map<string, number> | null {
+  const { period } = address.value;
+  const body = {
+    query: {
+      table: "clicks", selects: [{ field: "*", aggregate: "count", alias: "clicks" }], groupBy: ["link_id"],
+      filters: [{ field: "link_id", operator: "in", value: links.map(({ id }) => id) }],
+    },
+    limit: ROWS, timezone: timezone.value, ...periodMembers(period),
+  };
+  const { value } = useLoaded(links.length && website.value ? JSON.stringify(body) : null, (signal) =>
+    fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query: subjectQuery.value, body, signal }));
+  return value && new Map(value.data.map((row) => [String(row.link_id), Number(row.clicks)]));
 }
 
 function OneLink({ id }: { id: string }) {

@@ -9,6 +9,7 @@ import { VIEWS } from "../app/views";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
 import { filterText } from "../components/filter_text";
+import { formMessage } from "../components/form_message";
 import { Snippet } from "../components/request_dialog";
 import { Async } from "../components/states";
 import { formatInstant, locale } from "../format";
@@ -57,6 +58,7 @@ function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share
   );
 }
 
+const LABELS = { name: t.name, password: t.password, expires: t.expires, frameOrigins: t.frames };
 const EMPTY = { name: "", password: "", lastDay: "", origins: "" };
 
 function NewShare({ created }: { created: () => void }) {
@@ -76,7 +78,7 @@ function NewShare({ created }: { created: () => void }) {
       setForm(EMPTY);
       created();
     } catch (problem) {
-      setError((problem as Error).message);
+      setError(formMessage(problem, LABELS));
     }
   };
   return (

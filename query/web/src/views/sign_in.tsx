@@ -54,7 +54,7 @@ export function SignIn() {
           <input type="password" name="key" autocomplete="off" spellcheck={false} required autofocus value={key}
             onInput={(event) => setKey(event.currentTarget.value)} />
         </label>
-        <p class="quiet">{t.hint} <a href="/docs">{t.docs}</a></p>
+        <p class="quiet">{t.hint} <code>{t.command}</code> · <a href="/docs">{t.docs}</a></p>
         {error && <p class="error" role="alert">{error}</p>}
         <button type="submit" class="button primary" disabled={busy}>{t.submit}</button>
       </form>

@@ -3,8 +3,10 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { texts } from "../../texts";
 import { Dialog } from "../dialog";
+import { formMessage } from "../form_message";
 
 export interface Input {
+  /** The member of the request that it becomes, by which messages name it. */
   name: string;
   label: string;
   value?: string;
@@ -38,7 +40,8 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
   const [values, setValues] = useState<Record<string, string>>(() =>
     Object.fromEntries(inputs.map(({ name, value = "" }) => [name, value])));
   const [error, setError] = useState("");
-  const attempt = (work: () => Promise<void>) => void work().catch((problem) => setError((problem as Error).message));
+  const labels = Object.fromEntries(inputs.map(({ name, label }) => [name, label]));
+  const attempt = (work: () => Promise<void>) => void work().catch((problem) => setError(formMessage(problem, labels)));
   const save = (event: Event) => {
     event.preventDefault();
     attempt(async () => done(await fetchJson<Response>(path, { method, body: body(values) })));

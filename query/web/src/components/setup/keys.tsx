@@ -62,12 +62,12 @@ export function Keys() {
           inputs={[
             { name: "name", label: t.name, required: true },
             { name: "scopes", label: t.scopes, value: "read:data", several: SCOPES.map((scope) => ({ value: scope, label: `${scope}: ${t.scopeHints[scope]}` })) },
-            { name: "website", label: t.keyWebsite, choices: [
+            { name: "websiteId", label: t.keyWebsite, choices: [
               { value: "", label: t.allWebsites }, ...(me.value?.websites ?? []).map(({ id }) => ({ value: id, label: websiteName(id) }))] },
-            { name: "lastDay", label: t.lastDay, type: "date" },
+            { name: "expiresAt", label: t.lastDay, type: "date" },
           ]}
-          body={({ name, scopes, website, lastDay }) => ({
-            name, scopes: (scopes ?? "").split(" ").filter(Boolean), websiteId: website || null, expiresAt: endOfDay(lastDay),
+          body={({ name, scopes, websiteId, expiresAt }) => ({
+            name, scopes: (scopes ?? "").split(" ").filter(Boolean), websiteId: websiteId || null, expiresAt: endOfDay(expiresAt),
           })} />
       )}
     </Card>

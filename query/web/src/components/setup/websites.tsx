@@ -59,7 +59,7 @@ function WebsiteDialog({ website: one, close, done }: {
     { name: "domain", label: t.domain, value: one?.domain, required: true, placeholder: "shop.example" },
     { name: "name", label: t.nameOptional, value: one?.name },
     { name: "timezone", label: texts.period.timezone, value: one?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone, choices: zones() },
-    { name: "origins", label: t.origins, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
+    { name: "allowedOrigins", label: t.origins, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
   ];
   const remove = async () => {
     await fetchJson(`/v1/websites/${one!.id}`, { method: "DELETE", query: { domain: one!.domain } });
@@ -68,8 +68,8 @@ function WebsiteDialog({ website: one, close, done }: {
   return (
     <FormDialog<Schemas["WebsiteResponse"]> title={one ? t.editOne(one.name || one.domain) : t.addWebsite} inputs={inputs} close={close}
       method={one ? "PATCH" : "POST"} path={one ? `/v1/websites/${one.id}` : "/v1/websites"}
-      body={({ origins, name, ...values }) => ({
-        ...values, ...(name || one ? { name } : {}), allowedOrigins: splitLines(origins ?? ""),
+      body={({ allowedOrigins, name, ...values }) => ({
+        ...values, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
       })}
       done={({ data }) => void done(data)}
       danger={one ? { label: t.deleteWebsite, run: async () => { if (confirm(t.confirmDelete(one.domain))) await remove(); } } : undefined} />
