@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,15 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "query": ("query",),
 }
 """Module and arguments of each kind of process."""
+PREPARATION = """
+from deploy.local.kafka.topics import ensure_topics, required_topics
+from schemas.registry.migrate import migrate
+from schemas.runtime.environment import load_settings
+
+settings = load_settings()
+migrate(settings.registry_url)
+ensure_topics(settings.kafka, required_topics(settings))
+"""
 
 
 class Machine:
@@ -57,6 +67,19 @@ class Machine:
             process.kill()
             process.wait()
         self._broker.__exit__(*raised)
+
+    def prepare(self, version: Version) -> None:
+        """Create registry and topics as a version does; the first ones had no commands for it."""
+        if (version.tree / "deploy" / "cli" / "migrate.py").exists():
+            self.tidemark(version, "migrate")
+            self.tidemark(version, "topics", "--declare")
+            return
+        subprocess.run(
+            (sys.executable, "-c", PREPARATION),
+            cwd=version.tree,
+            env=self._environment(version),
+            check=True,
+        )
 
     def tidemark(self, version: Version, *arguments: str) -> Any:
         """Run a command of a version; what it printed, as JSON if it is."""

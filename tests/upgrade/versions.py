@@ -26,6 +26,11 @@ class Version(Struct, frozen=True):
     name: str
     tree: Path
 
+    @property
+    def drains(self) -> bool:
+        """Whether its services finish requests on open connections before they end."""
+        return (self.tree / "schemas" / "http" / "drain.py").exists()
+
     def command(self, module: str, *arguments: str) -> list[str]:
         """Runs a module of this tree with the packages of this environment."""
         return [sys.executable, "-m", module, *arguments]
