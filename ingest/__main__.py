@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from ingest.app import SALTS_FOLDER, create_app
+from ingest.peers.all_peers import AllPeers
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import DailySalts
 from ingest.publishing.click_queue import ClickQueue
@@ -84,8 +85,9 @@ def run(settings: Settings, name: str) -> None:
             asyncio.create_task(acknowledged_counter.run()),
             asyncio.create_task(salts.run(now_ms)),
         ]
-        await until_ready(is_ready)
-        yield
+        async with peers.running():
+            await until_ready(is_ready)
+            yield
         for task in background_tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -98,6 +100,7 @@ def run(settings: Settings, name: str) -> None:
             acknowledged_counter.write()
 
     recent_requests = RecentRequests()
+    peers = AllPeers.for_settings(settings, recent_requests)
     limiter = SharedRateLimiter.for_settings(settings, COLLECTOR)
     app = create_app(
         producer,
@@ -111,6 +114,7 @@ def run(settings: Settings, name: str) -> None:
         producer.disk,
         acknowledged_counter,
         limiter=limiter,
+        peers=peers,
     )
 
     start_telemetry(settings, name, app.requests)

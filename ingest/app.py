@@ -17,6 +17,7 @@ from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
 from ingest.endpoints.robots import ROBOTS_ENDPOINT
 from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes
 from ingest.links.redirect import LINKS_ENDPOINT
+from ingest.peers.messages import NoPeers, Peers
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.click_queue import ClickQueue
@@ -98,8 +99,9 @@ def create_app(
     acknowledged_counter: AcknowledgedCounter | None = None,
     endpoints: Sequence[CollectorEndpoint] = ENDPOINTS,
     limiter: RateLimiter | None = None,
+    peers: Peers | None = None,
 ) -> HttpMiddleware:
-    """The collector as an ASGI application; without a `limiter` it counts alone."""
+    """The collector as an ASGI application; without `limiter` and `peers` it is alone."""
     limiter = limiter or LocalRateLimiter()
     routes: dict[str, ASGIApp] = {}
     prefixes = tuple(endpoint.path for endpoint in endpoints if endpoint.serves_paths_below)
@@ -121,7 +123,14 @@ def create_app(
     publisher = Publisher(producer, acknowledged_counter, settings.ingest_epoch, recent_requests)
     clicks = clicks or ClickQueue(producer)
     dependencies = Dependencies(
-        middleware, registry, clock, anonymous_ids, publisher, clicks, StorageWatch(settings)
+        middleware,
+        registry,
+        clock,
+        anonymous_ids,
+        publisher,
+        clicks,
+        StorageWatch(settings),
+        peers or NoPeers(),
     )
     disk_floor = disk_floor or DiskFloor(settings)
     checks = {

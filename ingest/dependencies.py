@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 from starlette.types import ASGIApp
 
+from ingest.peers.messages import Peers
 from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.publish import Publisher
@@ -40,6 +41,7 @@ class Dependencies(Struct, frozen=True):
     publisher: Publisher
     clicks: ClickQueue
     storage_watch: StorageWatch
+    peers: Peers
 
 
 class CollectorEndpoint(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """`tidemark debug`: follow what the collector receives for a website, and what becomes of it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
@@ -52,8 +52,8 @@ def debug(
     Items that turn out to be bots', duplicates or quarantined are shown again with the reason.
     Default: the demo website and its key.
 
-    The key needs `read:data`. Behind a load balancer one collector answers, and shows what
-    it received itself.
+    The key needs `read:data`. Any collector shows what all of them received; a warning says what
+    is missing.
     """
     demo = read_demo(tidemark.settings.data)
     website = website or (demo.website_id if demo else None)
@@ -129,11 +129,14 @@ def recent_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
     yield from reversed(body["items"])
 
 
-def follow_lines(response: HTTPResponse) -> Iterator[dict[str, Any]]:
+def follow_lines(response: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """The recent items and new ones as they arrive, until the collector stops."""
     for text in response:
-        if text.strip():
-            yield json.loads(text)
+        line = json.loads(text) if text.strip() else {}
+        if "warning" in line:
+            warn(line["warning"])
+        elif line:
+            yield line
 
 
 def format_line(line: Mapping[str, Any]) -> str:

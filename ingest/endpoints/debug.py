@@ -5,7 +5,9 @@ read it.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,7 +16,8 @@ from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug_lines import DebugLines
 from ingest.endpoints.responses import DebugResponse
-from ingest.publishing.recent_requests import FollowerQueue
+from ingest.peers.all_peers import PeerReader
+from ingest.publishing.recent_requests import FollowerQueue, merged, put_dropping_oldest
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -36,6 +39,8 @@ DEBUG_PATH = "/debug"
 MAX_SHOWN_ITEMS = 100
 KEEPALIVE_SECONDS = 15.0
 """Interval of empty lines in a stream without requests."""
+PEER_POLL_SECONDS = 1.0
+"""Interval in which a stream reads what other processes received."""
 
 WEBSITE_REQUIRED = "'website_id' is required in the query string"
 
@@ -47,8 +52,9 @@ DEBUG_OPERATION = Operation(
     summary="List the last items received for a website, with rejects and reasons",
     description="Requires a key with `read:data`. With `follow=1` the response is a stream of JSON "
     "lines: the last items, oldest first, then new ones as they are received, and an empty line "
-    "every 15 seconds without any. Each collector process lists what it has received since its "
-    "start. What became of an item (stored, duplicate, a bot's) is in the response to "
+    "every 15 seconds without any. Listed is what all collector processes have received since "
+    "their start; `warning`, in a stream a line with that member only, says what is missing. "
+    "What became of an item (stored, duplicate, a bot's) is in the response to "
     "`GET /v1/receipts/{receipt}?bots=true` of the query service, under its `index`.",
     parameters=(
         Parameter("website_id", "website id"),
@@ -79,9 +85,7 @@ def debug(dependencies: Dependencies) -> ASGIApp:
         )
         subject_id = _subject_id(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
-            with dependencies.publisher.recent_requests.follow(
-                subject_id, key.organization_id
-            ) as queue:
+            async with _follow(dependencies, subject_id, key.organization_id) as queue:
                 await _stream(
                     queue,
                     lambda: _still_authorized(dependencies, head.key, subject_id),
@@ -89,18 +93,59 @@ def debug(dependencies: Dependencies) -> ASGIApp:
                     send,
                 )
             return
-        lines = DebugLines()
-        requests = reversed(dependencies.publisher.recent_requests.latest(subject_id))
-        items = [line for request in requests for line in lines.of_request(request)][::-1]
-        body = {"status": "success", "websiteId": subject_id, "items": items[:MAX_SHOWN_ITEMS]}
-        if problem := dependencies.middleware.untrusted_proxies.problem:
-            body["warning"] = problem
-        await send_json(send, 200, body, NO_STORE)
+        await send_json(send, 200, await _recent(dependencies, subject_id), NO_STORE)
 
     return endpoint
 
 
 NO_STORE = [(b"cache-control", b"no-store")]
+
+
+async def _recent(dependencies: Dependencies, subject_id: str) -> dict[str, Any]:
+    """The response body: the last items of all processes, newest first."""
+    peers = await PeerReader(dependencies.peers, subject_id).read()
+    lines = DebugLines()
+    requests = merged(dependencies.publisher.recent_requests.latest(subject_id), peers.requests)
+    items = [line for request in requests for line in lines.of_request(request)][::-1]
+    body: dict[str, Any] = {
+        "status": "success",
+        "websiteId": subject_id,
+        "processes": 1 + peers.processes,
+        "items": items[:MAX_SHOWN_ITEMS],
+    }
+    proxies = dependencies.middleware.untrusted_proxies.problem
+    if warning := "; ".join(filter(None, (peers.warning, proxies))):
+        body["warning"] = warning
+    return body
+
+
+@asynccontextmanager
+async def _follow(
+    dependencies: Dependencies, subject_id: str, organization_id: str
+) -> AsyncIterator[FollowerQueue]:
+    """The queue of a stream, which gets what other processes receive as well."""
+    reader = PeerReader(dependencies.peers, subject_id)
+    peers = await reader.read()
+    recent_requests = dependencies.publisher.recent_requests
+    with recent_requests.follow(subject_id, organization_id, peers.requests) as queue:
+        if peers.warning:
+            put_dropping_oldest(queue, peers.warning)
+        polling = asyncio.create_task(_poll_peers(reader, queue, peers.warning))
+        try:
+            yield queue
+        finally:
+            polling.cancel()
+
+
+async def _poll_peers(reader: PeerReader, queue: FollowerQueue, warning: str) -> None:
+    while True:
+        await asyncio.sleep(PEER_POLL_SECONDS)
+        peers = await reader.read()
+        for request in peers.requests:
+            put_dropping_oldest(queue, request)
+        if peers.warning and peers.warning != warning:
+            put_dropping_oldest(queue, peers.warning)
+        warning = peers.warning
 
 
 def _subject_id(registry: Snapshot, key: Key, website_id: str | None) -> str:
@@ -155,6 +200,8 @@ async def _next_lines(
     request = next_request.result()
     if request is None:
         return None
+    if isinstance(request, str):
+        return encode_json({"warning": request}) + b"\n"
     return b"".join(encode_json(line) + b"\n" for line in lines.of_request(request))
 
 

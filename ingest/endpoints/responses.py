@@ -179,9 +179,16 @@ class DebugResponse(Struct, rename="camel"):
 
     status: Literal["success"]
     website_id: str
+    processes: Annotated[int, Meta(description="collector processes whose requests are listed")]
     items: list[DebugItem]
     warning: (
-        Annotated[str, Meta(description="a proxy whose visitors all count as one client")]
+        Annotated[
+            str,
+            Meta(
+                description="which requests are missing; a proxy whose visitors all count as one "
+                "client"
+            ),
+        ]
         | UnsetType
     ) = UNSET
 

@@ -72,11 +72,13 @@ class RecentRequest(Struct, frozen=True, gc=False):
 class _RequestBuffer:
     """The last requests of one website."""
 
-    __slots__ = ("bytes", "requests")
+    __slots__ = ("bytes", "last", "requests")
 
-    def __init__(self) -> None:
+    def __init__(self, last: int) -> None:
         self.requests: deque[RecentRequest] = deque()
         self.bytes = 0
+        self.last = last
+        """Number of the newest request; they are numbered without gaps."""
 
     def drop_oldest(self) -> int:
         """Drop the oldest request; returns the bytes freed."""
@@ -85,8 +87,8 @@ class _RequestBuffer:
         return size
 
 
-FollowerQueue = asyncio.Queue[RecentRequest | None]
-"""Requests that a follower has not read yet; None ends the stream."""
+FollowerQueue = asyncio.Queue[RecentRequest | str | None]
+"""Requests that a follower has not read yet, and warnings; None ends the stream."""
 
 
 class DebugFollower(Struct, frozen=True):
@@ -102,6 +104,7 @@ class RecentRequests:
     def __init__(self) -> None:
         self._buffers: OrderedDict[str, _RequestBuffer] = OrderedDict()
         self._bytes = 0
+        self._added = 0
         self._followers: dict[FollowerQueue, DebugFollower] = {}
         self._closed = False
 
@@ -109,12 +112,15 @@ class RecentRequests:
         """Add a request, evict what exceeds the bounds, and notify the followers."""
         buffer = self._buffers.get(subject_id)
         if buffer is None:
-            buffer = self._buffers[subject_id] = _RequestBuffer()
+            # Behind the numbers of a buffer of this website that was evicted.
+            buffer = self._buffers[subject_id] = _RequestBuffer(self._added)
         else:
             self._buffers.move_to_end(subject_id)
         added_bytes = request.size
         buffer.requests.append(request)
         buffer.bytes += added_bytes
+        buffer.last += 1
+        self._added += 1
         while buffer.bytes > MAX_WEBSITE_BYTES or len(buffer.requests) > MAX_REQUESTS:
             added_bytes -= buffer.drop_oldest()
         self._bytes += added_bytes
@@ -129,9 +135,20 @@ class RecentRequests:
         buffer = self._buffers.get(subject_id)
         return [] if buffer is None else [*reversed(buffer.requests)]
 
+    def after(self, subject_id: str, number: int) -> tuple[int, Sequence[RecentRequest]]:
+        """Number of the last request, and those behind `number` that are kept, newest first."""
+        buffer = self._buffers.get(subject_id)
+        last = self._added if buffer is None else buffer.last
+        return last, self.latest(subject_id)[: max(0, last - number)]
+
     @contextmanager
-    def follow(self, subject_id: str, organization_id: str) -> Iterator[FollowerQueue]:
-        """A queue of the last requests, oldest first, and then of each new one."""
+    def follow(
+        self, subject_id: str, organization_id: str, others: Sequence[RecentRequest] = ()
+    ) -> Iterator[FollowerQueue]:
+        """A queue of the last requests, oldest first, and then of each new one.
+
+        `others` are requests of other processes, oldest first.
+        """
         own_followers = [
             follower
             for follower in self._followers.values()
@@ -146,8 +163,8 @@ class RecentRequests:
                 "Too many clients are following this collector; retry later", retry_after=10
             )
         queue: FollowerQueue = asyncio.Queue(MAX_QUEUED_REQUESTS)
-        for request in reversed(self.latest(subject_id)):
-            queue.put_nowait(request)
+        for request in merged(self.latest(subject_id), others):
+            put_dropping_oldest(queue, request)
         self._followers[queue] = DebugFollower(subject_id, organization_id)
         try:
             yield queue
@@ -158,15 +175,22 @@ class RecentRequests:
         """End the streams of all followers."""
         self._closed = True
         for queue in self._followers:
-            _put_dropping_oldest(queue, None)
+            put_dropping_oldest(queue, None)
 
     def _notify(self, subject_id: str, request: RecentRequest) -> None:
         for queue, follower in self._followers.items():
             if follower.subject_id == subject_id:
-                _put_dropping_oldest(queue, request)
+                put_dropping_oldest(queue, request)
 
 
-def _put_dropping_oldest(queue: FollowerQueue, request: RecentRequest | None) -> None:
+def merged(
+    newest_first: Sequence[RecentRequest], others: Sequence[RecentRequest]
+) -> Sequence[RecentRequest]:
+    """The requests of this process and `others`, oldest first."""
+    return sorted([*reversed(newest_first), *others], key=lambda request: request.at_ms)
+
+
+def put_dropping_oldest(queue: FollowerQueue, request: RecentRequest | str | None) -> None:
     """Drop the oldest request if the queue of a slow follower is full."""
     if queue.full():
         queue.get_nowait()

@@ -33,8 +33,8 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Meta(
             examples=["redis://host:6379", "rediss://host:6379"],
             pattern=r"^((redis|rediss|valkey|valkeys)://.+)?$",
-            description="URL of the Valkey or Redis server that shares rate limits among machines "
-            "(`rediss://` with TLS); empty: shared by the processes of this machine",
+            description="URL of the Valkey or Redis server that shares rate limits and `/debug` "
+            "among machines (`rediss://` with TLS); empty: shared by the processes of this machine",
         ),
     ] = ""
     limits_password_file: Annotated[

@@ -142,7 +142,7 @@ USERS = {
         "schemas/http/raw_responses.py",
         "schemas/http/server.py",
     },
-    "valkey": {"schemas/http/shared_counts.py"},
+    "valkey": {"ingest/peers/server_peers.py", "schemas/http/shared_counts.py"},
     "xlsxwriter": {"query/formats/xlsx.py"},
 }
 """The files that import each library; a path that ends in / stands for all files of that folder."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deploy.cli.debug import format_line
+from deploy.cli.debug import follow_lines, format_line
 
 AT = {"receivedAt": "2026-11-21T12:00:00.125Z"}
 SENT = {**AT, "accepted": True, "type": "custom_event"}
@@ -54,3 +54,10 @@ REFUSED = {**AT, "accepted": False, "path": "/track"}
 )
 def test_a_line_is_told_in_one_line(line: dict[str, Any], shown: str) -> None:
     assert format_line(line) == shown
+
+
+def test_a_warning_of_a_stream_is_no_item(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [b'{"name": "a"}\n', b"\n", b'{"warning": "requests are missing"}\n']
+
+    assert [*follow_lines(lines)] == [{"name": "a"}]
+    assert capsys.readouterr().err == "warning: requests are missing\n"

@@ -60,7 +60,24 @@ def test_a_slow_follower_misses_the_oldest_requests(monkeypatch: pytest.MonkeyPa
         remembered.close()
         waiting = [queue.get_nowait() for _ in range(queue.qsize())]
 
-    assert [None if request is None else len(request.envelope) for request in waiting] == [3, None]
+    assert waiting == [an_event(3), None]
+
+
+def test_requests_behind_a_number_are_those_added_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        recent_requests, "MAX_TOTAL_BYTES", 3 * recent_requests.REQUEST_OVERHEAD_BYTES
+    )
+    remembered = RecentRequests()
+    assert remembered.after("shop", 0) == (0, [])
+    for website in ("shop", "shop", "blog"):
+        remembered.add(website, an_event())
+    last, both = remembered.after("shop", 0)
+    assert (last, len(both)) == (2, 2)
+
+    for website in ("blog", "blog", "shop"):  # the website is evicted in between
+        remembered.add(website, an_event())
+    after, [added] = remembered.after("shop", last)
+    assert (after > last, added) == (True, an_event())
 
 
 def test_followers_per_organization_are_bounded() -> None:
