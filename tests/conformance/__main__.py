@@ -1,4 +1,4 @@
-"""`make conformance`: DuckDB and Trino give the same answers, over a lake in an object store.
+"""`make conformance`: DuckDB and Trino (coordinator and worker) answer alike, over an object store.
 
 Every query type, custom and metrics queries, exports, value by value; then what Trino must do
 beside that. Differences are printed by group; the exit code is 1 when there are any.
@@ -85,10 +85,14 @@ def compare(duckdb: QueryService, trino: QueryService, asking: list[Question]) -
 def check(server: TrinoServer, duckdb: QueryService, trino: QueryService) -> int:
     """Print the outcome of each check, and give the number of those that failed."""
     outcomes = {
+        "only the worker reads data files": checks.only_the_worker_reads(server),
         "old versions are read": checks.old_versions_are_read(duckdb, trino),
         "a query beyond its limit ends": checks.a_query_beyond_its_limit_ends(server),
         "a query of a caller that is gone ends": checks.a_query_of_a_caller_that_is_gone_ends(
             server
+        ),
+        "the death of a worker is survived": (
+            checks.the_death_of_a_worker_is_survived(server, duckdb, trino)
         ),
         "a server that is gone is an error of the contract": (
             checks.a_server_that_is_gone_is_an_error_of_the_contract(server, trino)

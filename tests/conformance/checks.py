@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from query.app import QueryService
 from query.engine.engine import Sql
@@ -24,6 +25,14 @@ def count_question(version: int | None = None) -> Question:
     body = {"query": {"table": "events", "selects": [count]}, **NOVEMBER}
     body |= {"asOf": {"events": version}} if version else {}
     return Question("versions", "POST", "/v1/query/custom", "shop", body)
+
+
+def only_the_worker_reads(server: TrinoServer) -> str | None:
+    """Data files are read by the worker, and none by the coordinator."""
+    read = server.bytes_read()
+    if read.get(server.worker.name, 0) > 0 and not read.get(server.coordinator.name, 0):
+        return None
+    return f"bytes by node: {read}"
 
 
 def old_versions_are_read(duckdb: QueryService, trino: QueryService) -> str | None:
@@ -63,6 +72,23 @@ async def _leave(engine: TrinoEngine, server: TrinoServer, text: str) -> None:
     assert running, server.query_states()
     task.cancel()
     await asyncio.wait([task])
+
+
+def the_death_of_a_worker_is_survived(
+    server: TrinoServer, duckdb: QueryService, trino: QueryService
+) -> str | None:
+    """A query waits for another worker or gets 503; later ones are answered by that."""
+    expected = answer(duckdb, count_question())
+    server.worker.kill()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(answer, trino, count_question())
+        server.start_worker()
+        meanwhile = asked.result()
+    if meanwhile != expected and meanwhile[0] != 503:
+        return f"without a worker: {meanwhile}"
+    if eventually(lambda: answer(trino, count_question()) == expected):
+        return None
+    return f"with another worker: {answer(trino, count_question())}, not {expected}"
 
 
 def a_server_that_is_gone_is_an_error_of_the_contract(

@@ -1,108 +1,130 @@
-"""A real Trino on this machine: one node, its Delta Lake connector over an object store."""
+"""A real Trino on this machine: a coordinator and a worker, over tables in an object store.
 
-import subprocess
+The coordinator plans and gives out rows; only the worker reads data files, as in a cluster.
+"""
+
+import asyncio
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from msgspec import json
 
-from tests.conformance.java import find_java
-from tests.conformance.trino_download import trino_folder
-from tests.installation import free_port
+from query.engine.trino.address import parse_address
+from query.engine.trino.client import TrinoClient, TrinoError, TrinoUnreachable
+from tests.conformance.trino_node import TrinoNode
 
 CATALOG, SCHEMA, USER = "lake", "tidemark", "tidemark"
-START_SECONDS = 180.0
-JVM_FLAGS = (
-    *("-Xmx2G", "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError"),
-    *("-Djdk.attach.allowAttachSelf=true", "--add-modules=jdk.incubator.vector"),
-    *("--enable-native-access=ALL-UNNAMED", "-Dconfig=etc/config.properties"),
-    "-Dlog.levels-file=etc/log.properties",
-)
+START_SECONDS = 240.0
+STATEMENT_SECONDS = 30.0
+HEAPS = {"coordinator": "1G", "worker": "1536M"}
+MAX_MEMORY = {"coordinator": "400MB", "worker": "900MB"}
+"""Of all queries on a node; the rest of the heap is what Trino keeps free."""
+SOURCE = "tests"
+READS = f"""
+    SELECT node_id, SUM(physical_input_bytes)
+      FROM system.runtime.tasks
+     WHERE query_id IN (SELECT query_id FROM system.runtime.queries WHERE source <> '{SOURCE}')
+     GROUP BY node_id
+"""
+NODES = "SELECT node_id FROM system.runtime.nodes WHERE state = 'active' ORDER BY node_id"
 
 
 class TrinoServer:
-    """A coordinator that is its own worker; all its state is in `folder`."""
+    """A coordinator and a worker; all their state is in `folder`."""
 
     def __init__(self, folder: Path, store: Mapping[str, str]) -> None:
         self.folder = folder
-        self.port = free_port()
+        self.coordinator = TrinoNode(folder / "coordinator", HEAPS["coordinator"])
+        self.worker = TrinoNode(folder / "worker", HEAPS["worker"])
         self._store = store
         """The variables by which a process reaches the object store."""
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
         """The address as a setting."""
-        return f"trino://{USER}@127.0.0.1:{self.port}/{CATALOG}.{SCHEMA}"
+        return f"trino://{USER}@127.0.0.1:{self.coordinator.port}/{CATALOG}.{SCHEMA}"
 
     def start(self) -> None:
-        """Start the server and wait until it takes statements."""
-        server = trino_folder()
-        self._configure(server)
-        node = [f"-D{name}={value}" for name, value in self._node().items()]
-        command = [str(find_java()), *JVM_FLAGS, *node, "-cp", f"{server}/lib/*"]
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*command, "io.trino.server.TrinoServer"],
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self._wait_until_ready()
+        """Start both nodes and wait until the worker takes work."""
+        (self.folder / "metastore").mkdir(parents=True, exist_ok=True)
+        for node in (self.coordinator, self.worker):
+            self._start(node)
+        self.wait_until_ready()
+
+    def start_worker(self) -> None:
+        """Start another worker in the place of one that was killed, and wait for it."""
+        self._start(self.worker)
+        self.wait_until_ready()
 
     def kill(self) -> None:
-        """Kill the server at once."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        """Kill both nodes at once."""
+        self.worker.kill()
+        self.coordinator.kill()
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
 
+    def rows(self, text: str) -> Sequence[Sequence[Any]]:
+        """The rows of a statement, as JSON has them."""
+        return asyncio.run(statement_rows(self.address, text))
+
+    def bytes_read(self) -> Mapping[str, int]:
+        """Bytes of data files that each node has read."""
+        return bytes_read(self.address)
+
+    def nodes(self) -> list[str]:
+        """Names of the nodes that take work; empty while the coordinator does not answer."""
+        try:
+            return [name for (name,) in self.rows(NODES)]
+        except (TrinoError, TrinoUnreachable):
+            return []
+
     def query_states(self) -> Mapping[str, str]:
         """The state of each statement that the server knows, by its text."""
-        url = f"http://127.0.0.1:{self.port}/v1/query"
+        url = f"{self.coordinator.url}/v1/query"
         request = urllib.request.Request(url, headers={"X-Trino-User": USER})
         with urllib.request.urlopen(request, timeout=30) as reply:
             known = json.decode(reply.read())
         return {one["query"]: one["state"] for one in known}
 
-    def _configure(self, server: Path) -> None:
-        etc = self.folder / "etc"
-        (etc / "catalog").mkdir(parents=True, exist_ok=True)
-        (self.folder / "metastore").mkdir(exist_ok=True)
-        (self.folder / "secrets-plugin").mkdir(exist_ok=True)
-        if not (self.folder / "plugin").exists():
-            (self.folder / "plugin").symlink_to(server / "plugin")
-        _write(etc / "config.properties", self._config())
-        _write(etc / "log.properties", {"io.trino": "WARN", "io.airlift": "WARN"})
-        _write(etc / "catalog" / f"{CATALOG}.properties", self._catalog())
+    def wait_until_ready(self) -> None:
+        """Wait until the coordinator has plugins and a worker; RuntimeError when a node ends."""
+        until = time.monotonic() + START_SECONDS
+        nodes = (self.coordinator, self.worker)
+        while not self._is_ready():
+            ended = next((node for node in nodes if node.has_ended()), None)
+            if ended or time.monotonic() > until:
+                logs = "\n".join(f"{node.name}:\n{node.log()}" for node in nodes)
+                raise RuntimeError(f"no Trino:\n{logs}")
+            time.sleep(0.2)
 
-    def _node(self) -> Mapping[str, str]:
-        return {
-            "node.environment": "conformance",
-            "node.data-dir": str(self.folder / "data"),
-            "node.internal-address": "127.0.0.1",
-            "node.bind-ip": "127.0.0.1",
-        }
+    def _is_ready(self) -> bool:
+        if not (self.coordinator.has_started() and self.worker.has_started()):
+            return False
+        return self.nodes() == sorted(HEAPS)
 
-    def _config(self) -> Mapping[str, str]:
-        return {
-            "coordinator": "true",
-            "node-scheduler.include-coordinator": "true",
-            "http-server.http.port": str(self.port),
-            "discovery.uri": f"http://127.0.0.1:{self.port}",
-            "query.max-memory-per-node": "1GB",
+    def _start(self, node: TrinoNode) -> None:
+        node.start(self._config(node.name), {CATALOG: self._catalog()})
+
+    def _config(self, name: str) -> Mapping[str, str]:
+        common = {
+            "discovery.uri": self.coordinator.url,
+            "query.max-memory-per-node": MAX_MEMORY[name],
         }
+        if name == "worker":
+            return {"coordinator": "false", **common}
+        return {"coordinator": "true", "node-scheduler.include-coordinator": "false", **common}
 
     def _catalog(self) -> Mapping[str, str]:
         store = self._store
@@ -121,23 +143,14 @@ class TrinoServer:
             "s3.aws-secret-key": store["AWS_SECRET_ACCESS_KEY"],
         }
 
-    def _wait_until_ready(self) -> None:
-        until = time.monotonic() + START_SECONDS
-        while not self._answers():
-            assert self._process is not None
-            if self._process.poll() is not None or time.monotonic() > until:
-                self.kill()
-                raise RuntimeError(f"no Trino:\n{(self.folder / 'log').read_text()[-3000:]}")
-            time.sleep(0.2)
 
-    def _answers(self) -> bool:
-        try:
-            url = f"http://127.0.0.1:{self.port}/v1/info"
-            with urllib.request.urlopen(url, timeout=5) as reply:
-                return json.decode(reply.read())["starting"] is False
-        except OSError:
-            return False
+def bytes_read(address: str) -> Mapping[str, int]:
+    """Bytes that each node has read for query services in the last 15 minutes."""
+    rows = asyncio.run(statement_rows(address, READS))
+    return {name: int(size or 0) for name, size in rows}
 
 
-def _write(path: Path, properties: Mapping[str, str]) -> None:
-    path.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+async def statement_rows(address: str, text: str) -> list[Sequence[Any]]:
+    """The rows of a statement, as JSON has them."""
+    pages = TrinoClient(parse_address(address), SOURCE).pages(text, STATEMENT_SECONDS)
+    return [row async for page in pages for row in page.rows]

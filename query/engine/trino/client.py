@@ -24,6 +24,9 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
 """Longest silence: the coordinator answers every request within a second or so."""
 CANCEL_SECONDS = 5.0
+MAX_STAGES = 600
+"""Stages of a query that Trino permits (its default is 150): metrics of visits, each with distinct
+counts and facts of the visitor in filters, have some 200."""
 
 
 class TrinoColumn(Struct, frozen=True):
@@ -124,7 +127,9 @@ class TrinoClient:
             "X-Trino-Schema": self._address.schema,
             "X-Trino-Time-Zone": "UTC",
             "X-Trino-Client-Tags": ",".join(tags),
-            "X-Trino-Session": f"query_max_run_time={max(seconds, 0.1):.3f}s",
+            "X-Trino-Session": (
+                f"query_max_run_time={max(seconds, 0.1):.3f}s,query_max_stage_count={MAX_STAGES}"
+            ),
             **trace_header(),
         }
 

@@ -36,6 +36,7 @@ FULL = ("QUERY_QUEUE_FULL", "SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "NO_NO
 MISSING = ("DELTA_LAKE_FILESYSTEM_ERROR", "HIVE_FILE_NOT_FOUND", "DELTA_LAKE_INVALID_TABLE")
 """What Trino says when vacuum has deleted a data file or the version of the table."""
 UNREGISTERED = ("CATALOG_NOT_FOUND", "SCHEMA_NOT_FOUND", "TABLE_NOT_FOUND")
+TOO_COMPLEX = ("QUERY_TEXT_TOO_LARGE", "QUERY_HAS_TOO_MANY_STAGES")
 OF_THE_ENGINE = ("EXTERNAL", "INTERNAL_ERROR")
 """Kinds of errors that are neither the statement's nor a limit's."""
 FAILED = "The query engine failed; retry"
@@ -147,7 +148,7 @@ def _translated_errors() -> Iterator[None]:
             fix = "tidemark engine register" if error.name in UNREGISTERED else ""
             log.error("query engine failed", extra={"why": str(error), "fix": fix})
             raise Unavailable(FAILED) from None
-        if error.kind == "INSUFFICIENT_RESOURCES" or error.name == "QUERY_TEXT_TOO_LARGE":
+        if error.kind == "INSUFFICIENT_RESOURCES" or error.name in TOO_COMPLEX:
             raise QueryTooHeavy(
                 "The query exceeds the memory limit; use a shorter time range, "
                 "more filters or fewer groups"

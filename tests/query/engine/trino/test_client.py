@@ -47,7 +47,7 @@ def test_a_statement_has_its_user_its_schema_and_its_limit() -> None:
         "User": "ana",
         "Catalog": "lake",
         "Schema": "tidemark",
-        "Session": "query_max_run_time=2.500s",
+        "Session": "query_max_run_time=2.500s,query_max_stage_count=600",
     }
     assert headers["X-Trino-Client-Tags"] == "organization:acme"
     assert headers["X-Trino-Time-Zone"] == "UTC"

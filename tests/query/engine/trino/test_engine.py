@@ -112,6 +112,7 @@ def failed(name: str, kind: str = "EXTERNAL") -> Answer:
         (failed("TABLE_NOT_FOUND", "USER_ERROR"), Unavailable),
         (failed("GENERIC_INTERNAL_ERROR", "INTERNAL_ERROR"), Unavailable),
         (failed("QUERY_TEXT_TOO_LARGE", "USER_ERROR"), QueryTooHeavy),
+        (failed("QUERY_HAS_TOO_MANY_STAGES", "USER_ERROR"), QueryTooHeavy),
         (500, Unavailable),
         ({"columns": COLUMNS, "data": [["x" * 2_000, 1]]}, ResultTooLarge),
     ],
