@@ -7,17 +7,20 @@ stopped and leaves nothing; files that were complete by then stay, so a repeated
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from msgspec import Struct
 
 from query.engine.cache_folder import CacheFolder, CacheFull, Reservation
+from query.engine.range_reader import RangeReader
 from schemas.errors import QueryTimeout, QueryTooHeavy, Unavailable
 from schemas.lake.delta_table import DataFile
-from schemas.lake.object_store import ObjectFolder, describe
+from schemas.lake.object_store import ObjectFolder, StoreUnreachable, describe
 from schemas.telemetry.instruments import CACHED_FILE_READS
 
 CONCURRENT_FETCHES = 16
+"""Files; `RangeReader` bounds their requests and memory."""
 OTHER_PROCESS_SECONDS = 0.02
 """Pause before looking again for a file that another process fetches."""
 REMEMBERED_SECONDS = 20.0
@@ -59,6 +62,7 @@ class DataFileCache:
         self._clock = clock
         self._fetches: dict[str, Fetch] = {}
         self._starting = asyncio.Lock()
+        self._reader = RangeReader(objects)
         self._slots = asyncio.Semaphore(CONCURRENT_FETCHES)
         self._used_at: dict[str, float] = {}
 
@@ -193,12 +197,21 @@ class DataFileCache:
             try:
                 if self._cache.use(name, data_file.size):
                     return  # another process was faster
-                async for piece in self._objects.stream(name):
-                    await asyncio.to_thread(part.write, piece)
+                async with aclosing(self._reader.pieces(name, data_file.size)) as pieces:
+                    async for piece in pieces:
+                        await asyncio.to_thread(part.write, piece)
                 if problem := await asyncio.to_thread(part.finish, data_file.size):
                     raise FetchFailed(data_file, problem)
             except FileNotFoundError:
                 raise FetchFailed(data_file, "is missing") from None
+            except StoreUnreachable:
+                # A range behind the end of a file that is too short is refused.
+                size = await asyncio.to_thread(self._objects.size, name)
+                if size < data_file.size:
+                    raise FetchFailed(
+                        data_file, f"has {size} bytes, not {data_file.size}"
+                    ) from None
+                raise
             finally:
                 part.close()
 

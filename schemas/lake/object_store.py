@@ -5,7 +5,7 @@ use the same client. The limits of time are ours, because its own retries go on 
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -15,8 +15,6 @@ from schemas.runtime.environment import allows_http
 
 CONNECT_SECONDS, REQUEST_SECONDS, RETRY_SECONDS, RETRIES = 3, 15, 10, 3
 _COLORS = re.compile(r"\x1b\[\d+m")
-STREAM_BYTES = 4 * 2**20
-"""Bytes of an object that are handed over at once."""
 
 
 def is_object_store(url: str) -> bool:
@@ -95,12 +93,21 @@ class ObjectFolder:
         with _os_errors():
             return int(self._obstore.head(self._store, name)["size"])
 
-    def names(self, folder: str = "") -> Sequence[str]:
-        """Names of the objects directly in a folder, without its own name."""
+    def names(self, folder: str = "", *, after: str = "") -> Sequence[str]:
+        """Names of the objects directly in a folder, without its own name, in order.
+
+        With `after` those behind that name: one request for each 1,000 of them.
+        """
         prefix = f"{folder.rstrip('/')}/" if folder else ""
         with _os_errors():
-            found = self._obstore.list_with_delimiter(self._store, prefix or None)["objects"]
-        return sorted(each["path"].rpartition("/")[2] for each in found)
+            if after:
+                listed = self._obstore.list(self._store, prefix or None, offset=prefix + after)
+                paths = [each["path"] for some in listed for each in some]
+            else:
+                found = self._obstore.list_with_delimiter(self._store, prefix or None)["objects"]
+                paths = [each["path"] for each in found]
+        names = (path.removeprefix(prefix) for path in paths)
+        return sorted(name for name in names if "/" not in name)
 
     def put(self, name: str, content: bytes | Path) -> None:
         """Write an object: bytes in one request, a large file in several."""
@@ -121,12 +128,11 @@ class ObjectFolder:
             return False
         return True
 
-    async def stream(self, name: str) -> AsyncIterator[memoryview]:
-        """An object in pieces; FileNotFoundError when there is none."""
+    async def read_range_async(self, name: str, start: int, length: int) -> memoryview:
+        """Some bytes of an object; fewer, or StoreUnreachable, when it ends before them."""
         with _os_errors():
-            result = await self._obstore.get_async(self._store, name)
-            async for piece in result.stream(min_chunk_size=STREAM_BYTES):
-                yield memoryview(piece)
+            read = self._obstore.get_range_async(self._store, name, start=start, length=length)
+            return memoryview(await read)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Each file is fetched once; what is stopped leaves nothing; what fails is named."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ CONTENT = b"PAR1" + bytes(92) + b"PAR1"
 
 
 class SlowStore(ObjectFolder):
-    """An object store in memory, whose objects arrive in two pieces with a pause between them."""
+    """An object store in memory, whose objects arrive in ranges, after a pause."""
 
     def __init__(self, **objects: bytes) -> None:
         self.url = "s3://bucket/lake"
@@ -30,7 +30,7 @@ class SlowStore(ObjectFolder):
         self.pause.set()
         self.error: Exception | None = None
 
-    async def stream(self, name: str) -> AsyncIterator[memoryview]:
+    async def read_range_async(self, name: str, start: int, length: int) -> memoryview:
         self.streamed.append(name)
         if self.error:
             raise self.error
@@ -38,10 +38,9 @@ class SlowStore(ObjectFolder):
             content = self.objects[name.rpartition("-")[2].removesuffix(".parquet")]
         except KeyError:
             raise FileNotFoundError(name) from None
-        yield memoryview(content[:50])
         self.started.set()
         await self.pause.wait()
-        yield memoryview(content[50:])
+        return memoryview(content[start : start + length])
 
 
 def a_file(number: int, content: bytes = CONTENT, size: int = 100) -> DataFile:
