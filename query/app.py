@@ -54,6 +54,7 @@ from schemas.http.rate_limit import LocalRateLimiter, RateLimiter
 from schemas.http.unknown_records import reread_for_unknown
 from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
+from schemas.lake.retention import table_retention
 from schemas.registry import Backups, RegistryFollower, RegistryStore
 from schemas.runtime.app_schemes import parse_app_schemes
 from schemas.runtime.clock import Clock, now_ms
@@ -134,7 +135,7 @@ def create_app(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
         snapshots=SnapshotCache(
-            settings.lake_url, clock, fresh_seconds, settings.tombstone_minutes
+            settings.lake_url, clock, fresh_seconds, table_retention(settings).file_minutes
         ),
         table_offsets=table_offsets,
         lost_messages=LostMessages(),

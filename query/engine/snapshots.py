@@ -28,6 +28,7 @@ from schemas.lake.delta_table import (
     open_table,
     read_version,
 )
+from schemas.lake.retention import ON_DISK
 from schemas.runtime.clock import Clock
 from schemas.tables import DerivedTable, Table
 from schemas.tables.derived_table import derived_key
@@ -40,7 +41,6 @@ UNREADABLE = "The stored data cannot be read right now; retry"
 
 T = TypeVar("T")
 
-RETENTION_MINUTES = 15
 DERIVED_AGE = 10
 """How much older the version of a derived table may be: a missing data file only costs time."""
 MAX_OLD_VERSIONS = 16
@@ -93,7 +93,7 @@ class SnapshotCache:
         lake: str,
         clock: Clock,
         fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
-        kept_minutes: int = RETENTION_MINUTES,
+        kept_minutes: int = ON_DISK.file_minutes,
     ) -> None:
         self._lake = lake
         self._clock = clock

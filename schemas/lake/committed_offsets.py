@@ -15,7 +15,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from schemas.lake.delta_log import LOG_FOLDER, entry_name
+from schemas.lake.delta_log import LAST_CHECKPOINT_FILE, LOG_FOLDER, entry_name
 from schemas.lake.object_store import ObjectFolder, is_object_store
 from schemas.lake.table_location import local_folder, table_url
 from schemas.tables import Table
@@ -39,7 +39,12 @@ class _LogAction(Struct):
     txn: _Transaction | None = None
 
 
+class _LastCheckpoint(Struct):
+    version: int
+
+
 _decoder = msgspec.json.Decoder(_LogAction)
+_checkpoint_decoder = msgspec.json.Decoder(_LastCheckpoint)
 
 
 def app_id(epoch: int, topic: str, partition: int) -> str:
@@ -74,8 +79,8 @@ class LogSource(Protocol):
     def read(self, name: str) -> bytes:
         """The file; FileNotFoundError when there is none."""
 
-    def names(self) -> Sequence[str]:
-        """The names of all entries and checkpoints; none when there is no log yet."""
+    def names(self, *, after: str = "") -> Sequence[str]:
+        """The names of entries and checkpoints behind `after`; none when there is no log yet."""
 
 
 class LocalLog:
@@ -87,8 +92,8 @@ class LocalLog:
     def read(self, name: str) -> bytes:
         return (self._folder / name).read_bytes()
 
-    def names(self) -> Sequence[str]:
-        return [path.name for path in self._folder.glob("[0-9]*")]
+    def names(self, *, after: str = "") -> Sequence[str]:
+        return [path.name for path in self._folder.glob("[0-9]*") if path.name > after]
 
 
 def log_source(lake: str, table: Table) -> LogSource:
@@ -97,6 +102,26 @@ def log_source(lake: str, table: Table) -> LogSource:
     if is_object_store(url):
         return ObjectFolder(url)
     return LocalLog(Path(url.removeprefix("file://")))
+
+
+def newest_names(log: LogSource) -> Sequence[str]:
+    """The names from the last checkpoint on: a log of days takes many requests to list."""
+    checkpoint = last_checkpoint_version(log)
+    newest = names_from(log, checkpoint) if checkpoint is not None else ()
+    return newest or log.names()
+
+
+def names_from(log: LogSource, version: int) -> Sequence[str]:
+    """The names of the entry and checkpoint of a version, and of later ones."""
+    return log.names(after=f"{version:020}")
+
+
+def last_checkpoint_version(log: LogSource) -> int | None:
+    """The version of the last checkpoint, as Delta Lake notes it; None when it does not."""
+    try:
+        return _checkpoint_decoder.decode(log.read(LAST_CHECKPOINT_FILE)).version
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
 
 
 class LogFollower:
@@ -134,7 +159,7 @@ class LogFollower:
 
     def _restart(self) -> None:
         """Continue at the newest entry, without earlier offsets."""
-        stems = [name.removesuffix(".json") for name in self._log.names()]
+        stems = [name.removesuffix(".json") for name in newest_names(self._log)]
         numbers = [int(stem) for stem in stems if stem.isdecimal()]
         self.version = max(numbers, default=NO_VERSION)
         self._offsets = {}

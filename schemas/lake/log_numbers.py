@@ -10,7 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from deltalake import DeltaTable
 from msgspec import DecodeError
 
-from schemas.lake.committed_offsets import LogSource, entry_numbers, log_source
+from schemas.lake.committed_offsets import (
+    LogSource,
+    entry_numbers,
+    last_checkpoint_version,
+    log_source,
+    names_from,
+)
 from schemas.lake.delta_log import checkpoint_name, entry_name
 from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import table_url
@@ -66,10 +72,17 @@ def _read(log: LogSource, names: Sequence[str]) -> list[bytes]:
 
 def _newest_checkpoint(log: LogSource, version: int) -> int:
     """Version of the newest checkpoint that is not later; -1 when there is none."""
-    names = set(log.names())
-    stems = (name.partition(".")[0] for name in names)
+    last = last_checkpoint_version(log)
+    if last is not None and (found := _checkpoint_before(names_from(log, last), version)) >= 0:
+        return found
+    return _checkpoint_before(log.names(), version)
+
+
+def _checkpoint_before(names: Sequence[str], version: int) -> int:
+    known = set(names)
+    stems = (name.partition(".")[0] for name in known)
     numbers = (int(stem) for stem in stems if stem.isdecimal())
-    found = (n for n in numbers if n <= version and checkpoint_name(n) in names)
+    found = (n for n in numbers if n <= version and checkpoint_name(n) in known)
     return max(found, default=-1)
 
 

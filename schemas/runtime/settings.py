@@ -144,11 +144,21 @@ class Settings(KafkaSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
         Meta(ge=0, description="rate of background checksum verification, MB/s; 0: off"),
     ] = 4.0
     tombstone_minutes: Annotated[
-        int, Meta(ge=1, description="minutes before vacuum deletes unreferenced data files")
-    ] = 15
+        int,
+        Meta(
+            ge=0,
+            description="minutes before vacuum deletes replaced data files; "
+            "0: 15 on a disk, 1440 in an object store",
+        ),
+    ] = 0
     log_minutes: Annotated[
-        int, Meta(ge=1, description="minutes for which old table versions stay readable")
-    ] = 60
+        int,
+        Meta(
+            ge=0,
+            description="minutes for which the log of a table has old versions; "
+            "0: 60 on a disk, 10080 in an object store",
+        ),
+    ] = 0
 
     # The query service
     engine: Annotated[

@@ -1,8 +1,8 @@
 """Checkpoints, and vacuum of files and log entries that no version needs.
 
-Only the keeper does this. Data files that a compaction replaced stay for the table's tombstone
-time, so that queries of an older version can finish; files that killed writers left are deleted
-after a day.
+Only the keeper does this. Data files that a compaction replaced stay for the retention of the
+table, so that queries of an older version can finish; files that killed writers left are deleted
+after a day, or after the retention if that is longer.
 """
 
 import logging
@@ -10,6 +10,7 @@ import time
 
 from deltalake import DeltaTable
 
+from schemas.lake.retention import TableRetention, table_retention
 from schemas.runtime.settings import Settings
 from stream.storage.delta_commit import LakeTable
 
@@ -18,6 +19,8 @@ log = logging.getLogger(__name__)
 CHECKPOINT_VERSIONS = 100
 ORPHAN_RETENTION_HOURS = 24
 DAY_SECONDS = 86_400.0
+MAX_INTERVAL_SECONDS = 3_600.0
+"""A vacuum deletes what the table's log says; only a full one lists the folder."""
 
 
 class VacuumTask:
@@ -30,16 +33,21 @@ class VacuumTask:
 
     def __call__(self, table: LakeTable, settings: Settings) -> None:
         handle, name = table.handle, table.table.name
-        now = time.monotonic()
+        now, retention = time.monotonic(), table_retention(settings)
+        if name not in self._vacuums:
+            apply_retention(table, retention)
+        interval = min(retention.file_minutes * 60 / 3, MAX_INTERVAL_SECONDS)
         if handle.version() - self._checkpoints.get(name, 0) >= CHECKPOINT_VERSIONS:
             checkpoint(table)
             self._checkpoints[name] = handle.version()
-        if now - self._vacuums.setdefault(name, now) > settings.tombstone_minutes * 60 / 3:
+        if now - self._vacuums.setdefault(name, now) > interval:
             self._vacuums[name] = now
-            _vacuum(handle, name, full=False)
+            handle.update_incremental()
+            _vacuum(handle, name)
         if now - self._full_vacuums.get(name, -DAY_SECONDS) > DAY_SECONDS:
             self._full_vacuums[name] = now
-            _vacuum(handle, name, full=True)
+            handle.update_incremental()
+            _vacuum(handle, name, orphan_hours(retention))
 
 
 def checkpoint(table: LakeTable) -> None:
@@ -49,10 +57,23 @@ def checkpoint(table: LakeTable) -> None:
     table.handle.cleanup_metadata()
 
 
-def _vacuum(handle: DeltaTable, name: str, full: bool) -> None:
-    """Delete files that no version needs; with `full` also files that no version ever contained."""
-    deleted = handle.vacuum(
-        retention_hours=ORPHAN_RETENTION_HOURS if full else None, dry_run=False, full=full
-    )
+def apply_retention(table: LakeTable, retention: TableRetention) -> None:
+    """Set the table's properties, which another setting or an earlier build may have made."""
+    table.refresh()
+    configuration = table.handle.metadata().configuration
+    if not retention.properties.items() <= configuration.items():
+        table.handle.alter.set_table_properties(dict(retention.properties))
+        log.info("retention changed", extra={"table": table.table.name, **retention.properties})
+
+
+def orphan_hours(retention: TableRetention) -> int:
+    """Age of files that no version contains; replaced files are deleted at this age as well."""
+    return max(ORPHAN_RETENTION_HOURS, -(-retention.file_minutes // 60))
+
+
+def _vacuum(handle: DeltaTable, name: str, orphan_hours: int | None = None) -> None:
+    """Delete files that no version needs; with an age also files that no version ever contained."""
+    full = orphan_hours is not None
+    deleted = handle.vacuum(retention_hours=orphan_hours, dry_run=False, full=full)
     if deleted:
         log.info("vacuumed", extra={"table": name, "files": len(deleted), "full": full})

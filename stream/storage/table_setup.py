@@ -8,6 +8,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from schemas.lake.delta_table import DamagedLog, check_log, check_protocol
 from schemas.lake.object_store import one_line_errors, storage_options
+from schemas.lake.retention import table_retention
 from schemas.lake.table_location import local_folder
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
@@ -60,8 +61,7 @@ def _create(url: str, table: Table, settings: Settings) -> DeltaTable:
         configuration={
             "delta.enableDeletionVectors": "false",
             "delta.checkpointInterval": "100",
-            "delta.deletedFileRetentionDuration": f"interval {settings.tombstone_minutes} minutes",
-            "delta.logRetentionDuration": f"interval {settings.log_minutes} minutes",
+            **table_retention(settings).properties,
         },
         storage_options=storage_options(url),
     )

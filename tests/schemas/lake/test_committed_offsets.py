@@ -12,7 +12,9 @@ from schemas.lake.committed_offsets import (
     LogFollower,
     app_id,
     log_folder,
+    newest_names,
 )
+from schemas.lake.delta_log import checkpoint_name, entry_name
 from schemas.tables import EVENTS
 
 NAME = app_id(1, "events", 0)
@@ -77,3 +79,18 @@ def test_only_a_lake_on_a_disk_has_a_log_to_follow() -> None:
     assert log_folder("s3://bucket/lake", EVENTS) is None
     assert log_folder("/data/lake/", EVENTS) == Path("/data/lake/events/_delta_log")
     assert log_folder("file:///data/lake", EVENTS) == Path("/data/lake/events/_delta_log")
+
+
+def test_names_are_listed_from_the_newest_checkpoint_on(tmp_path: Path) -> None:
+    log = LocalLog(tmp_path)
+    for version in range(12):
+        (tmp_path / entry_name(version)).write_text("{}")
+    every = sorted(entry_name(version) for version in range(12))
+    assert sorted(newest_names(log)) == every
+
+    (tmp_path / checkpoint_name(10)).write_text("")
+    (tmp_path / "_last_checkpoint").write_text('{"version": 10, "size": 3}')
+    assert sorted(newest_names(log)) == [checkpoint_name(10), entry_name(10), entry_name(11)]
+
+    (tmp_path / "_last_checkpoint").write_text("torn")
+    assert sorted(newest_names(log)) == sorted([checkpoint_name(10), *every])
