@@ -201,6 +201,7 @@ async def _relation(
         conditions=tuple(conditions),
         prefix=prefix,
         joins=_joins(_all_names(WantedRelation(scope, names)), _names_person(scope, names)),
+        has_few_rows=bool(scope.keys.text),
     )
     if prefix:
         values = {f"{prefix}_{key}": value for key, value in values.items()}

@@ -52,6 +52,8 @@ class Relation(Struct, frozen=True):
     prefix: str = ""
     """Before the name of each bound value, so that several relations fit into one statement."""
     joins: tuple[Join, ...] = ()
+    has_few_rows: bool = False
+    """Whether its rows are those of a few keys, so that they fit into memory."""
 
 
 class ResultForm(Protocol):
@@ -105,15 +107,22 @@ def select_tree(select: Select, dialect: type[Dialect]) -> exp.Select:
 
 
 def _set_materialized(statement: exp.Select, select: Select) -> None:
-    """Join once what is read several times; without a join, reading again is faster."""
+    """Read few rows once, and join once what is read several times.
+
+    Without a join, reading many rows again is faster.
+    """
     reads = Counter(table.name for table in statement.find_all(exp.Table))
     by_name = {cte.alias: cte for cte in statement.ctes}
     for relation in select.relations:
         is_join = isinstance(relation, Relation) and bool(relation.joins)
         if select.inlined:
             by_name[relation.name].set("materialized", value=False)
-        elif is_join and reads[relation.name] > 1:
+        elif _has_few_rows(relation) or (is_join and reads[relation.name] > 1):
             by_name[relation.name].set("materialized", value=True)
+
+
+def _has_few_rows(relation: Relation | NativeCte | Cte) -> bool:
+    return isinstance(relation, Relation) and relation.has_few_rows
 
 
 def _relation_tree(relation: Relation | NativeCte | Cte, dialect: type[Dialect]) -> exp.Expr:

@@ -199,7 +199,7 @@ async def _page_keys(prepared: PreparedQuery) -> PageKeys | None:
     """The keys of the page; None when the type or the order does not permit to find them first."""
     page, query_type = prepared.query.page, prepared.query_type
     key_query = query_type.listing.page_keys
-    if key_query is None or page.order:
+    if key_query is None:
         return None
     limit, offset = page.limit_offset(query_type.default_limit, query_type.max_limit)
     return await find_page_keys(
@@ -207,6 +207,7 @@ async def _page_keys(prepared: PreparedQuery) -> PageKeys | None:
         key_query,
         prepared.scope,
         prepared.scopes,
+        page.order,
         offset + limit,
         prepared.seconds_left,
     )

@@ -158,7 +158,8 @@ def further_statements(prepared: PreparedQuery) -> Iterator[FurtherStatement]:
     limit, offset = page.limit_offset(
         prepared.query_type.default_limit, prepared.query_type.max_limit
     )
-    if listing.page_keys is not None and not page.order and limit + offset <= MAX_KEYS:
+    keys, fields = listing.page_keys, [order.field for order in page.order]
+    if keys is not None and keys.can_order_by(fields) and limit + offset <= MAX_KEYS:
         yield "page_keys"
     if listing.nested_lists:
         yield "nested_lists"

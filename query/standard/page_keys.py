@@ -5,40 +5,31 @@ takes ten times as long as sorting their keys. So a first statement sorts only t
 type's own statement then reads the few that are on the page.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
+from query.request.order import OrderTerm
 from query.request.time_range import TimeRange
 from query.scope.row_scope import of_whole_visits
 from query.scope.scope import Scope
+from query.sql.fragment import Fragment
 from query.sql.select import Cte
 from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.statement import Statement
-from query.standard.nested_lists import among
 from query.standard.statement import build_statement
 
 VISIT_KEY = "session_hash"
 MAX_KEYS = 1_000
 """Keys up to the end of the page at most; for later pages all rows are computed."""
 
-# Keys of equal rank are all kept: the type's own order decides between their rows.
-CUTOFF = Cte(
-    "page_cutoff",
-    """
-    SELECT MIN(sort_rank) AS lowest_rank, MAX(total_keys) AS total
-      FROM (SELECT sort_rank, COUNT(*) OVER () AS total_keys
-              FROM ordered_keys
-             ORDER BY sort_rank DESC
-             LIMIT $last) AS top_ranks
-    """,
-)
+OWN_ORDER = "sort_rank"
 PAGE_SQL = """
     SELECT page_key, first_ms, last_ms, total
       FROM ordered_keys
       JOIN page_cutoff
-        ON sort_rank >= lowest_rank
+        ON {not_after}
 """
 
 
@@ -54,22 +45,76 @@ async def find_page_keys(
     key_query: PageKeyQuery,
     scope: Scope,
     other_scopes: Mapping[str, Scope],
+    orders: Sequence[OrderTerm],
     last: int,
     seconds: float,
 ) -> PageKeys | None:
-    """The keys of the rows up to the `last`; None when there are too many to be worth it."""
-    if last > MAX_KEYS:
+    """The keys of the rows up to the `last`; None when they are too many or not found so."""
+    fields = [order.field for order in orders]
+    if last > MAX_KEYS or not key_query.can_order_by(fields):
         return None
+    terms = [_KeyOrder(f"order_{i}", order.direction == "asc") for i, order in enumerate(orders)]
+    terms.append(_KeyOrder(OWN_ORDER, ascending=False))
     statement = Statement(
-        ctes=(*key_query.ctes, Cte("ordered_keys", key_query.sql), CUTOFF),
-        sql=PAGE_SQL,
+        ctes=(*key_query.ctes, Cte("ordered_keys", key_query.sql(fields)), _cutoff(terms)),
+        sql=PAGE_SQL.format(not_after=_not_after(terms)),
         values={"last": last},
         inlined=key_query.inlined,
     )
     rows = await engine.rows(await build_statement(engine, scope, statement, other_scopes), seconds)
     if not rows or len(rows) > MAX_KEYS:
         return None
-    return PageKeys(_narrowed_scope(scope, key_query.key, rows), rows[0][-1])
+    return PageKeys(_narrowed_scope(scope, key_query.column, rows), rows[0][-1])
+
+
+class _KeyOrder(Struct, frozen=True):
+    """A column of `ordered_keys` by which they are sorted; NULL comes last."""
+
+    name: str
+    ascending: bool
+
+    @property
+    def sql(self) -> str:
+        return f"{self.name} {'ASC' if self.ascending else 'DESC'} NULLS LAST"
+
+    @property
+    def reversed(self) -> str:
+        return f"{self.name} {'DESC' if self.ascending else 'ASC'} NULLS FIRST"
+
+
+def _cutoff(terms: Sequence[_KeyOrder]) -> Cte:
+    """The values by which the last key of the page is sorted, and the number of all keys."""
+    names = ", ".join(term.name for term in terms)
+    cut = ", ".join(f"{term.name} AS last_{term.name}" for term in terms)
+    backwards = ", ".join(term.reversed for term in terms)
+    return Cte(
+        "page_cutoff",
+        f"""
+        SELECT {cut}, total
+          FROM (SELECT {names}, total, ROW_NUMBER() OVER (ORDER BY {backwards}) AS from_end
+                  FROM (SELECT {names}, COUNT(*) OVER () AS total
+                          FROM ordered_keys
+                         ORDER BY {", ".join(term.sql for term in terms)}
+                         LIMIT $last) AS first_keys) AS numbered_keys
+         WHERE from_end = 1
+        """,  # noqa: S608
+    )
+
+
+def _not_after(terms: Sequence[_KeyOrder]) -> str:
+    """The condition that a key is not sorted after the last one of the page.
+
+    Keys that are sorted alike are all kept: the type's own order decides between their rows.
+    """
+    term, *others = terms
+    name, last = term.name, f"last_{term.name}"
+    if not others:
+        return f"{name} >= {last}"
+    before = f"{name} {'<' if term.ascending else '>'} {last}"
+    return (
+        f"({before} OR ({last} IS NULL AND {name} IS NOT NULL)"
+        f" OR ({name} IS NOT DISTINCT FROM {last} AND {_not_after(others)}))"
+    )
 
 
 def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
@@ -79,7 +124,8 @@ def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
     )
     narrowed = structs.replace(
         scope,
-        keys=among(key, [row[0] for row in rows], "key"),
+        # a join by hash, which the scan uses to skip rows before it reads further columns
+        keys=Fragment(f"IN_LONG_LIST({key}, $key)", {"key": [row[0] for row in rows]}),
         # sets of visitors may be of facts of other visits than those of the page
         keys_are_visits=key == VISIT_KEY and not scope.visit_where.visitor_sets,
         fact_range=scope.time_range,

@@ -1,5 +1,7 @@
 """Listing: how long lists are paged by key first, and lists inside their rows filled."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from msgspec import Struct
 
 from query.sql.select import Cte
@@ -30,17 +32,53 @@ class NestedList(Struct, frozen=True, kw_only=True):
 class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """Finds the keys of the rows on a page, cheaper than computing all rows.
 
-    The SQL selects one row for each row of the result: `page_key`, its key; `first_ms` and
-    `last_ms`, the first and last instant (Unix milliseconds) of what the row is computed from; and
-    `sort_rank`, the number that the type orders by first, descending.
+    `key`, `first`, `last`, `rank` and `orders` are SQL over the rows of `source`, which has one for
+    each row of the result.
     """
 
-    key: str
+    column: str
     """Column of `scoped` that holds the keys."""
-    sql: str
+    key: str
+    first: str
+    """The first instant (Unix milliseconds) of what the row is computed from."""
+    last: str
+    """The last instant."""
+    rank: str
+    """The number that the type orders by first, descending."""
+    source: str
+    """What follows the columns of the SELECT, from FROM on."""
     ctes: tuple[Cte, ...] = ()
     inlined: bool = False
     """As in a statement."""
+    orders: Mapping[str, str] = {}
+    """The values of fields that `orderBy` may name, as the type selects them."""
+    fact_orders: Mapping[str, str] = {}
+    """The same over facts of the visit that is the key: of `visit_facts`."""
+
+    def can_order_by(self, fields: Iterable[str]) -> bool:
+        """Whether it has the values of all these fields."""
+        return all(field in self.orders or field in self.fact_orders for field in fields)
+
+    def sql(self, fields: Sequence[str] = ()) -> str:
+        """The SELECT of `page_key`, `first_ms`, `last_ms`, `sort_rank`, and `order_0`, ..."""
+        terms = {f"order_{i}": field for i, field in enumerate(fields)}
+        own = {name: self.orders[field] for name, field in terms.items() if field in self.orders}
+        facts = {n: self.fact_orders[field] for n, field in terms.items() if n not in own}
+        columns = {
+            "page_key": self.key, "first_ms": self.first, "last_ms": self.last,
+            "sort_rank": self.rank, **own,
+        }  # fmt: skip
+        keys = f"SELECT {_selected(columns)} {self.source}"
+        if not facts:
+            return keys
+        return (
+            f"SELECT keys.*, {_selected(facts)} FROM ({keys}) AS keys"  # noqa: S608
+            " JOIN visit_facts ON visit_session = page_key"
+        )
+
+
+def _selected(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
 
 
 class Listing(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 Columns of a visitor are those of the newest page view, the referrer that of the first one.
 """
 
+from collections.abc import Mapping
+
 from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
@@ -13,29 +15,36 @@ def last(column: str) -> str:
     return f"{last_value(column)} FILTER (WHERE {PAGE_VIEW})"
 
 
+SUMMARY_COLUMNS: Mapping[str, str] = {
+    "visitor_id": "MIN(anonymous_id)",
+    "event_profile_id": "COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id))",
+    "first_ms": "MIN(ms)",
+    "last_ms": "MAX(ms)",
+    "total_events": "COUNT(*)",
+    "page_views": f"COUNT(*) FILTER (WHERE {PAGE_VIEW})",
+    "unique_pages": f"COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END)",
+    "custom_events": f"COUNT(*) FILTER (WHERE {IS_CUSTOM})",
+    "unique_event_names": f"COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END)",
+    "last_country": last("country"),
+    "last_region": last("region"),
+    "last_device": last("device_type"),
+    "last_browser": last("browser_name"),
+    "last_os": last("os_name"),
+    "first_referrer": (
+        f"{first_value('COALESCE(referrer_name, referrer)')} FILTER (WHERE {PAGE_VIEW})"
+    ),
+}
+"""Of the rows of one visitor."""
+
+
 def summary_ctes(
     relation: str = "scoped", condition: str = "visitor_hash IS NOT NULL"
 ) -> tuple[Cte, Cte]:
     """`visitors` and `session_counts`: a row for each visitor in the relation, by the condition."""
+    columns = ",\n".join(f"{sql} AS {name}" for name, sql in SUMMARY_COLUMNS.items())
     summaries = f"""
-        SELECT visitor_hash      AS visitor,
-               MIN(anonymous_id) AS visitor_id,
-               COALESCE(MAX(profile_id) FILTER (WHERE trusted), MAX(profile_id))
-                                 AS event_profile_id,
-               MIN(ms)           AS first_ms,
-               MAX(ms)           AS last_ms,
-               COUNT(*)                                            AS total_events,
-               COUNT(*) FILTER (WHERE {PAGE_VIEW})                 AS page_views,
-               COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN path END) AS unique_pages,
-               COUNT(*) FILTER (WHERE {IS_CUSTOM})                 AS custom_events,
-               COUNT(DISTINCT CASE WHEN {IS_CUSTOM} THEN name END) AS unique_event_names,
-               {last("country")}      AS last_country,
-               {last("region")}       AS last_region,
-               {last("device_type")}  AS last_device,
-               {last("browser_name")} AS last_browser,
-               {last("os_name")}      AS last_os,
-               {first_value("COALESCE(referrer_name, referrer)")}
-                   FILTER (WHERE {PAGE_VIEW}) AS first_referrer
+        SELECT visitor_hash AS visitor,
+               {columns}
           FROM {relation}
          WHERE {condition}
          GROUP BY visitor_hash

@@ -12,6 +12,7 @@ from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import (
+    FACT_ORDERS,
     MAX_SESSIONS,
     PAGES,
     SESSION_FACTS,
@@ -78,18 +79,32 @@ SCORE = """LEAST(page_views, 10) * 2 + LEAST(distinct_pages, 8) * 3
                    + LEAST(COALESCE(session_errors, 0), 10) * 2
                    + CASE WHEN duration_ms >= 120000 THEN 5 ELSE 0 END"""
 
-# The score and the end as one number: the end takes less than 13 digits.
 SCORED_SESSIONS = PageKeyQuery(
-    key="session_hash",
-    inlined=True,
-    ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
-    sql=f"""
-        SELECT session_key AS page_key, started_ms AS first_ms, ended_ms AS last_ms,
-               CAST({SCORE} AS BIGINT) * 10000000000000 + ended_ms AS sort_rank
+    column="session_hash",
+    key="session_key",
+    first="started_ms",
+    last="ended_ms",
+    # Score and end as one number: the end takes less than 13 digits.
+    rank=f"CAST({SCORE} AS BIGINT) * 10000000000000 + ended_ms",
+    source="""
           FROM session_summaries
           JOIN page_counts ON counted_session = session_key
           LEFT JOIN error_counts ON error_session = session_key
-    """,  # noqa: S608
+    """,
+    inlined=True,
+    ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
+    orders={
+        "first_visit": "started_ms",
+        "last_visit": "ended_ms",
+        "duration_seconds": "INT_DIV(duration_ms, 1000)",
+        "page_views": "page_views",
+        "unique_pages": "distinct_pages",
+        "analytics_engagement_events": "outbound_clicks",
+        "custom_events": "custom_events",
+        "errors": "COALESCE(session_errors, 0)",
+        "interesting_score": SCORE,
+    },
+    fact_orders=FACT_ORDERS,
 )
 
 INTERESTING = (

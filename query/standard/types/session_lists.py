@@ -11,7 +11,7 @@ from query.standard.declaration.fields import Instant, ListField, OptionalText
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.definitions import VIEW_COUNT
-from query.standard.types.session_groups import session_ctes
+from query.standard.types.session_groups import session_ctes, viewed_value
 from schemas.tables import EVENTS
 
 MAX_SESSIONS = 500
@@ -110,18 +110,38 @@ PAGES = Cte(
     """,  # noqa: S608
 )
 
+FACT_ORDERS = {
+    field: SESSION_FACTS[f"session_{name}"]
+    for field, name in {
+        "country": "country",
+        "referrer": "referrer",
+        "device_type": "device",
+        "browser_name": "browser",
+        "os_name": "os",
+    }.items()
+}
+"""The facts of the visit in the rows of lists, by field."""
+
 NEWEST_SESSIONS = PageKeyQuery(
+    column="session_hash",
     key="session_hash",
-    sql=f"""
-        SELECT session_hash AS page_key,
-               MIN(ms)      AS first_ms,
-               MAX(ms)      AS last_ms,
-               MIN(ms)      AS sort_rank
+    first="MIN(ms)",
+    last="MAX(ms)",
+    rank="MIN(ms)",
+    source=f"""
           FROM visit_rows
          WHERE session_hash IS NOT NULL
          GROUP BY session_hash
         HAVING {VIEW_COUNT} > 0
-    """,  # noqa: S608
+    """,
+    orders={
+        "session_id": viewed_value("session_id"),
+        "first_visit": "MIN(ms)",
+        "last_visit": "MAX(ms)",
+        "page_views": VIEW_COUNT,
+        "visitor_id": viewed_value("anonymous_id"),
+    },
+    fact_orders=FACT_ORDERS,
 )
 
 SESSION_LISTS = (

@@ -20,6 +20,7 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.sql.visitor_summaries import (
     JOIN_PROFILES,
     PROFILE_ID,
+    SUMMARY_COLUMNS,
     VISITOR_LIST,
     summary_ctes,
 )
@@ -145,16 +146,35 @@ VITALS_OF_SESSION = NestedList(
 )
 
 SEEN = PageKeyQuery(
+    column="visitor_hash",
     key="visitor_hash",
-    sql="""
-        SELECT visitor_hash AS page_key,
-               MIN(ms)      AS first_ms,
-               MAX(ms)      AS last_ms,
-               MAX(ms)      AS sort_rank
+    first="MIN(ms)",
+    last="MAX(ms)",
+    rank="MAX(ms)",
+    source="""
           FROM scoped
          WHERE visitor_hash IS NOT NULL
          GROUP BY visitor_hash
     """,
+    orders={
+        field: SUMMARY_COLUMNS[column]
+        for field, column in {
+            "visitor_id": "visitor_id",
+            "first_visit": "first_ms",
+            "last_visit": "last_ms",
+            "total_events": "total_events",
+            "page_views": "page_views",
+            "unique_pages": "unique_pages",
+            "country": "last_country",
+            "region": "last_region",
+            "device_type": "last_device",
+            "browser_name": "last_browser",
+            "os_name": "last_os",
+            "referrer": "first_referrer",
+            "custom_event_count": "custom_events",
+            "unique_event_names": "unique_event_names",
+        }.items()
+    },
 )
 
 PROFILES = (

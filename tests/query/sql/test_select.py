@@ -117,3 +117,11 @@ def test_a_joined_relation_that_is_read_twice_is_joined_once(body: str, material
 
     assert ("scoped AS MATERIALIZED (" in text) is materialized
     assert "MATERIALIZED" not in render(Select(relations=(ROWS,), body=body), DuckDBDialect)
+
+
+def test_a_relation_of_few_rows_is_read_once() -> None:
+    few = structs.replace(ROWS, has_few_rows=True)
+
+    text = render(Select(relations=(few,), body=BODY), DuckDBDialect)
+
+    assert "scoped AS MATERIALIZED (" in text

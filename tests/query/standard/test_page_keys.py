@@ -1,9 +1,13 @@
 """A page of a long list is computed from its own sessions or visitors only."""
 
+from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import pytest
 
+from query.standard.declaration.fields import field_specs
+from query.standard.query_types import QUERY_TYPES
 from tests.query.lake import Stored, a_view, an_error, an_event, an_outbound_click
 from tests.query.query_service import InProcessService
 
@@ -12,7 +16,7 @@ LISTS = {
     "interesting_sessions": "interesting_score",
     "profile_list": "last_visit",
 }
-"""By what each is ordered. Asked for, that order is made of whole rows, and nothing is chosen."""
+"""By what each is ordered."""
 
 
 def a_visit(number: int, minute: int) -> list[Stored]:
@@ -28,23 +32,71 @@ def a_visit(number: int, minute: int) -> list[Stored]:
     ]
 
 
-def page(service: InProcessService, name: str, number: int, **more: Any) -> tuple[list[Any], int]:
-    """Two rows at a time: those of one page, and how many there are in all."""
-    [entry] = service.query({"name": name}, limit=2, page=number, **more).json["data"]
+def page(
+    service: InProcessService, name: str, number: int, size: int = 2, **more: Any
+) -> tuple[list[Any], int]:
+    """The rows of one page, and how many there are in all."""
+    [entry] = service.query({"name": name}, limit=size, page=number, **more).json["data"]
     return entry["data"], entry["meta"]["totalRows"]
+
+
+def lists(service: InProcessService) -> None:
+    """Nine sessions of nine visitors, of which some rank alike, and one without a referrer."""
+    service.holds(
+        *(row for n in range(9) for row in a_visit(n, minute=n // 6)),
+        a_view(None, session="s9", visitor="u9", at="2026-11-10T12:00:00Z"),
+        a_view("/9", session="s9", visitor="u9", country="AT", at="2026-11-10T12:03:00Z"),
+    )
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_pages_are_those_of_the_whole_list_also_when_rows_rank_alike(
     service: InProcessService, name: str
 ) -> None:
-    service.holds(*(row for n in range(9) for row in a_visit(n, minute=n // 6)))
+    lists(service)
     order = [{"field": LISTS[name], "direction": "desc"}]
+    whole = service.rows(name, limit=500)
 
     pages = [page(service, name, n) for n in range(1, 7)]
 
     assert pages == [page(service, name, n, orderBy=order) for n in range(1, 7)]
-    assert [(len(rows), total) for rows, total in pages] == [(2, 9)] * 4 + [(1, 9), (0, 9)]
+    assert [row for rows, _ in pages for row in rows] == whole
+    assert [(len(rows), total) for rows, total in pages] == [(2, 10)] * 5 + [(0, 10)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_pages_in_the_order_of_any_field_are_those_of_the_sorted_list(
+    service: InProcessService, name: str
+) -> None:
+    lists(service)
+    whole = service.rows(name, limit=500)
+    fields = [f for f, spec in field_specs(QUERY_TYPES[name].row).items() if spec.suffixes]
+
+    for field, direction in product(fields, ("asc", "desc")):
+        known = [row for row in whole if row[field] is not None]
+        known.sort(key=itemgetter(field), reverse=direction == "desc")
+        unknown = [row for row in whole if row[field] is None]
+        order = [{"field": field, "direction": direction}]
+        pages = [page(service, name, n, size=4, orderBy=order) for n in (1, 2, 3)]
+
+        assert [row for rows, _ in pages for row in rows] == [*known, *unknown], order
+        assert {total for _, total in pages} == {10}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_second_order_decides_between_rows_that_are_alike_in_the_first(
+    service: InProcessService, name: str
+) -> None:
+    lists(service)
+    terms = [("page_views", False), ("country", True), ("first_visit", False)]
+    expected = service.rows(name, limit=500)
+    for field, descending in reversed(terms):
+        expected = sorted(expected, key=lambda row: row[field] or "", reverse=descending)
+    order = [{"field": f, "direction": "desc" if down else "asc"} for f, down in terms]
+
+    pages = [page(service, name, n, orderBy=order) for n in range(1, 6)]
+
+    assert [row for rows, _ in pages for row in rows] == expected
 
 
 def test_a_page_says_all_about_its_sessions_and_nothing_of_others(
