@@ -14,7 +14,7 @@ RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
 S3   := $(VENV)/.fetched-s3
-TRINO := $(VENV)/.fetched-trino
+TRINO_SERVER := $(VENV)/.fetched-trino
 CLICKHOUSE := $(VENV)/.installed-clickhouse
 NODE := $(VENV)/.installed-node
 GEO  := $(VENV)/.fetched-geo
@@ -66,13 +66,13 @@ chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 upgrade: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) ## replace an older version by this one, process by process, under load; ARGS=COMMIT (needs the history)
 	@$(BIN)/python -m tests.upgrade $(ARGS)
 
-cluster: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) $(S3) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3) for trying; ARGS="tests/flow" runs tests on one
+cluster: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) $(S3) $(if $(filter 1,$(TRINO)),$(TRINO_SERVER)) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3; TRINO=1 adds it) for trying; ARGS="tests/flow" runs tests on one
 	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)
 
-conformance: $(DEV) $(S3) $(TRINO) ## compare the answers of DuckDB and Trino (downloads Trino, 821 MB; needs 3 GB of memory)
+conformance: $(DEV) $(S3) $(TRINO_SERVER) ## compare the answers of DuckDB and Trino, coordinator and worker (downloads Trino, 821 MB; needs 4 GB of memory)
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
-bench: $(DEV) $(PAGE) $(JARS) $(if $(findstring clickhouse,$(ARGS)),$(CLICKHOUSE)) ## run the benchmarks and record them in tests/bench/RESULTS.md
+bench: $(DEV) $(PAGE) $(JARS) $(S3) $(if $(findstring clickhouse,$(ARGS)),$(CLICKHOUSE)) ## run the benchmarks and record them in tests/bench/RESULTS.md
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 lock: $(DEV) ## update the lock files to the newest allowed versions
@@ -143,7 +143,7 @@ $(S3): $(DEV) $(LOCKS)/s3proxy-jars.sha256
 	@$(BIN)/python -m tests.s3.jars
 	@touch $@
 
-$(TRINO): $(DEV) $(LOCKS)/trino-server.sha256
+$(TRINO_SERVER): $(DEV) $(LOCKS)/trino-server.sha256
 	@echo "setup: Trino"
 	@$(BIN)/python -m tests.conformance.trino_download
 	@touch $@

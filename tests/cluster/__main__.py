@@ -1,32 +1,37 @@
 """`python -m tests.cluster`: Tidemark as a small cluster of real parts on this machine, for trying.
 
 Three Kafka brokers, PostgreSQL, Valkey and an S3 server run beside two collectors, three workers,
-two query services, the keeper and the backfill worker. Ctrl-C stops all of it; its data is deleted
-then.
+two query services, the keeper and the backfill worker; with TRINO=1 of `make cluster` also a Trino
+(coordinator and worker) for large queries. Ctrl-C stops all of it; its data is deleted then.
 """
 
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
-from tests.cluster.parts import cluster
+from tests.cluster.parts import cluster, runs_trino
+from tests.cluster.registration import ALL_TABLES, register_tables
 from tests.installation import Installation
 
 FIRST_METRICS_PORT = 4100
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0
 
 
 def main() -> int:
     """Start the parts, then `tidemark up` in the foreground; its exit code."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tidemark-cluster-") as folder:
-        print("cluster: starting three brokers, PostgreSQL, Valkey and an S3 server …", flush=True)
+        trino = ", Trino" if runs_trino() else ""
+        names = f"three brokers, PostgreSQL, Valkey, an S3 server{trino}"
+        print(f"cluster: starting {names} …", flush=True)
         with cluster(Path(folder) / "parts") as parts:
             print(f"cluster: parts ready after {time.monotonic() - begun:.0f} s", flush=True)
-            for name in ("kafka", "lake"):
-                print(f"  {name}: {parts[name]}")
+            for name in ("kafka", "lake", "engine"):
+                print(f"  {name}: {parts.get(name, 'duckdb')}")
             installation = Installation(
                 Path(folder) / "data",
                 **parts,
@@ -44,11 +49,23 @@ def run(installation: Installation) -> int:
         (sys.executable, "-m", "deploy.cli", "up"), env=installation.environment
     )
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    if runs_trino():
+        threading.Thread(target=keep_registering, args=(installation,), daemon=True).start()
     while True:
         try:
             return child.wait()
         except KeyboardInterrupt:
             continue
+
+
+def keep_registering(installation: Installation) -> None:
+    """Register each table with Trino soon after its first row; end when it knows all of them."""
+    pause = FIRST_PAUSE_SECONDS
+    known: set[str] = set()
+    while known < ALL_TABLES:
+        time.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+        known = register_tables(installation)
 
 
 if __name__ == "__main__":
