@@ -25,7 +25,8 @@ from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
-from stream.consumer.fetched_records import FetchedRecords, as_one, messages, pause_after
+from stream.consumer.fetch_wait import FetchPace
+from stream.consumer.fetched_records import FetchedRecords, as_one, messages
 from stream.consumer.message_queue import MESSAGE_OVERHEAD_BYTES, BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
 from stream.rows.kafka_message import KafkaMessage
@@ -38,9 +39,6 @@ FETCH_SECONDS = 0.1
 wake that fetch when the buffer has room again: with its default of a second, every full buffer
 costs one."""
 
-MAX_FETCH_WAIT_MS = 250
-"""How long the broker may hold a fetch for which it has no messages (`fetch.max.wait.ms`). During
-that time messages of partitions that the fetch does not name wait; Faust's default is 1.5 s."""
 MAX_FETCH_BYTES = 8 << 20
 """Bytes in one response of the broker at most (`fetch.max.bytes`); one message may be larger."""
 FULL_PAUSE_SECONDS = 0.1
@@ -115,18 +113,27 @@ def table_offset_transport(
     """A transport whose consumer starts at `start_offsets` and fetches as the budget allows."""
 
     seeking = asyncio.Lock()
+    pace = FetchPace()
 
     class FetchingThread(driver.AIOKafkaConsumerThread):
         def _create_worker_consumer(self, *args: Any) -> AIOKafkaConsumer:
             consumer = super()._create_worker_consumer(*args)
-            # Faust has no settings for these.
-            consumer._fetch_max_wait_ms = MAX_FETCH_WAIT_MS
-            consumer._fetch_max_bytes = MAX_FETCH_BYTES
+            consumer._fetch_max_bytes = MAX_FETCH_BYTES  # Faust has no setting for it
             return consumer
 
+        async def _fetch_records(
+            self, consumer: AIOKafkaConsumer, *args: Any, **kwargs: Any
+        ) -> Mapping[TP, Any]:
+            """The fetched records; taking them sends the next fetch, with the wait set here."""
+            wait = pace.next_wait()
+            consumer._fetcher._fetch_min_bytes = wait.min_bytes
+            consumer._fetcher._fetch_max_wait_ms = wait.max_ms
+            records: Mapping[TP, Any] = await super()._fetch_records(consumer, *args, **kwargs)
+            if records:
+                pace.note_messages()
+            return records
+
     class TableOffsetConsumer(driver.Consumer):
-        pause = 0.0
-        """Seconds to wait before the next fetch."""
         sought: tuple[int, frozenset[TP]] = (0, frozenset())
         """Generation of the consumer group and partitions of the last seek."""
         seeks: Mapping[TP, int] = {}
@@ -172,8 +179,6 @@ def table_offset_transport(
                     }
 
         async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Any]]:  # noqa: ASYNC109
-            if self.pause:
-                await asyncio.sleep(self.pause)
             async for tp, message in super().getmany(min(timeout, FETCH_SECONDS)):
                 body = cast(FetchedRecords, message.value)
                 self._note_first(tp, body.records[0].offset, message.offset)
@@ -203,7 +208,6 @@ def table_offset_transport(
                 budget.fetched(
                     tp, [(r.offset, len(r.value or b"") + MESSAGE_OVERHEAD_BYTES) for r in fetched]
                 )
-            self.pause = pause_after(list(records.values()))
             return {tp: [as_one(fetched)] for tp, fetched in records.items() if fetched}
 
     TableOffsetConsumer.logger = (

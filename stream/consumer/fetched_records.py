@@ -14,13 +14,6 @@ from schemas.kafka.request_ids import request_ids
 from schemas.kafka.trace_headers import spans_of
 from stream.rows.kafka_message import KafkaMessage, open_message
 
-MANY_RECORDS = 16
-"""Records in a fetch after which the next one waits for more."""
-PAUSE_SECONDS = 0.05
-"""Pause after a fetch of many small records: each fetch takes a millisecond of CPU or more."""
-FULL_FETCH_BYTES = 1 << 20
-"""A fetch of so many bytes is of a backlog, and the next one does not wait."""
-
 
 class FetchedRecord(Struct, frozen=True, gc=False):
     """What is needed of one Kafka record."""
@@ -70,11 +63,3 @@ def messages(
 
 def nothing() -> None:
     """Acknowledge nothing: a later message does."""
-
-
-def pause_after(fetched: Sequence[Sequence[Any]]) -> float:
-    """Seconds to wait before the next fetch."""
-    if sum(map(len, fetched)) < MANY_RECORDS:
-        return 0.0
-    size = sum(len(record.value or b"") for records in fetched for record in records)
-    return 0.0 if size >= FULL_FETCH_BYTES else PAUSE_SECONDS

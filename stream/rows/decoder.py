@@ -11,7 +11,7 @@ from schemas.envelope import Envelope
 from schemas.items import Item
 from schemas.kinds import Kind
 from stream.rows.kafka_message import KafkaMessage, UnreadableChunk
-from stream.rows.ledger import LedgerCounts
+from stream.rows.ledger import HOUR_MS, LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.rows.row_batch import KEY_COLUMNS, RowBatch
 
@@ -42,10 +42,15 @@ def decode_batch(
 
 class _Decoder:
     def __init__(self, kind: Kind, counts: LedgerCounts) -> None:
-        self.rows = RowBatch(kind, [], [], {name: [] for name in KEY_COLUMNS})
+        self._partitions: list[int] = []
+        self._offsets: list[int] = []
+        self._seq: list[int] = []
+        keys = zip(KEY_COLUMNS, (self._partitions, self._offsets, self._seq), strict=True)
+        self.rows = RowBatch(kind, [], [], dict(keys))
         self.quarantined: list[QuarantineEntry] = []
         self._kind = kind
         self._counts = counts
+        self._decode = _items_decoder(kind.item).decode
 
     def decode_message(self, message: KafkaMessage) -> None:
         chunk = message.chunk
@@ -53,22 +58,32 @@ class _Decoder:
             self._receive(message, None, message.timestamp_ms, 1)
             self._quarantine(message, 0, None, message.timestamp_ms, chunk.reason, chunk.body)
             return
-        seq = 0
-        for envelope in chunk.envelopes:
-            if 0 <= envelope.received_ms < MAX_RECEIVED_MS:
-                seq += self._envelope(message, envelope, seq)
-            else:
-                seq += self._envelope_without_time(message, envelope, seq)
+        before = len(self._seq)
+        self._decode_envelopes(message, chunk.envelopes)
+        added = len(self._seq) - before
+        self._partitions.extend([message.partition] * added)
+        self._offsets.extend([message.offset] * added)
 
-    def _envelope(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
-        """Decode one envelope; returns the number of positions (`seq`) that it takes."""
-        try:
-            items = _items_decoder(self._kind.item).decode(envelope.items)
-        except DECODE_ERRORS:
-            return self._item_by_item(message, envelope, seq)
-        self._receive(message, envelope.subject_id, envelope.received_ms, len(items))
-        self._add(message, envelope, items, seq, 0)
-        return len(items)
+    def _decode_envelopes(self, message: KafkaMessage, envelopes: Sequence[Envelope]) -> None:
+        """Decode the envelopes; most have one item, so that little is done for each."""
+        received: dict[tuple[str, int], int] = {}
+        seq = 0
+        for envelope in envelopes:
+            if not 0 <= envelope.received_ms < MAX_RECEIVED_MS:
+                seq += self._envelope_without_time(message, envelope, seq)
+                continue
+            try:
+                items = self._decode(envelope.items)
+            except DECODE_ERRORS:
+                seq += self._item_by_item(message, envelope, seq)
+                continue
+            count = len(items)
+            hour = envelope.subject_id, envelope.received_ms // HOUR_MS
+            received[hour] = received.get(hour, 0) + count
+            self._add(envelope, items, seq, 0)
+            seq += count
+        for (subject, number), count in received.items():
+            self._receive(message, subject, number * HOUR_MS, count)
 
     def _envelope_without_time(self, message: KafkaMessage, envelope: Envelope, seq: int) -> int:
         """Quarantine an envelope with an impossible time of receipt, under the message's time."""
@@ -92,24 +107,20 @@ class _Decoder:
             except DECODE_ERRORS as error:
                 self._quarantine_item(message, index, envelope, str(error), bytes(raw))
             else:
-                self._add(message, envelope, [item], index, index - seq)
+                self._add(envelope, [item], index, index - seq)
         return len(raws)
 
-    def _add(
-        self, message: KafkaMessage, envelope: Envelope, items: list[Item], seq: int, start: int
-    ) -> None:
+    def _add(self, envelope: Envelope, items: list[Item], seq: int, start: int) -> None:
         """Add decoded items; the first has this position in the chunk and index in its envelope."""
-        count = len(items)
-        rows = self.rows
+        rows, count = self.rows, len(items)
         if envelope.idempotency_key:
+            first = len(rows)
             rows.envelope_indexes |= zip(
-                range(len(rows), len(rows) + count), range(start, start + count), strict=True
+                range(first, first + count), range(start, start + count), strict=True
             )
-        rows.items += items
-        rows.envelopes += [envelope] * count
-        rows.columns["kafka_partition"] += [message.partition] * count
-        rows.columns["kafka_offset"] += [message.offset] * count
-        rows.columns["seq"] += range(seq, seq + count)
+        rows.items.extend(items)
+        rows.envelopes.extend([envelope] * count)
+        self._seq.extend(range(seq, seq + count))
 
     def _receive(
         self, message: KafkaMessage, subject: str | None, received_ms: int, count: int

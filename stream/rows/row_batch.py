@@ -5,7 +5,7 @@ each row. A row has the same index in every list.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, groupby, repeat
+from itertools import chain, repeat
 from typing import Any, Self, TypeVar
 
 from msgspec.structs import astuple
@@ -47,6 +47,9 @@ class RowBatch:
         self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
         self._lengths: list[int] = []
+        self._senders: list[Envelope] = []
+        self._sender_numbers: list[int] = []
+        """Of each row: the index of its sender."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -78,16 +81,52 @@ class RowBatch:
         return self.repeat_runs(map(fact, self.envelope_runs()))
 
     def envelope_runs(self) -> list[Envelope]:
-        """The envelopes, one for each run of rows of equal envelopes."""
+        """The envelopes, one for each run of rows of the same envelope."""
         if not self._runs:
-            runs = [(envelope, len(list(run))) for envelope, run in groupby(self.envelopes)]
-            self._runs = [envelope for envelope, _ in runs]
-            self._lengths = [length for _, length in runs]
+            last = None
+            for envelope in self.envelopes:
+                if envelope is last:
+                    self._lengths[-1] += 1
+                else:
+                    self._runs.append(envelope)
+                    self._lengths.append(1)
+                    last = envelope
         return self._runs
 
     def repeat_runs(self, values: Iterable[Fact]) -> list[Fact]:
         """The value of each run, repeated for each of its rows."""
+        if len(self._lengths) == len(self.envelopes):
+            return list(values)
         return list(chain.from_iterable(map(repeat, values, self._lengths)))
+
+    def per_sender(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
+        """A fact of each row's sender, computed once per sender.
+
+        It must follow from the envelope's user agent, headers and `trusted` alone.
+        """
+        return self.repeat_senders(map(fact, self.senders()))
+
+    def senders(self) -> list[Envelope]:
+        """One envelope of each sender: of those with equal user agent, headers and `trusted`.
+
+        Where events arrive one by one, there are many more envelopes than browsers.
+        """
+        if not self._senders:
+            numbers: dict[tuple[object, ...], int] = {}
+            of_runs = []
+            for envelope in self.envelope_runs():
+                headers = envelope.headers
+                key = envelope.user_agent, envelope.trusted, *headers, *headers.values()
+                number = numbers.setdefault(key, len(numbers))
+                if number == len(self._senders):
+                    self._senders.append(envelope)
+                of_runs.append(number)
+            self._sender_numbers = self.repeat_runs(of_runs)
+        return self._senders
+
+    def repeat_senders(self, values: Iterable[Fact]) -> list[Fact]:
+        """The value of each sender, repeated for each of its rows."""
+        return list(map(list(values).__getitem__, self._sender_numbers))
 
     def subset(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the pipeline."""

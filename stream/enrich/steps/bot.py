@@ -24,9 +24,9 @@ def put_bot(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Flag and reason, e.g. `preview: Slackbot`; `hint: …` sets no flag; never for a server with
     an API key.
     """
-    run_reasons = [bot_reason(envelope) for envelope in rows.envelope_runs()]
-    reasons = rows.repeat_runs(run_reasons)
-    rows.columns["is_bot"] = rows.repeat_runs(map(is_conclusive, run_reasons))
+    of_senders = [bot_reason(envelope) for envelope in rows.senders()]
+    reasons = rows.repeat_senders(of_senders)
+    rows.columns["is_bot"] = rows.repeat_senders(map(is_conclusive, of_senders))
     is_data_centre = rows.facts.is_data_centre
     if any(is_data_centre):
         reasons = [

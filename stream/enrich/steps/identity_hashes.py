@@ -18,6 +18,9 @@ from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import Column, RowBatch
 
+Owner = tuple[str, str, bool]
+"""Kind, subject and whether an API key was sent: event ids are unique within these."""
+
 REQUEST_PERSON = b"request"
 """Keeps hashes of requests apart from those of event ids."""
 
@@ -39,7 +42,7 @@ def put_identity_hashes(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG0
 
 
 _hashes = GenerationalCache(optional_hash63)
-_owners: GenerationalCache[str, int] = GenerationalCache(hash63)
+_owners: GenerationalCache[Owner, int] = GenerationalCache(lambda owner: hash63(_scope(*owner)))
 
 
 def _put_visitor(rows: RowBatch) -> None:
@@ -73,7 +76,7 @@ def _event_hashes(rows: RowBatch) -> Column:
 def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> list[int]:
     """The hashes of items, combined with the hash of their owner."""
     kind = rows.kind.name
-    owners = rows.per_envelope(lambda envelope: _owners[_owner(kind, envelope)])
+    owners = rows.per_envelope(lambda sent: _owners[kind, sent.subject_id, sent.trusted])
     if len(indexes) < len(owners):
         owners = [owners[index] for index in indexes]
     hashes = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
@@ -81,9 +84,9 @@ def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> l
     return owned
 
 
-def _owner(kind: str, envelope: Envelope) -> str:
-    """The scope within which event ids are unique."""
-    return f"{kind}\0{envelope.subject_id}" + ("\0key" if envelope.trusted else "")
+def _scope(kind: str, subject_id: str, trusted: bool) -> str:
+    """The text whose hash keeps the event ids of one owner apart from those of others."""
+    return f"{kind}\0{subject_id}" + ("\0key" if trusted else "")
 
 
 def _scatter(indexes: list[int], hashes: list[int], count: int) -> Column:

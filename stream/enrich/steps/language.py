@@ -26,7 +26,7 @@ UNDETERMINED = frozenset({"und", "zxx", "mul", "mis"})
 def put_language(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """The item's, else the preferred one of `Accept-Language`: `zh-Hant-TW`."""
     if rows.has_column("language"):
-        accepted = rows.per_envelope(accepted_language)
+        accepted = rows.per_sender(accepted_language)
         rows.columns["language"] = [
             (own and _tags[own]) or header
             for own, header in zip(rows.item_field("language"), accepted, strict=True)

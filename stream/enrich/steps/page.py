@@ -38,7 +38,7 @@ def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
         for name, item in zip(rows.item_field("name"), rows.items, strict=True)
     ]
     # The `Referer` of a click on a short link is the referring page, not the page itself.
-    headers = rows.per_envelope(header_of if rows.has_column("path") else no_header)
+    headers = rows.per_sender(header_of if rows.has_column("path") else no_header)
     addresses = [
         path or text(props.path) or text(props.url) or ""
         for path, props in zip(rows.item_field("path"), properties, strict=True)

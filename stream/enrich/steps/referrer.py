@@ -52,7 +52,9 @@ def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
     """
     if not rows.has_column("referrer"):
         return
-    domains = rows.per_envelope(lambda envelope: lookups.domain_of(envelope.subject_id))
+    subjects = {envelope.subject_id for envelope in rows.envelope_runs()}
+    domain_of = {subject: lookups.domain_of(subject) for subject in subjects}
+    domains = rows.per_envelope(lambda envelope: domain_of[envelope.subject_id])
     sent = [
         own or text(properties.referrer)
         for own, properties in zip(

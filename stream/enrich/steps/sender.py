@@ -31,9 +31,9 @@ class StoredSender(Struct, frozen=True, omit_defaults=True):
 def put_sender(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Whether an API key was sent; user agent and client hints, for re-enrichment."""
     if rows.has_column("sender"):
-        rows.columns["sender"] = rows.per_envelope(sender_json)
+        rows.columns["sender"] = rows.per_sender(sender_json)
     if rows.has_column("trusted"):
-        rows.columns["trusted"] = rows.per_envelope(attrgetter("trusted"))
+        rows.columns["trusted"] = rows.per_sender(attrgetter("trusted"))
 
 
 def sender_json(envelope: Envelope) -> str | None:

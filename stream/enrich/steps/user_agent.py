@@ -51,9 +51,9 @@ UNKNOWN = UserAgent()
 @enrichment_step(writes=columns(*COLUMNS), repeatable=True)
 def put_user_agent(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Browser, system, device type, without versions that browsers froze."""
-    agents = [user_agent_of(envelope) for envelope in rows.envelope_runs()]
+    agents = [user_agent_of(envelope) for envelope in rows.senders()]
     for name in COLUMNS:
-        rows.columns[name] = rows.repeat_runs(map(attrgetter(name), agents))
+        rows.columns[name] = rows.repeat_senders(map(attrgetter(name), agents))
 
 
 def user_agent_of(envelope: Envelope) -> UserAgent:

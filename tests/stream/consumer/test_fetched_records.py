@@ -6,14 +6,7 @@ from aiokafka.structs import ConsumerRecord
 
 from schemas.envelope import encode_chunk, encode_envelope
 from schemas.kafka.request_ids import HEADER
-from stream.consumer.fetched_records import (
-    FULL_FETCH_BYTES,
-    MANY_RECORDS,
-    PAUSE_SECONDS,
-    as_one,
-    messages,
-    pause_after,
-)
+from stream.consumer.fetched_records import as_one, messages
 from stream.rows.kafka_message import UnreadableChunk
 from tests.stream.builders import NOON_MS, named
 
@@ -52,13 +45,3 @@ def test_a_message_keeps_the_ids_of_its_requests() -> None:
     first, second = messages(3, as_one([record, a_record(8, b"")]).value, lambda: None)
 
     assert (first.request_ids, second.request_ids) == (b"r1 r2", b"")
-
-
-def test_only_a_fetch_of_many_small_records_is_followed_by_a_pause() -> None:
-    small = [a_record(offset, b"x") for offset in range(MANY_RECORDS)]
-    large = [*small, a_record(99, bytes(FULL_FETCH_BYTES))]
-
-    assert pause_after([]) == 0.0
-    assert pause_after([small[1:]]) == 0.0
-    assert pause_after([small[:8], small[8:]]) == PAUSE_SECONDS
-    assert pause_after([large]) == 0.0
