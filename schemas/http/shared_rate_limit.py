@@ -4,6 +4,9 @@ A request counts in its process at once. What was counted is added to the shared
 milliseconds, for all buckets in one round trip, which returns the counts of all processes. Between
 two round trips a process passes at most a part of what remains, so that all of them together hold
 the limit. When the shared counts are away the process counts alone: requests pass.
+
+Small limits that only the processes of this machine share are exact: each request looks at the
+shared counts and adds to them at once, which takes some microseconds.
 """
 
 import asyncio
@@ -11,13 +14,8 @@ import logging
 from collections.abc import Hashable, Sequence
 from typing import Self
 
-from schemas.http.rate_limit import (
-    STEP_MS,
-    ExceededLimit,
-    LocalRateLimiter,
-    RateLimitBucket,
-)
-from schemas.http.rate_limit_headers import WINDOW_MS, HeaderNumbers, RateLimitStatus
+from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.shared_bucket import SharedBucket
 from schemas.http.shared_counts import (
     Counted,
     MachineCounts,
@@ -37,145 +35,7 @@ log = logging.getLogger(__name__)
 EXCHANGE_SECONDS = 0.002
 """Time from the first request that is not shared yet until all are."""
 RETRY_SECONDS = 1.0
-KNOWN_MS = WINDOW_MS + STEP_MS
-"""Age at which nothing of the shared counts is in the window any more."""
-SPARE_SHARE = 1_000
-"""A process always passes this part of a limit, or one request, before it asks again."""
-UNKNOWN_SHARE = 8
-"""The part of a limit that it passes before it knows the counts of all."""
 MAX_EXCHANGED = 1_000
-
-
-class SharedBucket(RateLimitBucket):
-    """A bucket whose counts are those of all processes, as of a moment ago."""
-
-    __slots__ = (
-        "_limiter",
-        "all_bytes",
-        "all_items",
-        "all_requests",
-        "allowance",
-        "asked_requests",
-        "is_queued",
-        "known_leaves_ms",
-        "known_ms",
-        "name",
-        "unsent_bytes",
-        "unsent_items",
-        "unsent_requests",
-    )
-
-    def __init__(
-        self, limiter: "SharedRateLimiter", name: bytes, limit: Limit, subject: str, now_ms: int
-    ) -> None:
-        super().__init__(limit, subject, now_ms)
-        self._limiter = limiter
-        self.name = name
-        self.all_requests = self.all_bytes = self.all_items = 0
-        """Counts of all processes, with those of this one that they do not know yet."""
-        self.known_leaves_ms = WINDOW_MS
-        """Milliseconds from `known_ms` until the oldest of them leave the window."""
-        self.unsent_requests = self.unsent_bytes = self.unsent_items = 0
-        self.asked_requests = 0
-        """Requests since the counts of all processes were received."""
-        self.allowance = 0
-        """Its part of what remained then, by the number of processes, and one that may begin."""
-        self.known_ms = -KNOWN_MS
-        self.is_queued = False
-        """Whether its counts are about to be exchanged."""
-
-    def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
-        """Whether it fits by the counts of this process and by those of all."""
-        if not super().fits(now_ms, cost, size, items):
-            return False
-        limit = self.limit
-        if not 0 <= now_ms - self.known_ms < KNOWN_MS:
-            self._limiter.share(self)
-            return self.asked_requests < max(1, limit.requests // UNKNOWN_SHARE)
-        fits = (
-            (self.all_requests + cost <= limit.requests or not self.all_requests)
-            and (self.all_bytes + (size or 1) <= limit.bytes or not self.all_bytes)
-            and (self.all_items + (items or 1) <= limit.items or not self.all_items)
-            and self.asked_requests < self.allowance
-        )
-        if not fits:
-            self._limiter.share(self)
-            self._limiter.share_later(self, self.known_ms + self.known_leaves_ms - now_ms)
-        return fits
-
-    def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
-        self.last_ms = now_ms
-        self.requests = used = self.requests + cost
-        self.bytes += size
-        self.items += items
-        self.all_requests = all_used = self.all_requests + cost
-        self.all_bytes += size
-        self.all_items += items
-        self.unsent_requests += cost
-        self.unsent_bytes += size
-        self.unsent_items += items
-        self.asked_requests += cost
-        if not self.is_queued:
-            self._limiter.share(self)
-        return self.limit.requests - (used if used > all_used else all_used)
-
-    def take_unsent(self) -> Counted:
-        """What is to be added to the shared counts; it counts as sent."""
-        unsent = Counted(self.name, self.unsent_requests, self.unsent_bytes, self.unsent_items)
-        self.unsent_requests = self.unsent_bytes = self.unsent_items = 0
-        return unsent
-
-    def receive(self, counted: Counted, now_ms: int) -> None:
-        """Counts of all processes; what came since they were asked for is added."""
-        self.all_requests = counted.requests + self.unsent_requests
-        self.all_bytes = counted.bytes + self.unsent_bytes
-        self.all_items = counted.items + self.unsent_items
-        self.known_leaves_ms = counted.leaves_ms
-        self.asked_requests = self.unsent_requests
-        remaining = self.limit.requests - counted.requests
-        self.allowance = max(
-            1, self.limit.requests // SPARE_SHARE, -(-remaining // (counted.processes + 1))
-        )
-        self.known_ms = now_ms
-
-    def count_alone(self, now_ms: int) -> None:
-        """Take the counts of this process for those of all, which cannot be reached."""
-        leaves_ms = max(0, min(self.leaves_ms, self.last_ms + WINDOW_MS) - now_ms)
-        own = Counted(
-            self.name,
-            self.requests - self.unsent_requests,
-            self.bytes - self.unsent_bytes,
-            self.items - self.unsent_items,
-            leaves_ms,
-            processes=0,
-        )
-        self.receive(own, now_ms)
-
-    def status(self) -> RateLimitStatus:
-        own = super().status()
-        if not 0 <= self.last_ms - self.known_ms < KNOWN_MS:
-            return own
-        remaining = min(own.remaining, max(0, self.limit.requests - self.all_requests))
-        return RateLimitStatus(own.limit, remaining, own.reset_ms)
-
-    def header_numbers(self) -> HeaderNumbers:
-        limit, remaining, reset = super().header_numbers()
-        if 0 <= self.last_ms - self.known_ms < KNOWN_MS:
-            remaining = min(remaining, max(0, limit - self.all_requests))
-        return limit, remaining, reset
-
-    def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> ExceededLimit:
-        limit = self.limit
-        if self.all_requests + cost > limit.requests:
-            exceeded = f"{limit.requests:,} requests"
-        elif self.all_bytes + (size or 1) > limit.bytes:
-            exceeded = f"{limit.bytes:,} bytes"
-        elif self.all_items + (items or 1) > limit.items:
-            exceeded = f"{limit.items:,} items"
-        else:
-            return super().exceeded(cost, size, items)
-        resets = RateLimitStatus(limit.requests, 0, self.known_ms + self.known_leaves_ms)
-        return ExceededLimit(resets, f"The limit for {self.subject} is {exceeded} per minute.")
 
 
 class SharedRateLimiter(LocalRateLimiter):
@@ -185,7 +45,7 @@ class SharedRateLimiter(LocalRateLimiter):
         self,
         service: str,
         clock: Clock,
-        machine: SharedCounts,
+        machine: MachineCounts,
         server: SharedCounts | None = None,
         address: str = "",
     ) -> None:
@@ -200,6 +60,9 @@ class SharedRateLimiter(LocalRateLimiter):
         """Buckets whose counts are asked for when the oldest of them leave the window."""
         self._exchange: asyncio.Task[None] | None = None
         self._server_away_until = 0.0
+        self._machine_used_at = float("-inf")
+        self._is_alone = False
+        """Whether the counts of others could not be exchanged for a while."""
 
     @classmethod
     def for_settings(cls, settings: Settings, service: str, clock: Clock = now_ms) -> Self:
@@ -207,6 +70,23 @@ class SharedRateLimiter(LocalRateLimiter):
         machine = MachineCounts(counts_path(settings, service))
         address = server_address(settings.limits_url)
         return cls(service, clock, machine, server_counts(settings), address)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether counts can be exchanged at once: in a file of this machine, that can be used."""
+        return self._server is None and not self._is_alone
+
+    def exchange_now(self, bucket: SharedBucket) -> bool:
+        """Exchange the counts of a bucket at once; else soon, and False."""
+        try:
+            [counted] = self._machine.add_now([bucket.unsent()])
+        except OSError:
+            self.share(bucket)
+            return False
+        bucket.take_unsent()
+        bucket.receive(counted, self._clock())
+        self._machine_used_at = asyncio.get_running_loop().time()
+        return True
 
     def new_bucket(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> SharedBucket:
         return SharedBucket(self, bucket_name(self._service, key), limit, subject, now_ms)
@@ -260,6 +140,13 @@ class SharedRateLimiter(LocalRateLimiter):
         if counted is None:
             counted = await self._try(self._machine, unsent)
         at_ms = self._clock()
+        if counted is None and loop.time() < self._machine_used_at + RETRY_SECONDS:
+            # Others hold the lock at this moment: what is known is good enough meanwhile.
+            for bucket, one in zip(buckets, unsent, strict=True):
+                bucket.put_back(one)
+                self.share(bucket)
+            return
+        self._is_alone = counted is None
         if counted is None:
             for bucket in buckets:
                 bucket.count_alone(at_ms)
@@ -279,6 +166,8 @@ class SharedRateLimiter(LocalRateLimiter):
             return None
         if is_server or self._server is None:
             self.problem = None
+        if not is_server:
+            self._machine_used_at = asyncio.get_running_loop().time()
         return counted
 
     def _note_failure(self, is_server: bool, reason: str) -> None:
