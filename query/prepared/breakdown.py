@@ -2,26 +2,66 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
+from query.prepared.group_index import GroupIndex, index_groups
 from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import BY_COLUMN, label
 
 MAX_KEYS = 2**23
 """Possible keys up to which they are counted by position; beyond it they are sorted."""
 
 
-class BreakdownGroup(Struct, frozen=True):
-    """One group: its texts, page views and visitors."""
+Texts: TypeAlias = tuple[str, ...]
+"""The texts of a group."""
 
-    texts: Sequence[str]
-    page_views: int
-    visitors: int
+
+class NamedGroups(Struct, frozen=True, eq=False):
+    """Page views and visitors of groups, by their position in the order of their texts."""
+
+    texts: Sequence[Texts]
+    views: Numbers
+    visitors: Numbers
+
+    def plus(self, other: "NamedGroups", sign: int = 1) -> "NamedGroups":
+        """The sums, or the differences, of groups by their texts."""
+        if not other.texts:
+            return self
+        names = sorted({*self.texts, *other.texts})
+        number = {name: i for i, name in enumerate(names)}
+        views, visitors = np.zeros((2, len(names)), np.int64)
+        for groups, factor in ((self, 1), (other, sign)):
+            own = np.array([number[name] for name in groups.texts], np.int64)
+            views[own] += factor * groups.views
+            visitors[own] += factor * groups.visitors
+        return NamedGroups(names, views, visitors)
+
+
+class GroupsIndex(Struct, frozen=True, eq=False):
+    """The groups of all rows of stored parts, in the order of their texts."""
+
+    texts: Sequence[Texts]
+    groups: GroupIndex
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return self.groups.size + sum(len(text) + 60 for texts in self.texts for text in texts)
+
+    def between(self, first: int, end: int) -> NamedGroups:
+        """The groups of some quarters; those that have no rows in them count nothing."""
+        return NamedGroups(self.texts, *self.groups.between(first, end))
+
+
+NO_GROUPS = GroupsIndex((), index_groups(*(np.empty(0, np.int64) for _ in range(4))))
+"""In place of an index that cannot be made."""
 
 
 def table_of(columns: Sequence[str]) -> str:
@@ -30,35 +70,66 @@ def table_of(columns: Sequence[str]) -> str:
     return name
 
 
-def groups_by(joined: JoinedParts, columns: Sequence[str]) -> Sequence[BreakdownGroup]:
-    """Groups of rows that have the first column; no text of another one is the empty text.
+def groups_by(joined: JoinedParts, columns: Sequence[str]) -> NamedGroups:
+    """Groups of rows that have the first column; no text of another one is the empty text."""
+    index = joined.index(("by", *columns), lambda whole: _index_of(whole, columns))
+    if index is None:
+        return count_groups(joined, *_grouped(joined, columns))
+    groups = index.between(joined.first, joined.end)
+    if not joined.has_rest:
+        return groups
+    flags = joined.rest_flags([table_of(columns)], VISITOR_COLUMN)
+    for with_rest in (False, True):  # a visitor of the rest may be in the groups already
+        own = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=with_rest)
+        groups = groups.plus(count_groups(own, *_grouped(own, columns)), 1 if with_rest else -1)
+    return groups
 
-    Most visitors first, then most page views, then by their texts.
-    """
+
+def _grouped(
+    joined: JoinedParts, columns: Sequence[str]
+) -> tuple[Sequence[NumberedTexts], Numbers, Numbers]:
+    """The columns, page views and visitors of the rows that have the first column."""
     table = table_of(columns)
-    rows = joined.columns(table, "views", "visitor")
+    rows = joined.columns(table, "views", VISITOR_COLUMN)
     numbered = [joined.text_numbers(table, label(column)) for column in columns]
     kept = numbered[0][0] != NO_TEXT
     of_kept = [(numbers[kept], texts) for numbers, texts in numbered]
-    return groups_of(joined, of_kept, rows["views"][kept], rows["visitor"][kept])
+    return of_kept, rows["views"][kept], rows[VISITOR_COLUMN][kept]
 
 
-def groups_of(
+def _index_of(whole: JoinedParts, columns: Sequence[str]) -> GroupsIndex:
+    table = table_of(columns)
+    of_columns, views, visitors = _grouped(whole, columns)
+    numbers, _ = whole.text_numbers(table, label(columns[0]))
+    quarters = whole.columns(table, QUARTER_COLUMN)[QUARTER_COLUMN][numbers != NO_TEXT]
+    return index_of(of_columns, views, visitors, quarters)
+
+
+def index_of(
+    columns: Sequence[NumberedTexts], views: Numbers, visitors: Numbers, quarters: Numbers
+) -> GroupsIndex:
+    """The index of rows by columns of texts."""
+    texts, groups = number_groups(columns)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    position = np.empty(len(texts), np.int64)
+    position[order] = np.arange(len(texts))
+    index = index_groups(position[groups], visitors, quarters, views)
+    return GroupsIndex([texts[i] for i in order], index)
+
+
+def count_groups(
     joined: JoinedParts,
     columns: Sequence[NumberedTexts],
     views: Numbers,
     visitors: Numbers,
-) -> Sequence[BreakdownGroup]:
-    """Groups of rows by columns of texts, in the order of `groups_by`."""
+) -> NamedGroups:
+    """Groups of rows by columns of texts."""
     texts, groups = number_groups(columns)
     count = len(texts)
-    of_groups = sums(groups, views, count).tolist()
-    distinct = joined.distinct(groups, visitors, count).tolist()
-    made = [BreakdownGroup(*each) for each in zip(texts, of_groups, distinct, strict=True)]
-    return sorted(made, key=lambda group: (-group.visitors, -group.page_views, group.texts))
+    return NamedGroups(texts, sums(groups, views, count), joined.distinct(groups, visitors, count))
 
 
-def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Sequence[str]], Numbers]:
+def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Numbers]:
     """The texts of each group, NULL as the empty text, and for each row the number of its group."""
     columns_with_empty = [_with_empty(*each) for each in columns]
     texts_by_column = [texts for _, texts in columns_with_empty]
@@ -66,10 +137,24 @@ def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Sequence[s
     return _texts(keys, texts_by_column), groups
 
 
-def shares(groups: Sequence[BreakdownGroup]) -> Sequence[Row]:
-    """A row for each group: texts, page views, visitors, and its share of all groups' visitors."""
-    whole = sum(group.visitors for group in groups)
-    return [(*g.texts, g.page_views, g.visitors, g.visitors, whole) for g in groups]
+def shares(groups: NamedGroups) -> Sequence[Row]:
+    """A row for each group that has page views: texts, page views, visitors, share of visitors.
+
+    The share is a group's visitors and those of all groups. Most visitors come first, then most
+    page views, then by their texts.
+    """
+    having = np.flatnonzero(groups.views)
+    names = [groups.texts[i] for i in having.tolist()]
+    if names != (ordered := sorted(names)):
+        number = {name: i for i, name in enumerate(ordered)}
+        by_text = np.array([number[name] for name in names], np.int64)
+    else:
+        by_text = np.arange(len(names))
+    views, visitors = groups.views[having], groups.visitors[having]
+    order = np.lexsort((by_text, -views, -visitors))
+    whole = int(visitors.sum())
+    rows = zip(order.tolist(), views[order].tolist(), visitors[order].tolist(), strict=True)
+    return [(*names[i], own_views, own, own, whole) for i, own_views, own in rows]
 
 
 def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers, Sequence[str]]:
@@ -99,7 +184,7 @@ def _numbered(keys: Numbers, space: int) -> tuple[Numbers, Numbers]:
     return found, positions[keys]
 
 
-def _texts(keys: Numbers, columns: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+def _texts(keys: Numbers, columns: Sequence[Sequence[str]]) -> Sequence[Texts]:
     """The texts of each number."""
     parts: list[list[str]] = []
     for texts in reversed(columns):

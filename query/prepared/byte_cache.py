@@ -1,7 +1,7 @@
 """Cache of values by key, bounded by their bytes: what was not used for longest goes first."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
 
@@ -13,6 +13,7 @@ class ByteCache:
         self._max_bytes = max_bytes
         self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._lock = Lock()
+        self._making: dict[Hashable, Lock] = {}
         self.size = 0
         """Bytes of all values."""
 
@@ -36,3 +37,17 @@ class ByteCache:
             while self.size > self._max_bytes:
                 _, (_, removed) = self._values.popitem(last=False)
                 self.size -= removed
+
+    def made(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The value, whose `size` is its bytes; it is made when there is none, by one thread."""
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        try:
+            with making:
+                if (value := self.get(key)) is None:
+                    value = make()
+                    self.put(key, value, value.size)
+                return value
+        finally:
+            with self._lock:
+                self._making.pop(key, None)

@@ -6,12 +6,12 @@ from typing import Protocol
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared import totals
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.quarters import Quarters, by_bucket, whole_range
 from query.prepared.totals import BucketTotals, bucket_totals
+from query.prepared.totals_index import TABLES
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 
@@ -39,7 +39,7 @@ class Totals(Struct, frozen=True):
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects."""
-    tables: Sequence[str] = totals.TABLES
+    tables: Sequence[str] = TABLES
     visit_tables: Sequence[str] = ()
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
@@ -54,7 +54,7 @@ class TotalsByBucket(Struct, frozen=True):
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects after the bucket."""
-    tables: Sequence[str] = totals.TABLES
+    tables: Sequence[str] = TABLES
     visit_tables: Sequence[str] = ()
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:

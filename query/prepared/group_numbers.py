@@ -6,6 +6,8 @@ from query.engine.column_rows import Numbers
 
 EXACT_FLOATS = 2**53
 """Up to this, whole numbers are exact as floating point numbers."""
+MAX_FLAGS = 2**26
+"""Bytes of a table of groups by values; beyond it pairs are sorted."""
 NEVER = np.iinfo(np.int64).max
 """The least value of a group without any."""
 
@@ -20,13 +22,19 @@ def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:
     return added
 
 
-def distinct_values(groups: Numbers, values: Numbers, count: int, without: int) -> Numbers:
-    """The number of distinct values of each group; `without` is not counted."""
-    order = np.lexsort((values, groups))
-    values, groups = values[order], groups[order]
-    is_same = (values[1:] == values[:-1]) & (groups[1:] == groups[:-1])
-    is_first = np.concatenate([[True], ~is_same])[: len(order)]
-    return np.bincount(groups[is_first & (values != without)], minlength=count)
+def distinct_values(groups: Numbers, values: Numbers, count: int, value_count: int) -> Numbers:
+    """The number of distinct values of each group; they are below `value_count`, 0 is none."""
+    if count * value_count <= MAX_FLAGS:
+        flags = np.zeros((count, value_count), np.bool_)
+        flags[groups, values] = True
+        counts: Numbers = np.count_nonzero(flags[:, 1:], axis=1)
+        return counts
+    has_value = values != 0
+    pairs = groups[has_value].astype(np.int64) * value_count + values[has_value]
+    pairs = np.sort(pairs.astype(np.min_scalar_type(count * value_count)))
+    is_first = np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)]
+    borders = np.arange(count + 1, dtype=np.int64) * value_count
+    return np.diff(np.searchsorted(pairs[is_first], borders.astype(pairs.dtype)))
 
 
 def least(groups: Numbers, values: Numbers, count: int) -> Numbers:

@@ -4,20 +4,44 @@ Visitors, sessions and texts are numbered within each part; here they have the s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.numbering import WITHOUT, ColumnNumbers
-from query.prepared.part import VISITOR_COLUMN, Part
+from query.prepared.byte_cache import ByteCache
+from query.prepared.group_numbers import distinct_values
+from query.prepared.numbering import ColumnNumbers
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns
 from query.prepared.part_tables import OF_LAST_VIEW, VISITS, label
 
 NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
-MAX_FLAGS = 2**26
-"""Bytes of a table of groups by visitors; beyond it pairs are sorted."""
+NumbersOf: TypeAlias = Callable[[str], ColumnNumbers]
+"""The numbers of a column of visitors or sessions."""
+NUMBERED = (VISITOR_COLUMN, SESSION_COLUMN)
+
+
+class PartLike(Protocol):
+    """A part in memory, or one that is read when a table is needed."""
+
+    def table(self, name: str) -> Columns:
+        """The columns of a table."""
+
+    def may_have(self, first: int, end: int) -> bool:
+        """Whether it may have rows of the quarters from `first` to before `end`."""
+
+
+class Sized(Protocol):
+    """What caches hold."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+
+
+Index = TypeVar("Index", bound=Sized)
 
 
 class JoinedParts:
@@ -25,41 +49,103 @@ class JoinedParts:
 
     def __init__(
         self,
-        parts: Sequence[Part],
-        numbers: Mapping[str, ColumnNumbers],
+        parts: Sequence[PartLike],
+        numbers: NumbersOf,
         first: int,
         end: int,
-        visits: "JoinedVisits | None" = None,
+        stored: int | None = None,
+        whole: "WholeParts | None" = None,
+        kept: tuple[str, Numbers] | None = None,
     ) -> None:
         self._parts = parts
         self._numbers = numbers
+        self._stored = len(parts) if stored is None else stored
+        self._whole = whole
+        self._kept = kept
+        self._masks: dict[tuple[int, str], Numbers] = {}
         self.first, self.end = first, end
-        self.visits = visits
+        self.visits: JoinedVisits | None = None
         """Facts of the visits of the sessions, when they were asked for."""
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether there are rows without a stored part."""
+        return self._stored < len(self._parts)
+
+    def index(self, name: object, make: "Callable[[JoinedParts], Index]") -> Index | None:
+        """What is made once of all rows of the stored parts; None where it cannot be kept."""
+        return None if self._whole is None else self._whole.index(name, make)
+
+    def between(self, first: int, end: int) -> "JoinedParts":
+        """The rows of some of these quarters."""
+        first, end = max(first, self.first), min(end, self.end)
+        return JoinedParts(self._parts, self._numbers, first, end, self._stored)
+
+    def windows(self, ends: Numbers, starts: Numbers) -> "list[JoinedParts]":
+        """The rows of sessions that the range cuts.
+
+        `ends` are the last quarters of those that began before, `starts` the first ones of those
+        that go on after it.
+        """
+        high = int(ends.max()) + 1 if len(ends) else self.first
+        low = int(starts.min()) if len(starts) else self.end
+        if low < high:
+            return [self]
+        return [self.between(self.first, high), self.between(low, self.end)]
+
+    def of_flagged(self, column: str, flags: Numbers, *, with_rest: bool) -> "JoinedParts":
+        """The rows of stored parts whose visitor or session is flagged, and all of the rest."""
+        parts = self._parts if with_rest else self._parts[: self._stored]
+        kept = (column, flags)
+        return JoinedParts(parts, self._numbers, self.first, self.end, self._stored, kept=kept)
+
+    def rest_flags(self, tables: Sequence[str], column: str) -> Numbers:
+        """By number of a visitor or session whether a row of the rest has it."""
+        numbers = self._numbers(column)
+        flags = np.zeros(numbers.count, np.bool_)
+        for i in range(self._stored, len(self._parts)):
+            for table in tables:
+                rows = self._parts[i].table(table).between(column, self.first, self.end)
+                flags[numbers.by_part[i][rows]] = True
+        return flags
 
     def columns(self, table: str, *names: str) -> Mapping[str, Numbers]:
         """Columns of the rows of a table."""
         return {name: self._column(table, name) for name in names}
 
     def _column(self, table: str, name: str) -> Numbers:
-        of_parts = [p.tables[table].between(name, self.first, self.end) for p in self._parts]
-        if name in self._numbers:
-            numbers = self._numbers[name].by_part
-            of_parts = [own[rows] for own, rows in zip(numbers, of_parts, strict=True)]
-        return np.concatenate(of_parts)
+        return np.concatenate([self._of_part(i, table, name) for i in self._having_rows])
+
+    @property
+    def _having_rows(self) -> Sequence[int]:
+        """The positions of the parts that may have rows; the first one when none has."""
+        found = [i for i, p in enumerate(self._parts) if p.may_have(self.first, self.end)]
+        return found or [0]
+
+    def _of_part(self, i: int, table: str, name: str) -> Numbers:
+        rows = self._parts[i].table(table).between(name, self.first, self.end)
+        if self._kept is not None and i < self._stored:
+            rows = rows[self._mask(i, table, *self._kept)]
+        return self._numbers(name).by_part[i][rows] if name in NUMBERED else rows
+
+    def _mask(self, i: int, table: str, column: str, flags: Numbers) -> Numbers:
+        """Which rows of a stored part have a visitor or session that is flagged."""
+        if (i, table) not in self._masks:
+            rows = self._parts[i].table(table).between(column, self.first, self.end)
+            self._masks[i, table] = flags[self._numbers(column).by_part[i]][rows]
+        return self._masks[i, table]
 
     def count(self, column: str) -> int:
         """Numbers that a column of visitors or sessions may have."""
-        return self._numbers[column].count
+        return self._numbers(column).count
 
     def text_numbers(self, table: str, column: str) -> NumberedTexts:
         """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
         known: dict[str | None, int] = {None: NO_TEXT}
         of_parts = []
-        for part in self._parts:
-            columns = part.tables[table]
-            codes = columns.between(column, self.first, self.end)
-            texts = columns.texts[column]
+        for i in self._having_rows:
+            codes = self._of_part(i, table, column)
+            texts = self._parts[i].table(table).texts[column]
             mapping = [known.setdefault(text, len(known)) for text in (None, *texts)]
             of_parts.append(np.array(mapping, np.int64)[codes])
         return np.concatenate(of_parts), list(known)
@@ -70,20 +156,25 @@ class JoinedParts:
         known = [fact for fact in facts if fact is not None]
         return known if len(known) == len(columns) else None
 
-    def distinct(self, groups: Numbers, visitors: Numbers, count: int) -> Numbers:
-        """Distinct visitors of each of `count` groups, from a group and a visitor of each row."""
-        visitor_count = self.count(VISITOR_COLUMN)
-        if count * visitor_count <= MAX_FLAGS:
-            flags = np.zeros((count, visitor_count), np.bool_)
-            flags[groups, visitors] = True
-            counts: Numbers = np.count_nonzero(flags[:, WITHOUT + 1 :], axis=1)
-            return counts
-        has_visitor = visitors != WITHOUT
-        pairs = groups[has_visitor].astype(np.int64) * visitor_count + visitors[has_visitor]
-        pairs = np.sort(pairs.astype(np.min_scalar_type(count * visitor_count)))
-        is_first = np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)]
-        borders = np.arange(count + 1, dtype=np.int64) * visitor_count
-        return np.diff(np.searchsorted(pairs[is_first], borders.astype(pairs.dtype)))
+    def distinct(
+        self, groups: Numbers, values: Numbers, count: int, column: str = VISITOR_COLUMN
+    ) -> Numbers:
+        """Distinct visitors, or sessions, of each of `count` groups, from those of each row."""
+        return distinct_values(groups, values, count, self.count(column))
+
+
+class WholeParts(Struct, frozen=True, eq=False):
+    """All rows of a set of stored parts, and what was made of them once."""
+
+    joined: JoinedParts
+    key: object
+    """Of the set."""
+    memory: ByteCache
+
+    def index(self, name: object, make: Callable[[JoinedParts], Index]) -> Index:
+        """What `make` gives for all rows; kept in memory."""
+        found: Index = self.memory.made(("index", name, self.key), lambda: make(self.joined))
+        return found
 
 
 class JoinedVisits(Struct, frozen=True, eq=False):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.group_numbers import distinct_values, greatest, least, sums
+from query.prepared.group_numbers import greatest, least, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
-from query.prepared.numbering import WITHOUT
+from query.prepared.part import SESSION_COLUMN
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
 
 TABLES: Sequence[str] = (OTHER_EVENTS.name,)
@@ -45,7 +45,7 @@ class OtherEvents:
 
     def sessions(self, groups: Numbers, count: int) -> Numbers:
         """The number of sessions of each group."""
-        return distinct_values(groups, self._rows["session_key"], count, WITHOUT)
+        return self._joined.distinct(groups, self._rows[SESSION_COLUMN], count, SESSION_COLUMN)
 
     def first_ms(self, groups: Numbers, count: int) -> Numbers:
         """Unix milliseconds of the first event of each group."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from query.engine.column_rows import NO_TEXT
 from query.engine.engine import Row
 from query.prepared.breakdown import number_groups
 from query.prepared.group_numbers import distinct_values
@@ -33,13 +32,13 @@ class OutboundClicks(Struct, frozen=True):
 def _domains(clicks: OtherEvents) -> Sequence[Row]:
     """Domain, clicks, visitors, links, clicks, clicks of all domains."""
     texts, groups = number_groups([clicks.texts("outbound_domain")])
-    hrefs, _ = clicks.texts("href")
+    hrefs, known = clicks.texts("href")
     counts = clicks.events(groups, len(texts)).tolist()
     made = zip(
         (domain for (domain,) in texts),
         counts,
         clicks.visitors(groups, len(texts)).tolist(),
-        distinct_values(groups, hrefs, len(texts), NO_TEXT).tolist(),
+        distinct_values(groups, hrefs, len(texts), len(known)).tolist(),
         counts,
         [sum(counts)] * len(texts),
         strict=True,

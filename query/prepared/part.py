@@ -71,6 +71,14 @@ class Part(Struct, frozen=True, eq=False):
         hashes = sum(each.nbytes for each in self.hashes.values())
         return hashes + sum(each.size for each in self.tables.values())
 
+    def table(self, name: str) -> Columns:
+        """The columns of a table."""
+        return self.tables[name]
+
+    def may_have(self, first: int, end: int) -> bool:  # noqa: ARG002
+        """Whether it may have rows of these quarters: it is in memory, so that needs no answer."""
+        return True
+
 
 def make_part(tables: Mapping[str, ColumnRows]) -> Part:
     """The part from rows of SQL."""

@@ -1,99 +1,121 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import islice
 
 import numpy as np
-from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
-from query.prepared.joined_parts import JoinedParts, JoinedVisits
-from query.prepared.numbering import ColumnNumbers, HashesOf, known_numbering
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part
+from query.prepared.joined_parts import JoinedParts, JoinedVisits, PartLike, WholeParts
+from query.prepared.numbering import ColumnNumbers, Numbering, known_numbering
+from query.prepared.part import SESSION_COLUMN, Part
 from query.prepared.part_folder import PartKey
-from query.prepared.part_reader import Reading
+from query.prepared.part_reader import PartReader, Reading, StoredPart
 from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS
 from query.prepared.quarters import Quarters
 from query.prepared.visit_index import VISIT_COLUMNS, index_visits
 
-
-class ReadParts(Struct, frozen=True):
-    """The parts of a reading: those of data files, then that of the other rows if there are any."""
-
-    reading: Reading
-    parts: Sequence[Part]
-
-    @property
-    def numbered(self) -> Collection[str]:
-        """The columns of visitors and sessions."""
-        tables = self.parts[0].tables.values()
-        return {VISITOR_COLUMN, SESSION_COLUMN} & {name for c in tables for name in c.numbers}
-
-    def further(self, column: str) -> Sequence[Numbers]:
-        """The hashes of the other rows."""
-        return [part.hashes[column] for part in self.parts[len(self.reading.prepared) :]]
-
-    def numbers(
-        self, stored: Mapping[PartKey, Numbers], further: Iterator[Numbers]
-    ) -> Sequence[Numbers]:
-        """For each part the numbers of its hashes; those of the other rows are the next further."""
-        rest = len(self.parts) - len(self.reading.prepared)
-        return [*(stored[key] for key in self.reading.prepared), *islice(further, rest)]
+ALWAYS = (0, 2**31)
+"""Quarters of all rows."""
 
 
-class PartJoin(Struct, frozen=True):
+class PartJoin:
     """The parts of one query, and those with the facts of its visits."""
 
-    memory: ByteCache
-    hashes: HashesOf
-    rows_of: ReadParts
-    visits_of: ReadParts | None
+    def __init__(
+        self,
+        memory: ByteCache,
+        reader: PartReader,
+        known: frozenset[PartKey],
+        rows_of: tuple[Reading, Part | None],
+        visits_of: tuple[Reading, Part | None] | None,
+    ) -> None:
+        """`known` has all stored parts of both, each of which may have rows of other data files."""
+        self._memory = memory
+        self._reader = reader
+        self._known = known
+        self._rows_of = rows_of
+        self._visits_of = visits_of
+        self._further: dict[str, tuple[Numbering, int, Sequence[Numbers]]] = {}
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
-        numbers = {column: self._numbers(column) for column in self.rows_of.numbered}
-        of_rows = {column: each[0] for column, each in numbers.items()}
-        joined = JoinedParts(self.rows_of.parts, of_rows, quarters.first, quarters.end)
-        if self.visits_of is not None:
-            joined.visits = self._visits(joined, self.visits_of, numbers[SESSION_COLUMN][1])
+        reading, _ = self._rows_of
+        parts, stored = self._parts(self._rows_of), len(reading.prepared)
+        numbers = partial(self._numbers, reading.prepared, 0)
+        whole = WholeParts(self._whole(), self._known, self._memory)
+        joined = JoinedParts(parts, numbers, quarters.first, quarters.end, stored, whole)
+        if self._visits_of is not None:
+            joined.visits = self._visits(joined, self._visits_of)
         return form.rows(joined, quarters)
 
-    def _numbers(self, column: str) -> Sequence[ColumnNumbers]:
-        """The numbers of a column, of the parts and of those with the facts of visits."""
-        of = [self.rows_of]
-        if self.visits_of is not None and column == SESSION_COLUMN:
-            of.append(self.visits_of)
-        keys = frozenset(key for each in of for key in each.reading.prepared)
-        numbering = known_numbering(self.memory, column, keys, self.hashes)
-        count, further = numbering.with_further([h for each in of for h in each.further(column)])
-        rest = iter(further)
-        return [ColumnNumbers(count, each.numbers(numbering.by_part, rest)) for each in of]
+    def _parts(self, of: tuple[Reading, Part | None]) -> Sequence[PartLike]:
+        reading, rest = of
+        stored = self._stored(reading.prepared)
+        return [*stored, rest] if rest else stored
 
-    def _visits(
-        self, joined: JoinedParts, visits_of: ReadParts, numbers: ColumnNumbers
-    ) -> JoinedVisits:
+    def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
+        reading, _ = self._rows_of
+        tables = [*reading.tables, *(self._visits_of[0].tables if self._visits_of else ())]
+        ranges = {file.path: file.ts_range for file in reading.scope.pinned.version.data_files}
+        return [StoredPart(self._reader, k, tables, ranges.get(k.data_file)) for k in keys]
+
+    def _whole(self) -> JoinedParts:
+        """All rows of the known parts."""
+        keys = sorted(self._known)
+        parts, numbers = self._stored(keys), partial(self._numbers, keys, None)
+        whole = JoinedParts(parts, numbers, *ALWAYS)
+        if self._visits_of is not None:
+            visits = JoinedParts(parts, numbers, *ALWAYS)
+            whole.visits = JoinedVisits(visits, partial(positions_of_visits, whole, visits))
+        return whole
+
+    def _numbers(self, keys: Sequence[PartKey], rest: int | None, column: str) -> ColumnNumbers:
+        """The numbers of a column, of stored parts and of one of the rests or none."""
+        numbering, count, further = self._numbering(column)
+        own = [] if rest is None else further[rest : rest + 1]
+        return ColumnNumbers(count, [*(numbering.by_part[key] for key in keys), *own])
+
+    def _numbering(self, column: str) -> tuple[Numbering, int, Sequence[Numbers]]:
+        """The numbering of stored parts, all numbers, and those of the rests of rows and visits."""
+        if column not in self._further:
+            numbering = known_numbering(self._memory, column, self._known, self._reader.hashes)
+            rests = [of[1] for of in (self._rows_of, self._visits_of) if of is not None]
+            nothing = np.empty(0, np.int64)
+            hashes = [part.hashes.get(column, nothing) if part else nothing for part in rests]
+            self._further[column] = (numbering, *numbering.with_further(hashes))
+        return self._further[column]
+
+    def _visits(self, joined: JoinedParts, of: tuple[Reading, Part | None]) -> JoinedVisits:
         """The facts of the visits."""
-        time_range = visits_of.reading.scope.time_range
+        reading, _ = of
+        time_range = reading.scope.time_range
         first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
-        facts = JoinedParts(visits_of.parts, {SESSION_COLUMN: numbers}, first, end)
-        return JoinedVisits(facts, partial(self._positions, joined, facts, visits_of.reading))
+        numbers = partial(self._numbers, reading.prepared, 1)
+        facts = JoinedParts(self._parts(of), numbers, first, end, len(reading.prepared))
+        return JoinedVisits(facts, partial(self._positions, joined, facts, reading))
 
     def _positions(
         self, joined: JoinedParts, facts: JoinedParts, visits_of: Reading, is_last: bool
     ) -> Numbers | None:
-        of = (self.rows_of.reading.key, visits_of.key)
-        key = ("of_sessions", is_last, *of, joined.first, joined.end)
-        positions: Numbers | None = self.memory.get(key)
+        reading, _ = self._rows_of
+        key = ("of_sessions", is_last, reading.key, visits_of.key, joined.first, joined.end)
+        positions: Numbers | None = self._memory.get(key)
         if positions is None:
-            count = facts.count(SESSION_COLUMN)
-            index = index_visits(facts.columns(VISITS.name, *VISIT_COLUMNS), count, is_last=is_last)
-            if index is None:
-                return None
-            sessions = joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
-            positions = index.astype(np.uint32)[sessions]
-            self.memory.put(key, positions, positions.nbytes)
+            positions = positions_of_visits(joined, facts, is_last)
+            if positions is not None:
+                self._memory.put(key, positions, positions.nbytes)
         return positions
+
+
+def positions_of_visits(joined: JoinedParts, facts: JoinedParts, is_last: bool) -> Numbers | None:
+    """For each row of sessions the position of its visit; None when they cannot be told."""
+    count = facts.count(SESSION_COLUMN)
+    index = index_visits(facts.columns(VISITS.name, *VISIT_COLUMNS), count, is_last=is_last)
+    if index is None:
+        return None
+    sessions = joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
+    return index.astype(np.uint32)[sessions]

@@ -1,9 +1,8 @@
 """Reads the parts of a query: from the folder, and from stored rows where there are none yet."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import TypeVar
 
 from msgspec import Struct
@@ -11,9 +10,10 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.byte_cache import ByteCache
-from query.prepared.part import Part
+from query.prepared.part import Columns, Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_source import read_part
+from query.prepared.part_tables import QUARTER_MS
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 
@@ -54,26 +54,28 @@ class PartReader:
         self._folder = folder
         self._memory = memory
 
-    async def parts(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
-        """The parts; those of data files have the tables only. PartGone when one is not there."""
-        parts = await in_thread(partial(self._stored, reading.prepared, reading.tables))
-        if reading.rest:
-            parts.append(await self._rest(reading, engine, seconds))
-        return parts
+    async def rest(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Part | None:
+        """What the rows without a part add up to, in the time range; None when there are none."""
+        if not reading.rest:
+            return None
+        known: Part | None = self._memory.get(reading.rest_key)
+        if known is not None:
+            return known
+        part = await read_part(engine, reading.scope, reading.rest, reading.tables, seconds)
+        self._memory.put(reading.rest_key, part, part.size)
+        return part
 
     def hashes(self, column: str, key: PartKey) -> Numbers:
         """The hashes of a column of a part."""
         hashes: Numbers | None = self._memory.get((key, column))
         return self._read(key, (column,)).hashes[column] if hashes is None else hashes
 
-    def _stored(self, keys: Sequence[PartKey], tables: Sequence[str]) -> list[Part]:
-        return [self._part(key, tables) for key in keys]
-
-    def _part(self, key: PartKey, tables: Sequence[str]) -> Part:
-        found = {table: self._memory.get((key, table)) for table in tables}
-        if missing := [table for table, columns in found.items() if columns is None]:
+    def tables(self, key: PartKey, names: Sequence[str]) -> Mapping[str, Columns]:
+        """Tables of a part."""
+        found = {name: self._memory.get((key, name)) for name in names}
+        if missing := [name for name, columns in found.items() if columns is None]:
             found |= self._read(key, missing).tables
-        return Part({}, found)
+        return found
 
     def _read(self, key: PartKey, names: Sequence[str]) -> Part:
         """What is read is kept for itself, as queries share tables and hashes."""
@@ -85,14 +87,35 @@ class PartReader:
             self._memory.put((key, table), columns, columns.size)
         return part
 
-    async def _rest(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Part:
-        """What the rows without a part add up to, in the time range."""
-        known: Part | None = self._memory.get(reading.rest_key)
-        if known is not None:
-            return known
-        part = await read_part(engine, reading.scope, reading.rest, reading.tables, seconds)
-        self._memory.put(reading.rest_key, part, part.size)
-        return part
+
+class StoredPart:
+    """A part of the folder, of which tables are read when the first of them is needed."""
+
+    def __init__(
+        self,
+        reader: PartReader,
+        key: PartKey,
+        names: Sequence[str],
+        ts_range: tuple[int, int] | None,
+    ) -> None:
+        """The tables of these names; of rows between these Unix milliseconds, where known."""
+        self._reader = reader
+        self._key = key
+        self._names = names
+        self._ts_range = ts_range
+        self._tables: Mapping[str, Columns] = {}
+
+    def table(self, name: str) -> Columns:
+        """The columns of a table; PartGone when the part is not there."""
+        if not self._tables:
+            self._tables = self._reader.tables(self._key, self._names)
+        return self._tables[name]
+
+    def may_have(self, first: int, end: int) -> bool:
+        """Whether it may have rows of the quarters from `first` to before `end`."""
+        if self._ts_range is None:
+            return True
+        return self._ts_range[0] < end * QUARTER_MS and first * QUARTER_MS <= self._ts_range[1]
 
 
 async def in_thread(work: Callable[[], T]) -> T:

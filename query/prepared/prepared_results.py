@@ -18,9 +18,10 @@ from query.engine.engine import ColumnEngine, Row
 from query.prepared import FOLDER
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
+from query.prepared.numbering import forget_parts, known_parts
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_join import PartJoin, ReadParts
+from query.prepared.part_join import PartJoin
 from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import TABLES
@@ -102,6 +103,7 @@ class PreparedResults:
         except ResultTooLarge:
             raise NotPrepared(TOO_DIVERSE) from None
         except PartGone:
+            forget_parts(self._memory, scope.subjects[0])
             raise NotPrepared(PART_GONE) from None
 
     def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
@@ -115,6 +117,16 @@ class PreparedResults:
             return None
         prepared = [keys[file.path] for file in files if file.path in known]
         return Reading(scope, tables, prepared, rest)
+
+    def _known_parts(self, rows_of: Reading, visits_of: Reading | None) -> frozenset[PartKey]:
+        """The parts of readings, those around their range, and more that were used with them."""
+        scope = rows_of.scope
+        if visits_of is None:
+            around_it = structs.replace(scope, time_range=around(scope.time_range))
+            visits_of = self._reading(around_it, ())
+        wanted = frozenset((*rows_of.prepared, *(visits_of.prepared if visits_of else ())))
+        stored = {file.path for file in scope.pinned.version.data_files}
+        return known_parts(self._memory, wanted, stored)
 
     def _closed_files(self, scope: Scope) -> Mapping[str, PartKey]:
         """The parts of data files whose day has ended, by path; missing ones will be made."""
@@ -147,10 +159,12 @@ class PreparedResults:
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
             return known
-        parts = await self._reader.parts(rows_of, engine, seconds)
-        visits = await self._reader.parts(visits_of, engine, seconds) if visits_of else []
-        of_visits = ReadParts(visits_of, visits) if visits_of else None
-        join = PartJoin(self._memory, self._reader.hashes, ReadParts(rows_of, parts), of_visits)
+        rest = await self._reader.rest(rows_of, engine, seconds)
+        visits = None
+        if visits_of is not None:
+            visits = visits_of, await self._reader.rest(visits_of, engine, seconds)
+        parts = self._known_parts(rows_of, visits_of)
+        join = PartJoin(self._memory, self._reader, parts, (rows_of, rest), visits)
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)

@@ -6,14 +6,12 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_numbers import NEVER, least, sums
+from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import SESSION_COLUMN, smallest
-from query.prepared.part_tables import QUARTER_MS, SECOND_PARTS, SESSIONLESS, SESSIONS
-from query.standard.sql.definitions import BOUNCE_MS
-
-TABLES = (SESSIONS.name, SESSIONLESS.name)
-OF_SESSIONS = (SESSION_COLUMN, "start_ms", "span_ms", "others", "visible")
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.part_tables import SESSIONS
+from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
+from query.prepared.totals_index import COUNTS, TABLES, TotalsIndex, index_totals
 
 
 class BucketTotals(Struct, frozen=True):
@@ -32,73 +30,103 @@ class BucketTotals(Struct, frozen=True):
     """The two middle durations; 0 without sessions."""
 
 
-class Sessions(Struct, frozen=True, eq=False):
-    """Sessions with a page view, each in the bucket of its first one."""
-
-    bucket: Numbers
-    page_views: Numbers
-    duration_ms: Numbers
-    is_bounce: Numbers
-
-
 def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
-    names = ("quarter", "visitor", "views", "row_count")
-    of_sessions = joined.columns(SESSIONS.name, *names, *OF_SESSIONS)
-    others = joined.columns(SESSIONLESS.name, *names)
-    rows = {name: np.concatenate([of_sessions[name], others[name]]) for name in names}
-    of_row = buckets[rows["quarter"].astype(np.int64) - joined.first]
-    session_count = joined.count(SESSION_COLUMN)
-    sessions = join_sessions(of_sessions, session_count, buckets, joined.first)
-    low, high = medians(sessions, count)
+    index = joined.index("totals", index_totals)
+    if index is None:
+        of_rows = _of_rows(joined, buckets, count)
+        sessions = _sessions(joined.columns(SESSIONS.name, *OF_SESSIONS))
+    else:
+        of_rows = _of_rows_indexed(joined, index, buckets, count)
+        sessions = _sessions_indexed(joined, index)
+    bucket = buckets[sessions.quarters - joined.first]
+    views, rows, visitors = of_rows
     columns = (
-        sums(of_row, rows["views"], count),
-        joined.distinct(of_row, rows["visitor"], count),
-        sums(of_row, rows["row_count"], count),
-        np.bincount(sessions.bucket, minlength=count),
-        sums(sessions.bucket, sessions.is_bounce, count),
-        sums(sessions.bucket, sessions.page_views, count),
-        sums(sessions.bucket, sessions.duration_ms, count),
-        low,
-        high,
+        views,
+        visitors,
+        rows,
+        np.bincount(bucket, minlength=count),
+        np.bincount(bucket[sessions.is_bounce], minlength=count),
+        sums(bucket, sessions.page_views, count),
+        sums(bucket, sessions.duration_ms, count),
+        *medians(bucket, sessions.duration_ms, count),
     )
     return [BucketTotals(*each) for each in zip(*(c.tolist() for c in columns), strict=True)]
 
 
-def join_sessions(
-    rows: Mapping[str, Numbers], session_count: int, buckets: Numbers, first: int
-) -> Sessions:
-    """One row for each session with a page view, from its rows in all quarters and parts."""
-    keys = rows["session_key"].astype(np.int64)
-    quarters = rows["quarter"].astype(np.int64) - first
-    starts = quarters * QUARTER_MS + rows["start_ms"]
-    viewed = rows["views"] > 0
-    quarter = least(keys[viewed], quarters[viewed], session_count)
-    kept = quarter != NEVER
-    begin = least(keys, starts, session_count)[kept]
-    end = -least(keys, -(starts + rows["span_ms"]), session_count)[kept]
-    views, others, visible = (
-        sums(keys, rows[name], session_count)[kept] for name in ("views", "others", "visible")
+def _of_rows(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
+    """Page views, rows and distinct visitors of each bucket."""
+    names = (QUARTER_COLUMN, VISITOR_COLUMN, *COUNTS)
+    tables = [joined.columns(table, *names) for table in TABLES]
+    quarters, visitors, views, rows = (
+        np.concatenate([table[name] for table in tables]) for name in names
     )
-    duration = np.maximum(end - begin, visible_ms(visible))
-    bounce = (views == 1) & (others == 0) & (duration < BOUNCE_MS)
-    return Sessions(buckets[quarter[kept]], views, duration, bounce.astype(np.int64))
+    of_row = buckets[quarters.astype(np.int64) - joined.first]
+    distinct = joined.distinct(of_row, visitors, count)
+    return sums(of_row, views, count), sums(of_row, rows, count), distinct
 
 
-def visible_ms(visible: Numbers) -> Numbers:
-    """Milliseconds, rounded half away from 0 as a CAST of a DECIMAL is."""
-    each = SECOND_PARTS // 1000
-    rounded: Numbers = np.sign(visible) * ((np.abs(visible) + each // 2) // each)
-    return rounded
+def _of_rows_indexed(
+    joined: JoinedParts, index: TotalsIndex, buckets: Numbers, count: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    found = index.of_rows(joined.first, buckets, count)
+    if not joined.has_rest:
+        return found
+    flags = joined.rest_flags(TABLES, VISITOR_COLUMN)
+    without, with_rest = (
+        _of_rows(joined.of_flagged(VISITOR_COLUMN, flags, with_rest=each), buckets, count)
+        for each in (False, True)  # a visitor of the rest may be counted already
+    )
+    views, rows, visitors = (
+        all_ - before + after for all_, before, after in zip(found, without, with_rest, strict=True)
+    )
+    return views, rows, visitors
 
 
-def medians(sessions: Sessions, count: int) -> tuple[Numbers, Numbers]:
+def _sessions_indexed(joined: JoinedParts, index: TotalsIndex) -> Sessions:
+    """Those of the index, and those that the range cuts or that have rows in the rest anew."""
+    within = index.within(joined.first, joined.end)
+    at_start, at_end = index.crossing(joined.first), index.crossing(joined.end)
+    cut = np.concatenate([at_start.keys, at_end.keys])
+    if not joined.has_rest and not len(cut):
+        return within
+    flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
+    windows = [joined]
+    if joined.has_rest:
+        within = within.of(~flags[within.keys])
+    else:
+        windows = joined.windows(at_start.end_quarters, at_end.start_quarters)
+    flags[cut] = True
+    return within.plus(_sessions(*(_flagged(each, flags) for each in windows)))
+
+
+def _flagged(joined: JoinedParts, flags: Numbers) -> Mapping[str, Numbers]:
+    """The rows of sessions that are flagged, and all of the rest."""
+    own = joined.of_flagged(SESSION_COLUMN, flags, with_rest=True)
+    return own.columns(SESSIONS.name, *OF_SESSIONS)
+
+
+def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:
+    """The sessions of rows; their keys are numbers of these rows only."""
+    columns = {name: np.concatenate([each[name] for each in rows]) for name in OF_SESSIONS}
+    keys, numbers = np.unique(columns[SESSION_COLUMN], return_inverse=True)
+    return join_sessions({**columns, SESSION_COLUMN: numbers}, len(keys))
+
+
+def medians(buckets: Numbers, duration_ms: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """The two middle durations of each bucket; 0 where there are no sessions."""
-    counts = np.bincount(sessions.bucket, minlength=count)
-    order = np.argsort(smallest(sessions.bucket), kind="stable")  # fast for few bytes
     low, high = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for bucket, own in enumerate(np.split(sessions.duration_ms[order], np.cumsum(counts)[:-1])):
+    for bucket, own in enumerate(_by_bucket(buckets, duration_ms, count)):
         if len(own):
             middle = [(len(own) - 1) // 2, len(own) // 2]
             low[bucket], high[bucket] = np.partition(own, middle)[middle]
     return low, high
+
+
+def _by_bucket(buckets: Numbers, values: Numbers, count: int) -> Sequence[Numbers]:
+    """The values of each bucket."""
+    if count == 1:
+        return [values]
+    counts = np.bincount(buckets, minlength=count)
+    order = np.argsort(smallest(buckets), kind="stable")  # fast for few bytes
+    return np.split(values[order], np.cumsum(counts)[:-1])

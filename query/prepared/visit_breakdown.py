@@ -7,12 +7,16 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
-from query.prepared.breakdown import groups_of, shares
+from query.prepared.breakdown import NO_GROUPS, GroupsIndex, count_groups, index_of, shares
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import SESSIONLESS, SESSIONS, SOURCES, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
+from query.prepared.visit_index import visits_are_told
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
+
+COLUMNS = ("views", VISITOR_COLUMN, QUARTER_COLUMN)
 
 
 class VisitBreakdown(Struct, frozen=True):
@@ -39,9 +43,25 @@ class VisitBreakdown(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if visits_are_told(joined):
+            index = joined.index(self, self._index)
+            if index is not None and index is not NO_GROUPS:
+                return shares(index.between(joined.first, joined.end))
+        if (rows := self._grouped(joined)) is None:
+            return None
+        columns, views, visitors, _ = rows
+        return shares(count_groups(joined, columns, views, visitors))
+
+    def _index(self, whole: JoinedParts) -> GroupsIndex:
+        rows = self._grouped(whole)
+        return NO_GROUPS if rows is None else index_of(*rows)
+
+    def _grouped(
+        self, joined: JoinedParts
+    ) -> tuple[Sequence[NumberedTexts], Numbers, Numbers, Numbers] | None:
+        """The column, page views, visitors and quarters of the rows that have a group."""
         if (facts := joined.visit_facts(self.columns)) is None:
             return None
-        sessions, others = (joined.columns(table, "views", "visitor") for table in self.tables)
         names = [label(column) for column in self.columns]
         known: dict[str | None, int] = {None: NO_TEXT}
         numbers = np.concatenate(
@@ -50,11 +70,12 @@ class VisitBreakdown(Struct, frozen=True):
                 self._numbers([joined.text_numbers(SESSIONLESS.name, n) for n in names], known),
             ]
         )
-        views = np.concatenate([sessions["views"], others["views"]])
-        visitors = np.concatenate([sessions["visitor"], others["visitor"]])
+        tables = [joined.columns(table, *COLUMNS) for table in self.tables]
+        views, visitors, quarters = (
+            np.concatenate([columns[name] for columns in tables]) for name in COLUMNS
+        )
         kept = (views > 0) & (numbers != NO_TEXT) & (numbers != known.get(self.left_out, NO_TEXT))
-        groups = groups_of(joined, [(numbers[kept], list(known))], views[kept], visitors[kept])
-        return shares(groups)
+        return [(numbers[kept], list(known))], views[kept], visitors[kept], quarters[kept]
 
     def _numbers(self, columns: Sequence[NumberedTexts], known: dict[str | None, int]) -> Numbers:
         """The number of the first value of each row; `known` numbers the texts."""

@@ -6,13 +6,65 @@ Parts have a row for each visit and UTC day; the row of that page view has the v
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_numbers import least
-from query.prepared.part import SESSION_COLUMN
-from query.prepared.part_tables import QUARTER_MS
+from query.prepared.group_numbers import NEVER, greatest, least
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN
+from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS
 
 VISIT_COLUMNS = (SESSION_COLUMN, "quarter", "start_ms", "span_ms")
+QUARTERS_AROUND = 96
+"""Visits are looked up in the range and at least so many quarters around it."""
+
+
+class LongVisits(Struct, frozen=True, eq=False):
+    """Visits so long that a range with some of their rows may not have their first page view.
+
+    The facts of all others are the same in any range.
+    """
+
+    first_views: Numbers
+    last_views: Numbers
+    starts: Numbers
+    ends: Numbers
+    """Quarters of page views, and of the first and last rows."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return 4 * self.starts.nbytes
+
+    def are_told(self, first: int, end: int, around: tuple[int, int]) -> bool:
+        """Whether the rows of these quarters have the facts of all rows."""
+        before, after = around
+        is_outside = (self.first_views < before) | (self.last_views >= after)
+        return not (is_outside & (self.ends >= first) & (self.starts < end)).any()
+
+
+def long_visits(whole: JoinedParts) -> LongVisits:
+    """The long visits among all."""
+    count = whole.count(SESSION_COLUMN)
+    edges = []
+    for table in (VISITS.name, SESSIONS.name):
+        rows = whole.columns(table, SESSION_COLUMN, QUARTER_COLUMN)
+        keys, quarters = rows[SESSION_COLUMN], rows[QUARTER_COLUMN].astype(np.int64)
+        edges += [least(keys, quarters, count), greatest(keys, quarters, count)]
+    has_view = edges[0] != NEVER
+    first_views, last_views, starts, ends = (each[has_view] for each in edges)
+    is_long = np.maximum(ends - first_views, last_views - starts) >= QUARTERS_AROUND
+    return LongVisits(*(each[is_long] for each in (first_views, last_views, starts, ends)))
+
+
+def visits_are_told(joined: JoinedParts) -> bool:
+    """Whether the facts of visits in the range are those that indexes of all rows have."""
+    if joined.has_rest or joined.visits is None or joined.visits.joined.has_rest:
+        return False
+    visits = joined.visits.joined
+    of_whole = joined.index("long_visits", long_visits)
+    around = (visits.first, visits.end)
+    return of_whole is not None and of_whole.are_told(joined.first, joined.end, around)
 
 
 def index_visits(

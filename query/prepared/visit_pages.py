@@ -1,31 +1,27 @@
 """Entry and exit pages from parts: sessions by a page of their visit, and the visitors of these."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
-from query.prepared.breakdown import groups_of, shares
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import SESSION_COLUMN
-from query.prepared.part_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS, VISITS
+from query.prepared.breakdown import count_groups, shares
+from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS
 from query.prepared.quarters import Quarters, whole_range
-from query.prepared.visit_index import first_of_each
+from query.prepared.visit_index import visits_are_told
+from query.prepared.visit_page_index import (
+    EDGE_COLUMNS,
+    NO_VISIT_PAGES,
+    VisitPageIndex,
+    edge_rows,
+    index_visit_pages,
+)
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
-
-EDGE_COLUMNS = (
-    "views",
-    "session_key",
-    "visitor",
-    "quarter",
-    "start_ms",
-    "span_ms",
-    "before_views_ms",
-    "after_views_ms",
-)
 
 
 class VisitPages(Struct, frozen=True):
@@ -39,30 +35,34 @@ class VisitPages(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if visits_are_told(joined):
+            index = joined.index(self, self._index)
+            if index is not None and index is not NO_VISIT_PAGES:
+                groups = index.between(joined, is_last=self._is_last)
+                return None if groups is None else shares(groups)
+        if (edges := self._edges(joined)) is None:
+            return None
+        page, visitors, _ = edges
+        return shares(count_groups(joined, [page], np.ones(len(visitors), np.int64), visitors))
+
+    @property
+    def _is_last(self) -> bool:
+        return self.fact in OF_LAST_VIEW
+
+    def _edges(self, joined: JoinedParts) -> tuple[NumberedTexts, Numbers, Numbers] | None:
+        """The page of each session that has one, the visitor there, and the position of the row."""
         sessions = joined.columns(SESSIONS.name, *EDGE_COLUMNS)
-        chosen = edge_rows(
-            sessions, joined.count(SESSION_COLUMN), is_last=self.fact in OF_LAST_VIEW
-        )
+        chosen = edge_rows(sessions, joined.count(SESSION_COLUMN), is_last=self._is_last)
         facts = joined.visit_facts([self.fact])
         if chosen is None or facts is None:
             return None
         [(numbers, texts)] = facts
         chosen = chosen[numbers[chosen] != NO_TEXT]
-        visitors = sessions["visitor"][chosen]
-        once = np.ones(len(chosen), np.int64)
-        return shares(groups_of(joined, [(numbers[chosen], texts)], once, visitors))
+        return (numbers[chosen], texts), sessions[VISITOR_COLUMN][chosen], chosen
 
-
-def edge_rows(sessions: Mapping[str, Numbers], count: int, *, is_last: bool) -> Numbers | None:
-    """The positions of the rows with the first or the last page view of each of `count` sessions.
-
-    None when two visitors of a session have it at the same time.
-    """
-    viewed = np.flatnonzero(sessions["views"] > 0)
-    keys, visitors, quarter, start, span, before, after = (
-        sessions[name][viewed] for name in EDGE_COLUMNS[1:]
-    )
-    start = quarter.astype(np.int64) * QUARTER_MS + start
-    times = -(start + span - after) if is_last else start + before
-    first = first_of_each(keys, times, visitors, count)
-    return None if first is None else viewed[first[first < len(viewed)]]
+    def _index(self, whole: JoinedParts) -> VisitPageIndex:
+        if (edges := self._edges(whole)) is None:
+            return NO_VISIT_PAGES
+        page, visitors, chosen = edges
+        rows = whole.columns(SESSIONS.name, QUARTER_COLUMN, SESSION_COLUMN)
+        return index_visit_pages(page, visitors, chosen, rows, whole.count(SESSION_COLUMN))

@@ -6,7 +6,8 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows
-from query.prepared.joined_parts import JoinedParts
+from query.prepared.byte_cache import ByteCache
+from query.prepared.joined_parts import JoinedParts, NumbersOf, WholeParts
 from query.prepared.numbering import ColumnNumbers, number
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, make_part
 from query.prepared.part_folder import PartKey
@@ -19,14 +20,27 @@ def part_of(table: str, **columns: Values) -> Part:
     return make_part({table: column_rows(columns)})
 
 
-def join(parts: Sequence[Part], first: int, end: int) -> JoinedParts:
-    """Parts with visitors and sessions numbered."""
+def join(parts: Sequence[Part], first: int, end: int, *, stored: int | None = None) -> JoinedParts:
+    """Parts with visitors and sessions numbered.
+
+    With `stored`, the first so many are stored and have indexes, the others are the rest.
+    """
+    if stored is None:
+        return JoinedParts(parts, _numbers(parts, len(parts)), first, end)
+    numbers = _numbers(parts, stored)
+    kept = JoinedParts(parts[:stored], numbers, 0, 2**31)
+    whole = WholeParts(kept, "all", ByteCache(2**20))
+    return JoinedParts(parts, numbers, first, end, stored, whole)
+
+
+def _numbers(parts: Sequence[Part], stored: int) -> NumbersOf:
     numbers = {}
     for column in (VISITOR_COLUMN, SESSION_COLUMN):
-        numbering = number({PartKey("shop", str(i)): p.hashes[column] for i, p in enumerate(parts)})
-        by_part = list(numbering.by_part.values())
-        numbers[column] = ColumnNumbers(len(numbering.hashes), by_part)
-    return JoinedParts(parts, numbers, first, end)
+        hashes = [part.hashes[column] for part in parts]
+        numbering = number({PartKey("shop", str(i)): h for i, h in enumerate(hashes[:stored])})
+        count, further = numbering.with_further(hashes[stored:])
+        numbers[column] = ColumnNumbers(count, [*numbering.by_part.values(), *further])
+    return numbers.__getitem__
 
 
 def column_rows(columns: Mapping[str, Values]) -> ColumnRows:

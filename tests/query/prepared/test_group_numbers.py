@@ -1,6 +1,7 @@
 """Numbers of groups, from the group of each row."""
 
 import numpy as np
+import pytest
 
 from query.prepared import group_numbers
 
@@ -12,10 +13,12 @@ def test_sums_too_large_for_floating_point_are_exact() -> None:
     assert group_numbers.sums(groups, -values, 3).tolist() == [-(2**61) - 3, -5, 0]
 
 
-def test_a_value_counts_once_in_each_group() -> None:
-    groups, values = np.array([0, 1, 0, 0, 1, 2]), np.array([7, 7, 7, 8, -1, -1])
+@pytest.mark.parametrize("flags", [2**26, 1])
+def test_a_value_counts_once_in_each_group(flags: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_numbers, "MAX_FLAGS", flags)
+    groups, values = np.array([0, 1, 0, 0, 1, 2]), np.array([7, 7, 7, 8, 0, 0])
 
-    assert group_numbers.distinct_values(groups, values, 4, -1).tolist() == [2, 1, 0, 0]
+    assert group_numbers.distinct_values(groups, values, 4, 9).tolist() == [2, 1, 0, 0]
 
 
 def test_the_greatest_value_of_each_group() -> None:

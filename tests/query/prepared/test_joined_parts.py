@@ -1,10 +1,12 @@
 """Visitors and texts of several parts."""
 
+from random import Random
+
 import numpy as np
 import pytest
 
-from query.prepared import breakdown, joined_parts
-from query.prepared.breakdown import BreakdownGroup, groups_by
+from query.prepared import breakdown, group_numbers
+from query.prepared.breakdown import groups_by, shares
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part
 from tests.query.prepared.parts import join, part_of
@@ -23,32 +25,57 @@ PARTS = (
 )
 
 
-def joined(first: int, end: int) -> JoinedParts:
-    return join(PARTS, first, end)
+def joined(first: int, end: int, stored: int | None = None) -> JoinedParts:
+    return join(PARTS, first, end, stored=stored)
 
 
-def test_visitors_of_all_parts_count_once() -> None:
-    assert groups_by(joined(5, 9), ["path"]) == [
-        BreakdownGroup(("/",), 7, 2),
-        BreakdownGroup(("",), 1, 1),
-        BreakdownGroup(("/a",), 1, 1),
+@pytest.mark.parametrize("stored", [None, 1, 2])
+def test_visitors_of_all_parts_count_once(stored: int | None) -> None:
+    assert shares(groups_by(joined(5, 9, stored), ["path"])) == [
+        ("/", 7, 2, 2, 4),
+        ("", 1, 1, 1, 4),
+        ("/a", 1, 1, 1, 4),
     ]
 
 
-def test_the_quarters_cut_the_parts() -> None:
-    assert groups_by(joined(4, 5), ["path"]) == [BreakdownGroup(("/",), 1, 1)]
-    assert groups_by(joined(10, 11), ["path"]) == []
+@pytest.mark.parametrize("stored", [None, 1, 2])
+def test_the_quarters_cut_the_parts(stored: int | None) -> None:
+    assert shares(groups_by(joined(4, 5, stored), ["path"])) == [("/", 1, 1, 1, 1)]
+    assert shares(groups_by(joined(10, 11, stored), ["path"])) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_indexes_count_what_rows_do(seed: int) -> None:
+    chance = Random(seed)
+    paths = (None, "", "/", "/a", "/b")
+    parts = [
+        pages(
+            *(
+                (chance.randrange(20, 40), chance.choice((-1, *range(9))), path, 1 + i % 3)
+                for i, path in enumerate(chance.choices(paths, k=60))
+            )
+        )
+        for _ in range(3)
+    ]
+    ranges = [(20, 40), (0, 99), (25, 31), (39, 40), (40, 41), (10, 25), (31, 30)]
+
+    for first, end in ranges:
+        expected = shares(groups_by(join(parts, first, end), ["path"]))
+        for stored in (3, 2, 1):
+            found = shares(groups_by(join(parts, first, end, stored=stored), ["path"]))
+            assert found == expected, (first, end, stored)
 
 
 @pytest.mark.parametrize(("flags", "keys"), [(2**26, 1), (1, 2**23), (1, 1)])
 def test_groups_too_many_for_a_table_are_sorted(
     flags: int, keys: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = groups_by(joined(0, 10), ["path"])
-    monkeypatch.setattr(joined_parts, "MAX_FLAGS", flags)
+    expected = shares(groups_by(joined(0, 10), ["path"]))
+    monkeypatch.setattr(group_numbers, "MAX_FLAGS", flags)
     monkeypatch.setattr(breakdown, "MAX_KEYS", keys)
 
-    assert groups_by(joined(0, 10), ["path"]) == expected
+    assert shares(groups_by(joined(0, 10), ["path"])) == expected
+    assert shares(groups_by(joined(0, 10, 1), ["path"])) == expected
 
 
 def test_no_rows_have_no_visitors() -> None:

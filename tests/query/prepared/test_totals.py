@@ -6,12 +6,12 @@ from statistics import median_high, median_low
 
 import numpy as np
 import pytest
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from query.prepared import totals
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import QUARTER_MS
+from query.prepared.sessions import visible_ms
 from query.prepared.totals import BucketTotals, bucket_totals
 from tests.query.prepared.parts import column_rows, columns_of, join
 
@@ -51,10 +51,10 @@ def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
     ]
 
 
-def joined(rows: Sequence[SessionRow]) -> JoinedParts:
+def joined(rows: Sequence[SessionRow], stored: int | None = None) -> JoinedParts:
     """The rows in several parts."""
     parts = [with_sessionless(rows[i::PARTS]) for i in range(PARTS)]
-    return join(parts, FIRST, FIRST + QUARTERS)
+    return join(parts, FIRST, FIRST + QUARTERS, stored=stored)
 
 
 def with_sessionless(rows: Sequence[SessionRow]) -> Part:
@@ -105,16 +105,28 @@ def of_bucket(
     )
 
 
+@pytest.mark.parametrize("stored", [None, PARTS, PARTS - 1])
 @pytest.mark.parametrize("seed", range(20))
-def test_sessions_are_joined_over_quarters_and_parts(seed: int) -> None:
+def test_sessions_are_joined_over_quarters_and_parts(seed: int, stored: int | None) -> None:
     rows = some_rows(seed)
 
-    assert bucket_totals(joined(rows), OF_QUARTER, BUCKETS) == expected(rows)
+    assert bucket_totals(joined(rows, stored), OF_QUARTER, BUCKETS) == expected(rows)
+
+
+@pytest.mark.parametrize("stored", [PARTS, PARTS - 1])
+def test_short_sessions_are_cut_at_both_ends(stored: int) -> None:
+    rows = [
+        structs.replace(row, quarter=FIRST + row.session_key // 10 + row.quarter % 2)
+        for row in some_rows(7, 2000)
+    ]
+
+    assert bucket_totals(joined(rows, stored), OF_QUARTER, BUCKETS) == expected(rows)
 
 
 def test_no_rows_have_no_totals() -> None:
-    assert bucket_totals(joined([]), OF_QUARTER, BUCKETS) == expected([])
+    for stored in (None, PARTS, PARTS - 1):
+        assert bucket_totals(joined([], stored), OF_QUARTER, BUCKETS) == expected([])
 
 
 def test_visible_time_is_rounded_half_away_from_zero() -> None:
-    assert totals.visible_ms(np.array([4, 5, 14, 15, -5, -4])).tolist() == [0, 1, 1, 2, -1, 0]
+    assert visible_ms(np.array([4, 5, 14, 15, -5, -4])).tolist() == [0, 1, 1, 2, -1, 0]

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Struct
 
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.visit_pages import edge_rows
+from query.prepared.visit_page_index import edge_rows
 from tests.query.prepared.parts import columns_of
 
 

@@ -1,0 +1,63 @@
+"""Sessions joined from their rows in all quarters and parts."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from msgspec import Struct, structs
+
+from query.engine.column_rows import Numbers
+from query.prepared.group_numbers import NEVER, least, sums
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN
+from query.prepared.part_tables import QUARTER_MS, SECOND_PARTS
+from query.standard.sql.definitions import BOUNCE_MS
+
+OF_SESSIONS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms", "others", "visible")
+
+
+class Sessions(Struct, frozen=True, eq=False):
+    """Sessions with a page view."""
+
+    keys: Numbers
+    quarters: Numbers
+    """Of the first page view."""
+    start_quarters: Numbers
+    end_quarters: Numbers
+    """Of the first and of the last row."""
+    page_views: Numbers
+    duration_ms: Numbers
+    is_bounce: Numbers
+
+    def of(self, kept: Numbers | slice) -> "Sessions":
+        """Some of them."""
+        return Sessions(*(each[kept] for each in structs.astuple(self)))
+
+    def plus(self, other: "Sessions") -> "Sessions":
+        """Both."""
+        both = zip(structs.astuple(self), structs.astuple(other), strict=True)
+        return Sessions(*map(np.concatenate, both))
+
+
+def join_sessions(rows: Mapping[str, Numbers], session_count: int) -> Sessions:
+    """One row for each session with a page view, from its rows in all quarters and parts."""
+    keys = rows[SESSION_COLUMN].astype(np.int64)
+    quarters = rows[QUARTER_COLUMN].astype(np.int64)
+    starts = quarters * QUARTER_MS + rows["start_ms"]
+    viewed = rows["views"] > 0
+    quarter = least(keys[viewed], quarters[viewed], session_count)
+    kept = np.flatnonzero(quarter != NEVER)
+    begin = least(keys, starts, session_count)[kept]
+    end = -least(keys, -(starts + rows["span_ms"]), session_count)[kept]
+    views, others, visible = (
+        sums(keys, rows[name], session_count)[kept] for name in ("views", "others", "visible")
+    )
+    duration = np.maximum(end - begin, visible_ms(visible))
+    bounce = (views == 1) & (others == 0) & (duration < BOUNCE_MS)
+    ends = begin // QUARTER_MS, end // QUARTER_MS
+    return Sessions(kept, quarter[kept], *ends, views, duration, bounce)
+
+
+def visible_ms(visible: Numbers) -> Numbers:
+    """Milliseconds, rounded half away from 0 as a CAST of a DECIMAL is."""
+    each = SECOND_PARTS // 1000
+    rounded: Numbers = np.sign(visible) * ((np.abs(visible) + each // 2) // each)
+    return rounded
