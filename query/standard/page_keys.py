@@ -56,7 +56,11 @@ async def find_page_keys(
     terms = [_KeyOrder(f"order_{i}", order.direction == "asc") for i, order in enumerate(orders)]
     terms.append(_KeyOrder(OWN_ORDER, ascending=False))
     statement = Statement(
-        ctes=(*key_query.ctes, Cte("ordered_keys", key_query.sql(fields)), _cutoff(terms)),
+        ctes=(
+            *key_query.all_ctes(fields),
+            Cte("ordered_keys", key_query.sql(fields)),
+            _cutoff(terms),
+        ),
         sql=PAGE_SQL.format(not_after=_not_after(terms)),
         values={"last": last},
         inlined=key_query.inlined,

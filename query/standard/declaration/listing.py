@@ -1,6 +1,7 @@
 """Listing: how long lists are paged by key first, and lists inside their rows filled."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -29,6 +30,16 @@ class NestedList(Struct, frozen=True, kw_only=True):
     """Whether the list has all rows of visits, whichever rows the filters keep."""
 
 
+class JoinedValue(Struct, frozen=True):
+    """A value of the row that a relation has, which is joined with the keys."""
+
+    sql: str
+    join: str
+    """The join with `page_key`."""
+    ctes: tuple[Cte, ...] = ()
+    """What the relation is computed by, where it is none of the statement's own."""
+
+
 class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """Finds the keys of the rows on a page, cheaper than computing all rows.
 
@@ -52,29 +63,33 @@ class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """As in a statement."""
     orders: Mapping[str, str] = {}
     """The values of fields that `orderBy` may name, as the type selects them."""
-    fact_orders: Mapping[str, str] = {}
-    """The same over facts of the visit that is the key: of `visit_facts`."""
+    joined_orders: Mapping[str, JoinedValue] = {}
+    """The values of further such fields."""
 
     def can_order_by(self, fields: Iterable[str]) -> bool:
         """Whether it has the values of all these fields."""
-        return all(field in self.orders or field in self.fact_orders for field in fields)
+        return all(field in self.orders or field in self.joined_orders for field in fields)
+
+    def all_ctes(self, fields: Sequence[str] = ()) -> tuple[Cte, ...]:
+        """The CTEs that the SELECT with these fields reads."""
+        joined = (self.joined_orders[f].ctes for f in fields if f in self.joined_orders)
+        return tuple(dict.fromkeys(chain(self.ctes, *joined)))
 
     def sql(self, fields: Sequence[str] = ()) -> str:
         """The SELECT of `page_key`, `first_ms`, `last_ms`, `sort_rank`, and `order_0`, ..."""
         terms = {f"order_{i}": field for i, field in enumerate(fields)}
         own = {name: self.orders[field] for name, field in terms.items() if field in self.orders}
-        facts = {n: self.fact_orders[field] for n, field in terms.items() if n not in own}
+        joined = {n: self.joined_orders[field] for n, field in terms.items() if n not in own}
         columns = {
             "page_key": self.key, "first_ms": self.first, "last_ms": self.last,
             "sort_rank": self.rank, **own,
         }  # fmt: skip
         keys = f"SELECT {_selected(columns)} {self.source}"
-        if not facts:
+        if not joined:
             return keys
-        return (
-            f"SELECT keys.*, {_selected(facts)} FROM ({keys}) AS keys"  # noqa: S608
-            " JOIN visit_facts ON visit_session = page_key"
-        )
+        values = _selected({name: value.sql for name, value in joined.items()})
+        joins = " ".join(dict.fromkeys(value.join for value in joined.values()))
+        return f"SELECT keys.*, {values} FROM ({keys}) AS keys {joins}"  # noqa: S608
 
 
 def _selected(columns: Mapping[str, str]) -> str:

@@ -104,7 +104,7 @@ SCORED_SESSIONS = PageKeyQuery(
         "errors": "COALESCE(session_errors, 0)",
         "interesting_score": SCORE,
     },
-    fact_orders=FACT_ORDERS,
+    joined_orders=FACT_ORDERS,
 )
 
 INTERESTING = (

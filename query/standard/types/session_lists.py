@@ -8,7 +8,7 @@ from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
+from query.standard.declaration.listing import JoinedValue, Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.definitions import VIEW_COUNT
 from query.standard.types.session_groups import session_ctes, viewed_value
@@ -110,8 +110,9 @@ PAGES = Cte(
     """,  # noqa: S608
 )
 
+JOIN_FACTS = "JOIN visit_facts ON visit_session = page_key"
 FACT_ORDERS = {
-    field: SESSION_FACTS[f"session_{name}"]
+    field: JoinedValue(SESSION_FACTS[f"session_{name}"], JOIN_FACTS)
     for field, name in {
         "country": "country",
         "referrer": "referrer",
@@ -141,7 +142,7 @@ NEWEST_SESSIONS = PageKeyQuery(
         "page_views": VIEW_COUNT,
         "visitor_id": viewed_value("anonymous_id"),
     },
-    fact_orders=FACT_ORDERS,
+    joined_orders=FACT_ORDERS,
 )
 
 SESSION_LISTS = (

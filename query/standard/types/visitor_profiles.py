@@ -15,7 +15,7 @@ from query.standard.declaration.fields import (
     OptionalText,
     mean_seconds,
 )
-from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
+from query.standard.declaration.listing import JoinedValue, Listing, NestedList, PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.visitor_summaries import (
     JOIN_PROFILES,
@@ -174,6 +174,13 @@ SEEN = PageKeyQuery(
             "custom_event_count": "custom_events",
             "unique_event_names": "unique_event_names",
         }.items()
+    },
+    joined_orders={
+        "session_count": JoinedValue(
+            "COALESCE(sessions, 0)",
+            "LEFT JOIN session_counts ON session_counts.visitor = page_key",
+            (SESSION_COUNTS,),
+        ),
     },
 )
 
