@@ -11,6 +11,8 @@ from tests.bench import (
     flood,
     footprint,
     freshness,
+    growth_queries,
+    growth_workers,
     isolation,
     one_by_one,
     prepared_results,
@@ -42,9 +44,10 @@ PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "hostile": under_attack.measure,
     "flood": flood.measure,
 }
+GROWTH = "growth"
 SCALE = "scale"
 CLICKHOUSE = "clickhouse"
-NAMES = (*PARTS, SCALE, CLICKHOUSE)
+NAMES = (*PARTS, GROWTH, SCALE, CLICKHOUSE)
 
 
 def main() -> None:
@@ -74,6 +77,8 @@ def measured(name: str, options: argparse.Namespace) -> Sequence[Section]:
     """The sections of a part."""
     if name == SCALE:
         return [scale.measure(options.data, options.events)]
+    if name == GROWTH:
+        return [growth_workers.measure(), growth_queries.measure()]
     if name == CLICKHOUSE:
         return clickhouse.measure(options.data, [n * 1_000_000 for n in options.millions])
     return [PARTS[name]()]
@@ -82,7 +87,7 @@ def measured(name: str, options: argparse.Namespace) -> Sequence[Section]:
 def usual(data: Path | None) -> list[str]:
     """All parts, with `scale` only when its data set is there."""
     if data is not None and stored(data) is not None:
-        return [*PARTS, SCALE]
+        return [*PARTS, GROWTH, SCALE]
     print(
         f"Without '{SCALE}': its 30 million events take some ten minutes to make. To measure it,\n"
         f'  make bench ARGS="{SCALE} --data FOLDER"\n'
@@ -90,7 +95,7 @@ def usual(data: Path | None) -> list[str]:
         f"Without '{CLICKHOUSE}', which installs it first (900 MB):\n"
         f'  make bench ARGS="{CLICKHOUSE}"\n'
     )
-    return [*PARTS]
+    return [*PARTS, GROWTH]
 
 
 if __name__ == "__main__":
