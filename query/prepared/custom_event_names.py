@@ -1,6 +1,7 @@
 """Custom events by name from parts: their number, visitors, sessions, first and last time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -18,6 +19,8 @@ class CustomEventNames(Struct, frozen=True):
 
     tables: Sequence[str] = TABLES
     visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)

@@ -1,7 +1,7 @@
 """Prepared forms: how a query type makes the rows of its SQL from parts instead."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Protocol
 
 from msgspec import Struct
 
@@ -23,6 +23,17 @@ class PreparedForm(Protocol):
     def tables(self) -> Sequence[str]:
         """The tables of parts that it reads."""
 
+    @property
+    def filter_fields(self) -> Mapping[str, int]:
+        """The fields of filters that choose among its rows, with the position of the text.
+
+        Rows are those of `shares` where there are any.
+        """
+
+    @property
+    def text_count(self) -> int:
+        """The number of texts that its rows begin with, where there are such fields."""
+
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         """The quarters that it reads; None when parts cannot answer the time range."""
 
@@ -41,6 +52,8 @@ class Totals(Struct, frozen=True):
     """The columns that the SQL selects."""
     tables: Sequence[str] = TABLES
     visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
@@ -56,6 +69,8 @@ class TotalsByBucket(Struct, frozen=True):
     """The columns that the SQL selects after the bucket."""
     tables: Sequence[str] = TABLES
     visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return by_bucket(time_range, granularity)
@@ -75,6 +90,14 @@ class Breakdown(Struct, frozen=True):
     @property
     def tables(self) -> Sequence[str]:
         return [table_of(self.columns)]
+
+    @property
+    def filter_fields(self) -> Mapping[str, int]:
+        return {column: i for i, column in enumerate(self.columns)}
+
+    @property
+    def text_count(self) -> int:
+        return len(self.columns)
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)

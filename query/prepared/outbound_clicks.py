@@ -1,6 +1,7 @@
 """Outbound clicks from parts, by link or by target domain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -20,6 +21,8 @@ class OutboundClicks(Struct, frozen=True):
     by_domain: bool
     tables: Sequence[str] = TABLES
     visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)

@@ -1,6 +1,7 @@
 """Breakdown from parts: page views and distinct visitors by a fact of the visit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +16,7 @@ from query.prepared.quarters import Quarters, whole_range
 from query.prepared.visit_index import visits_are_told
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
+from query.scope.visits import VISIT_PREFIX
 
 COLUMNS = ("views", VISITOR_COLUMN, QUARTER_COLUMN)
 
@@ -30,6 +32,14 @@ class VisitBreakdown(Struct, frozen=True):
     """The group of page views without a value; None to leave them out."""
     left_out: str | None = None
     """A group that is not in the result."""
+    text_count: ClassVar[int] = 1
+
+    @property
+    def filter_fields(self) -> Mapping[str, int]:
+        if len(self.columns) > 1 or self.otherwise is not None:
+            return {}  # its texts are no facts of the visit
+        [column] = self.columns
+        return {column: 0, VISIT_PREFIX + column: 0}
 
     @property
     def tables(self) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """Entry and exit pages from parts: sessions by a page of their visit, and the visitors of these."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
@@ -22,6 +23,7 @@ from query.prepared.visit_page_index import (
 )
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
+from query.scope.visits import VISIT_PREFIX
 
 
 class VisitPages(Struct, frozen=True):
@@ -30,6 +32,11 @@ class VisitPages(Struct, frozen=True):
     fact: str
     tables: Sequence[str] = (SESSIONS.name,)
     visit_tables: Sequence[str] = (VISITS.name,)
+    text_count: ClassVar[int] = 1
+
+    @property
+    def filter_fields(self) -> Mapping[str, int]:
+        return {VISIT_PREFIX + self.fact: 0}
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)

@@ -14,11 +14,13 @@ from msgspec import Struct, structs
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.prepared.prepared_results import NotPrepared, PreparedResults
+from query.prepared.text_filters import keeps_all, kept_shares
 from query.request.body import convert
 from query.request.query import MAX_ROWS, Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
+from query.sql.fragment import Fragment
 from query.sql.result_forms import Count, Page
 from query.standard import sort_order
 from query.standard.declaration.fields import ABSENT, FieldSpec, field_specs, no_low, to_row
@@ -35,6 +37,9 @@ from schemas.telemetry.spans import child_span, note
 NO_FORM = "rows of this query type are not prepared"
 SWITCHED_OFF = "prepared results are switched off"
 OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
+
+OTHER_FILTERS = "filters on other fields than those of the list read the stored rows"
+EMPTY_OR_NULL = "the filter tells empty texts from NULL, which the list does not"
 
 
 class QueryResult(Struct, frozen=True):
@@ -115,9 +120,17 @@ class PreparedQuery(Struct, frozen=True):
             raise NotPrepared(reason)
         if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
             raise NotPrepared(OTHER_ENGINE)
-        return await self.results.rows(
-            form, self.scope, self.granularity, engine, self.seconds_left
-        )
+        keeps = keeps_all(self.query.filters, form.filter_fields)
+        if keeps is None:
+            raise NotPrepared(OTHER_FILTERS)
+        scope = structs.replace(self.scope, where=Fragment(), visit_where=Fragment())
+        rows = await self.results.rows(form, scope, self.granularity, engine, self.seconds_left)
+        if not self.query.filters:
+            return rows
+        kept = await run_in_worker(len(rows), partial(kept_shares, rows, form.text_count, keeps))
+        if kept is None:
+            raise NotPrepared(EMPTY_OR_NULL)
+        return kept
 
     async def fetch(self, statement: Statement) -> list[Row]:
         """The rows that the engine gives for a statement."""
@@ -158,7 +171,6 @@ def reads_stored_rows(query: Query) -> str:
     """Why a query cannot be answered from parts, which hold all rows of one website but bots'."""
     reasons = {
         "the request has prepared=false": not query.prepared,
-        "filters read the stored rows": bool(query.filters),
         "parts have no rows of bots": query.include_bots,
         "parts tell devices, not persons": query.by_profile,
         "parts are of single websites": len(query.subject.ids) != 1,

@@ -17,6 +17,7 @@ from schemas.kinds import TABLES
 from schemas.tables import EVENTS
 from tests.oracle.comparison import comparison
 from tests.oracle.derived_files import data_files, remove
+from tests.oracle.filters import FilterJson
 from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
@@ -109,6 +110,69 @@ def test_pages_orders_and_comparisons_of_prepared_results() -> None:
         compared = [msgspec.structs.replace(each, compare="previous_period") for each in plain]
         for query, entry in zip(compared, service.entries(compared), strict=True):
             assert entry["comparison"] == comparison(service.facts, query, entry["data"]), query
+
+
+FILTERED = {
+    "top_pages": ["path"],
+    "country": ["country"],
+    "city": ["city", "country"],
+    "region": ["region", "country"],
+    "browser_versions": ["browser_name", "browser_version"],
+    "channels": ["channel", "visit.channel"],
+    "utm_sources": ["utm_source"],
+    "entry_pages": ["visit.entry_page"],
+    "exit_pages": ["visit.exit_page"],
+}
+"""Lists, with the fields of filters that choose among their rows."""
+
+
+def filters_on(field: str, texts: Sequence[str]) -> list[list[FilterJson]]:
+    """Every operator, and groups of them, with texts that occur."""
+    text, other = (*texts, "a", "b")[:2]
+    part = text[1:3]
+    one = ("eq", "ne", "gt", "gte", "lt", "lte")
+    conditions: list[FilterJson] = [
+        *({"field": field, "operator": name, "value": text} for name in one),
+        *({"field": field, "operator": name, "value": [text, other]} for name in ("in", "not_in")),
+        *(
+            {"field": field, "operator": name, "value": part}
+            for name in ("contains", "not_contains", "starts_with", "ends_with")
+        ),
+        *({"field": field, "operator": name} for name in ("is_null", "is_not_null")),
+    ]
+    is_text = conditions[0]
+    groups: list[list[FilterJson]] = [
+        [{"or": [is_text, {"field": field, "operator": "eq", "value": other}]}],
+        [{"not": is_text}, {"field": field, "operator": "ne", "value": other}],
+        [{"and": [{"not": {"or": [is_text]}}, {"field": field, "operator": "gt", "value": ""}]}],
+    ]
+    return [[each] for each in conditions] + groups
+
+
+@pytest.mark.parametrize("stage", CLOSED[:2], ids=lambda stage: f"{stage.zone} {stage.day}")
+def test_filters_on_the_texts_of_a_list(stage: Stage) -> None:
+    with Service(fixed_traffic(stage), portions=2) as service:
+        plain = {query.name: query for query in asked(stage, (Granularity.DAILY,))[: len(TYPES)]}
+        wide = {
+            name: msgspec.structs.replace(plain[name], start=stage.day - timedelta(days=2))
+            for name in FILTERED
+        }
+        queries = []
+        for name, fields in FILTERED.items():
+            [rows] = service.results([wide[name]])
+            for i, field in enumerate(fields):
+                key = "name" if i == 0 or name in ("channels",) else field
+                texts = [row[key] for row in rows if row.get(key)]
+                queries += [
+                    msgspec.structs.replace(wide[name], filters=filters)
+                    for filters in filters_on(field, texts)
+                ]
+        prepare(service)
+
+        found = were_prepared(service, queries)
+        assert sum(found) >= len(found) / 2
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
 
 
 @st.composite

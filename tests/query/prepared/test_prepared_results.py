@@ -73,13 +73,28 @@ def test_the_request_may_refuse_them(service: InProcessService) -> None:
     assert wrong.json["error"] == "'prepared' is 'no'; it must be true or false"
 
 
-def test_filters_bots_and_persons_read_the_rows(service: InProcessService) -> None:
+def test_a_filter_on_the_text_of_a_list_chooses_among_its_rows(service: InProcessService) -> None:
+    stored(service)
+    ask(service)
+    prepare(service)
+    filters = [{"field": "path", "operator": "in", "value": ["/1", "/2"]}]
+
+    found, [*_, pages, _] = ask(service, filters=filters)
+
+    assert found == [False, False, True, False]
+    assert [(row["name"], row["pageviews"], row["percentage"]) for row in pages] == [
+        ("/1", 3, 50.0),
+        ("/2", 3, 50.0),
+    ]
+
+
+def test_other_filters_bots_and_persons_read_the_rows(service: InProcessService) -> None:
     stored(service)
     ask(service)
     prepare(service)
 
     for more in (
-        {"filters": [{"field": "path", "operator": "eq", "value": "/1"}]},
+        {"filters": [{"field": "browser_name", "operator": "is_null"}]},
         {"include_bots": True},
         {"person": "profile"},
     ):

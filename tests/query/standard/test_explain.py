@@ -11,7 +11,7 @@ import pytest
 from query.prepared.prepared_results import NO_PARTS, OTHER_QUARTERS
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
-from query.standard.execute import NO_FORM, OTHER_ENGINE, SWITCHED_OFF
+from query.standard.execute import NO_FORM, OTHER_ENGINE, OTHER_FILTERS, SWITCHED_OFF
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from tests.query.engine.trino.coordinator import Coordinator, coordinator
 from tests.query.lake import a_view
@@ -113,7 +113,7 @@ def test_some_types_have_prepared_rows() -> None:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"filters": [PATH_FILTER]}, "filters read the stored rows"),
+        ({"filters": [PATH_FILTER]}, OTHER_FILTERS),
         ({"include_bots": True}, "parts have no rows of bots"),
         ({"person": "profile"}, "parts tell devices, not persons"),
         ({"subject": {"website_id": "shop,blog"}}, "parts are of single websites"),

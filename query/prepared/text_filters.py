@@ -1,0 +1,84 @@
+"""Filters on the texts by which a prepared result is grouped: they choose among its rows.
+
+They keep what the same filters in SQL keep: a condition on NULL is not met, and its negation is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from query.engine.engine import Row
+from query.request.filter_struct import Filter, fields_named, names_behavior
+
+Texts: TypeAlias = Sequence[str | None]
+Keeps: TypeAlias = Callable[[Texts], bool]
+"""Whether a row is kept, from its texts."""
+
+OF_TEXT: Mapping[str, Callable[[str, Any], bool]] = {
+    "eq": str.__eq__,
+    "gt": str.__gt__,
+    "gte": str.__ge__,
+    "lt": str.__lt__,
+    "lte": str.__le__,
+    "in": lambda text, values: text in values,
+    "contains": lambda text, value: value in text,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "is_not_null": lambda *_: True,
+}
+"""By operator: what holds of a text and a value. NULL meets none of them."""
+NEGATIONS = {"ne": "eq", "not_in": "in", "not_contains": "contains", "is_null": "is_not_null"}
+"""Operators that are met where another one is not, NULL included."""
+
+
+def keeps_all(filters: Sequence[Filter], positions: Mapping[str, int]) -> Keeps | None:
+    """All filters, which are valid; None when they name more than the fields at these positions."""
+    known = positions.keys()
+    if any(names_behavior(each) or not fields_named(each) <= known for each in filters):
+        return None
+    parts = [_keeps(each, positions) for each in filters]
+    return lambda texts: all(part(texts) for part in parts)
+
+
+def _keeps(filter_: Filter, positions: Mapping[str, int]) -> Keeps:
+    if filter_.all_of is not None:
+        parts = [_keeps(each, positions) for each in filter_.all_of]
+        return lambda texts: all(part(texts) for part in parts)
+    if filter_.any_of is not None:
+        parts = [_keeps(each, positions) for each in filter_.any_of]
+        return lambda texts: any(part(texts) for part in parts)
+    if filter_.none_of is not None:
+        inner = _keeps(filter_.none_of, positions)
+        return lambda texts: not inner(texts)
+    return _condition(filter_, positions)
+
+
+def _condition(filter_: Filter, positions: Mapping[str, int]) -> Keeps:
+    name = filter_.operator or filter_.op or ""
+    if name in NEGATIONS:
+        plain = _plain(filter_, NEGATIONS[name], positions)
+        return lambda texts: not plain(texts)
+    return _plain(filter_, name, positions)
+
+
+def _plain(filter_: Filter, operator: str, positions: Mapping[str, int]) -> Keeps:
+    holds, at = OF_TEXT[operator], positions[filter_.field or ""]
+    value = frozenset(filter_.value) if isinstance(filter_.value, list) else filter_.value
+    return lambda texts: (text := texts[at]) is not None and holds(text, value)
+
+
+def kept_shares(rows: Sequence[Row], text_count: int, keeps: Keeps) -> Sequence[Row] | None:
+    """The rows that are kept, with the share of their visitors among those that remain.
+
+    None where it matters whether a text that is empty is NULL, which rows do not tell apart but in
+    their first text.
+    """
+    kept = []
+    for row in rows:
+        texts = row[:text_count]
+        is_kept = keeps(texts)
+        if "" in texts[1:] and keeps((texts[0], *(each or None for each in texts[1:]))) != is_kept:
+            return None
+        if is_kept:
+            kept.append(row)
+    whole = sum(row[-2] for row in kept)
+    return [(*row[:-1], whole) for row in kept]

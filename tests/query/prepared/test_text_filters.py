@@ -1,0 +1,71 @@
+"""Filters on the texts of prepared rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from query.engine.engine import Row
+from query.prepared.text_filters import keeps_all, kept_shares
+from query.request.filters import Filter
+
+ROWS = [("Berlin", "DE", 9, 4, 4, 10), ("Rom", "IT", 5, 3, 3, 10), ("Oslo", "", 4, 3, 3, 10)]
+
+
+def kept(*filters: dict[str, Any], fields: Sequence[str] = ("city", "country")) -> Any:
+    positions = {field: i for i, field in enumerate(fields)}
+    keeps = keeps_all(msgspec.convert(filters, list[Filter]), positions)
+    return "unknown" if keeps is None else kept_shares(ROWS, 2, keeps)
+
+
+def test_the_share_is_that_among_the_rows_that_remain() -> None:
+    assert kept({"field": "country", "operator": "in", "value": ["DE", "IT"]}) == [
+        ("Berlin", "DE", 9, 4, 4, 7),
+        ("Rom", "IT", 5, 3, 3, 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "cities"),
+    [
+        ("eq", "Rom", ["Rom"]),
+        ("ne", "Rom", ["Berlin", "Oslo"]),
+        ("gt", "Oslo", ["Rom"]),
+        ("gte", "Oslo", ["Rom", "Oslo"]),
+        ("lt", "Oslo", ["Berlin"]),
+        ("lte", "Oslo", ["Berlin", "Oslo"]),
+        ("not_in", ["Rom", "Oslo"], ["Berlin"]),
+        ("contains", "o", ["Rom", "Oslo"]),
+        ("not_contains", "o", ["Berlin"]),
+        ("starts_with", "R", ["Rom"]),
+        ("ends_with", "o", ["Oslo"]),
+    ],
+)
+def test_each_operator(operator: str, value: Any, cities: list[str]) -> None:
+    rows: Sequence[Row] = kept({"field": "city", "operator": operator, "value": value})
+
+    assert [row[0] for row in rows] == cities
+
+
+def test_groups_and_their_negation() -> None:
+    rome, berlin = ({"field": "city", "op": "eq", "value": city} for city in ("Rom", "Berlin"))
+
+    assert [row[0] for row in kept({"or": [rome, berlin]})] == ["Berlin", "Rom"]
+    assert [row[0] for row in kept({"not": {"or": [rome, berlin]}})] == ["Oslo"]
+    assert kept({"and": [rome, berlin]}) == []
+    assert kept(rome, berlin) == []
+
+
+def test_a_second_text_that_is_empty_may_be_null() -> None:
+    assert kept({"field": "country", "operator": "is_null"}) is None
+    assert kept({"field": "country", "operator": "eq", "value": ""}) is None
+    assert kept({"field": "country", "operator": "ne", "value": "DE"}) is not None
+
+
+def test_fields_and_conditions_that_are_not_of_the_rows() -> None:
+    berlin = {"field": "city", "operator": "eq", "value": "Berlin"}
+
+    assert kept(berlin, {"field": "path", "operator": "eq", "value": "/"}) == "unknown"
+    assert kept({"or": [berlin, {"not": {"field": "path", "operator": "is_null"}}]}) == "unknown"
+    assert kept(berlin, {"has_done": {"event": "signup"}}) == "unknown"
