@@ -17,6 +17,10 @@ SMALL_LIMIT = 1_000
 """Requests up to which a limit is small: one request too many would be a thousandth or more."""
 
 
+RECENT_MS = 100
+"""Age up to which the counts of a small limit that is not half used need not be looked at."""
+
+
 class CountExchange(Protocol):
     """Exchanges the counts of buckets with other processes."""
 
@@ -78,9 +82,12 @@ class SharedBucket(RateLimitBucket):
             return False
         limit = self.limit
         if limit.requests <= SMALL_LIMIT and self._limiter.is_exact:
-            is_known = 0 <= now_ms - self.known_ms < self.known_leaves_ms
-            if is_known and not self._fits_all(cost, size, items):
+            age_ms = now_ms - self.known_ms
+            fits = self._fits_all(cost, size, items)
+            if 0 <= age_ms < self.known_leaves_ms and not fits:
                 return False  # nothing has left the window since
+            if 0 <= age_ms < RECENT_MS and self.all_requests + cost <= limit.requests // 2:
+                return fits  # it is exchanged when it is added
             if self._limiter.exchange_now(self):
                 return self._fits_all(cost, size, items)
         if not 0 <= now_ms - self.known_ms < KNOWN_MS:
