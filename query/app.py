@@ -23,6 +23,7 @@ from query.docs.pages import PAGES
 from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_source import data_file_source
 from query.engine.freshness import FreshnessTracker
+from query.engine.live_views import LiveViews
 from query.engine.pools import ROW_MEMORY_FACTOR, custom_limits, open_pool, standard_limits
 from query.engine.quarantine import LostMessages
 from query.engine.routing import LargeQueries
@@ -149,6 +150,7 @@ def create_app(
         clock=clock,
         sign_ins=SignIns(store.sign_ins(), clock, settings.session_hours),
         limit_usage=LimitUsage(settings),
+        live_views=LiveViews(settings.lake_url, clock),
         collect_url=public_collector_url(settings),
         results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),

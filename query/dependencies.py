@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from query.engine.damaged_files import DamagedFiles
 from query.engine.freshness import FreshnessTracker
+from query.engine.live_views import LiveViews
 from query.engine.quarantine import LostMessages
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
@@ -84,6 +85,7 @@ class QueryDependencies(Struct, frozen=True):
     clock: Clock
     sign_ins: SignIns
     limit_usage: LimitUsage
+    live_views: LiveViews
     parsing: TenantSlots = field(default_factory=partial(TenantSlots, 1))
     """Of requests that are parsed."""
     active: TenantSlots = field(default_factory=partial(TenantSlots, MAX_ACTIVE))

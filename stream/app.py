@@ -17,6 +17,7 @@ from stream.consumer.batch_span import batch_span, note_result
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.group_members import client_id
+from stream.consumer.live_watch import LiveWatch
 from stream.consumer.message_queue import BatchLimits
 from stream.consumer.progress import TopicPartition, WorkerProgress
 from stream.consumer.start_offsets import (
@@ -97,7 +98,8 @@ class Worker:
         )
 
         # Imports come in bulk, and their commands wait for the last row.
-        pace = CommitPace(0.0 if kind is IMPORTED_EVENT else self.settings.batch_quiet_seconds)
+        quiet_seconds = 0.0 if kind is IMPORTED_EVENT else self.settings.batch_quiet_seconds
+        pace = CommitPace(quiet_seconds, LiveWatch(self.settings.lake_url, kind.table).is_live)
 
         @self.app.agent(channel, name=f"store_{kind.name}")
         async def store(stream: faust.StreamT[Any]) -> None:

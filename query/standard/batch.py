@@ -115,6 +115,8 @@ async def _run_one(
         slot = dependencies.active.slot(query.subject.tenant, budget.ends)
         async with asyncio.timeout_at(budget.ends), slot:
             engine, prepared = prepare_with_engine(query, versions, dependencies, budget)
+            if prepared.query_type.is_live and query.as_of is None:
+                dependencies.live_views.note(prepared.query_type.table)
             with timed_query(query.name, engine.name):
                 compared = await _execute_and_compare(prepared, versions)
             compared = structs.replace(compared, engine=engine.reported_name)

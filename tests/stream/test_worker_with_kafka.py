@@ -14,6 +14,7 @@ from schemas.envelope import encode_chunk, encode_envelope
 from schemas.kafka.request_ids import request_id_headers
 from schemas.kinds import IMPORTED_EVENT
 from schemas.lake.delta_table import open_table
+from schemas.lake.live_notice import LiveNotice
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import read_heartbeats, refusal_reason
 from schemas.tables import EVENTS
@@ -119,6 +120,30 @@ def test_few_items_share_a_commit_until_a_request_waits_for_one(
     assert held_back == spare
     assert site.stored() == [*sorted(["awaited", *(f"late-{n}" for n in range(4))]), *spare]
     assert commits(site) == before + 1
+    assert site.stop() == 0
+
+
+def test_few_items_do_not_wait_while_somebody_looks(broker: str, tmp_path: Path) -> None:
+    """Each would wait for up to 30 s."""
+    site = Site(broker, tmp_path, quiet_seconds=30.0)
+    site.create_topics()
+    site.start()
+    for number in range(SPARE_COMMITS):
+        site.send(f"spare-{number}")
+        eventually(partial(has_stored, site, f"spare-{number}"))
+    notice = LiveNotice(site.settings.lake_url, EVENTS)
+
+    def is_seen(name: str) -> bool:
+        notice.write(now_ms())
+        return has_stored(site, name)
+
+    site.send("a")
+    time.sleep(2 * site.settings.batch_seconds)
+    assert not has_stored(site, "a")
+    eventually(partial(is_seen, "a"), 25)
+    for name in ("b", "c"):
+        site.send(name)
+        eventually(partial(is_seen, name), 25)
     assert site.stop() == 0
 
 

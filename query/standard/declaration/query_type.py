@@ -74,6 +74,8 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """What a parameter may have beside its name."""
     listing: Listing = Listing()
     """Page keys and nested lists."""
+    is_live: bool = False
+    """Whether it is about what happens now: workers store small batches sooner meanwhile."""
     prepared: PreparedForm | None = None
     """How its rows are made from prepared parts; None when they cannot be."""
 

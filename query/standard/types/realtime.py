@@ -104,6 +104,7 @@ def realtime_type(
         table=EVENTS,
         row=row,
         default_limit=limit,
+        is_live=True,
         sql=Statement(sql=sql, ctes=ctes, time_range_override=last_minutes(minutes)),
     )
 
@@ -217,6 +218,7 @@ REALTIME = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Velocity,
+        is_live=True,
         sql=Statement(
             time_range_override=last_minutes(MINUTES),
             rows_in_python=minute_rows,

@@ -1,6 +1,11 @@
 """Few items share a commit; many, and those that somebody waits for, do not wait."""
 
-from stream.consumer.commit_pace import FEW_ITEMS, SPARE_COMMITS, CommitPace
+from stream.consumer.commit_pace import (
+    FEW_ITEMS,
+    LIVE_COMMIT_SECONDS,
+    SPARE_COMMITS,
+    CommitPace,
+)
 
 QUIET_SECONDS = 15.0
 
@@ -11,7 +16,13 @@ class Arrivals:
     def __init__(self, quiet_seconds: float = QUIET_SECONDS) -> None:
         self.now = 0.0
         self.items = 0
-        self.pace = CommitPace(quiet_seconds, lambda: self.now)
+        self.is_live = False
+        self.asked = 0
+        self.pace = CommitPace(quiet_seconds, self._is_live, lambda: self.now)
+
+    def _is_live(self) -> bool:
+        self.asked += 1
+        return self.is_live
 
     def commits(self, seconds: int, items: int, awaited: bool = False) -> int:
         """Commits during so many seconds."""
@@ -41,6 +52,33 @@ def test_no_item_waits_longer_than_the_quiet_seconds() -> None:
     arrivals.commits(100, 1)
 
     assert all(arrivals.commits(int(QUIET_SECONDS), 1) == 1 for _ in range(20))
+
+
+def test_while_somebody_looks_no_item_waits_longer_than_a_live_commit() -> None:
+    arrivals = Arrivals()
+    arrivals.commits(100, 1)
+    arrivals.is_live = True
+
+    assert arrivals.commits(1, 1) == 1, "the first look finds what has waited"
+    assert all(arrivals.commits(int(LIVE_COMMIT_SECONDS), 1) == 1 for _ in range(20))
+
+
+def test_a_page_that_looks_all_the_time_costs_at_most_720_batches_an_hour() -> None:
+    arrivals = Arrivals()
+    arrivals.commits(100, 1)
+    arrivals.is_live = True
+    assert 700 <= arrivals.commits(3600, 1) <= 720
+
+    arrivals.is_live = False
+    assert arrivals.commits(3600, 1) <= 250
+
+
+def test_nobody_is_looked_for_while_nothing_waits() -> None:
+    arrivals = Arrivals()
+    arrivals.commits(SPARE_COMMITS, 1)
+    arrivals.commits(600, FEW_ITEMS)
+
+    assert arrivals.asked == 0
 
 
 def test_many_items_do_not_wait() -> None:
