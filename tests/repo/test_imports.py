@@ -84,6 +84,7 @@ USERS = {
         "query/engine/hardening.py",
         "query/engine/row_memory.py",
         "stream/maintenance/compaction.py",
+        "stream/maintenance/sorted_portions.py",
         "stream/maintenance/scheduler.py",
         "stream/maintenance/verification.py",
     },

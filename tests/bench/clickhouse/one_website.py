@@ -15,7 +15,7 @@ import msgspec
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
-from stream.maintenance.compaction import Side, adopt, merge_statement
+from stream.maintenance.compaction import Side, adopt, write_sorted
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 from stream.storage.parquet_writer import NewDataFile
 from tests.bench.dataset import DAYS, FIRST, DataSet, of_day, registered, stored
@@ -60,7 +60,7 @@ def files_of_day(
     connection.execute(f"COPY ({rows_of_day}) TO '{made}' (FORMAT parquet, COMPRESSION snappy)")
     for side in (Side.DAY, Side.LATE):
         target = folder / f"{side}.parquet"
-        connection.execute(*merge_statement(connection, EVENTS, day, [made], side, target))
+        write_sorted(connection, EVENTS, day, [made], side, target)
         if (file := adopt(lake, day, target)) is not None:
             yield file
         target.unlink(missing_ok=True)

@@ -14,7 +14,13 @@ from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, Table
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance.compaction import compact, merge_files
+from stream.maintenance.compaction import (
+    Side,
+    compact,
+    connect_duckdb,
+    merge_files,
+    write_sorted,
+)
 from stream.maintenance.merge_plan import (
     live_data_files,
 )
@@ -66,6 +72,27 @@ def test_compaction_keeps_every_value_of_every_row(tmp_path: Path) -> None:
     assert len(before) == 60
     assert rows(config, EVENTS, *EVERYTHING) == before
     assert len(version(config, EVENTS).data_files) == 2
+
+
+@pytest.mark.parametrize("side", [Side.DAY, Side.LATE])
+def test_a_merge_in_portions_writes_the_same_rows_in_the_same_order(
+    tmp_path: Path, side: Side
+) -> None:
+    config = settings(tmp_path)
+    fill(config, 6)
+    files = sorted((tmp_path / "lake" / "events").rglob("*.parquet"))
+    day = live_data_files(LakeTable(config, EVENTS).handle, EVENTS)[0].day
+    whole, portions = tmp_path / "whole.parquet", tmp_path / "portions.parquet"
+
+    with connect_duckdb(tmp_path) as connection:
+        write_sorted(connection, EVENTS, day, files, side, whole)
+        write_sorted(connection, EVENTS, day, files, side, portions, portion=4)
+
+    written, expected = pq.read_table(portions), pq.read_table(whole)
+    assert written.num_rows == {Side.DAY: 42, Side.LATE: 18}[side]
+    assert written.to_pylist() == expected.to_pylist()
+    types = [(field.name, field.type) for field in expected.schema]
+    assert [(field.name, field.type) for field in written.schema] == types
 
 
 def test_compacted_parts_are_sorted_and_late_rows_lie_apart(tmp_path: Path) -> None:
