@@ -20,7 +20,7 @@ from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import EXPORT_COLUMNS
 from deploy.importer.csv_rows import InvalidFile, csv_rows
 from deploy.importer.visits_log import actions_of, is_visit
-from query.formats.csv_ndjson import FORMULA_PREFIXES
+from query.formats.formula_guard import unguarded
 
 GZIP_MAGIC = b"\x1f\x8b"
 BINARY_FILES: Mapping[bytes, str] = {
@@ -171,7 +171,7 @@ def _csv_lines(text: Iterator[str], delimiter: str) -> Iterator[FileLine]:
     guarded = set(header) >= EXPORT_COLUMNS
     for number, row in rows:
         if guarded:
-            row = [_without_formula_guard(cell) for cell in row]
+            row = [unguarded(cell) for cell in row]
         if len(row) == len(header):
             yield FileLine(number, dict(zip(header, row, strict=True)))
         elif row:
@@ -182,11 +182,6 @@ def _csv_lines(text: Iterator[str], delimiter: str) -> Iterator[FileLine]:
 def _is_comment(line: str) -> bool:
     """Whether it may stand before the header: empty, or a comment like in Google's reports."""
     return not line.strip() or line.startswith("#")
-
-
-def _without_formula_guard(cell: str) -> str:
-    """The cell without the apostrophe that protects formulas in an export."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in FORMULA_PREFIXES else cell
 
 
 def _ndjson_lines(text: Iterator[str]) -> Iterator[FileLine]:

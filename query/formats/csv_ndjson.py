@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from query.formats.columns import ColumnKind, ResultColumn, Row
+from query.formats.formula_guard import guarded
 from schemas.http.error_bodies import encode_json
 from schemas.runtime.clock import format_instant
 
@@ -15,9 +16,6 @@ LINE_ENCODER = msgspec.json.Encoder()
 
 BYTE_ORDER_MARK = "\ufeff".encode()
 """By which Excel on Windows knows that a file is UTF-8."""
-
-FORMULA_PREFIXES = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
-"""First characters of formulas in spreadsheets, and the apostrophe that escapes them."""
 
 
 def _json_text(value: Any) -> str:
@@ -39,8 +37,7 @@ CELL_WRITERS: Mapping[ColumnKind, Callable[[Any], object]] = {
 class CsvWriter:
     """RFC 4180: a header, CRLF, quotes where needed; null is an empty cell.
 
-    No text is run as a formula: text that starts like one gets an apostrophe in front, which
-    spreadsheets do not show. Removing an apostrophe before FORMULA_PREFIXES restores the text.
+    No text is run as a formula: an apostrophe stands wherever one might begin (`formula_guard`).
     """
 
     def __init__(self, columns: Sequence[ResultColumn], bom: bool = False) -> None:
@@ -69,8 +66,8 @@ class CsvWriter:
             if cells[at] is not None:
                 cells[at] = cell(cells[at])
         for at in self._texts:
-            if cells[at] and cells[at][0] in FORMULA_PREFIXES:
-                cells[at] = f"'{cells[at]}"
+            if cells[at]:
+                cells[at] = guarded(cells[at])
         return cells
 
     def _lines(self, rows: Sequence[Row]) -> bytes:

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 from xlsxwriter import Workbook
 from xlsxwriter.exceptions import FileSizeError
-from xlsxwriter.utility import xl_rowcol_to_cell
 from xlsxwriter.worksheet import Worksheet
 
 from query.formats.columns import ColumnKind, ResultColumn, Row
@@ -24,6 +23,8 @@ MAX_ROWS = 1_048_576
 """Rows of a worksheet, with its header."""
 MAX_TEXT_LENGTH = 32_767
 """UTF-16 units of one cell."""
+CUT = " … (longer than a cell of xlsx)"
+"""Ends a text that a cell does not hold: whoever sends one long text must not refuse all rows."""
 MAX_SHEET_BYTES = 2_000_000_000
 """Uncompressed; a zip file without extensions, which every program reads, holds little more."""
 MAX_EXACT_INTEGER = 10**15
@@ -108,12 +109,7 @@ class XlsxWriter:
         self._folder.cleanup()
 
     def text(self, at: int, value: Any) -> None:
-        if self._sheet.write_string(self._count, at, str(value)):
-            raise ResultTooLarge(
-                f"The value of cell {xl_rowcol_to_cell(self._count, at)} has more than "
-                f"{MAX_TEXT_LENGTH:,} characters, which is what an xlsx cell holds; use csv, "
-                "ndjson or parquet, or leave the column out"
-            )
+        self._sheet.write_string(self._count, at, _fitting(str(value)))
 
     def integer(self, at: int, value: Any) -> None:
         if abs(value) < MAX_EXACT_INTEGER:
@@ -167,6 +163,16 @@ CELL_WRITERS: Mapping[ColumnKind, CellWriter] = {
     ColumnKind.NESTED: XlsxWriter.nested,
 }
 """The method that writes a value, by the kind of its column."""
+
+
+def _fitting(text: str) -> str:
+    """The text, or as much of it as a cell holds, with a note."""
+    if len(text) <= MAX_TEXT_LENGTH // 2:
+        return text
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * MAX_TEXT_LENGTH:
+        return text
+    return units[: 2 * (MAX_TEXT_LENGTH - len(CUT))].decode("utf-16-le", "ignore") + CUT
 
 
 def _sheet_too_large() -> ResultTooLarge:

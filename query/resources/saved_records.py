@@ -29,7 +29,7 @@ from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http import openapi
-from schemas.http.auth import authorize_website
+from schemas.http.auth import authorize_website, require_scope
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, SavedRecord, Website
 from schemas.registry.record_limits import MAX_RECORDS
@@ -37,7 +37,7 @@ from schemas.registry.record_limits import MAX_RECORDS
 
 async def create(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """POST: 201 with the new record; 409 when the name is taken, or there are too many."""
-    key = _authorize_write(dependencies, request)
+    key = _authorize_write(saved, dependencies, request)
     website = _website(dependencies, key, request)
     body = await read_json(request, saved.bodies.new)
     record = new_record(saved.record, website, body, dependencies.clock())
@@ -62,7 +62,7 @@ async def show(saved: SavedType, dependencies: QueryDependencies, request: Reque
 
 async def update(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH: update the fields that the body names."""
-    key = _authorize_write(dependencies, request)
+    key = _authorize_write(saved, dependencies, request)
     record = await _record_of_tenant(saved, dependencies, key, request)
     changes = given_fields(await read_json(request, saved.bodies.changes))
     store, now = dependencies.store_for(key), dependencies.clock()
@@ -75,7 +75,7 @@ async def update(saved: SavedType, dependencies: QueryDependencies, request: Req
 
 async def delete(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE."""
-    key = _authorize_write(dependencies, request)
+    key = dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
     record = await _record_of_tenant(saved, dependencies, key, request)
     store = dependencies.store_for(key)
     await write_record(dependencies, saved.record, lambda: store.delete(saved.record, record.id))
@@ -86,8 +86,12 @@ def _authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
     return dependencies.authorize(request, KeyScope.READ_DATA, Group.RECORDS)
 
 
-def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
+def _authorize_write(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Key:
+    manages, *others = saved.scopes
+    key = dependencies.authorize(request, manages, Group.RECORDS)
+    for scope in others:
+        require_scope(key, scope)
+    return key
 
 
 def _website(dependencies: QueryDependencies, key: Key, request: Request) -> Website:
@@ -124,6 +128,7 @@ OWN_WEBSITE_PARAMETER = openapi.Parameter("website_id", "the website of the reco
 
 def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
     word, bodies = saved.word, saved.bodies
+    needed = " and ".join(f"`{scope}`" for scope in saved.scopes)
     every = partial(_operation, saved, saved.path)
     one = partial(_operation, saved, f"{saved.path}/{{{_id_name(saved)}}}")
     id_parameter = openapi.Parameter(_id_name(saved), f"the {word}", required=True, location="path")
@@ -133,7 +138,7 @@ def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
             method="POST",
             operation_id=f"create{saved.record.__name__}",
             summary=f"Create {saved.a_word}",
-            description=f"{saved.description} The key needs `manage:websites`. A website has at "
+            description=f"{saved.description} The key needs {needed}. A website has at "
             f"most {MAX_RECORDS[saved.record]:,} {saved.words}.",
             parameters=(WEBSITE_PARAMETER,),
             body=bodies.new,
@@ -170,6 +175,7 @@ def _endpoints(saved: SavedType) -> Iterator[QueryEndpoint]:
             method="PATCH",
             operation_id=f"change{saved.record.__name__}",
             summary=f"Update {saved.a_word}: absent fields stay, null clears a field",
+            description=f"The key needs {needed}.",
             parameters=(id_parameter, OWN_WEBSITE_PARAMETER),
             body=bodies.changes,
             examples={f"changes of {saved.a_word}": saved.changes},

@@ -17,6 +17,7 @@ from query.response.bodies import PageMeta
 from schemas.registry import (
     Annotation,
     Goal,
+    KeyScope,
     MoneyProperty,
     SavedRecord,
     Segment,
@@ -42,6 +43,13 @@ class SavedType(Struct, frozen=True):
     """A body that creates one."""
     changes: Mapping[str, object]
     """A body that updates one."""
+    opens_data: bool = False
+    """Whether a record lets others read data, so that writing one needs the right to read it."""
+
+    @property
+    def scopes(self) -> Sequence[KeyScope]:
+        """What a key needs to write records."""
+        return (KeyScope.MANAGE_WEBSITES, *((KeyScope.READ_DATA,) if self.opens_data else ()))
 
     @property
     def path(self) -> str:
@@ -145,6 +153,7 @@ SAVED_TYPES = (
             "frameOrigins": ["https://agency.example"],
         },
         {"password": "correct horse battery", "expires": None},
+        opens_data=True,
     ),
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """`/v1/sign-in` and `/v1/me`: sign in with an API key or a one-use link, sign out, who one is."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
@@ -21,11 +22,13 @@ from schemas.http.auth import find_key
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.unknown_records import is_unknown
 from schemas.plans import Group, Limit
-from schemas.registry import KEY_SCOPES, Key, Share, Website, parse_key
+from schemas.registry import KEY_SCOPES, Key, KeyScope, Share, Website, parse_key
 from schemas.registry.signed_tokens import TokenKind
 from schemas.runtime.clock import format_instant
 
 FAILED_SIGN_INS = AttemptLimit("sign-in", Limit(10), "failed sign-ins from one network")
+WEBSITE_SCOPES = (KeyScope.READ_DATA, KeyScope.READ_LINKS, KeyScope.MANAGE_WEBSITES)
+"""A key with one of these sees its websites."""
 LINK_USED = (
     "The sign-in link is not valid, was used or has ended; `tidemark sign-in-link` prints a new one"
 )
@@ -76,7 +79,9 @@ class MeResponse(Struct):
 
     success: Literal[True]
     organization: Annotated[OwnOrganization | None, Meta(description="null for a shared dashboard")]
-    websites: list[OwnWebsite]
+    websites: Annotated[
+        list[OwnWebsite], Meta(description="those that it may see; none for keys that only send")
+    ]
     key: Annotated[OwnKey | None, Meta(description="null for a shared dashboard")]
     scopes: Annotated[list[str], Meta(description="what it may do; with `admin` all of them")]
     expires: Annotated[
@@ -111,16 +116,11 @@ async def sign_in(dependencies: QueryDependencies, request: Request) -> Response
 
 
 async def sign_out(dependencies: QueryDependencies, request: Request) -> Response:
-    """DELETE: end the sign-in of the cookie in all processes, and clear the cookie."""
+    """DELETE: end the sign-ins of the request in all processes, and clear the cookie."""
     require_same_origin(request)
     dependencies.admit_public(request)
-    try:
-        session = dependencies.sign_ins.session(request)
-    except Unauthorized:
-        session = None
-    if session is not None:
-        ended = session
-        await dependencies.in_registry(lambda: dependencies.sign_ins.end(ended))
+    for session in dependencies.sign_ins.sessions(request):
+        await dependencies.in_registry(partial(dependencies.sign_ins.end, session))
     response = Response(status_code=204)
     clear_session_cookie(response, request)
     return response
@@ -166,7 +166,8 @@ async def _reread_for(dependencies: QueryDependencies, key_id: str) -> None:
 def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Response:
     registry = dependencies.registry
     organization = registry.organizations[key.organization_id]
-    ids = registry.websites_by_organization.get(key.organization_id, ())
+    sees_websites = any(key.has_scope(scope) for scope in WEBSITE_SCOPES)
+    ids = registry.websites_by_organization.get(key.organization_id, ()) if sees_websites else ()
     share = key.share if isinstance(key, ShareKey) else None
     body = MeResponse(
         success=True,

@@ -4,6 +4,8 @@ A second cookie without a secret tells the page that there is a session cookie, 
 read: a page that nobody has signed in to asks for the key without a request that is refused.
 """
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
@@ -18,11 +20,16 @@ SIGNED_IN_COOKIE = "tidemark_signed_in"
 
 def read_session_cookie(request: Request) -> str | None:
     """The value of the cookie; empty when it is sent more than once."""
-    pairs = (pair.strip().partition("=") for pair in _cookies(request).split(";"))
-    values = [value for name, _, value in pairs if name == SESSION_COOKIE]
+    values = session_cookies(request)
     if len(values) > 1:
         return ""
     return values[0] if values else None
+
+
+def session_cookies(request: Request) -> Sequence[str]:
+    """Every value of the cookie: another port of the host, or a parent domain, may add one."""
+    pairs = (pair.strip().partition("=") for pair in _cookies(request).split(";"))
+    return [value for name, _, value in pairs if name == SESSION_COOKIE]
 
 
 def key_of_session_cookie(scope: Scope) -> str | None:

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from starlette.requests import Request
 
 from query.sign_in.same_origin import require_same_origin
-from query.sign_in.session_cookie import read_session_cookie
+from query.sign_in.session_cookie import read_session_cookie, session_cookies
 from schemas.errors import Unauthorized, Unavailable
 from schemas.registry import DatabaseError, Key, RegistrySignIns, SignInState, Snapshot, first_line
 from schemas.registry.signed_tokens import SignedToken, TokenKind, new_token, sign, verify
@@ -73,6 +74,11 @@ class SignIns:
         if token is None:
             raise Unauthorized(ENDED)
         return token
+
+    def sessions(self, request: Request) -> Sequence[SignedToken]:
+        """The sign-ins of all session cookies that have not ended; signing out ends each."""
+        found = (self.find(text, TokenKind.SESSION) for text in session_cookies(request))
+        return [token for token in found if token is not None]
 
     def key_of_cookie(self, request: Request, registry: Snapshot) -> Key | None:
         """The key of the sign-in; Unauthorized when either has ended, Forbidden from elsewhere."""

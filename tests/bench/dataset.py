@@ -7,7 +7,7 @@ file per table with the rows of that website alone.
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
 from stream.maintenance.compaction import ROW_GROUP, compact
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 from stream.storage.parquet_writer import write_data_file
-from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, day_of, traffic_mix
+from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, WEBSITES, day_of, traffic_mix
 
 FIRST = date(2026, 10, 1)
 DAYS = 30
@@ -68,8 +68,14 @@ def stored(folder: Path) -> DataSet | None:
     return structs.replace(data_set, folder=str(folder))  # it may have been moved
 
 
-def make(folder: Path, events: int = MANY, others: int | None = None) -> DataSet:
-    """Make it, or find it made."""
+def make(
+    folder: Path,
+    events: int = MANY,
+    others: int | None = None,
+    websites: int = WEBSITES,
+    tables: Collection[Table] = tuple(SHARES),
+) -> DataSet:
+    """Make it, or find it made; `others` are events of so many other `websites`."""
     if (found := stored(folder)) is not None:
         migrate(found.settings.registry_url)  # which may be older than the services
         return found
@@ -77,27 +83,39 @@ def make(folder: Path, events: int = MANY, others: int | None = None) -> DataSet
     settings = Settings(data_dir=str(folder), small_parts=2)
     with closing(duckdb.connect()) as connection:
         connection.execute(f"SET TimeZone = 'UTC'; SET threads = 2; {MACROS}")
-        for table, share in SHARES.items():
-            fill(connection, settings, table, round(events * share), round(others * share))
+        for table in tables:
+            share = SHARES[table]
+            crowds = (Crowd(round(events * share)), Crowd(round(others * share), websites))
+            fill(connection, settings, table, crowds)
     data_set = DataSet(str(folder), events, registered(settings))
-    for table in SHARES:
+    for table in tables:
         write_plain(data_set, table)
     (folder / "set.json").write_bytes(msgspec.json.encode(data_set))
     return data_set
 
 
+class Crowd(Struct, frozen=True):
+    """Rows of a table, of the queried website or of so many others."""
+
+    rows: int
+    others: int = 0
+
+
 def fill(
-    connection: duckdb.DuckDBPyConnection, settings: Settings, table: Table, mine: int, others: int
+    connection: duckdb.DuckDBPyConnection,
+    settings: Settings,
+    table: Table,
+    crowds: Sequence[Crowd],
 ) -> None:
     """Day after day: parts as workers write them, one commit, one compaction."""
     lake = LakeTable(settings, table)
     for number in range(DAYS):
         began, day = time.monotonic(), str(FIRST + timedelta(days=number))
-        crowds = [
-            traffic_mix(i == 0, of_day(all_, number), DAYS) for i, all_ in enumerate((mine, others))
-        ]
+        mixes = [traffic_mix(of_day(crowd.rows, number), DAYS, crowd.others) for crowd in crowds]
         # Two numbers per day: the sessions of the two crowds are different ones.
-        data_set = [day_of(connection, table, day, 2 * number + i, c) for i, c in enumerate(crowds)]
+        data_set = [
+            day_of(connection, table, day, 2 * number + i, mix) for i, mix in enumerate(mixes)
+        ]
         parts = [write_data_file(lake.store, table, day, rows) for rows in batches(data_set)]
         lake.commit(parts, {"bench": OffsetUpdate(number, number + 1)})
         compact(lake, settings)
@@ -178,4 +196,4 @@ def write_plain(data_set: DataSet, table: Table) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]), *(int(each) for each in sys.argv[2:]))
+    make(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else MANY)

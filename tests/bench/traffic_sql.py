@@ -18,7 +18,7 @@ from stream.storage.table_schema import arrow_schema
 MINE = "web_bench"
 LINK = "lnk_bench"
 OWNER = "org_bench"
-OTHERS = 400
+WEBSITES = 400
 """Other websites; the 20th part of them has half of their events."""
 VISITORS_EACH = 0.06
 """Visitors of a month, by event."""
@@ -149,11 +149,11 @@ class TrafficMix(Struct, frozen=True):
     visitors: int
 
 
-def traffic_mix(mine: bool, rows: int, days: int) -> TrafficMix:
-    """Traffic of the queried website, or of all other websites together."""
-    few = OTHERS // 20
-    other = f"'web_' || CASE n % 2 WHEN 0 THEN draw(n, 50) % {few} ELSE draw(n, 50) % {OTHERS} END"
-    website = f"'{MINE}'" if mine else other
+def traffic_mix(rows: int, days: int, others: int = 0) -> TrafficMix:
+    """Traffic of the queried website, or of so many `others` together."""
+    few = others // 20
+    other = f"'web_' || CASE n % 2 WHEN 0 THEN draw(n, 50) % {few} ELSE draw(n, 50) % {others} END"
+    website = other if others else f"'{MINE}'"
     return TrafficMix(website, rows, max(1, round(rows * days * VISITORS_EACH)))
 
 

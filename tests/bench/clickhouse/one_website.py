@@ -56,7 +56,7 @@ def files_of_day(
     day: date = FIRST + timedelta(days=number)
     folder = Path(lake.handle.table_uri.removeprefix("file://")).parent
     made = folder / "made.parquet"
-    rows_of_day = select_day(EVENTS, str(day), number, traffic_mix(True, rows, DAYS))
+    rows_of_day = select_day(EVENTS, str(day), number, traffic_mix(rows, DAYS))
     connection.execute(f"COPY ({rows_of_day}) TO '{made}' (FORMAT parquet, COMPRESSION snappy)")
     for side in (Side.DAY, Side.LATE):
         target = folder / f"{side}.parquet"

@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 
 from query.formats import xlsx
 from query.formats.columns import ColumnKind, ResultColumn
-from query.formats.xlsx import MAX_TEXT_LENGTH, XlsxWriter
+from query.formats.xlsx import CUT, MAX_TEXT_LENGTH, XlsxWriter
 from schemas.errors import ResultTooLarge
 from tests.query.lake import a_view, an_event
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
@@ -121,16 +121,15 @@ def test_more_rows_than_a_worksheet_holds_are_refused(monkeypatch: pytest.Monkey
         written([None] * 7, [None] * 7)
 
 
-def test_larger_worksheets_and_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_beyond_a_cell_are_cut_and_larger_worksheets_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     longest = "x" * MAX_TEXT_LENGTH
 
     assert texts(longest) == [longest]
-    with pytest.raises(ResultTooLarge, match=r"value of cell A2 .*32,767 characters"):
-        texts(longest + "x")
-    with pytest.raises(ResultTooLarge, match=r"value of cell A2 "):
-        texts("😀" * (MAX_TEXT_LENGTH // 2 + 1))
-    with pytest.raises(ResultTooLarge, match=r"value of cell G2 "):
-        written([None] * 6 + [[longest]])
+    assert texts(longest + "x") == [longest[: -len(CUT)] + CUT]
+    [faces] = texts("😀" * (MAX_TEXT_LENGTH // 2 + 1))
+    assert faces == "😀" * ((MAX_TEXT_LENGTH - len(CUT)) // 2) + CUT
     monkeypatch.setattr(xlsx, "MAX_SHEET_BYTES", 2_000)
     with pytest.raises(ResultTooLarge, match="larger than an xlsx worksheet may be"):
         texts("x" * 2_000, "")
@@ -147,7 +146,7 @@ def test_a_worksheet_beyond_a_zip_file_is_refused(
     assert list(temporary.iterdir()) == []
 
 
-def test_a_writer_leaves_no_file_behind(temporary: Path) -> None:
+def test_a_writer_leaves_no_file_behind(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(XlsxWriter(COLUMNS)) as left:
         left.start()
         left.rows([[None] * 7] * 2)
@@ -157,8 +156,9 @@ def test_a_writer_leaves_no_file_behind(temporary: Path) -> None:
         partly_read.start()
         next(partly_read.end())
     remaining.append(list(temporary.iterdir()))
+    monkeypatch.setattr(xlsx, "MAX_ROWS", 1)
     with pytest.raises(ResultTooLarge):
-        texts("x" * MAX_TEXT_LENGTH * 2)
+        texts("x")
     remaining.append(list(temporary.iterdir()))
 
     assert remaining == [[], [], []]

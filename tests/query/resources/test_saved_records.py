@@ -6,8 +6,9 @@ import pytest
 
 from query.resources.saved_types import SAVED_TYPES, SavedType
 from schemas.registry import SAVED_RECORDS, Share, record_limits
+from schemas.registry.validation import new_key
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import InProcessService
+from tests.query.query_service import NOW, InProcessService
 
 GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
 STAMP = "2026-11-30T00:53:20.000Z"
@@ -176,6 +177,23 @@ def test_a_write_needs_its_scope(service: InProcessService) -> None:
             403,
             "This key lacks the scope 'manage:websites'",
         )
+
+
+def test_a_share_is_made_only_by_who_may_read_what_it_shows(service: InProcessService) -> None:
+    share = made(service, "/v1/shares", {"name": "For the agency"})
+    key, text = new_key("acme", ["manage:websites"], NOW)
+    service.store.create(key)
+    service.follower.refresh()
+    service.keys = {**service.keys, "manager": text}
+    one = f"/v1/shares/{share['id']}"
+
+    for method, path, body in (
+        ("POST", "/v1/shares", {"name": "Own"}),
+        ("PATCH", one, {"filters": []}),
+    ):
+        reply = service.ask(method, path, body, key="manager", website_id="shop")
+        assert (reply.status, reply.json["error"]) == (403, "This key lacks the scope 'read:data'")
+    assert service.ask("DELETE", one, key="manager", website_id="shop").status == 200
 
 
 def test_an_unknown_member_is_refused(service: InProcessService) -> None:

@@ -265,3 +265,24 @@ def test_the_cookie_of_a_key_that_another_process_made_is_known_at_once(
 
     assert reply.status == 200, reply.json
     assert reply.json["key"]["id"] == key.id
+
+
+def test_signing_out_ends_every_sign_in_of_the_request(browser: Browser) -> None:
+    browser.sign_in()
+    cookie = browser.cookie
+    browser.cookie = f"{cookie}; tidemark_session=added-by-another-port"
+
+    assert browser.ask("DELETE", "/v1/sign-in").status == 204
+
+    assert Browser(browser.service, cookie).ask("GET", "/v1/me").status == 401
+
+
+def test_a_key_that_only_sends_sees_no_websites(service: InProcessService) -> None:
+    key, text = new_key("acme", ["track:events"], NOW)
+    service.store.create(key)
+    service.follower.refresh()
+    service.keys = {**service.keys, "sender": text}
+
+    reply = service.ask("GET", "/v1/me", key="sender")
+
+    assert (reply.status, reply.json["websites"]) == (200, [])
