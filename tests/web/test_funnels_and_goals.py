@@ -1,5 +1,6 @@
 """Funnels built by picking steps, and goals: numbers, the visitors behind them, changes."""
 
+from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 
 STEPS = [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]
@@ -45,7 +46,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     dashboard.press("+ New goal")
     dashboard.type_into("dialog input[name=name]", "Bought")
     choose(dashboard, "Reached by", "purchase")
-    dashboard.type_into("dialog input[name=value]", "properties.total")
+    dashboard.type_into("dialog input[name=value]", "total")
     dashboard.press("Save", "dialog")
     dashboard.until("!document.querySelector('dialog')")
     dashboard.settle()
@@ -56,6 +57,17 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     assert shown[:3] == ["Bought", str(row["visitors"]), str(row["conversions"])]
     assert f"{row['value']:g}" in shown
     assert row["conversions"] > 0
+
+    dashboard.press("Edit the goal Bought")
+    kind = "document.querySelector('dialog select')"
+    dashboard.tab.js(f"{kind}.value = 'path'; {kind}.dispatchEvent(new Event('change'))")
+    choose(dashboard, "Reached by", "pricing")
+    dashboard.press("Save", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    dashboard.settle()
+    [row] = dashboard.ask("goals", goals=[{"path": "/pricing"}])
+    assert row["conversions"] > 0
+    eventually(lambda: dashboard.rows("Goals")[0][2] == str(row["conversions"]), 60)
 
     dashboard.press("Edit the goal Bought")
     dashboard.press("Delete", "dialog")

@@ -17,6 +17,7 @@ export const texts = {
     unfiltered: "Filters do not apply to this view; they are kept for the others.",
     unread: (names: string) => `A part of this address could not be read and was left out: ${names}`,
     freshness: (ago: string) => `complete until ${ago}`,
+    refresh: "Ask again now",
     stale: "Not all events that were accepted are stored yet.",
     keys: "Keyboard shortcuts",
     print: "Print this view",
@@ -93,8 +94,9 @@ export const texts = {
     saveName: "Name of the segment",
     saveHint: "Everybody who can see this website finds it under this name.",
     segment: "Segment",
+    confirmDelete: (name: string) => `Delete the segment ${isolate(name)}? Nobody finds it any more, and links to it show an error.`,
     deleteSegment: (name: string) => `Delete the segment ${isolate(name)}`,
-    none: "No segments are saved yet.",
+    none: "No segments are saved yet. Set filters first, then save them here.",
     did: "did", didNot: "did not",
     operators: {
       eq: "is", ne: "is not", contains: "contains", not_contains: "does not contain", starts_with: "begins with",
@@ -249,7 +251,7 @@ export const texts = {
   table: { ascending: "sorted ascending", descending: "sorted descending", sortBy: (what: string) => `Sort by ${isolate(what)}` },
   dialog: { close: "Close" },
   keyboard: {
-    search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range",
+    search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range", refresh: "Ask again now",
     today: "Today", week: "Last 7 days", month: "Last 30 days", views: "Open a view by its number", close: "Close what is open",
   },
   steps: {
@@ -268,7 +270,7 @@ export const texts = {
     window: "Within", windows: { hour: "1 hour", day: "1 day", week: "7 days", month: "30 days" },
     by: "Counted", breakdown: "Split by", none: "nothing", other: "All others", absent: "(none)",
     total: (rate: string, last: string, first: string) => `${rate} completed it: ${last} of ${first}`,
-    visitors: (n: string) => `${n} visitors`, dropped: (n: string, rate: string) => `${n} left (${rate})`,
+    visitors: (n: number, text: string) => (n === 1 ? "1 visitor" : `${text} visitors`), dropped: (n: string, rate: string) => `${n} left (${rate})`,
     median: (time: string) => `${time} since the step before (median)`,
     completed: (name: string) => `Visitors who reached: ${isolate(name)}`,
     droppedBefore: (name: string) => `Visitors who left before: ${isolate(name)}`,

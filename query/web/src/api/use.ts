@@ -1,4 +1,5 @@
 // Hooks: a value that is fetched, with its states.
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { endSession, subjectQuery } from "../app/session";
 import { type Answer, answer, answerKey, type Ask } from "./ask";
@@ -13,7 +14,11 @@ export interface Loaded<Value> {
   reload: () => void;
 }
 
-/** Runs `load` when `key` changes, and every `seconds`; a `null` key loads nothing. */
+/** Counts how often everything that is shown was asked again. */
+const refreshes = signal(0);
+export const refresh = (): void => void refreshes.value++;
+
+/** Runs `load` when `key` changes, with each refresh, and every `seconds`; a `null` key loads nothing. */
 export function useLoaded<Value>(
   key: string | null,
   load: (aborted: AbortSignal) => Promise<Value>,
@@ -36,7 +41,7 @@ export function useLoaded<Value>(
       },
     );
     return () => abort.abort();
-  }, [key, round]);
+  }, [key, round, refreshes.value]);
   useEffect(() => {
     if (!seconds) return;
     const timer = setInterval(() => document.hidden || setRound((n) => n + 1), seconds * 1000);

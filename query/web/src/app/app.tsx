@@ -14,6 +14,7 @@ import { SignIn } from "../views/sign_in";
 import { address, go } from "./address";
 import { Help, listenToKeys } from "./keyboard";
 import { Navigation } from "./navigation";
+import { keepFresh } from "./keep_fresh";
 import { isShared, loadSession, may, me, website } from "./session";
 import { TopBar } from "./top_bar";
 import { findView, type View } from "./views";
@@ -48,6 +49,10 @@ function Dashboard() {
   }, [user, base]);
   const found = findView(id);
   const view = isShared() && !found?.shared ? undefined : found;
+  useEffect(() => (view && !view.manual ? keepFresh() : undefined), [view]);
+  useEffect(() => {
+    if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
+  }, [base, id, item]);
   useEffect(() => {
     const parts = [view && titleOf(view, item), isolate(website.value?.name ?? ""), t.name];
     document.title = parts.filter(Boolean).join(" · ");

@@ -1,5 +1,6 @@
 // Keyboard shortcuts, and the list of them.
 import { signal } from "@preact/signals";
+import { refresh } from "../api/use";
 import { Dialog } from "../components/dialog";
 import { shift } from "../components/period_bar";
 import { texts } from "../texts";
@@ -23,6 +24,7 @@ const SHORTCUTS: Shortcut[] = [
   { keys: "?", text: t.help, run: () => (helpOpen.value = true) },
   { keys: "ArrowLeft", text: t.earlier, run: () => shift(-1) },
   { keys: "ArrowRight", text: t.later, run: () => shift(1) },
+  { keys: "r", text: t.refresh, run: refresh },
   { keys: "d", text: t.today, run: () => go({ period: "today", granularity: null }) },
   { keys: "w", text: t.week, run: () => go({ period: "last_7d", granularity: null }) },
   { keys: "m", text: t.month, run: () => go({ period: "last_30d", granularity: null }) },

@@ -22,7 +22,7 @@ export function Navigation() {
     const entry = frame.current?.querySelector<HTMLElement>("[aria-current]");
     // On a phone the list is one line that scrolls.
     if (entry) frame.current!.scrollLeft = entry.offsetLeft - (frame.current!.clientWidth - entry.offsetWidth) / 2;
-  }, [current]);
+  }, [current, me.value]);
   return (
     <nav ref={frame} class="side" aria-label={texts.app.menu}>
       {groups.map(({ label, views }) => (

@@ -1,5 +1,7 @@
 // Name, website, freshness, theme, sign-out.
+import { useEffect, useState } from "preact/hooks";
 import { freshness } from "../api/freshness";
+import { refresh } from "../api/use";
 import { MenuItem, Popover } from "../components/popover";
 import { formatAgo, formatInstant } from "../format";
 import { setTheme, theme, THEMES } from "../state/theme";
@@ -10,6 +12,7 @@ import { helpOpen } from "./keyboard";
 import { isShared, me, signOut, timezone, website } from "./session";
 
 const t = texts.app;
+const AGE_SECONDS = 10;
 
 export function TopBar() {
   const shared = isShared();
@@ -61,10 +64,17 @@ function WebsiteMenu() {
 
 function FreshnessNote() {
   const { watermark, staleReason } = freshness.value ?? {};
+  const [, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((n) => n + AGE_SECONDS), AGE_SECONDS * 1000);
+    return () => clearInterval(timer);
+  }, []);
   if (!watermark) return <span class="freshness" title={staleReason}>{staleReason ? t.stale : ""}</span>;
+  const text = t.freshness(formatAgo(watermark));
   return (
-    <span class={`freshness ${staleReason ? "late" : ""}`} title={staleReason ?? formatInstant(watermark, timezone.value, true)}>
-      {t.freshness(formatAgo(watermark))}
-    </span>
+    <button type="button" class={`freshness ${staleReason ? "late" : ""}`} onClick={refresh} aria-label={`${text}. ${t.refresh}`}
+      title={`${staleReason ?? formatInstant(watermark, timezone.value, true)}. ${t.refresh}`}>
+      {text} <span aria-hidden="true">↻</span>
+    </button>
   );
 }

@@ -15,6 +15,8 @@ export interface View {
   unfiltered?: boolean;
   /** Whether a shared dashboard shows it. */
   shared?: boolean;
+  /** Whether its queries are asked again only when somebody wants it. */
+  manual?: boolean;
   /** Reached from other views only. */
   hidden?: boolean;
 }
@@ -32,10 +34,10 @@ export const VIEWS: View[] = [
   { id: "retention", label: texts.views.retention, group: "behavior", load: () => import("../views/retention"), ranged: true },
   { id: "vitals", label: texts.views.vitals, group: "quality", load: () => import("../views/vitals"), ranged: true, shared: true },
   { id: "errors", label: texts.views.errors, group: "quality", load: () => import("../views/errors"), ranged: true },
-  { id: "explore", label: texts.views.explore, group: "tools", load: () => import("../views/explore"), ranged: true },
+  { id: "explore", label: texts.views.explore, group: "tools", load: () => import("../views/explore"), ranged: true, manual: true },
   { id: "links", label: texts.views.links, group: "tools", load: () => import("../views/links"), ranged: true, unfiltered: true, scope: "read:links" },
-  { id: "shares", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, scope: "manage:websites" },
-  { id: "setup", label: texts.views.setup, group: "tools", load: () => import("../views/setup"), ranged: false, scope: "manage:websites" },
+  { id: "shares", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, manual: true, scope: "manage:websites" },
+  { id: "setup", label: texts.views.setup, group: "tools", load: () => import("../views/setup"), ranged: false, manual: true, scope: "manage:websites" },
 ];
 
 export const findView = (id: string): View | undefined => VIEWS.find((view) => view.id === id);

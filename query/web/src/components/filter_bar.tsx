@@ -80,7 +80,8 @@ function SegmentList({ save, close }: { save: (() => void) | null; close: () => 
   const list = useLoaded(JSON.stringify(query), () =>
     fetchJson<Schemas["SegmentListResponse"]>("/v1/segments", { query }));
   const segments = list.value?.data ?? [];
-  const remove = async (id: string) => {
+  const remove = async (id: string, name: string) => {
+    if (!confirm(t.confirmDelete(name))) return;
     await fetchJson(`/v1/segments/${id}`, { method: "DELETE" });
     list.reload();
   };
@@ -96,7 +97,7 @@ function SegmentList({ save, close }: { save: (() => void) | null; close: () => 
         <span key={id} class="menu-row">
           <MenuItem onClick={() => apply(name)}>{name}{description && <small>{description}</small>}</MenuItem>
           {may("manage:websites") && (
-            <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => remove(id)}>×</button>
+            <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => remove(id, name)}>×</button>
           )}
         </span>
       ))}

@@ -47,7 +47,8 @@ function place(anchor: HTMLElement, panel: HTMLElement): void {
   const fits = below + height + MARGIN <= innerHeight || at.top < innerHeight - at.bottom;
   const left = Math.min(Math.max(at.left, MARGIN), innerWidth - width - MARGIN);
   panel.style.left = `${Math.max(left, MARGIN)}px`;
-  panel.style.top = `${fits ? below : Math.max(MARGIN, at.top - height - MARGIN / 2)}px`;
+  const top = Math.min(fits ? below : at.top - height - MARGIN / 2, innerHeight - height - MARGIN);
+  panel.style.top = `${Math.max(top, MARGIN)}px`;
   panel.querySelector<HTMLElement>("[autofocus], [aria-checked=true], button, input, select, a")?.focus();
 }
 

@@ -147,7 +147,7 @@ function Bars({ rows, show }: { rows: Row<"funnel">[]; show: (shown: Shown) => v
             <span class="funnel-track"><span style={{ width: `${row.conversion_rate}%` }} /></span>
             <span class="funnel-numbers">
               <button type="button" class="row-link" onClick={() => show({ step: row.step, outcome: "completed", group, title: t.completed(row.name) })}>
-                {t.visitors(formatNumber(row.visitors))}
+                {t.visitors(row.visitors, formatNumber(row.visitors))}
               </button>
               <span>{formatPercent(row.conversion_rate, 2)}</span>
               {row.step > 1 && (

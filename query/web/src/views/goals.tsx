@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { fetchJson } from "../api/request";
 import type { Row, Schemas } from "../api/types";
-import { useAnswer } from "../api/use";
+import { refresh, useAnswer } from "../api/use";
 import { address, go, goOwn } from "../app/address";
 import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
@@ -32,7 +32,7 @@ export default function Goals() {
   const goals = saved.value?.data ?? [];
   const done = () => {
     setEdited(null);
-    saved.reload();
+    refresh(); // the goals, and the numbers of one that changed
   };
   const writes = may("manage:websites");
   const { filters } = address.value;
@@ -128,6 +128,10 @@ function Attribution({ goals }: { goals: Goal[] }) {
 
 const LABELS = { name: t.name, event: t.reached, path: t.reached, valueProperty: t.valueProperty };
 
+/** A page is meant by its path, also without the slash. */
+const sent = ({ kind, value }: Step): string => (kind === "path" && value && !/^[/*]/.test(value) ? `/${value}` : value);
+const property = (name: string): string => (name.startsWith("properties.") ? name : `properties.${name}`);
+
 function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => void; done: () => void }) {
   const suggestions = useSuggestions();
   const [name, setName] = useState(goal?.name ?? "");
@@ -147,7 +151,7 @@ function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => voi
     event.preventDefault();
     const other = step.kind === "path" ? "event" : "path";
     const cleared = goal ? { [other]: null } : {};
-    void send(goal ? "PATCH" : "POST", { name, [step.kind]: step.value, ...cleared, valueProperty: value || null });
+    void send(goal ? "PATCH" : "POST", { name, [step.kind]: sent(step), ...cleared, valueProperty: value ? property(value) : null });
   };
   return (
     <Dialog title={goal ? t.editOne(goal.name) : t.create} close={close}>

@@ -23,14 +23,16 @@ export default function Shares() {
   const query = subjectQuery.value;
   const list = useLoaded(JSON.stringify(query), (signal) =>
     fetchJson<Schemas["ShareListResponse"]>("/v1/shares", { query: { ...query, limit: "100" }, signal }));
+  const [revoked, setRevoked] = useState(0); // a link that was just made may be the one
   const revoke = async (share: Share) => {
     if (!confirm(t.confirmRevoke(share.name))) return;
     await fetchJson(`/v1/shares/${share.id}`, { method: "DELETE" });
+    setRevoked((n) => n + 1);
     list.reload();
   };
   return (
     <>
-      <NewShare created={list.reload} />
+      <NewShare key={revoked} created={list.reload} />
       <Card title={t.title}>
         <Async loaded={list} lines={3} empty={t.none} isEmpty={({ data }) => !data.length}>
           {({ data }) => <ShareTable shares={data} revoke={revoke} />}

@@ -80,7 +80,7 @@ function WebsiteDialog({ website: one, close, done }: {
 function Script({ id, name }: { id: string; name: string }) {
   const snippet = useLoaded(id, (signal) => fetchJson<Schemas["SnippetResponse"]>(`/v1/websites/${id}/snippet`, { signal }));
   const [received, setReceived] = useState(false);
-  const status = useLoaded(id, (signal) => fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal }), received ? undefined : WAITING_SECONDS);
+  const status = useLoaded(id, (signal) => fetchJson<Schemas["WebsiteStatusResponse"]>(`/v1/websites/${id}/status`, { signal }), received ? 5 * WAITING_SECONDS : WAITING_SECONDS);
   const arrived = status.value?.data.received ?? false;
   useEffect(() => setReceived(arrived), [arrived]);
   return (

@@ -1,0 +1,64 @@
+"""How the page feels: numbers are asked again, and the keyboard goes on where it was."""
+
+from tests.flow.tenant import Tenant
+from tests.installation import eventually
+from tests.web.dashboard import Dashboard
+from tests.web.test_live import view
+
+BEFORE_NOW = "Date.now = (now => () => now() + 61_000)(Date.now)"
+"""The clock of the page a minute later."""
+
+
+def total(dashboard: Dashboard) -> int:
+    return int(dashboard.text(".total-value").replace(",", ""))
+
+
+def test_numbers_are_asked_again_by_a_click_and_with_time(
+    dashboard: Dashboard, shop: Tenant
+) -> None:
+    dashboard.open("overview", period="today")
+    before = total(dashboard)
+
+    view(shop, "/again")
+
+    def asked_again() -> bool:
+        dashboard.tab.js("document.querySelector('button.freshness').click()")
+        return total(dashboard) == before + 1
+
+    eventually(asked_again, 60)
+
+    view(shop, "/and-again")
+    dashboard.tab.js(BEFORE_NOW)
+    dashboard.until(f"document.querySelector('.total-value').innerText === '{before + 2}'")
+
+
+def test_the_focus_returns_when_a_dialog_was_applied(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    dashboard.tab.js("document.getElementById('add-filter').focus()")
+    dashboard.press("+ Filter")
+    dashboard.until("document.activeElement?.closest('dialog')")
+    dashboard.type_into("dialog input", "/pricing")
+    dashboard.press("Apply", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    dashboard.until("document.activeElement?.id === 'add-filter'")
+
+
+def test_a_click_beside_a_form_keeps_what_was_typed(dashboard: Dashboard) -> None:
+    dashboard.open("goals")
+    dashboard.press("+ New goal")
+    dashboard.type_into("dialog input[name=name]", "Half")
+    dashboard.tab.js("document.querySelector('dialog').click()")
+    assert dashboard.tab.js("document.querySelector('dialog input[name=name]').value") == "Half"
+
+
+def test_a_menu_fits_into_a_small_window(dashboard: Dashboard) -> None:
+    size = {"width": 360, "height": 640, "deviceScaleFactor": 1, "mobile": False}
+    dashboard.tab.tell("Emulation.setDeviceMetricsOverride", **size)
+    dashboard.open("overview")
+    dashboard.tab.js("document.querySelector('.period button[popovertarget]').click()")
+    apply = "document.querySelector('.popover:popover-open form.dates button')"
+    dashboard.until(apply)
+    box = dashboard.tab.js(
+        f"({apply}.scrollIntoView(), [{apply}.getBoundingClientRect().bottom, innerHeight])"
+    )
+    assert box[0] <= box[1] == 640
