@@ -10,7 +10,7 @@ from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.quarters import Quarters, by_bucket, whole_range
-from query.prepared.totals import BucketTotals, bucket_totals
+from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
@@ -109,3 +109,8 @@ class Breakdown(Struct, frozen=True):
 def by_row(*columns: str) -> Breakdown | None:
     """The form of a breakdown; None when parts do not have these columns."""
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None
+
+
+def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
+    """The rows of a form where there are no rows."""
+    return [form.row(NO_TOTALS)] if isinstance(form, Totals) else ()

@@ -17,7 +17,7 @@ from msgspec import structs
 from query.engine.engine import ColumnEngine, Row
 from query.prepared import FOLDER
 from query.prepared.byte_cache import ByteCache
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import PreparedForm, rows_of_nothing
 from query.prepared.numbering import forget_parts, known_parts
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
@@ -89,6 +89,8 @@ class PreparedResults:
         quarters = form.quarters(scope.time_range, granularity)
         if quarters is None:
             raise NotPrepared(OTHER_QUARTERS)
+        if not scope.data_files:
+            return rows_of_nothing(form)
         rows_of = self._reading(scope, form.tables)
         if rows_of is None:
             raise NotPrepared(NO_PARTS)

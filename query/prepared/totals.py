@@ -30,6 +30,10 @@ class BucketTotals(Struct, frozen=True):
     """The two middle durations; 0 without sessions."""
 
 
+NO_TOTALS = BucketTotals(*[0] * len(BucketTotals.__struct_fields__))
+"""Of no rows."""
+
+
 def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
     index = joined.index("totals", index_totals)

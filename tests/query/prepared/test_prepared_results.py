@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from query.standard.query_types import QUERY_TYPES
 from tests.query.lake import a_view
 from tests.query.query_service import InProcessService, start_service
 
@@ -57,6 +58,20 @@ def test_rows_of_today_are_added_without_being_prepared(service: InProcessServic
     assert found == [True] * 4
     assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (10, 5, 6)
     assert len(files(service)) == 1
+
+
+def test_days_without_data_files_have_no_rows_to_read(service: InProcessService) -> None:
+    stored(service)
+    names = [each.name for each in QUERY_TYPES.values() if each.prepared is not None]
+    earlier = {"startDate": "2026-01-01", "endDate": "2026-01-07", "parameters": names}
+
+    entries, by_rows = (
+        service.ask("POST", "/v1/query", earlier, website_id="shop", **more).json["data"]
+        for more in ({}, {"prepared": "false"})
+    )
+
+    assert all(entry["meta"].pop("prepared", False) for entry in entries)
+    assert entries == by_rows
 
 
 def test_the_request_may_refuse_them(service: InProcessService) -> None:

@@ -12,7 +12,7 @@ from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.sessions import visible_ms
-from query.prepared.totals import BucketTotals, bucket_totals
+from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from tests.query.prepared.parts import column_rows, columns_of, join
 
 FIRST, QUARTERS, BUCKETS, PARTS = 100, 12, 3, 3
@@ -126,6 +126,8 @@ def test_short_sessions_are_cut_at_both_ends(stored: int) -> None:
 def test_no_rows_have_no_totals() -> None:
     for stored in (None, PARTS, PARTS - 1):
         assert bucket_totals(joined([], stored), OF_QUARTER, BUCKETS) == expected([])
+    nothing = join([with_sessionless([])], 0, FIRST)
+    assert bucket_totals(nothing, np.zeros(FIRST, np.int64), 1) == [NO_TOTALS]
 
 
 def test_visible_time_is_rounded_half_away_from_zero() -> None:

@@ -21,8 +21,11 @@ def test_an_answer_has_the_whole_envelope_also_when_nothing_is_stored(
         "success": True,
         "failed": 0,
         "data": [
-            {"parameter": "summary", "success": True, "data": [], "meta": {"totalRows": 1}},
-            {"parameter": "pages", "success": True, "data": [], "meta": {"totalRows": 0}},
+            {"parameter": name, "success": True, "data": [], "meta": meta}
+            for name, meta in (
+                ("summary", {"totalRows": 1, "prepared": True}),
+                ("pages", {"totalRows": 0, "prepared": True}),
+            )
         ],
         "meta": {
             "parameters": ["summary", "pages"],
