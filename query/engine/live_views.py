@@ -31,7 +31,7 @@ class LiveViews:
         self._monotonic = monotonic
         self._next_at: dict[str, float] = {}
         self._notices: dict[str, LiveNotice] = {}
-        self._writing: set[asyncio.Task[None]] = set()
+        self._writing: set[asyncio.Future[None]] = set()
         self._failed = False
 
     def note(self, table: Table) -> None:
@@ -40,9 +40,9 @@ class LiveViews:
         if now < self._next_at.get(table.name, now):
             return
         self._next_at[table.name] = now + NOTICE_SECONDS
-        task = asyncio.get_running_loop().create_task(asyncio.to_thread(self._write, table))
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
+        writing = asyncio.get_running_loop().run_in_executor(None, self._write, table)
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
 
     def _write(self, table: Table) -> None:
         try:

@@ -8,7 +8,11 @@ from tests.http_client import call
 from tests.installation import eventually
 
 PREVIEW = "Twitterbot/1.0"
-TO_TODAY = {"startDate": str(DAY), "endDate": str(datetime.now(UTC).date())}
+
+
+def to_today() -> dict[str, str]:
+    """The dates of DAY to today."""
+    return {"startDate": str(DAY), "endDate": str(datetime.now(UTC).date())}
 
 
 def follow(tenant: Tenant, agent: str, **headers: str) -> int:
@@ -19,7 +23,7 @@ def follow(tenant: Tenant, agent: str, **headers: str) -> int:
 
 
 def link_rows(tenant: Tenant, parameter: str, **more: Any) -> list[dict[str, Any]]:
-    return tenant.rows(parameter, link=True, **TO_TODAY, **more)
+    return tenant.rows(parameter, link=True, **to_today(), **more)
 
 
 def clicks(tenant: Tenant) -> set[tuple[Any, ...]]:
@@ -31,7 +35,7 @@ def clicks(tenant: Tenant) -> set[tuple[Any, ...]]:
         "groupBy": names,
     }
     url = f"{tenant.stack.query_url}/v1/query/custom?link_id={tenant.link.id}"
-    body = {"query": query, "include_bots": True, **TO_TODAY}
+    body = {"query": query, "include_bots": True, **to_today()}
     reply = call("POST", url, body, {"x-api-key": tenant.key})
     assert reply.status == 200, reply.body
     return {tuple(row[name] for name in (*names, "n")) for row in reply.json["data"]}

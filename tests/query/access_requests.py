@@ -15,6 +15,8 @@ class Request(Struct, frozen=True, kw_only=True):
     route: tuple[str, str]
     path: str
     scopes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Scopes that are needed beside one of `scopes`."""
     subject: str | None = None
     hidden: bool = False
     """Whether a subject without access gets the same response as one that does not exist."""
@@ -31,7 +33,8 @@ class Request(Struct, frozen=True, kw_only=True):
             return self.good
         if not caller.live:
             return 401
-        if not caller.holds(*self.scopes) or (self.whole and caller.website):
+        held = caller.holds(*self.scopes) and all(caller.holds(scope) for scope in self.also)
+        if not held or (self.whole and caller.website):
             return 403
         if self.subject is None or caller.reaches(self.subject):
             return self.good

@@ -124,14 +124,20 @@ def _saved_records(kind: str) -> Iterator[Request]:
     every, one = f"/v1/{kind}", f"/v1/{kind}/{{{ID_NAMES[kind]}}}"
     for website in WEBSITES:
         about: Any = {"subject": website, "path": every, "query": {"website_id": website}}
-        write: Any = {"scopes": ("manage:websites",), "body": partial(_new_body, kind)}
+        write: Any = {**_writes(kind), "body": partial(_new_body, kind)}
         yield Request(route=("POST", every), good=201, **write, **about)
         yield Request(route=("GET", every), scopes=("read:data",), **about)
     for name in (f"{kind}_shop", f"{kind}_rival", "nowhere"):
         about = {"subject": name, "path": f"{every}/{name}", "hidden": True}
         yield Request(route=("GET", one), scopes=("read:data",), **about)
         changed = {"text": "b"} if kind == "annotations" else {"name": "b"}
-        yield Request(route=("PATCH", one), scopes=("manage:websites",), body=changed, **about)
+        yield Request(route=("PATCH", one), body=changed, **_writes(kind), **about)
+
+
+def _writes(kind: str) -> Mapping[str, Any]:
+    """The scopes to create and change; a share gives the right to read, so that needs it too."""
+    also = ("read:data",) if kind == "shares" else ()
+    return {"scopes": ("manage:websites",), "also": also}
 
 
 def _new_body(kind: str) -> Mapping[str, Any]:
