@@ -1,5 +1,10 @@
 """The address that signs a browser in to the dashboard, once."""
 
+import os
+import sys
+from pathlib import Path
+from shutil import which
+
 from deploy.demo.demo_file import read_demo
 from query.docs.dashboard import INDEX, PAGE_FOLDER
 from schemas.registry import DatabaseError, RecordNotFound, RegistryStore, parse_key
@@ -25,6 +30,13 @@ def has_dashboard() -> bool:
     return (PAGE_FOLDER / INDEX).is_file()
 
 
+def _command() -> str:
+    """The command line as it is called in this folder; it may not be on the search path."""
+    if which("tidemark"):
+        return "tidemark"
+    return os.path.relpath(Path(sys.executable).parent / "tidemark")
+
+
 def address_to_open(settings: Settings, shows_link: bool) -> str:
     """What to open in a browser; a link that signs in only on a terminal, not in a log."""
     address, demo = query_service_url(settings), read_demo(settings.data)
@@ -32,7 +44,9 @@ def address_to_open(settings: Settings, shows_link: bool) -> str:
         return f"Open {address}/ in a browser: overview and API page"
     key = parse_key(demo.api_key) if demo and settings.demo else None
     if key is None or not shows_link:
-        return f"Dashboard: {address}/; `tidemark sign-in-link` prints an address that signs in"
+        return (
+            f"Dashboard: {address}/; `{_command()} sign-in-link` prints an address that signs in"
+        )
     store = RegistryStore(settings.registry_url)
     try:
         link = sign_in_link(store, address, key[0], now())

@@ -8,6 +8,8 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.flow.tenant import DAY, Tenant
+from tests.http_client import call
+from tests.installation import eventually
 from tests.query.lake import Stored, a_view
 from tests.web.dashboard import Dashboard, signed_in
 from tests.web.query_alone import query_alone
@@ -127,6 +129,14 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
         [row] = dashboard.ask("goals", goals=[goal], filters=[filters])
         assert shown[1:3] == [str(row["visitors"]), str(row["conversions"])]
     assert (only_there[2], of_visitors[2]) == ("0", "3")
+
+    url = f"{dashboard.url}/v1/segments?website_id={dashboard.tenant.website.id}"
+    segment = {"name": "On pricing", "filters": [on_page]}
+    assert call("POST", url, segment, {"x-api-key": dashboard.tenant.key}).status == 201
+    dashboard.open("goals", f='{"segment":"On pricing"}')
+    dashboard.press("Count all of the visitors who saw it")
+    dashboard.until("document.querySelector('main .notice').innerText.includes('before or after')")
+    eventually(lambda: dashboard.rows("Goals")[0][2] == "3", 60)
     dashboard.press("Edit the goal Ordered")
     dashboard.press("Delete", "dialog")
     dashboard.until("document.querySelector('main .empty')")

@@ -10,6 +10,7 @@ from tests.ingest.links.qr_reader import read_qr_code
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 
+TARGET = "https://shop.example/autumn?utm_source=news+letter&utm_campaign=autumn#offer"
 BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 
 
@@ -17,7 +18,9 @@ def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard:
     dashboard.open("links")
     dashboard.press("+ New link")
     dashboard.type_into("dialog input[name=name]", "Newsletter")
-    dashboard.type_into("dialog input[name=targetUrl]", "shop.example/autumn")
+    dashboard.type_into("dialog input[name=targetUrl]", "shop.example/autumn#offer")
+    dashboard.type_into("dialog input[name=utm_source]", "news letter")
+    dashboard.type_into("dialog input[name=utm_campaign]", "autumn")
     dashboard.press("Save", "dialog")
     dashboard.until("document.querySelector('.qr img')")
     dashboard.settle()
@@ -27,7 +30,7 @@ def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard:
     assert read_qr_code(svg.encode()) == short
     assert short.startswith(f"{dashboard.tenant.stack.collect_url}/l/")
     clicked = call("GET", short, None, {"user-agent": "Mozilla/5.0 Firefox/140.0"})
-    assert (clicked.status, clicked.headers["location"]) == (302, "https://shop.example/autumn")
+    assert (clicked.status, clicked.headers["location"]) == (302, TARGET)
 
     link = re.search(r"/links/([^?]+)", dashboard.tab.address)
     assert link

@@ -6,7 +6,7 @@ import pytest
 
 from query.metrics.metrics import BY_NAME
 from tests.flow.tenant import DAY
-from tests.web.dashboard import Dashboard, shown
+from tests.web.dashboard import RANGE, Dashboard, shown
 
 TOTALS = """Object.fromEntries([...document.querySelectorAll(".total")].map((total) =>
   [".total-label", ".total-value"].map((part) => total.querySelector(part).innerText)))"""
@@ -130,3 +130,14 @@ def test_shares_of_a_list_are_of_all_visitors(dashboard: Dashboard) -> None:
 
     dashboard.press("Pages: definition", "main .card")
     assert "can be in several rows" in dashboard.text("main .card .note:popover-open p")
+
+
+def test_a_change_since_before_the_data_began_is_not_shown(dashboard: Dashboard) -> None:
+    days = timedelta(days=3)
+    change = "document.querySelector('.total .change')?.innerText"
+    dashboard.open("overview", period=f"{DAY}..{DAY + days}", compare=f"{DAY - days}..{DAY}")
+    dashboard.until(f"{change} === 'too little before'")
+    dashboard.open("overview", compare=f"{DAY - days}..{DAY - days}")
+    dashboard.until(f"{change} === 'no data before'")
+    dashboard.open("overview", compare=RANGE)
+    dashboard.until(f"{change} === '±0%'")

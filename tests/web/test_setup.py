@@ -28,7 +28,7 @@ def shop(stack: Installation) -> Tenant:
 def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) -> None:
     dashboard.open("setup")
     dashboard.press("+ Add a website")
-    dashboard.type_into("dialog input[name=domain]", "new.example")
+    dashboard.type_into("dialog input[name=domain]", "https://new.example/shop?a=1")
     dashboard.press("Save", "dialog")
     dashboard.until(f"!location.pathname.includes('{dashboard.tenant.website.id}')")
     dashboard.until("document.querySelector('.arrival')?.innerText.startsWith('Waiting')")
@@ -58,7 +58,7 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     dashboard.tab.js("document.querySelector('dialog input[value=\"read:links\"]').click()")
     dashboard.press("New key", "dialog form")
     text = dashboard.text(".snippet pre")
-    dashboard.settle()
+    dashboard.until("document.querySelector('main').innerText.includes('Reader')")
     [row] = [row for row in dashboard.rows("API keys") if row[0] == "Reader"]
     assert row[2:5] == ["all", "read:data, read:links", "active"]
     assert dashboard.tenant.ask("summary", key=text).status == 200

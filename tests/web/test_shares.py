@@ -44,7 +44,9 @@ def share(
     if origins:
         dashboard.type_into("textarea[name=origins]", origins)
     dashboard.press("Share this dashboard", "form")
-    return dashboard.text(".new-link pre")
+    link, _, query = dashboard.text(".new-link pre").partition("?")
+    assert query == f"period={RANGE}"
+    return link
 
 
 def test_a_link_shows_the_filtered_dashboard_and_nothing_else(

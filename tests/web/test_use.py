@@ -43,6 +43,14 @@ def test_the_focus_returns_when_a_dialog_was_applied(dashboard: Dashboard) -> No
     dashboard.until("document.activeElement?.id === 'add-filter'")
 
 
+def test_a_slash_begins_a_filter(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    dashboard.tab.js(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))"
+    )
+    dashboard.until("document.activeElement?.closest('dialog')")
+
+
 def test_a_click_beside_a_form_keeps_what_was_typed(dashboard: Dashboard) -> None:
     dashboard.open("goals")
     dashboard.press("+ New goal")

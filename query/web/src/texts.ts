@@ -117,7 +117,7 @@ export const texts = {
   metrics: {
     visitors: "Visitors", unique_visitors: "Unique visitors", visits: "Visits", sessions: "Visits",
     pageviews: "Page views", pages_per_session: "Views per visit", bounce_rate: "Bounce rate",
-    median_session_duration: "Visit duration", percentage: "Share of the list",
+    median_session_duration: "Visit duration", percentage: "Share",
     shareOfVisitors: "Share of visitors", shareOfClicks: "Share of clicks", entries: "Entries", exits: "Exits", events: "Events",
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
@@ -147,6 +147,7 @@ export const texts = {
     open: "Click to see this bucket alone",
     nothingBefore: "There is nothing to compare with in the time range before",
     noneBefore: "no data before",
+    began: "too little before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
   },
   sessions: {
     title: "Visits", began: "Began", length: "First to last event", entry: "Entry page", source: "Source", country: "Country", device: "Device",
@@ -213,12 +214,12 @@ export const texts = {
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
   retention: {
-    title: "Visitors who came again", cohort: "First visit", all: "All that are over",
+    title: "Visitors who came again", cohort: "First visit", all: "All cohorts",
     widths: { day: "Days", week: "Weeks", month: "Months" },
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
     },
-    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet. Click a cell for its visitors.",
+    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”. Click a cell for its visitors.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>
       `${cohort}, ${after}: ${returned} of ${visitors} visitors`,
     visitorsOf: (cohort: string, after: string) => `Visitors of ${cohort}, ${after}`,
@@ -294,7 +295,7 @@ export const texts = {
     title: "Short links", none: "There are no short links yet.", create: "New link", edit: "Edit", save: "Save", remove: "Delete",
     name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created",
     expires: "Last day (optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
-    android: "Target on Android (optional)", back: "All short links", clicks: "Clicks",
+    android: "Target on Android (optional)", campaign: "How its clicks are counted on your website (optional)", back: "All short links", clicks: "Clicks",
     total: (n: string) => `Clicks in this time range: ${n}`,
     later: "This link was made after this time range.", sinceThen: "Show its clicks since then", qrOf: (url: string) => `QR code of ${url}`,
     referrers: "Referrers", countries: "Countries", devices: "Devices", browsers: "Browsers",
@@ -319,6 +320,7 @@ export const texts = {
     script: (name: string) => `Script of ${isolate(name)}`, scriptHint: "Put this into the head of every page",
     waiting: "Waiting for the first event … Open a page with the script.",
     received: (n: string, last: string) => `Received: ${n} events, the last at ${last}.`,
+    ofBots: (n: string) => `${n} of them are of programs (bots), which numbers leave out unless "Include bots" is chosen in Options.`,
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
     scopes: "Scopes", state: "State",
     scopeHints: {
@@ -342,7 +344,7 @@ export const texts = {
   },
   shares: {
     title: "Shared dashboards",
-    intro: "A link shows this dashboard, read-only, to everybody who has it: totals and groups, no single visitors. It begins with the last 7 days and has the views",
+    intro: "A link shows this dashboard, read-only, to everybody who has it: totals and groups, no single visitors. It begins with the time range above, which whoever opens it can change, and has the views",
     none: "Nothing is shared yet.",
     create: "Share this dashboard",
     name: "Name",

@@ -16,11 +16,15 @@ interface Shortcut {
   run: () => void;
 }
 
-const focusSearch = () =>
-  (document.querySelector<HTMLElement>("main input[type=search]") ?? document.getElementById("add-filter"))?.focus();
+/** The search of the view, or a new filter. */
+function search(): void {
+  const field = document.querySelector<HTMLElement>("main input[type=search]");
+  if (field) field.focus();
+  else document.getElementById("add-filter")?.click();
+}
 
 const SHORTCUTS: Shortcut[] = [
-  { keys: "/", text: t.search, run: focusSearch },
+  { keys: "/", text: t.search, run: search },
   { keys: "?", text: t.help, run: () => (helpOpen.value = true) },
   { keys: "ArrowLeft", text: t.earlier, run: () => shift(-1) },
   { keys: "ArrowRight", text: t.later, run: () => shift(1) },

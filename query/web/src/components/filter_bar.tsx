@@ -1,8 +1,6 @@
 // The filters of the page as chips, the dialog that makes one, and saved segments.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import type { Schemas } from "../api/types";
-import { useLoaded } from "../api/use";
 import { address, go } from "../app/address";
 import { isShared, may, shared, subjectQuery } from "../app/session";
 import { type Filter, negated } from "../state/filters";
@@ -12,6 +10,7 @@ import { FilterDialog } from "./filter_dialog";
 import { filterText } from "./filter_text";
 import { formMessage } from "./form_message";
 import { MenuItem, Popover } from "./popover";
+import { useSegments } from "./segments";
 import { Failed } from "./states";
 
 const t = texts.filters;
@@ -76,9 +75,7 @@ function Segments({ save }: { save: (() => void) | null }) {
 }
 
 function SegmentList({ save, close }: { save: (() => void) | null; close: () => void }) {
-  const query = subjectQuery.value;
-  const list = useLoaded(JSON.stringify(query), () =>
-    fetchJson<Schemas["SegmentListResponse"]>("/v1/segments", { query }));
+  const list = useSegments();
   const segments = list.value?.data ?? [];
   const remove = async (id: string, name: string) => {
     if (!confirm(t.confirmDelete(name))) return;

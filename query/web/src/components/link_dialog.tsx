@@ -15,6 +15,11 @@ const FIELDS = [
   ["name", t.name, true], ["targetUrl", t.target, true], ["slug", t.slug, false], ["expiresAt", t.expires, false],
   ["expiredRedirectUrl", t.expired, false], ["iosUrl", t.ios, false], ["androidUrl", t.android, false],
 ] as const;
+/** Parameters of the target that name what a click is part of. */
+const CAMPAIGN = [
+  ["utm_source", texts.filters.fields["visit.utm_source"]], ["utm_medium", texts.filters.fields["visit.utm_medium"]],
+  ["utm_campaign", texts.filters.fields["visit.utm_campaign"]],
+] as const;
 const LABELS = Object.fromEntries(FIELDS);
 type Field = (typeof FIELDS)[number][0];
 
@@ -51,10 +56,19 @@ export function LinkDialog({ link, close, done }: {
           <label key={field}>{label}
             <input name={field} required={required} type={(DATES.includes(field) ? "date" : "text") as "text"}
               value={DATES.includes(field) ? lastDayOf(values[field]) : values[field]}
-              placeholder={field === "targetUrl" ? "https://shop.example/summer?utm_campaign=newsletter" : undefined}
+              placeholder={field === "targetUrl" ? "https://shop.example/summer" : undefined}
               onInput={(e) => set(field, e.currentTarget.value.trimStart())} />
           </label>
         ))}
+        <fieldset class="campaign">
+          <legend>{t.campaign}</legend>
+          {CAMPAIGN.map(([name, label]) => (
+            <label key={name}>{label}
+              <input name={name} value={campaignOf(values.targetUrl, name)} disabled={!values.targetUrl}
+                onInput={(e) => set("targetUrl", withCampaign(values.targetUrl, name, e.currentTarget.value))} />
+            </label>
+          ))}
+        </fieldset>
         {error && <p class="error" role="alert">{error}</p>}
         <footer>
           {link && <button type="button" class="button danger" onClick={() => void send("DELETE")}>{t.remove}</button>}
@@ -63,6 +77,22 @@ export function LinkDialog({ link, close, done }: {
       </form>
     </Dialog>
   );
+}
+
+/** The query of an address, and what stands before and behind it. */
+function partsOf(url: string): [string, URLSearchParams, string] {
+  const [, before = "", query = "", fragment = ""] = /^([^?#]*)\??([^#]*)(#.*)?$/s.exec(url) ?? [];
+  return [before, new URLSearchParams(query), fragment];
+}
+
+const campaignOf = (url: string, name: string): string => partsOf(url)[1].get(name) ?? "";
+
+/** The address with this parameter; an empty text removes it. */
+function withCampaign(url: string, name: string, text: string): string {
+  const [before, query, fragment] = partsOf(url);
+  if (text) query.set(name, text);
+  else query.delete(name);
+  return `${before}${query.size ? `?${query.toString()}` : ""}${fragment}`;
 }
 
 /** An address that is typed as people say it begins with https. */

@@ -1,5 +1,5 @@
 // Inputs for one step, with the pages, events and goals that exist as suggestions.
-import { useEffect, useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { useAnswer, useLoaded } from "../api/use";
@@ -41,7 +41,7 @@ export function StepInputs({ step, change, name, suggestions, kinds = KINDS, req
 }) {
   const list = useId();
   const [text, setText] = useState(step.value);
-  useEffect(() => setText(step.value), [step]);
+  useLayoutEffect(() => setText(step.value), [step]); // before anybody types on
   const kind = (value: StepKind) => change({ kind: value, value: suggestions[value].includes(step.value) ? step.value : "" });
   return (
     <span class="step-inputs">

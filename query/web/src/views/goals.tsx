@@ -13,11 +13,12 @@ import { DataTable } from "../components/data_table";
 import { Dialog } from "../components/dialog";
 import { filterText } from "../components/filter_text";
 import { formMessage } from "../components/form_message";
+import { useSegments } from "../components/segments";
 import { Async } from "../components/states";
 import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatNumber, formatPercent } from "../format";
-import { type Condition, doneFilter, isCondition } from "../state/filters";
+import { type Condition, doneFilter, type Filter, isCondition } from "../state/filters";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
 
@@ -36,8 +37,13 @@ export default function Goals() {
   };
   const writes = may("manage:websites");
   const { filters } = address.value;
-  const onPage = filters.find((filter) => isCondition(filter) && filter.field === "path" && filter.operator === "eq");
-  const ofVisitors = () => go({ filters: filters.map((filter) => (filter === onPage ? doneFilter({ ...(onPage as Condition), field: "did.path" }) : filter)) });
+  const segments = useSegments(filters.some(({ segment }) => segment));
+  /** What a filter of the page stands for. */
+  const meant = (filter: Filter): Filter[] => segments.value?.data.find(({ name }) => name === filter.segment)?.filters ?? [filter];
+  const onPage = filters.flatMap(meant).find(isOnPage);
+  const ofVisitors = () => go({
+    filters: filters.flatMap((filter) => (meant(filter).some(isOnPage) ? meant(filter).map(sawPage) : [filter])),
+  });
   const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
   return (
     <>
@@ -56,6 +62,10 @@ export default function Goals() {
     </>
   );
 }
+
+const isOnPage = (filter: Filter): filter is Condition =>
+  isCondition(filter) && filter.field === "path" && filter.operator === "eq";
+const sawPage = (filter: Filter): Filter => (isOnPage(filter) ? doneFilter({ ...filter, field: "did.path" }) : filter);
 
 function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edit: ((goal: Goal) => void) | null }) {
   const loaded = useAnswer(ask);

@@ -8,6 +8,7 @@ import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
 import { Async } from "../components/states";
+import { kindOf } from "../components/timeline";
 import { countryName, formatNumber, formatTime } from "../format";
 import { texts } from "../texts";
 
@@ -59,7 +60,7 @@ export default function Live() {
           {({ rows }) => (
             <DataTable label={t.feed} rows={rows} columns={[
               { key: "time", label: texts.chart.bucket, render: (row) => formatTime(row.timestamp, timezone.value) },
-              { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => row.event_name },
+              { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => eventName(row.event_name) },
               { key: "path", label: texts.filters.fields.path!, className: "breakable", render: (row) => row.path },
               { key: "country", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
               { key: "browser", label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
@@ -70,6 +71,9 @@ export default function Live() {
     </>
   );
 }
+
+/** What trackers send by themselves in words; events by their own name. */
+const eventName = (name: string): string => (kindOf(name) === "event" ? name : texts.timeline.kinds[kindOf(name)]);
 
 function Names<One extends { visitors: number }>({ title, ask, name }: {
   title: string;

@@ -1,7 +1,7 @@
 // Totals, the series of one of them, and breakdowns.
 import { useMemo } from "preact/hooks";
-import type { Ask, ComparedRow } from "../api/ask";
-import { useAnswer } from "../api/use";
+import type { Answer, Ask, ComparedRow } from "../api/ask";
+import { type Loaded, useAnswer } from "../api/use";
 import { address, go, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { BreakdownCard } from "../components/breakdown_card";
@@ -27,6 +27,8 @@ interface Total {
   lessIsBetter?: boolean;
 }
 
+/** Empty buckets at the begin of a compared time range that say that its data begins later. */
+const LEAST_EMPTY = 3;
 const m = texts.metrics;
 const TOTALS: Total[] = [
   { id: "visitors", label: m.unique_visitors, summary: "unique_visitors", definition: "visitors", format: formatNumber, short: formatShort },
@@ -42,13 +44,14 @@ export default function Overview() {
   const by = granularity ?? defaultGranularity(period, timezone.value);
   const chosen = TOTALS.find(({ id }) => id === own.metric) ?? TOTALS[0]!;
   const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
+  const loaded = useAnswer(series);
   return (
     <>
-      <Totals chosen={chosen} />
+      <Totals chosen={chosen} compares={by === "hourly" || !beginsLate(loaded.value)} />
       <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
-        <TotalSeries total={chosen} ask={series} granularity={by} />
+        <TotalSeries total={chosen} loaded={loaded} granularity={by} />
       </Card>
       <div class="cards">
         {GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />)}
@@ -57,7 +60,14 @@ export default function Overview() {
   );
 }
 
-function Totals({ chosen }: { chosen: Total }) {
+/** Whether data begins in the second half of the compared time range: a change would say nothing. */
+function beginsLate(series: Answer<"events_by_date"> | null): boolean {
+  const before = series?.comparison?.rows.map(({ previous }) => Number(previous?.pageviews ?? 0)) ?? [];
+  const first = before.findIndex((views) => views > 0);
+  return first >= LEAST_EMPTY && first >= before.length / 2;
+}
+
+function Totals({ chosen, compares }: { chosen: Total; compares: boolean }) {
   const loaded = useAnswer({ name: "summary_metrics", compared: true });
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
   const compared = loaded.value?.comparison?.rows[0];
@@ -72,7 +82,8 @@ function Totals({ chosen }: { chosen: Total }) {
               {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
             </span>
             {compared && row && !compared.previous?.pageviews && <span class="change">{texts.chart.noneBefore}</span>}
-            {compared && row && Boolean(compared.previous?.pageviews) && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
+            {compared && row && Boolean(compared.previous?.pageviews) && !compares && <span class="change" title={texts.chart.beganHint}>{texts.chart.began}</span>}
+            {compared && row && Boolean(compared.previous?.pageviews) && compares && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
           </button>
           <Info text={metricDefinition(total.definition)} title={total.label} />
         </div>
@@ -90,8 +101,7 @@ function changeOf(total: Total, row: Record<string, unknown>, compared: Compared
   return before ? Math.round((10_000 * (valueOf(total, row) - before)) / before) / 100 : null;
 }
 
-function TotalSeries({ total, ask, granularity }: { total: Total; ask: Ask<"events_by_date">; granularity: string }) {
-  const loaded = useAnswer(ask);
+function TotalSeries({ total, loaded, granularity }: { total: Total; loaded: Loaded<Answer<"events_by_date">>; granularity: string }) {
   const { value } = loaded;
   const series = useMemo<Series | null>(() => value && {
     labels: value.rows.map((row) => row.date),

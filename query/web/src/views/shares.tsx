@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { useLoaded } from "../api/use";
-import { address } from "../app/address";
+import { address, formatAddress, parseAddress } from "../app/address";
 import { subjectQuery, timezone } from "../app/session";
 import { VIEWS } from "../app/views";
 import { Card } from "../components/card";
@@ -76,7 +76,7 @@ function NewShare({ created }: { created: () => void }) {
       const response = await fetchJson<Schemas["ShareResponse"]>("/v1/shares", {
         query: subjectQuery.value, body: bodyOf(form, filters as Schemas["Filter"][]),
       });
-      setPath(response.data.path ?? "");
+      setPath((response.data.path ?? "") + rangeOf());
       setForm(EMPTY);
       created();
     } catch (problem) {
@@ -110,6 +110,12 @@ function NewShare({ created }: { created: () => void }) {
 
 const sharedViews = (): string =>
   new Intl.ListFormat(locale).format(VIEWS.filter((view) => view.shared && !view.hidden).map(({ label }) => label));
+
+/** The time range that is chosen here, as the link has it. */
+const rangeOf = (): string => {
+  const { period, timezone: zone } = address.value;
+  return new URL(formatAddress({ ...parseAddress("/", ""), base: "x", period, timezone: zone }), location.origin).search;
+};
 
 function bodyOf({ name, password, lastDay, origins }: typeof EMPTY, filters: Schemas["Filter"][]): Schemas["NewShare"] {
   const frames = origins.split("\n").map((each) => each.trim()).filter(Boolean);

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
-import { may, timezone } from "../../app/session";
+import { may, me, timezone } from "../../app/session";
 import { formatInstant } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
@@ -28,7 +28,7 @@ export function AuditTrail() {
               { key: "at", label: t.at, render: (one) => formatInstant(one.at, timezone.value, true) },
               { key: "actor", label: t.actor, render: (one) => one.actor },
               { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
-              { key: "record", label: t.id, render: (one) => <code>{one.recordId}</code> },
+              { key: "record", label: t.name, render: (one) => <>{nameOf(one)} <code>{one.recordId}</code></> },
               { key: "fields", label: t.changes, className: "breakable", render: changes },
             ]} />
             <nav class="pages">
@@ -40,6 +40,12 @@ export function AuditTrail() {
       </Async>
     </Card>
   );
+}
+
+/** The name that the record had last, as far as the change or this page knows it. */
+function nameOf({ recordId, before, after }: Entry): string {
+  const known = { ...me.value?.websites.find(({ id }) => id === recordId), ...before, ...after } as Record<string, unknown>;
+  return text(known.name || known.domain || known.text || null);
 }
 
 function changes({ fields, before, after }: Entry): string {

@@ -68,13 +68,16 @@ function WebsiteDialog({ website: one, close, done }: {
   return (
     <FormDialog<Schemas["WebsiteResponse"]> title={one ? t.editOne(one.name || one.domain) : t.addWebsite} inputs={inputs} close={close}
       method={one ? "PATCH" : "POST"} path={one ? `/v1/websites/${one.id}` : "/v1/websites"}
-      body={({ allowedOrigins, name, ...values }) => ({
-        ...values, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
+      body={({ allowedOrigins, name, domain, timezone: zone }) => ({
+        domain: hostOf(domain ?? ""), timezone: zone, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
       })}
       done={({ data }) => void done(data)}
       danger={one ? { label: t.deleteWebsite, run: async () => { if (confirm(t.confirmDelete(one.domain))) await remove(); } } : undefined} />
   );
 }
+
+/** The host of a copied address; a domain stays as it is. */
+const hostOf = (text: string): string => text.trim().replace(/^[a-z]+:\/\/([^/?#]+).*$/i, "$1").replace(/\/+$/, "");
 
 /** The script of the website, and a check that looks again until its first event is there. */
 function Script({ id, name }: { id: string; name: string }) {
@@ -94,6 +97,7 @@ function Script({ id, name }: { id: string; name: string }) {
             {data.received
               ? t.received(formatNumber(data.events), formatInstant(data.lastEventAt, timezone.value, true))
               : t.waiting}
+            {data.botEvents > 0 && ` ${t.ofBots(formatNumber(data.botEvents))}`}
           </p>
         )}
       </Async>
