@@ -1,4 +1,4 @@
-"""First start: create the demo, send a week of traffic, wait until it is queryable."""
+"""First start: create the demo, send a week of traffic, wait until it is queryable, import more."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,16 +7,20 @@ from msgspec import Struct
 
 from deploy.demo.demo_file import Demo, read_demo
 from deploy.demo.example_queries import count_items
+from deploy.demo.history import send_history
 from deploy.demo.sender import DemoSendFailed, DemoTarget, IsStopped, send_visits
 from deploy.demo.tenant import create_demo
 from deploy.demo.traffic import DemoVisit, generate_visits, last_week
 from deploy.demo.visitor_profiles import BOT_USER_AGENT
+from deploy.importer.sender import ImportSendFailed
 from schemas.registry import Link, RegistryStore
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
 DEFAULT_VISITORS = 1200
 DEFAULT_SEED = 2026
+HISTORY_VISITORS = 1100
+"""Visitors of each week before the last."""
 VISIBLE_TIMEOUT_SECONDS = 60.0
 PROGRESS_INTERVAL_SECONDS = 1.0
 
@@ -31,7 +35,8 @@ def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
     if settings.demo:
         try:
             send_week(settings, demo, DEFAULT_VISITORS, DEFAULT_SEED, say, stopped)
-        except DemoSendFailed as error:
+            send_history(settings, demo, HISTORY_VISITORS, DEFAULT_SEED + 1, say, stopped)
+        except (DemoSendFailed, ImportSendFailed) as error:
             say(f"demo traffic: {error}")
 
 
