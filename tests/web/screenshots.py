@@ -94,8 +94,8 @@ def main() -> None:
 
 
 def last_days(today: date) -> str:
-    """Three days, with as many before them in the demo's week."""
-    return f"{today - timedelta(days=3)}..{today - timedelta(days=1)}"
+    """The last seven days that are over."""
+    return f"{today - timedelta(days=7)}..{today - timedelta(days=1)}"
 
 
 if __name__ == "__main__":

@@ -320,7 +320,7 @@ export const texts = {
     script: (name: string) => `Script of ${isolate(name)}`, scriptHint: "Put this into the head of every page",
     waiting: "Waiting for the first event … Open a page with the script.",
     received: (n: string, last: string) => `Received: ${n} events, the last at ${last}.`,
-    ofBots: (n: string) => `${n} of them are of programs (bots), which numbers leave out unless "Include bots" is chosen in Options.`,
+    ofBots: "All of them are of programs (bots), which numbers leave out unless “Include bots” is chosen in Options.",
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
     scopes: "Scopes", state: "State",
     scopeHints: {

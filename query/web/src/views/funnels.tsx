@@ -23,8 +23,9 @@ const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }
 export default function Funnels() {
   const { own } = address.value;
   const stored = own.steps ? parseSteps(own.steps) : null;
-  const [steps, setSteps] = useState<Step[]>(stored ?? START);
+  const [picked, setSteps] = useState<Step[] | null>(stored);
   const suggestions = useSuggestions();
+  const steps = picked ?? firstSteps(suggestions);
   const change = (changed: Step[]) => {
     setSteps(changed);
     goOwn({ steps: formatSteps(changed.filter(isComplete)) }, { replace: true });
@@ -49,6 +50,9 @@ export default function Funnels() {
     </>
   );
 }
+
+/** What is shown before anything is picked: from the start page to a goal, if there is one. */
+const firstSteps = ({ goal: [name] }: Suggestions): Step[] => (name ? [START[0]!, { kind: "goal", value: name }] : START);
 
 function StepList({ steps, change, suggestions }: { steps: Step[]; change: (steps: Step[]) => void; suggestions: Suggestions }) {
   const replaced = (at: number, step: Step) => steps.map((each, i) => (i === at ? step : each));

@@ -97,7 +97,7 @@ function Script({ id, name }: { id: string; name: string }) {
             {data.received
               ? t.received(formatNumber(data.events), formatInstant(data.lastEventAt, timezone.value, true))
               : t.waiting}
-            {data.botEvents > 0 && ` ${t.ofBots(formatNumber(data.botEvents))}`}
+            {data.received && data.botEvents === data.events && ` ${t.ofBots}`}
           </p>
         )}
       </Async>
