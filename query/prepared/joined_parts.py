@@ -4,13 +4,12 @@ Visitors, sessions and texts are numbered within each part; here they have the s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.byte_cache import ByteCache
 from query.prepared.group_numbers import distinct_values
 from query.prepared.numbering import ColumnNumbers
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns
@@ -167,13 +166,12 @@ class WholeParts(Struct, frozen=True, eq=False):
     """All rows of a set of stored parts, and what was made of them once."""
 
     joined: JoinedParts
-    key: object
-    """Of the set."""
-    memory: ByteCache
+    made: Callable[[object, Callable[[], Any]], Any]
+    """What was made under a name, or is made now."""
 
     def index(self, name: object, make: Callable[[JoinedParts], Index]) -> Index:
-        """What `make` gives for all rows; kept in memory."""
-        found: Index = self.memory.made(("index", name, self.key), lambda: make(self.joined))
+        """What `make` gives for all rows."""
+        found: Index = self.made(name, lambda: make(self.joined))
         return found
 
 

@@ -4,25 +4,18 @@ In a part they are positions among its own hashes. What is numbered stays in mem
 time ranges, and rows without a part, need no further sort of all hashes.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.byte_cache import ByteCache
 from query.prepared.part_folder import PartKey
 from query.prepared.part_tables import NO_HASH
 
 WITHOUT = 0
 """The number of rows without a visitor or session; the others are numbered from 1."""
-MOST_KNOWN = 8
-"""Sets of parts of one website that are looked at."""
-KEY_BYTES = 100
-"""Of the key of a part in memory, about."""
-MOST_TIMES = 4
-"""Parts of a set by those asked for: small ranges would take time for all of its rows."""
 HashesOf: TypeAlias = Callable[[str, PartKey], Numbers]
 """The hashes of a column of a stored part."""
 
@@ -70,38 +63,9 @@ def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:
     return Numbering(ordered[is_first], dict(zip(hashes, by_part, strict=True)))
 
 
-def known_numbering(
-    memory: ByteCache, column: str, parts: frozenset[PartKey], hashes: HashesOf
-) -> Numbering:
-    """The numbering of these parts, from memory when it is there."""
-    numbering: Numbering = memory.made(
-        ("numbering", column, parts),
-        lambda: number({key: hashes(column, key) for key in sorted(parts)}),
-    )
-    return numbering
-
-
-def known_parts(
-    memory: ByteCache, wanted: frozenset[PartKey], stored: Collection[str]
-) -> frozenset[PartKey]:
-    """A set with these parts: the last used one that has more of them, but not too many.
-
-    All its parts are of stored data files: what is made of a set has the rows of all of them.
-    """
-    [website] = {key.website for key in wanted}
-    known: Sequence[frozenset[PartKey]] = memory.get(("sets", website)) or ()
-    for parts in known:
-        is_useful = wanted <= parts and len(parts) <= MOST_TIMES * len(wanted)
-        if is_useful and all(key.data_file in stored for key in parts):
-            return parts
-    recent = [wanted, *known][:MOST_KNOWN]
-    memory.put(("sets", website), recent, KEY_BYTES * sum(map(len, recent)))
-    return wanted
-
-
-def forget_parts(memory: ByteCache, website: str) -> None:
-    """Forget all sets of a website, one of which has a part that is gone."""
-    memory.put(("sets", website), (), KEY_BYTES)
+def number_parts(column: str, parts: Iterable[PartKey], hashes: HashesOf) -> Numbering:
+    """The numbering of a column of these parts."""
+    return number({key: hashes(column, key) for key in sorted(parts)})
 
 
 def _split(numbers: Numbers, arrays: Sequence[Numbers]) -> Sequence[Numbers]:

@@ -1,4 +1,4 @@
-"""Folder of parts: a file for each website and data file, bounded in bytes.
+"""Folder of parts: a file for each website and data file, bounded in bytes with their indexes.
 
 A data file never changes and its name is not used again, so a part is right for as long as its data
 file is read. Everything here is derived: a file that is missing or damaged costs time only.
@@ -8,10 +8,11 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkstemp
+from typing import IO
 
 from msgspec import Struct
 
@@ -80,12 +81,19 @@ class PartFolder:
             return None
 
     def write(self, key: PartKey, part: Part) -> None:
-        """Store a part; it appears whole, by rename."""
-        path = self._folder / key.path
+        """Store a part."""
+        self.put(self._folder / key.path, lambda file: write_part(file, part))
+
+    def of_website(self, website: str) -> Path:
+        """The folder of a website."""
+        return (self._folder / PartKey(website, "").path).parent
+
+    def put(self, path: Path, write: Callable[[IO[bytes]], object]) -> None:
+        """Store what `write` writes; it appears whole, by rename."""
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, new = mkstemp(dir=path.parent, suffix=PARTIAL)
         with os.fdopen(descriptor, "wb") as file:
-            write_part(file, part)
+            write(file)
             self._size += file.tell()
         Path(new).replace(path)
         if self._size > self._max_bytes:
@@ -95,7 +103,7 @@ class PartFolder:
         """Remove the parts of a website that are of none of these data files."""
         keys = [PartKey(website, each) for each in data_files]
         kept = {self._folder / key.path for key in keys}
-        for path in (self._folder / PartKey(website, "").path).parent.glob(f"*{SUFFIX}"):
+        for path in self.of_website(website).glob(f"*{SUFFIX}"):
             if path not in kept:
                 path.unlink(missing_ok=True)
 

@@ -1,7 +1,8 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from query.engine.engine import Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
 from query.prepared.joined_parts import JoinedParts, JoinedVisits, PartLike, WholeParts
-from query.prepared.numbering import ColumnNumbers, Numbering, known_numbering
+from query.prepared.kept_indexes import KeptIndexes
+from query.prepared.numbering import ColumnNumbers, Numbering, number_parts
 from query.prepared.part import SESSION_COLUMN, Part
 from query.prepared.part_folder import PartKey
 from query.prepared.part_reader import PartReader, Reading, StoredPart
@@ -29,6 +31,7 @@ class PartJoin:
         self,
         memory: ByteCache,
         reader: PartReader,
+        indexes: KeptIndexes,
         known: frozenset[PartKey],
         rows_of: tuple[Reading, Part | None],
         visits_of: tuple[Reading, Part | None] | None,
@@ -36,6 +39,7 @@ class PartJoin:
         """`known` has all stored parts of both, each of which may have rows of other data files."""
         self._memory = memory
         self._reader = reader
+        self._indexes = indexes
         self._known = known
         self._rows_of = rows_of
         self._visits_of = visits_of
@@ -46,11 +50,15 @@ class PartJoin:
         reading, _ = self._rows_of
         parts, stored = self._parts(self._rows_of), len(reading.prepared)
         numbers = partial(self._numbers, reading.prepared, 0)
-        whole = WholeParts(self._whole(), self._known, self._memory)
+        whole = WholeParts(self._whole(), self._made)
         joined = JoinedParts(parts, numbers, quarters.first, quarters.end, stored, whole)
         if self._visits_of is not None:
             joined.visits = self._visits(joined, self._visits_of)
         return form.rows(joined, quarters)
+
+    def _made(self, name: object, make: Callable[[], Any]) -> Any:
+        """An index of the known parts."""
+        return self._indexes.made(name, self._known, make)
 
     def _parts(self, of: tuple[Reading, Part | None]) -> Sequence[PartLike]:
         reading, rest = of
@@ -82,7 +90,10 @@ class PartJoin:
     def _numbering(self, column: str) -> tuple[Numbering, int, Sequence[Numbers]]:
         """The numbering of stored parts, all numbers, and those of the rests of rows and visits."""
         if column not in self._further:
-            numbering = known_numbering(self._memory, column, self._known, self._reader.hashes)
+            numbering: Numbering = self._made(
+                ("numbering", column),
+                lambda: number_parts(column, self._known, self._reader.hashes),
+            )
             rests = [of[1] for of in (self._rows_of, self._visits_of) if of is not None]
             nothing = np.empty(0, np.int64)
             hashes = [part.hashes.get(column, nothing) if part else nothing for part in rests]

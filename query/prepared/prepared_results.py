@@ -3,7 +3,7 @@
 A part is made in the background when a query first reads its data file, once the file's day has
 ended: rows are stored by the day of their receipt, so only maintenance replaces its files then.
 Rows of other data files are summed up with the query. What is joined, and the rows that come of it,
-stay in memory for the next query of the same data files.
+stay in memory for the next query of the same data files; indexes are stored for the next process.
 """
 
 import asyncio
@@ -18,7 +18,8 @@ from query.engine.engine import ColumnEngine, Row
 from query.prepared import FOLDER
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm, rows_of_nothing
-from query.prepared.numbering import forget_parts, known_parts
+from query.prepared.index_folder import IndexFolder
+from query.prepared.kept_indexes import KeptIndexes
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
@@ -71,6 +72,8 @@ class PreparedResults:
         self._folder = folder
         self._memory = memory
         self._reader = PartReader(folder, memory)
+        self._index_files = IndexFolder(folder)
+        self._indexes = KeptIndexes(memory, self._index_files)
         self._engine = engine
         self._clock = clock
         self._pending: dict[PartKey, Scope] = {}
@@ -105,7 +108,7 @@ class PreparedResults:
         except ResultTooLarge:
             raise NotPrepared(TOO_DIVERSE) from None
         except PartGone:
-            forget_parts(self._memory, scope.subjects[0])
+            self._indexes.forget_parts(scope.subjects[0])
             raise NotPrepared(PART_GONE) from None
 
     def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
@@ -128,7 +131,7 @@ class PreparedResults:
             visits_of = self._reading(around_it, ())
         wanted = frozenset((*rows_of.prepared, *(visits_of.prepared if visits_of else ())))
         stored = {file.path for file in scope.pinned.version.data_files}
-        return known_parts(self._memory, wanted, stored)
+        return self._indexes.known_parts(wanted, stored)
 
     def _closed_files(self, scope: Scope) -> Mapping[str, PartKey]:
         """The parts of data files whose day has ended, by path; missing ones will be made."""
@@ -156,8 +159,8 @@ class PreparedResults:
     ) -> Sequence[Row]:
         # the zone of the range tells apart buckets of the same numbers and other borders
         time_range = rows_of.scope.time_range
-        of = (rows_of.key, visits_of and visits_of.key)
-        key = (form, time_range, tuple(quarters.numbers), of)
+        keys = (rows_of.key, visits_of and visits_of.key)
+        key = (form, time_range, tuple(quarters.numbers), keys)
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
             return known
@@ -166,7 +169,8 @@ class PreparedResults:
         if visits_of is not None:
             visits = visits_of, await self._reader.rest(visits_of, engine, seconds)
         parts = self._known_parts(rows_of, visits_of)
-        join = PartJoin(self._memory, self._reader, parts, (rows_of, rest), visits)
+        of = (rows_of, rest)
+        join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits)
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
@@ -183,6 +187,7 @@ class PreparedResults:
     def remove(self, website: str) -> None:
         """Remove the parts of a website; they are made again when they are asked for."""
         self._folder.remove_others(website, ())
+        self._index_files.remove_others(website, ())
 
     def want_all(self, scope: Scope) -> int:
         """Have all parts of a scope made that can be; how many of them wait."""
@@ -225,8 +230,9 @@ class PreparedResults:
         """Store a part; those of data files that are gone are of no use any more."""
         self._folder.write(key, part)
         if not scope.pinned.is_historic:
-            files = scope.pinned.version.data_files
-            self._folder.remove_others(key.website, (file.path for file in files))
+            files = [file.path for file in scope.pinned.version.data_files]
+            self._folder.remove_others(key.website, files)
+            self._index_files.remove_others(key.website, files)
 
 
 def prepared_results(

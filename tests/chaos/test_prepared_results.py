@@ -1,4 +1,4 @@
-"""A query service that is killed while it makes prepared results."""
+"""A query service that is killed while it makes prepared results, or stores their indexes."""
 
 import os
 import signal
@@ -24,15 +24,20 @@ DAYS = [f"2026-10-{day:02}" for day in range(1, 32)]
 OCTOBER = {"startDate": DAYS[0], "endDate": DAYS[-1]}
 FILES_BEFORE_KILL = (0, 1, 3, 9, 18)
 """Files in the folder of parts when the service is killed: whole ones, and one that is written."""
+INDEXES_BEFORE_KILL = (1, 2, 4, 7)
+"""Indexes that are there then, or a file that names their parts."""
+VISITORS = 250
+"""Enough for indexes that are stored."""
 TYPES = ("summary", "events_by_date", "channels", "top_pages", "exit_pages", "custom_events")
 
 
 def rows_of(day: str) -> Sequence[Stored]:
     """Visits of one data file; some visitors and sessions are in others too."""
     when: list[dict[str, Any]] = [
-        {"at": f"{day}T{hour:02}:30:00Z", "session": f"s{day}{hour}"} for hour in range(24)
+        {"at": f"{day}T{n % 24:02}:{n // 24:02}:00Z", "session": f"s{day}{n % VISITORS}"}
+        for n in range(3 * VISITORS)
     ]
-    views = [a_view(f"/{n % 7}", visitor=f"u{n % 5}", **each) for n, each in enumerate(when)]
+    views = [a_view(f"/{n % 7}", visitor=f"u{n % VISITORS}", **each) for n, each in enumerate(when)]
     return [*views, *(an_event("signup", visitor=f"u{day}", **each) for each in when[::6])]
 
 
@@ -91,3 +96,23 @@ def test_a_service_killed_while_it_prepares_answers_the_same_after_it(data_set: 
     with service(data_set, PREPARED_MB) as running:
         eventually(lambda: all(entry["meta"].get("prepared") for entry in ask(running)))
         assert rows(ask(running)) == expected == rows(ask(running, "&prepared=false"))
+
+
+def test_a_service_killed_while_it_stores_indexes_answers_the_same_after_it(
+    data_set: DataSet,
+) -> None:
+    with service(data_set, PREPARED_MB) as running:
+        eventually(lambda: all(entry["meta"].get("prepared") for entry in ask(running)))
+        expected = rows(ask(running, "&prepared=false"))
+    for path in (path for path in files(data_set) if path.suffix != ".part"):
+        path.unlink()
+    parts = len(files(data_set))
+
+    for count in INDEXES_BEFORE_KILL:
+        with service(data_set, PREPARED_MB) as running:
+            assert rows(ask(running)) == expected
+            kill_with_files(running, data_set, parts + count)
+
+    with service(data_set, PREPARED_MB) as running:
+        assert rows(ask(running)) == expected
+    assert [path for path in files(data_set) if path.suffix == ".index"]

@@ -6,7 +6,6 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows
-from query.prepared.byte_cache import ByteCache
 from query.prepared.joined_parts import JoinedParts, NumbersOf, WholeParts
 from query.prepared.numbering import ColumnNumbers, number
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, make_part
@@ -29,7 +28,7 @@ def join(parts: Sequence[Part], first: int, end: int, *, stored: int | None = No
         return JoinedParts(parts, _numbers(parts, len(parts)), first, end)
     numbers = _numbers(parts, stored)
     kept = JoinedParts(parts[:stored], numbers, 0, 2**31)
-    whole = WholeParts(kept, "all", ByteCache(2**20))
+    whole = WholeParts(kept, lambda _name, make: make())
     return JoinedParts(parts, numbers, first, end, stored, whole)
 
 

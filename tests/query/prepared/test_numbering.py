@@ -2,19 +2,11 @@
 
 import numpy as np
 
-from query.prepared.byte_cache import ByteCache
-from query.prepared.numbering import (
-    MOST_TIMES,
-    Numbering,
-    forget_parts,
-    known_numbering,
-    known_parts,
-    number,
-)
+from query.prepared.numbering import number
 from query.prepared.part_folder import PartKey
 
-KEYS = [PartKey("shop", str(i)) for i in range(6)]
-HASHES = [np.array(each) for each in ([5, 9, 70], [-1, 9], [70, 3], [5], [2**62], [8])]
+KEYS = [PartKey("shop", str(i)) for i in range(3)]
+HASHES = [np.array(each) for each in ([5, 9, 70], [-1, 9], [70, 3])]
 
 
 def hashes(*numbers: int) -> dict[PartKey, np.ndarray]:
@@ -37,37 +29,3 @@ def test_further_hashes_continue_the_numbers() -> None:
     assert [each.tolist() for each in further] == [[5, 0, 2], [4, 5]]
     assert count == 6
     assert numbering.with_further([]) == (4, [])
-
-
-def test_a_numbering_is_made_once() -> None:
-    memory, both = ByteCache(2**20), frozenset(KEYS[:2])
-    asked = []
-
-    def known(column: str) -> Numbering:
-        def hashes_of(column: str, key: PartKey) -> np.ndarray:
-            asked.append((column, key))
-            return HASHES[int(key.data_file)]
-
-        return known_numbering(memory, column, both, hashes_of)
-
-    assert known("visitor") is known("visitor")
-    assert known("session_key") is not known("visitor")
-    assert asked == [(column, key) for column in ("visitor", "session_key") for key in KEYS[:2]]
-
-
-def test_a_set_of_more_parts_is_used_again() -> None:
-    memory = ByteCache(2**20)
-
-    def known(*numbers: int, stored: str = "012345") -> list[int]:
-        wanted = frozenset(KEYS[i] for i in numbers)
-        return sorted(int(key.data_file) for key in known_parts(memory, wanted, stored))
-
-    assert known(0, 1, 2, 3, 4) == [0, 1, 2, 3, 4]
-    assert known(1, 2) == [0, 1, 2, 3, 4]
-    assert known(1, 2, stored="1235") == [1, 2]
-    assert known(1, 5) == [1, 5]
-    assert MOST_TIMES * 1 < 5
-    assert known(3) == [3]
-    assert known(2, 3, 4) == [0, 1, 2, 3, 4]
-    forget_parts(memory, "shop")
-    assert known(2, 3) == [2, 3]

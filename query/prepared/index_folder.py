@@ -1,0 +1,106 @@
+"""Files of indexes beside the parts that they were made from, so that a restart makes none anew.
+
+An index belongs to a set of parts, and is as right as they are. A file names each set that has
+indexes. Everything here is derived: a file that is missing or damaged costs time only.
+"""
+
+import hashlib
+import logging
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from query.prepared.index_file import IndexDamaged, read_index, write_index
+from query.prepared.part_folder import PartFolder, PartKey
+
+log = logging.getLogger(__name__)
+
+SUFFIX, SET_SUFFIX = ".index", ".set"
+MOST_SETS = 8
+"""Sets of one website of which indexes are kept; that of the running day is new each day."""
+
+PartSet = frozenset[PartKey]
+
+
+class IndexFolder:
+    """The indexes in a folder of parts, within its limit of bytes."""
+
+    def __init__(self, folder: PartFolder) -> None:
+        self._folder = folder
+
+    def read(self, name: object, parts: PartSet) -> Any:
+        """The index of this name; None when there is none, or it is damaged."""
+        path = self._path(name, parts)
+        try:
+            with path.open("rb") as file:
+                index = read_index(file)
+            for used in (path, self._set_path(parts)):
+                os.utime(used)
+        except FileNotFoundError:
+            return None
+        except (OSError, IndexDamaged, msgspec.MsgspecError) as error:
+            log.warning("index is damaged", extra={"file": str(path), "error": str(error)})
+            path.unlink(missing_ok=True)
+            return None
+        return index
+
+    def write(self, name: object, parts: PartSet, index: object) -> None:
+        """Store an index; it appears whole, and what belongs to the oldest sets goes."""
+        files = sorted(key.data_file for key in parts)
+        self._folder.put(self._path(name, parts), lambda file: write_index(file, index))
+        self._folder.put(self._set_path(parts), lambda file: file.write(msgspec.json.encode(files)))
+        [website] = {key.website for key in parts}
+        for path in self._set_files(website)[MOST_SETS:]:
+            self._remove(path)
+
+    def sets(self, website: str) -> Sequence[PartSet]:
+        """The sets that have indexes, the last used first."""
+        found = (_data_files(path) for path in self._set_files(website))
+        return [frozenset(PartKey(website, each) for each in files) for files in found if files]
+
+    def remove_others(self, website: str, data_files: Collection[str]) -> None:
+        """Remove the indexes of sets with a part of none of these data files."""
+        stored = set(data_files)
+        for path in self._set_files(website):
+            if not stored.issuperset(_data_files(path) or [""]):
+                self._remove(path)
+
+    def _remove(self, set_path: Path) -> None:
+        for path in set_path.parent.glob(f"{set_path.stem}-*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+        set_path.unlink(missing_ok=True)
+
+    def _set_files(self, website: str) -> Sequence[Path]:
+        """The last used first."""
+        paths = self._folder.of_website(website).glob(f"*{SET_SUFFIX}")
+        return sorted(paths, key=_used, reverse=True)
+
+    def _set_path(self, parts: PartSet) -> Path:
+        [website] = {key.website for key in parts}
+        return self._folder.of_website(website) / f"{_digest(sorted(parts))}{SET_SUFFIX}"
+
+    def _path(self, name: object, parts: PartSet) -> Path:
+        of_set = self._set_path(parts)
+        return of_set.with_name(f"{of_set.stem}-{_digest(name)}{SUFFIX}")
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:24]
+
+
+def _data_files(path: Path) -> Sequence[str] | None:
+    """What a file of a set names; None when it is gone or damaged."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[str])
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -1,0 +1,72 @@
+"""KeptIndexes: what is made once of all rows of a set of parts, in memory and in the folder."""
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from query.prepared.byte_cache import ByteCache
+from query.prepared.index_folder import MOST_SETS, IndexFolder
+from query.prepared.part_folder import PartKey
+
+log = logging.getLogger(__name__)
+
+LEAST_BYTES = 64 * 1024
+"""Of an index that is stored; smaller ones are made as quickly as they are read."""
+KEY_BYTES = 100
+"""Of the key of a part in memory, about."""
+MOST_TIMES = 4
+"""Parts of a set by those asked for: small ranges would take time for all of its rows."""
+WRITER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
+"""Writes behind the queries that indexes were made for."""
+
+PartSet = frozenset[PartKey]
+
+
+class KeptIndexes:
+    """The indexes of all websites; safe for several threads."""
+
+    def __init__(self, memory: ByteCache, folder: IndexFolder) -> None:
+        self._memory = memory
+        self._folder = folder
+
+    def made(self, name: object, parts: PartSet, make: Callable[[], Any]) -> Any:
+        """The index of this name of a set of parts; it is made when there is none."""
+        return self._memory.made((name, parts), lambda: self._read_or_make(name, parts, make))
+
+    def known_parts(self, wanted: PartSet, stored: Collection[str]) -> PartSet:
+        """A set with these parts: the last used one that has more of them, but not too many.
+
+        All its parts are of stored data files: what is made of a set has the rows of all of them.
+        """
+        [website] = {key.website for key in wanted}
+        known: Sequence[PartSet] | None = self._memory.get(("sets", website))
+        if known is None:
+            known = self._folder.sets(website)
+        for parts in known:
+            is_useful = wanted <= parts and len(parts) <= MOST_TIMES * len(wanted)
+            if is_useful and all(key.data_file in stored for key in parts):
+                return parts
+        self._keep_sets(website, [wanted, *known][:MOST_SETS])
+        return wanted
+
+    def forget_parts(self, website: str) -> None:
+        """Forget all sets of a website, one of which has a part that is gone."""
+        self._keep_sets(website, ())
+
+    def _keep_sets(self, website: str, sets: Sequence[PartSet]) -> None:
+        self._memory.put(("sets", website), sets, KEY_BYTES * (1 + sum(map(len, sets))))
+
+    def _read_or_make(self, name: object, parts: PartSet, make: Callable[[], Any]) -> Any:
+        index = self._folder.read(name, parts)
+        if index is None:
+            index = make()
+            if index.size >= LEAST_BYTES:
+                WRITER.submit(self._write, name, parts, index)
+        return index
+
+    def _write(self, name: object, parts: PartSet, index: object) -> None:
+        try:
+            self._folder.write(name, parts, index)
+        except OSError as error:  # the index is in memory; the next process makes it anew
+            log.warning("index was not stored", extra={"error": str(error)})
