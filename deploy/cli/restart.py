@@ -3,7 +3,7 @@
 import click
 
 from deploy.cli.context import CliContext
-from deploy.local.process_restart import CannotRestart, restart_process
+from deploy.local.process_restart import CannotRestart, restart_without_gap
 
 
 @click.command()
@@ -12,10 +12,11 @@ from deploy.local.process_restart import CannotRestart, restart_process
 def restart(tidemark: CliContext, name: str) -> None:
     """Restart the process NAME of `tidemark up` after it has finished its work.
 
-    The other processes keep running. `tidemark status` lists the names.
+    The other processes keep running. Beside the only collector or query service a second one runs
+    meanwhile, so that no request is refused. `tidemark status` lists the names.
     """
     try:
-        process = restart_process(tidemark.settings.data, name)
+        process = restart_without_gap(tidemark.settings, name)
     except CannotRestart as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"{name} is ready again, pid {process.pid}")

@@ -1,14 +1,24 @@
-"""`tidemark scale`: how many workers and partitions the load needs, and to change the number."""
+"""`tidemark scale`: how many workers and partitions the load needs, and to change the numbers."""
+
+from collections.abc import Callable, Mapping
 
 import click
 from msgspec import Struct
 
 from deploy.cli.context import CliContext, as_json, print_json
+from deploy.local.process_list import SCALED_SPECS, Role
 from deploy.local.scaling.advice import Advice, advise
 from deploy.local.scaling.measurement import LoadMeasurement, NotMeasured, measure
 from deploy.local.terminal import format_table
+from schemas.runtime.settings import Settings
 
 EXIT_CODES = {"none": 0, "workers": 1, "partitions": 1, "hot": 1, "start": 2, "stalled": 2}
+SETTINGS: Mapping[Role, tuple[str, Callable[[Settings], int]]] = {
+    "collector": ("TIDEMARK_COLLECTORS", lambda settings: settings.collectors),
+    "worker": ("TIDEMARK_WORKERS", lambda settings: settings.workers),
+    "query": ("TIDEMARK_QUERIES", lambda settings: settings.queries),
+}
+"""The variable with the number of the next start, and its value."""
 SHOWN_PARTITIONS = 10
 """Partitions with the largest lag that the table lists; `--json` has all."""
 
@@ -21,7 +31,7 @@ class Report(Struct, frozen=True):
 
 
 @click.command()
-@click.argument("role", required=False, type=click.Choice(["worker"]))
+@click.argument("role", required=False, type=click.Choice([*SCALED_SPECS]))
 @click.argument("number", required=False, type=click.IntRange(1, 1024))
 @click.option(
     "--seconds",
@@ -35,7 +45,7 @@ class Report(Struct, frozen=True):
 @click.pass_obj
 def scale(
     tidemark: CliContext,
-    role: str | None,
+    role: Role | None,
     number: int | None,
     seconds: float,
     check: bool,
@@ -44,11 +54,11 @@ def scale(
     """Measure the load and say how many workers it needs; `scale worker NUMBER` runs so many.
 
     Measures what arrives and what is stored, in Kafka messages, of workers on any machine. `down`:
-    no worker runs, or none stores. `scale worker NUMBER` changes a running `tidemark up` until it
-    ends; TIDEMARK_WORKERS is the number of the next start.
+    no worker runs, or none stores. `scale ROLE NUMBER` changes a running `tidemark up` until it
+    ends; TIDEMARK_COLLECTORS, _WORKERS and _QUERIES are the numbers of the next start.
     """
     if role:
-        _scale_workers(tidemark, number)
+        _scale(tidemark, role, number)
         return
 
     def show(left: float) -> None:
@@ -70,17 +80,18 @@ def scale(
         click.get_current_context().exit(code)
 
 
-def _scale_workers(tidemark: CliContext, number: int | None) -> None:
-    from deploy.local.worker_count import CannotScale, scale_workers
+def _scale(tidemark: CliContext, role: Role, number: int | None) -> None:
+    from deploy.local.process_counts import CannotScale, scale_processes
 
     if number is None:
-        raise click.UsageError("how many? for example: tidemark scale worker 2")
+        raise click.UsageError(f"how many? for example: tidemark scale {role} 2")
     try:
-        workers = scale_workers(tidemark.settings, number)
+        processes = scale_processes(tidemark.settings, role, number)
     except (CannotScale, OSError) as error:
         raise click.ClickException(str(error)) from None
-    names = ", ".join(worker.name for worker in workers)
-    click.echo(f"{names}: ready. The next start has TIDEMARK_WORKERS={tidemark.settings.workers}.")
+    names = ", ".join(process.name for process in processes)
+    variable, count = SETTINGS[role]
+    click.echo(f"{names}: ready. The next start has {variable}={count(tidemark.settings)}.")
 
 
 def report_lines(measured: LoadMeasurement, advice: Advice) -> list[str]:

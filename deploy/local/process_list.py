@@ -1,7 +1,8 @@
 """The process specs that the settings ask for, in display order."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import structs
 
@@ -23,8 +24,8 @@ from schemas.runtime.service_urls import local_address
 from schemas.runtime.settings import Settings
 
 METRICS_PORT = f"{PREFIX}METRICS_PORT"
-WORKER = "worker-"
-"""Names of workers are this and a number."""
+Role: TypeAlias = Literal["collector", "worker", "query"]
+"""Of which there may be several; names are the role and a number."""
 
 
 def service_specs(settings: Settings) -> list[ProcessSpec]:
@@ -43,12 +44,16 @@ def service_specs(settings: Settings) -> list[ProcessSpec]:
 
 def _specs(settings: Settings) -> list[ProcessSpec]:
     return [
-        *_http_specs(settings, "ingest", "collector", settings.collectors, ShutdownStage.COLLECT),
-        *(worker_spec(settings, number) for number in range(1, settings.workers + 1)),
+        *_numbered(settings, "collector", settings.collectors),
+        *_numbered(settings, "worker", settings.workers),
         _optional_spec(settings, "backfill", ShutdownStage.STREAM),
         _optional_spec(settings, "keeper", ShutdownStage.KEEP),
-        *_http_specs(settings, "query", "query", settings.queries, ShutdownStage.QUERY),
+        *_numbered(settings, "query", settings.queries),
     ]
+
+
+def _numbered(settings: Settings, role: Role, count: int) -> Iterator[ProcessSpec]:
+    return (SCALED_SPECS[role](settings, number) for number in range(1, count + 1))
 
 
 def broker_spec(settings: Settings, node: Broker) -> ProcessSpec:
@@ -68,28 +73,35 @@ def broker_spec(settings: Settings, node: Broker) -> ProcessSpec:
     )
 
 
-def _http_specs(
-    settings: Settings, module: str, word: str, processes: int, stage: ShutdownStage
-) -> Iterator[ProcessSpec]:
-    collects = stage == ShutdownStage.COLLECT
-    port = settings.collect_port if collects else settings.query_port
-    for number in range(1, processes + 1):
-        name = f"{word}-{number}"
-        yield ProcessSpec(
-            name=name,
-            argv=_module_command(module, "--name", name),
-            stage=stage,
-            is_ready=http_ready(settings.host, port, settings.data / "run", name),
-            is_alive=_http_sign(settings, name, port, alone=processes == 1),
-            address=f"http://{settings.host}:{port}",
-            # requests in progress get 20 s to finish
-            stop_seconds=25 + settings.drain_seconds,
-        )
+def _collector_spec(settings: Settings, number: int) -> ProcessSpec:
+    name, port = f"collector-{number}", settings.collect_port
+    is_alone = number == settings.collectors == 1
+    return _http_spec(settings, "ingest", name, port, ShutdownStage.COLLECT, is_alone)
 
 
-def worker_spec(settings: Settings, number: int) -> ProcessSpec:
-    """One of the workers."""
-    name = f"{WORKER}{number}"
+def _query_spec(settings: Settings, number: int) -> ProcessSpec:
+    name, port = f"query-{number}", settings.query_port
+    is_alone = number == settings.queries == 1
+    return _http_spec(settings, "query", name, port, ShutdownStage.QUERY, is_alone)
+
+
+def _http_spec(
+    settings: Settings, module: str, name: str, port: int, stage: ShutdownStage, is_alone: bool
+) -> ProcessSpec:
+    return ProcessSpec(
+        name=name,
+        argv=_module_command(module, "--name", name),
+        stage=stage,
+        is_ready=http_ready(settings.host, port, settings.data / "run", name),
+        is_alive=_http_sign(settings, name, port, alone=is_alone),
+        address=f"http://{settings.host}:{port}",
+        # requests in progress get 20 s to finish
+        stop_seconds=25 + settings.drain_seconds,
+    )
+
+
+def _worker_spec(settings: Settings, number: int) -> ProcessSpec:
+    name = f"worker-{number}"
     return ProcessSpec(
         name=name,
         argv=_module_command("stream", "worker", "--name", name),
@@ -124,3 +136,11 @@ def _http_sign(settings: Settings, name: str, port: int, alone: bool) -> Livenes
 
 def _module_command(module: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", module, *arguments)
+
+
+SCALED_SPECS: Mapping[Role, Callable[[Settings, int], ProcessSpec]] = {
+    "collector": _collector_spec,
+    "worker": _worker_spec,
+    "query": _query_spec,
+}
+"""The process of each role with a number."""

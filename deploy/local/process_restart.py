@@ -1,22 +1,49 @@
-"""`tidemark restart NAME`: end one process in order; its supervisor starts it again."""
+"""`tidemark restart NAME`: end one process in order; its supervisor starts it again.
+
+The only collector, and the only query service, gets a second process beside it meanwhile, so that
+no request is refused.
+"""
 
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.local.process_counts import CannotScale, is_of, processes_of, scale_processes
+from deploy.local.process_list import Role
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessStatus, read_processes_file
 from deploy.local.processes.restart_order import write_restart_order
+from schemas.runtime.settings import Settings
 
 RESTART_SECONDS = 180.0
 """How long a process may take to finish its work and to be ready again."""
 POLL_SECONDS = 0.2
+ANSWERING: Sequence[Role] = ("collector", "query")
+"""Processes that answer requests."""
 RUNNING = (ProcessState.READY, ProcessState.UNREADY)
 
 
 class CannotRestart(Exception):
     """The process cannot be restarted, or is not ready again; the message says why."""
+
+
+def restart_without_gap(settings: Settings, name: str) -> ProcessStatus:
+    """Restart a process; one that answers requests alone is replaced while it restarts."""
+    role = next((each for each in ANSWERING if is_of(each, name)), None)
+    status = read_processes_file(settings.data)
+    if status is None or role is None or len(processes_of(role, status)) != 1:
+        return restart_process(settings.data, name)
+    _process(settings.data, name)  # CannotRestart before anything is started
+    try:
+        scale_processes(settings, role, 2)
+        try:
+            return restart_process(settings.data, name)
+        finally:
+            scale_processes(settings, role, 1)
+    except CannotScale as error:
+        raise CannotRestart(f"no second {role} beside it: {error}") from None
 
 
 def restart_process(data: Path, name: str, seconds: float = RESTART_SECONDS) -> ProcessStatus:

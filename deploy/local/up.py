@@ -20,11 +20,11 @@ from deploy.local.kafka.broker import Broker, BrokerFailed, KafkaUnavailable
 from deploy.local.kafka.jars import InvalidJar
 from deploy.local.logs.log_files import LogTail
 from deploy.local.preflight import CannotStart, RegistryUnavailable
+from deploy.local.process_counts import ProcessCounts
 from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
-from deploy.local.worker_count import WorkerCount
 from schemas.runtime.environment import child_environment
 from schemas.runtime.settings import Settings
 
@@ -133,7 +133,7 @@ async def _supervise(
     damage_watch = DamageWatch(lambda: damage_of(settings), screen.print_line)
     tasks = [
         asyncio.create_task(_refresh_status(refresh, disk_monitor.check, damage_watch.check)),
-        asyncio.create_task(WorkerCount(settings, supervisor, os.getpid()).run()),
+        asyncio.create_task(ProcessCounts(settings, supervisor, os.getpid()).run()),
     ]
     if logs:
         tasks.append(asyncio.create_task(_follow_logs(supervisor, screen)))

@@ -1,4 +1,4 @@
-"""The number of workers changes by request, while the other processes keep running."""
+"""The numbers of processes change by request, while the other processes keep running."""
 
 import asyncio
 import os
@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from deploy.local import worker_count
-from deploy.local.process_list import METRICS_PORT
+from deploy.local.process_counts import (
+    CannotScale,
+    ProcessCounts,
+    requested_counts,
+    scale_processes,
+)
+from deploy.local.process_list import METRICS_PORT, SCALED_SPECS, Role
 from deploy.local.processes.process import ProcessSpec, ProcessState, ShutdownStage
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import Supervisor
-from deploy.local.worker_count import (
-    CannotScale,
-    WorkerCount,
-    requested_workers,
-    scale_workers,
-)
 from schemas.runtime.settings import Settings
 from tests.deploy.local.processes.scripted_processes import ScriptedProcesses, alive
 
@@ -29,18 +28,24 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedProcess
     """Scripted processes; those that are added are scripted, too."""
     processes = ScriptedProcesses(tmp_path)
 
-    def spec(_settings: Settings, number: int) -> ProcessSpec:
+    def worker(_settings: Settings, number: int) -> ProcessSpec:
         return processes.spec(f"worker-{number}", ShutdownStage.STREAM)
 
-    monkeypatch.setattr(worker_count, "worker_spec", spec)
+    def query(_settings: Settings, number: int) -> ProcessSpec:
+        return processes.spec(f"query-{number}", ShutdownStage.QUERY)
+
+    monkeypatch.setitem(SCALED_SPECS, "worker", worker)
+    monkeypatch.setitem(SCALED_SPECS, "query", query)
     return processes
 
 
-async def scaled(supervisor: Supervisor, settings: Settings, workers: int) -> list[str]:
-    """Names of the workers after a request, which the supervisor sees and answers by files."""
-    follows = asyncio.create_task(WorkerCount(settings, supervisor, os.getpid()).run())
+async def scaled(
+    supervisor: Supervisor, settings: Settings, count: int, role: Role = "worker"
+) -> list[str]:
+    """Names of the processes after a request, which the supervisor sees and answers by files."""
+    follows = asyncio.create_task(ProcessCounts(settings, supervisor, os.getpid()).run())
     write_processes_file(settings.data, current_status(supervisor.processes))
-    request = asyncio.create_task(asyncio.to_thread(scale_workers, settings, workers))
+    request = asyncio.create_task(asyncio.to_thread(scale_processes, settings, role, count))
     while not request.done():
         write_processes_file(settings.data, current_status(supervisor.processes))
         await asyncio.sleep(0.05)
@@ -58,6 +63,9 @@ def test_workers_are_added_and_removed_and_others_keep_running(scripted: Scripte
         ports = [child.spec.variables.get(METRICS_PORT) for child in supervisor.processes]
         assert ports == [str(PORT), str(PORT + 2), str(PORT + 3), str(PORT + 1)]
         added = [child.pid for child in supervisor.processes[1:3]]
+        assert await scaled(supervisor, settings, 2, "query") == ["query-1", "query-2"]
+        assert await scaled(supervisor, settings, 1, "query") == ["query-1"]
+        assert len(supervisor.processes) == 4  # the request for workers still holds
         assert await scaled(supervisor, settings, 1) == ["worker-1"]
         assert supervisor.processes == [worker, query]
         assert (worker.pid, query.pid) == pids
@@ -115,10 +123,12 @@ def test_a_request_to_an_earlier_supervisor_is_ignored(scripted: ScriptedProcess
 
     async def ask_another(supervisor: Supervisor) -> None:
         write_processes_file(settings.data, current_status(supervisor.processes))
-        with pytest.raises(CannotScale, match="not 2 ready workers after 0 s: worker-1 is ready"):
-            await asyncio.to_thread(scale_workers, settings, 2, 0.2)
-        assert requested_workers(settings.data, os.getpid()) == 2
-        assert requested_workers(settings.data, os.getpid() + 1) is None
+        with pytest.raises(
+            CannotScale, match="not 2 ready worker processes after 0 s: worker-1 is ready"
+        ):
+            await asyncio.to_thread(scale_processes, settings, "worker", 2, 0.2)
+        assert requested_counts(settings.data, os.getpid()) == {"worker": 2}
+        assert requested_counts(settings.data, os.getpid() + 1) == {}
 
     scripted.supervise(scripted.spec("worker-1", ShutdownStage.STREAM), once_ready=ask_another)
 
@@ -127,9 +137,9 @@ def test_more_workers_than_partitions_are_refused(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), partitions=4)
 
     with pytest.raises(CannotScale, match="TIDEMARK_PARTITIONS is 4; raise it first"):
-        scale_workers(settings, 5)
+        scale_processes(settings, "worker", 5)
 
 
 def test_nothing_is_scaled_where_nothing_runs(tmp_path: Path) -> None:
     with pytest.raises(CannotScale, match="start it with `tidemark up`"):
-        scale_workers(Settings(data_dir=str(tmp_path)), 2)
+        scale_processes(Settings(data_dir=str(tmp_path)), "query", 2)

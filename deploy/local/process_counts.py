@@ -1,17 +1,17 @@
-"""The number of workers of a running `tidemark up`: requested by a file, changed by its supervisor.
+"""The numbers of processes of a running `tidemark up`: requested by a file, which it follows.
 
-The number holds until `tidemark up` ends: the next one starts with that of the settings.
+They hold until `tidemark up` ends: the next one starts with those of the settings.
 """
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, structs
 
-from deploy.local.process_list import METRICS_PORT, WORKER, worker_spec
+from deploy.local.process_list import METRICS_PORT, SCALED_SPECS, Role
 from deploy.local.processes.process import ProcessSpec, ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.supervisor import Supervisor
@@ -20,45 +20,46 @@ from schemas.runtime.settings import Settings
 
 POLL_SECONDS = 0.5
 SCALE_SECONDS = 180.0
-"""How long added workers may take to be ready, and removed ones to end."""
+"""How long added processes may take to be ready, and removed ones to end."""
 
 
 class CannotScale(Exception):
-    """The number of workers cannot be changed, or was not reached; the message says why."""
+    """A number of processes cannot be changed, or was not reached; the message says why."""
 
 
-class WorkerRequest(Struct, frozen=True):
+class CountRequest(Struct, frozen=True):
     """The content of the file."""
 
-    workers: int
+    counts: Mapping[Role, int]
     supervisor: int
     """Pid of the supervisor that is meant: one that starts later ignores the request."""
 
 
-def scale_workers(
-    settings: Settings, workers: int, seconds: float = SCALE_SECONDS
+def scale_processes(
+    settings: Settings, role: Role, count: int, seconds: float = SCALE_SECONDS
 ) -> list[ProcessStatus]:
-    """Request so many workers, and wait until they are ready and no others run."""
-    if workers > settings.partitions:
+    """Request so many processes of a role, and wait until they are ready and no others run."""
+    if role == "worker" and count > settings.partitions:
         raise CannotScale(
-            f"{workers} workers need as many partitions, and TIDEMARK_PARTITIONS is "
+            f"{count} workers need as many partitions, and TIDEMARK_PARTITIONS is "
             f"{settings.partitions}; raise it first"
         )
-    status = _running(settings)
-    request = WorkerRequest(workers, status.supervisor)
+    supervisor = _running(settings).supervisor
+    counts = {**requested_counts(settings.data, supervisor), role: count}
+    request = CountRequest(counts, supervisor)
     write_atomically(_path(settings.data), msgspec.json.encode(request))
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        found = _workers(_running(settings))
-        if len(found) == workers and all(each.state == ProcessState.READY for each in found):
+        found = processes_of(role, _running(settings))
+        if len(found) == count and all(each.state == ProcessState.READY for each in found):
             return found
         time.sleep(POLL_SECONDS)
     states = ", ".join(f"{each.name} is {each.state} (see {each.log})" for each in found)
-    raise CannotScale(f"not {workers} ready workers after {seconds:.0f} s: {states}")
+    raise CannotScale(f"not {count} ready {role} processes after {seconds:.0f} s: {states}")
 
 
-class WorkerCount:
-    """Adds and removes workers of a supervisor as requested."""
+class ProcessCounts:
+    """Adds and removes processes of a supervisor as requested."""
 
     def __init__(self, settings: Settings, supervisor: Supervisor, pid: int) -> None:
         self._settings = settings
@@ -71,26 +72,25 @@ class WorkerCount:
             if child.spec.required:
                 await child.became_ready.wait()
         while True:
-            wanted = requested_workers(self._settings.data, self._pid)
-            if wanted is not None:
-                await self.reach(wanted)
+            for role, count in requested_counts(self._settings.data, self._pid).items():
+                await self.reach(role, count)
             await asyncio.sleep(POLL_SECONDS)
 
-    async def reach(self, wanted: int) -> None:
-        """Start the missing workers, or stop those with the highest numbers, one by one."""
-        numbers = self._numbers()
+    async def reach(self, role: Role, wanted: int) -> None:
+        """Start the missing processes, or stop those with the highest numbers, one by one."""
+        numbers = self._numbers(role)
         for number in sorted(numbers, reverse=True)[: max(0, len(numbers) - wanted)]:
-            await self._supervisor.remove(f"{WORKER}{number}")
+            await self._supervisor.remove(f"{role}-{number}")
         for number in _free(numbers, wanted - len(numbers)):
-            self._supervisor.add(self._spec(number))
+            self._supervisor.add(self._spec(role, number))
 
-    def _numbers(self) -> set[int]:
+    def _numbers(self, role: Role) -> set[int]:
         names = (child.spec.name for child in self._supervisor.processes)
-        return {int(name.removeprefix(WORKER)) for name in names if name.startswith(WORKER)}
+        return {int(name.removeprefix(f"{role}-")) for name in names if is_of(role, name)}
 
-    def _spec(self, number: int) -> ProcessSpec:
+    def _spec(self, role: Role, number: int) -> ProcessSpec:
         """With a metrics port that no other process has."""
-        spec = worker_spec(self._settings, number)
+        spec = SCALED_SPECS[role](self._settings, number)
         if not self._settings.metrics_port:
             return spec
         used = {
@@ -100,13 +100,23 @@ class WorkerCount:
         return structs.replace(spec, variables={METRICS_PORT: str(port)})
 
 
-def requested_workers(data: Path, supervisor: int) -> int | None:
-    """The number that was requested of the supervisor with this pid; None without a request."""
+def requested_counts(data: Path, supervisor: int) -> Mapping[Role, int]:
+    """The numbers that were requested of the supervisor with this pid, by role."""
     try:
-        request = msgspec.json.decode(_path(data).read_bytes(), type=WorkerRequest)
+        request = msgspec.json.decode(_path(data).read_bytes(), type=CountRequest)
     except (OSError, msgspec.DecodeError):
-        return None
-    return request.workers if request.supervisor == supervisor else None
+        return {}
+    return request.counts if request.supervisor == supervisor else {}
+
+
+def processes_of(role: Role, status: ProcessesStatus) -> list[ProcessStatus]:
+    """The processes of a role."""
+    return [each for each in status.processes if is_of(role, each.name)]
+
+
+def is_of(role: Role, name: str) -> bool:
+    """Whether a process with this name is of the role."""
+    return name.startswith(f"{role}-")
 
 
 def _free(numbers: Collection[int], count: int) -> list[int]:
@@ -125,9 +135,5 @@ def _running(settings: Settings) -> ProcessesStatus:
     return status
 
 
-def _workers(status: ProcessesStatus) -> list[ProcessStatus]:
-    return [each for each in status.processes if each.name.startswith(WORKER)]
-
-
 def _path(data: Path) -> Path:
-    return data / "workers.json"
+    return data / "process_counts.json"
