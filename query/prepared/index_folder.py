@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from query.prepared.index_file import IndexDamaged, read_index, write_index
+from query.prepared.checked_file import Damaged
+from query.prepared.index_file import read_index, write_index
 from query.prepared.part_folder import PartFolder, PartKey
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class IndexFolder:
                 os.utime(used)
         except FileNotFoundError:
             return None
-        except (OSError, IndexDamaged, msgspec.MsgspecError) as error:
+        except (OSError, Damaged, msgspec.MsgspecError) as error:
             log.warning("index is damaged", extra={"file": str(path), "error": str(error)})
             path.unlink(missing_ok=True)
             return None

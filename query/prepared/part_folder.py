@@ -16,8 +16,9 @@ from typing import IO
 
 from msgspec import Struct
 
+from query.prepared.checked_file import Damaged
 from query.prepared.part import Part
-from query.prepared.part_file import PartDamaged, read_part, write_part
+from query.prepared.part_file import read_part, write_part
 from query.prepared.part_tables import definition
 from schemas.tables.derived_table import source_key
 
@@ -75,7 +76,7 @@ class PartFolder:
                 return read_part(file, names)
         except FileNotFoundError:
             return None
-        except (OSError, PartDamaged) as error:
+        except (OSError, Damaged) as error:
             log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
             path.unlink(missing_ok=True)
             return None

@@ -110,7 +110,7 @@ USERS = {
     "pyarrow": {
         "query/client/rows.py",
         "query/formats/arrow.py",
-        "query/prepared/part_file.py",
+        "query/prepared/checked_file.py",
         "schemas/lake/log_numbers.py",
         "stream/enrich/re_enrichment_pipeline.py",
         "stream/maintenance/",
