@@ -20,8 +20,8 @@ from query.prepared.part_folder import PartFolder, PartKey
 log = logging.getLogger(__name__)
 
 SUFFIX, SET_SUFFIX = ".index", ".set"
-MOST_SETS = 8
-"""Sets of one website of which indexes are kept; that of the running day is new each day."""
+MOST_SETS = 2
+"""Sets of one website of which indexes are stored; the last days are another set each day."""
 
 PartSet = frozenset[PartKey]
 

@@ -1,20 +1,23 @@
 """KeptIndexes: what is made once of all rows of a set of parts, in memory and in the folder."""
 
 import logging
+import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from query.prepared.byte_cache import ByteCache
-from query.prepared.index_folder import MOST_SETS, IndexFolder
+from query.prepared.index_folder import IndexFolder
 from query.prepared.part_folder import PartKey
 
 log = logging.getLogger(__name__)
 
-LEAST_BYTES = 64 * 1024
-"""Of an index that is stored; smaller ones are made as quickly as they are read."""
+LEAST_SECONDS, LEAST_BYTES = 0.05, 64 * 1024
+"""An index is stored that took so long or has so many bytes; others are made as quickly as read."""
 KEY_BYTES = 100
 """Of the key of a part in memory, about."""
+MOST_KNOWN = 8
+"""Sets of parts of one website that are looked at."""
 MOST_TIMES = 4
 """Parts of a set by those asked for: small ranges would take time for all of its rows."""
 WRITER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
@@ -26,9 +29,15 @@ PartSet = frozenset[PartKey]
 class KeptIndexes:
     """The indexes of all websites; safe for several threads."""
 
-    def __init__(self, memory: ByteCache, folder: IndexFolder) -> None:
+    def __init__(
+        self,
+        memory: ByteCache,
+        folder: IndexFolder,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._memory = memory
         self._folder = folder
+        self._monotonic = monotonic
 
     def made(self, name: object, parts: PartSet, make: Callable[[], Any]) -> Any:
         """The index of this name of a set of parts; it is made when there is none."""
@@ -47,7 +56,7 @@ class KeptIndexes:
             is_useful = wanted <= parts and len(parts) <= MOST_TIMES * len(wanted)
             if is_useful and all(key.data_file in stored for key in parts):
                 return parts
-        self._keep_sets(website, [wanted, *known][:MOST_SETS])
+        self._keep_sets(website, [wanted, *known][:MOST_KNOWN])
         return wanted
 
     def forget_parts(self, website: str) -> None:
@@ -60,8 +69,9 @@ class KeptIndexes:
     def _read_or_make(self, name: object, parts: PartSet, make: Callable[[], Any]) -> Any:
         index = self._folder.read(name, parts)
         if index is None:
+            began = self._monotonic()
             index = make()
-            if index.size >= LEAST_BYTES:
+            if self._monotonic() - began >= LEAST_SECONDS or index.size >= LEAST_BYTES:
                 WRITER.submit(self._write, name, parts, index)
         return index
 

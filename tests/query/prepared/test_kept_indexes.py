@@ -11,8 +11,8 @@ from query.prepared import kept_indexes
 from query.prepared.breakdown import GroupsIndex, index_of
 from query.prepared.byte_cache import ByteCache
 from query.prepared.index_folder import MOST_SETS, IndexFolder
-from query.prepared.kept_indexes import MOST_TIMES, KeptIndexes, PartSet
-from query.prepared.numbering import Numbering, number
+from query.prepared.kept_indexes import LEAST_SECONDS, MOST_TIMES, KeptIndexes, PartSet
+from query.prepared.numbering import number
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
@@ -68,12 +68,16 @@ class Process:
 
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
         self.files = IndexFolder(PartFolder(folder, limit))
-        self.indexes = KeptIndexes(ByteCache(64 * LIMIT), self.files)
+        self.now = 0.0
+        self.indexes = KeptIndexes(ByteCache(64 * LIMIT), self.files, lambda: self.now)
         self.made: list[object] = []
 
-    def index(self, name: object, index: object = INDEXES[1], parts: PartSet = BOTH) -> object:
+    def index(
+        self, name: object, index: object = INDEXES[1], parts: PartSet = BOTH, seconds: float = 0
+    ) -> object:
         def make() -> object:
             self.made.append(name)
+            self.now += seconds
             return index
 
         found = self.indexes.made(name, parts, make)
@@ -103,11 +107,14 @@ def test_an_index_is_made_once_and_found_after_a_restart(tmp_path: Path) -> None
     assert (before.made, after.made) == (["a"], ["b", "a"])
 
 
-def test_a_small_index_is_made_anew(tmp_path: Path) -> None:
-    for _ in range(2):
-        process = Process(tmp_path)
-        assert isinstance(process.index("a", INDEXES[0]), Numbering)
-        assert process.made == ["a"]
+@pytest.mark.parametrize(("seconds", "made"), [(LEAST_SECONDS / 2, 2), (2 * LEAST_SECONDS, 1)])
+def test_a_small_index_is_stored_when_it_took_long(
+    tmp_path: Path, seconds: float, made: int
+) -> None:
+    processes = [Process(tmp_path) for _ in range(2)]
+    for process in processes:
+        assert is_alike(process.index("a", INDEXES[0], seconds=seconds), INDEXES[0])
+    assert sum(len(process.made) for process in processes) == made
 
 
 HARM: Mapping[str, Callable[[bytes], bytes]] = {
