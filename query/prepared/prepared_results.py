@@ -94,54 +94,48 @@ class PreparedResults:
             raise NotPrepared(OTHER_QUARTERS)
         if not scope.data_files:
             return rows_of_nothing(form)
-        rows_of = self._reading(scope, form.tables)
+        around_it = structs.replace(scope, time_range=around(scope.time_range))
+        made = self._made_parts(scope, around_it)
+        rows_of = _reading(scope, form.tables, made)
         if rows_of is None:
             raise NotPrepared(NO_PARTS)
-        visits_of = None
-        if form.visit_tables:
-            around_it = structs.replace(scope, time_range=around(scope.time_range))
-            visits_of = self._reading(around_it, form.visit_tables)
-            if visits_of is None:
-                raise NotPrepared(NO_VISIT_PARTS)
+        around_of = _reading(around_it, form.visit_tables, made)
+        if form.visit_tables and around_of is None:
+            raise NotPrepared(NO_VISIT_PARTS)
+        parts = self._known_parts(rows_of, around_of)
+        visits_of = around_of if form.visit_tables else None
         try:
-            return await self._rows(form, quarters, rows_of, visits_of, engine, seconds)
+            return await self._rows(form, quarters, rows_of, visits_of, parts, engine, seconds)
         except ResultTooLarge:
             raise NotPrepared(TOO_DIVERSE) from None
         except PartGone:
             self._indexes.forget_parts(scope.subjects[0])
             raise NotPrepared(PART_GONE) from None
 
-    def _reading(self, scope: Scope, tables: Sequence[str]) -> Reading | None:
-        """What to read; parts that are missing will be made."""
-        files = scope.data_files
-        keys = self._closed_files(scope)
-        known = {path for path, key in keys.items() if self._folder.has(key)}
-        rest = [file for file in files if file.path not in known]
-        rows = sum(file.rows for file in files)
-        if not known or 2 * sum(file.rows for file in rest) > rows:
-            return None
-        prepared = [keys[file.path] for file in files if file.path in known]
-        return Reading(scope, tables, prepared, rest)
+    def _known_parts(self, rows_of: Reading, around_of: Reading | None) -> frozenset[PartKey]:
+        """The parts of readings, and more that were used with them.
 
-    def _known_parts(self, rows_of: Reading, visits_of: Reading | None) -> frozenset[PartKey]:
-        """The parts of readings, those around their range, and more that were used with them."""
-        scope = rows_of.scope
-        if visits_of is None:
-            around_it = structs.replace(scope, time_range=around(scope.time_range))
-            visits_of = self._reading(around_it, ())
-        wanted = frozenset((*rows_of.prepared, *(visits_of.prepared if visits_of else ())))
-        stored = {file.path for file in scope.pinned.version.data_files}
-        return self._indexes.known_parts(wanted, stored)
+        None is of a data file whose rows are read: a part may have been made meanwhile, or by a
+        process in which its day ended earlier.
+        """
+        readings = [each for each in (rows_of, around_of) if each is not None]
+        wanted = frozenset(key for each in readings for key in each.prepared)
+        read = {file.path for each in readings for file in each.rest}
+        files = rows_of.scope.pinned.version.data_files
+        return self._indexes.known_parts(wanted, {file.path for file in files} - read)
 
-    def _closed_files(self, scope: Scope) -> Mapping[str, PartKey]:
-        """The parts of data files whose day has ended, by path; missing ones will be made."""
+    def _made_parts(self, *scopes: Scope) -> Mapping[str, PartKey]:
+        """The parts that are there now, by data file; those of ended days that miss are made."""
         today = datetime.fromtimestamp(self._clock() / 1000, UTC).date().isoformat()
-        files = [file for file in scope.data_files if file.day < today]
-        keys = {file.path: PartKey(scope.subjects[0], file.path) for file in files}
-        for key in keys.values():
-            if not self._folder.has(key):
+        ended = {f.path: scope for scope in scopes for f in scope.data_files if f.day < today}
+        made = {}
+        for path, scope in ended.items():  # one look at each: parts are made meanwhile
+            key = PartKey(scope.subjects[0], path)
+            if self._folder.has(key):
+                made[path] = key
+            else:
                 self._want(key, scope)
-        return keys
+        return made
 
     def _want(self, key: PartKey, scope: Scope) -> None:
         if len(self._pending) < MAX_PENDING and key not in self._refused:
@@ -154,6 +148,7 @@ class PreparedResults:
         quarters: Quarters,
         rows_of: Reading,
         visits_of: Reading | None,
+        parts: frozenset[PartKey],
         engine: ColumnEngine,
         seconds: float,
     ) -> Sequence[Row]:
@@ -168,7 +163,6 @@ class PreparedResults:
         visits = None
         if visits_of is not None:
             visits = visits_of, await self._reader.rest(visits_of, engine, seconds)
-        parts = self._known_parts(rows_of, visits_of)
         of = (rows_of, rest)
         join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits)
         rows = await in_thread(partial(join.rows, form, quarters))
@@ -191,7 +185,7 @@ class PreparedResults:
 
     def want_all(self, scope: Scope) -> int:
         """Have all parts of a scope made that can be; how many of them wait."""
-        self._closed_files(scope)
+        self._made_parts(scope)
         return len(self._pending)
 
     @property
@@ -233,6 +227,16 @@ class PreparedResults:
             files = [file.path for file in scope.pinned.version.data_files]
             self._folder.remove_others(key.website, files)
             self._index_files.remove_others(key.website, files)
+
+
+def _reading(scope: Scope, tables: Sequence[str], made: Mapping[str, PartKey]) -> Reading | None:
+    """What to read; None when most rows are without a part."""
+    files = scope.data_files
+    prepared = [made[file.path] for file in files if file.path in made]
+    rest = [file for file in files if file.path not in made]
+    if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
+        return None
+    return Reading(scope, tables, prepared, rest)
 
 
 def prepared_results(

@@ -24,7 +24,7 @@ DAYS = [f"2026-10-{day:02}" for day in range(1, 32)]
 OCTOBER = {"startDate": DAYS[0], "endDate": DAYS[-1]}
 FILES_BEFORE_KILL = (0, 1, 3, 9, 18)
 """Files in the folder of parts when the service is killed: whole ones, and one that is written."""
-INDEXES_BEFORE_KILL = (1, 2, 4, 7)
+INDEXES_BEFORE_KILL = (1, 2, 3)
 """Indexes that are there then, or a file that names their parts."""
 VISITORS = 250
 """Enough for indexes that are stored."""

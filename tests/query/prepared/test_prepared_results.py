@@ -60,6 +60,24 @@ def test_rows_of_today_are_added_without_being_prepared(service: InProcessServic
     assert len(files(service)) == 1
 
 
+def test_a_part_that_is_gone_is_not_counted_beside_its_rows(service: InProcessService) -> None:
+    """What was made of a set with that part is in memory, and does not answer."""
+    for day in ("08", "09", "10"):
+        service.holds(
+            *(a_view("/", visitor=f"u{i}", at=f"2026-11-{day}T10:0{i}:00Z") for i in range(9))
+        )
+    ask(service)
+    prepare(service)
+    assert ask(service)[1][0][0]["pageviews"] == 27
+    removed, *_ = files(service)
+    removed.unlink()
+
+    found, [[summary], *_] = ask(service, startDate="2026-11-02")
+
+    assert found == [True] * 4
+    assert (summary["pageviews"], summary["unique_visitors"]) == (27, 9)
+
+
 def test_days_without_data_files_have_no_rows_to_read(service: InProcessService) -> None:
     stored(service)
     names = [each.name for each in QUERY_TYPES.values() if each.prepared is not None]
