@@ -35,7 +35,7 @@ from query.metrics import catalogue as metrics_catalogue
 from query.prepared.prepared_results import PreparedResults, prepared_results
 from query.resources import resources
 from query.resources.readiness import ReadinessProbe
-from query.resources.shared_dashboards import frame_origins
+from query.resources.shared_dashboards import page_rules
 from query.response.response_budget import ResponseMemory
 from query.sign_in.session_cookie import key_of_session_cookie
 from query.sign_in.sign_ins import SignIns
@@ -161,7 +161,7 @@ def create_app(
     drain = Drain()
     overview, dashboard = (
         root_page(OVERVIEW, settings.query_port, other),
-        Dashboard(read_page(page), partial(frame_origins, dependencies)),
+        Dashboard(read_page(page), partial(page_rules, dependencies)),
     )
     router = Router(
         [

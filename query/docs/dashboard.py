@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import quote
 
 from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import NotFound
 from schemas.http.asgi import header
+from schemas.registry.share_links import PAGE_PATH
 
 PAGE_FOLDER = Path(__file__).parent.parent / "web" / "dist"
 INDEX = "index.html"
@@ -42,13 +45,25 @@ MEDIA_TYPES: Mapping[str, str] = {
 }
 OTHER_MEDIA_TYPE = "application/octet-stream"
 
-FrameOrigins = Callable[[str], tuple[str, ...]]
-"""The origins that may show the page of a path in a frame."""
+PASSWORD_COOKIE = b"tidemark_share=password; Max-Age=%d; Path=%s; SameSite=Strict"
+"""Has the page of a shared dashboard ask for its password without a request that is refused."""
+PASSWORD_COOKIE_SECONDS = 60
 
 
-def no_frames(_path: str) -> tuple[str, ...]:
-    """No origin may."""
-    return ()
+class PageRules(Struct, frozen=True):
+    """What holds for the page of one path."""
+
+    frame_origins: tuple[str, ...] = ()
+    """Which may show it in a frame."""
+    asks_password: bool = False
+
+
+RulesOf: TypeAlias = Callable[[str], PageRules]
+
+
+def no_rules(_path: str) -> PageRules:
+    """None of them."""
+    return PageRules()
 
 
 class PageFile(Struct, frozen=True):
@@ -65,9 +80,9 @@ class PageFile(Struct, frozen=True):
 class Dashboard:
     """The files of the page as ASGI responses; without files nothing is found."""
 
-    def __init__(self, files: Mapping[str, PageFile], frames: FrameOrigins = no_frames) -> None:
+    def __init__(self, files: Mapping[str, PageFile], rules: RulesOf = no_rules) -> None:
         self._files = files
-        self._frames = frames
+        self._rules = rules
 
     async def respond(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """The file of a path, or the page for a browser that opens one of its addresses.
@@ -97,7 +112,8 @@ class Dashboard:
         compressed = file.compressed if _accepts_gzip(scope) else None
         body = file.plain if compressed is None else compressed
         known = file.etag in (header(scope, b"if-none-match") or "").encode("latin-1")
-        origins = " ".join(self._frames(scope["path"])) or "'none'"
+        rules = self._rules(scope["path"])
+        origins = " ".join(rules.frame_origins) or "'none'"
         headers = [
             (b"content-security-policy", POLICY.format(origins).encode()),
             (b"x-content-type-options", b"nosniff"),
@@ -106,6 +122,11 @@ class Dashboard:
             (b"etag", file.etag),
             (b"vary", b"Accept, Accept-Encoding"),
         ]
+        if scope["path"].startswith(PAGE_PATH):
+            link = scope["path"].removeprefix(PAGE_PATH).partition("/")[0]
+            seconds = PASSWORD_COOKIE_SECONDS if rules.asks_password else 0
+            cookie = PASSWORD_COOKIE % (seconds, quote(PAGE_PATH + link).encode())
+            headers.append((b"set-cookie", cookie))
         if not known:
             headers += [
                 (b"content-type", file.media_type.encode()),

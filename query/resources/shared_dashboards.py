@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, QueryDependencies, QueryEndpoint
+from query.docs.dashboard import PageRules
 from query.request.body import read_json
 from query.request.filters import Filter
 from query.request.query_string import strict_query_string
@@ -79,13 +80,13 @@ async def open_share(dependencies: QueryDependencies, request: Request) -> Respo
     return response
 
 
-def frame_origins(dependencies: QueryDependencies, path: str) -> tuple[str, ...]:
-    """Which origins may show the page of a shared dashboard in a frame."""
+def page_rules(dependencies: QueryDependencies, path: str) -> PageRules:
+    """Which origins may show the page of a shared dashboard, and whether it has a password."""
     if not path.startswith(PAGE_PATH):
-        return ()
+        return PageRules()
     link = path.removeprefix(PAGE_PATH).partition("/")[0]
     share = find_share(dependencies.registry.saved, link, dependencies.clock())
-    return share.frame_origins if share else ()
+    return PageRules(share.frame_origins, share.password is not None) if share else PageRules()
 
 
 async def _check_password(request: Request, share: Share, password: str | UnsetType) -> None:

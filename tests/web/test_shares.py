@@ -83,6 +83,8 @@ def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
 def test_a_password_is_asked_first(dashboard: Dashboard, visitor: Dashboard) -> None:
     link = share(dashboard, "locked", PASSWORD)
     visitor.tab.go(f"{link}/overview?period={RANGE}")
+    visitor.until("document.querySelector('input[name=password]')")
+    visitor.check_tab()
     visitor.type_into("input[name=password]", "wrong horse")
     visitor.press("Open")
     assert visitor.text(".error") == "The password is wrong"

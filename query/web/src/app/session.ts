@@ -33,10 +33,13 @@ export const may = (scope: string): boolean => me.value?.scopes.includes(scope) 
 
 /** Set by the service beside the session cookie, which no script can read. */
 const SIGNED_IN = "tidemark_signed_in=1";
+/** Set by the service with the page of a shared dashboard that has a password. */
+const NEEDS_PASSWORD = "tidemark_share=password";
+const hasCookie = (pair: string): boolean => document.cookie.split("; ").includes(pair);
 
 /** Who is signed in, null for nobody; without a session cookie it makes no request. */
 export async function readMe(): Promise<Me | null> {
-  if (!document.cookie.split("; ").includes(SIGNED_IN)) return null;
+  if (!hasCookie(SIGNED_IN)) return null;
   try {
     return await fetchJson<Me>("/v1/me");
   } catch (error) {
@@ -56,7 +59,10 @@ export async function loadSession(): Promise<void> {
  */
 export async function openShare(password?: string): Promise<void> {
   const link = address.value.base.slice("s/".length);
-  if (password === undefined && (await resumeShare(link))) return;
+  if (password === undefined) {
+    if (await resumeShare(link)) return;
+    if (hasCookie(NEEDS_PASSWORD)) throw new RequestError(401, "UNAUTHORIZED", "");
+  }
   const body = { link, ...(password ? { password } : {}) };
   const opened = await fetchJson<Schemas["OpenShareResponse"]>("/v1/shares/open", { body });
   if (password !== undefined) keepAccess(link, opened);
