@@ -144,6 +144,15 @@ DASHBOARDS: Mapping[str, Sequence[Panel]] = {
             },
         ),
         Panel(
+            "Answers from prepared results",
+            "percentunit",
+            {
+                "prepared": 'sum(rate(tidemark_prepared_answers_total{source="prepared"}'
+                "[$__rate_interval])) / sum(rate(tidemark_prepared_answers_total"
+                "[$__rate_interval]))"
+            },
+        ),
+        Panel(
             "Files with prepared visits",
             "cps",
             {"{{source}}": rate("tidemark_visit_sources_total", "source")},

@@ -10,7 +10,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.local.process_counts import CannotScale, is_of, processes_of, scale_processes
+from deploy.local.process_counts import (
+    SCALE_SECONDS,
+    CannotScale,
+    is_of,
+    processes_of,
+    scale_processes,
+)
 from deploy.local.process_list import Role
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessStatus, read_processes_file
@@ -29,7 +35,9 @@ class CannotRestart(Exception):
     """The process cannot be restarted, or is not ready again; the message says why."""
 
 
-def restart_without_gap(settings: Settings, name: str) -> ProcessStatus:
+def restart_without_gap(
+    settings: Settings, name: str, seconds: float = SCALE_SECONDS
+) -> ProcessStatus:
     """Restart a process; one that answers requests alone is replaced while it restarts."""
     role = next((each for each in ANSWERING if is_of(each, name)), None)
     status = read_processes_file(settings.data)
@@ -37,8 +45,8 @@ def restart_without_gap(settings: Settings, name: str) -> ProcessStatus:
         return restart_process(settings.data, name)
     _process(settings.data, name)  # CannotRestart before anything is started
     try:
-        scale_processes(settings, role, 2)
         try:
+            scale_processes(settings, role, 2, seconds)
             return restart_process(settings.data, name)
         finally:
             scale_processes(settings, role, 1)

@@ -4,6 +4,9 @@ The header has the index as a tree, in which arrays are numbers and structs have
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import msgspec
@@ -22,7 +25,10 @@ from query.prepared.visit_index import LongVisits
 from query.prepared.visit_page_index import VisitPageIndex
 
 MAGIC = b"TMINDEX1"
-"""Its number goes up with any change of what an index holds."""
+SOURCES = (
+    "breakdown", "group_index", "group_numbers", "joined_parts", "numbering", "part_join",
+    "sessions", "totals_index", "visit_breakdown", "visit_index", "visit_page_index", "visit_pages",
+)  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
@@ -34,6 +40,14 @@ ARRAY, KIND, PAIRS = "array", "kind", "pairs"
 """Members of the tree: the number of an array, the name of a struct, entries of a mapping."""
 
 _Tree: TypeAlias = Any
+
+
+@cache
+def revision() -> str:
+    """Of the sources that make indexes: what another one made is not read."""
+    folder = Path(__file__).parent
+    sources = b"".join((folder / f"{name}.py").read_bytes() for name in SOURCES)
+    return sha256(sources).hexdigest()[:8]
 
 
 class _StoredArray(Struct, frozen=True, array_like=True):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from query.prepared.checked_file import Damaged
-from query.prepared.index_file import read_index, write_index
+from query.prepared.index_file import read_index, revision, write_index
 from query.prepared.part_folder import PartFolder, PartKey
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class IndexFolder:
 
     def _path(self, name: object, parts: PartSet) -> Path:
         of_set = self._set_path(parts)
-        return of_set.with_name(f"{of_set.stem}-{_digest(name)}{SUFFIX}")
+        return of_set.with_name(f"{of_set.stem}-{_digest((name, revision()))}{SUFFIX}")
 
 
 def _digest(value: object) -> str:

@@ -52,6 +52,7 @@ class KeptIndexes:
         known: Sequence[PartSet] | None = self._memory.get(("sets", website))
         if known is None:
             known = self._folder.sets(website)
+            self._keep_sets(website, known)
         for parts in known:
             is_useful = wanted <= parts and len(parts) <= MOST_TIMES * len(wanted)
             if is_useful and all(key.data_file in stored for key in parts):
@@ -78,5 +79,5 @@ class KeptIndexes:
     def _write(self, name: object, parts: PartSet, index: object) -> None:
         try:
             self._folder.write(name, parts, index)
-        except OSError as error:  # the index is in memory; the next process makes it anew
+        except Exception as error:  # the index is in memory; the next process makes it anew
             log.warning("index was not stored", extra={"error": str(error)})

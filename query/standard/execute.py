@@ -32,6 +32,7 @@ from query.standard.query_types import find_query_type
 from query.standard.scope import scopes_of
 from query.standard.shared_queries import check_shared_options
 from query.standard.statement import build_statement
+from schemas.telemetry.instruments import PREPARED_ANSWERS
 from schemas.telemetry.spans import child_span, note
 
 NO_FORM = "rows of this query type are not prepared"
@@ -186,7 +187,10 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
         note({"tidemark.prepared": True})
         points = prepared.points if query_type.series else []
         make = partial(_build_result, prepared, points, known)
+        PREPARED_ANSWERS.labels("prepared").inc()
         return structs.replace(await run_in_worker(len(known) + len(points), make), prepared=True)
+    if query_type.prepared is not None:
+        PREPARED_ANSWERS.labels("rows").inc()
     page_keys = await _page_keys(prepared)
     if page_keys is not None:
         scopes = {**prepared.scopes, query_type.table.name: page_keys.scope}

@@ -121,6 +121,12 @@ CACHED_FILE_READS = Counter(
     ("outcome",),
     registry=REGISTRY,
 )
+PREPARED_ANSWERS = Counter(
+    "tidemark_prepared_answers",
+    "Queries of types that can be prepared: from prepared results, or from stored rows",
+    ("source",),
+    registry=REGISTRY,
+)
 VISIT_SOURCES = Counter(
     "tidemark_visit_sources",
     "Data files whose visits queries read: prepared by the keeper, or computed by the query",

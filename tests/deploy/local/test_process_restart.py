@@ -1,12 +1,15 @@
 """One process is restarted in order while the others keep running."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
-from deploy.local.process_restart import CannotRestart, restart_process
-from deploy.local.processes.process import ShutdownStage
+from deploy.local.process_counts import ProcessCounts
+from deploy.local.process_list import SCALED_SPECS
+from deploy.local.process_restart import CannotRestart, restart_process, restart_without_gap
+from deploy.local.processes.process import ProcessSpec, ShutdownStage
 from deploy.local.processes.process_file import (
     ProcessStatus,
     current_status,
@@ -14,6 +17,7 @@ from deploy.local.processes.process_file import (
 )
 from deploy.local.processes.restart_order import take_restart_order, write_restart_order
 from deploy.local.processes.supervisor import Supervisor
+from schemas.runtime.settings import Settings
 from tests.deploy.local.processes.scripted_processes import ScriptedProcesses
 
 
@@ -82,3 +86,41 @@ def test_an_unknown_process_is_refused_with_the_names(tmp_path: Path) -> None:
 def test_nothing_is_restarted_where_nothing_runs(tmp_path: Path) -> None:
     with pytest.raises(CannotRestart, match="start it with `tidemark up`"):
         restart_process(tmp_path, "worker")
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+def test_a_second_process_runs_only_while_the_first_restarts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ready: bool
+) -> None:
+    scripted = ScriptedProcesses(tmp_path)
+    settings = Settings(data_dir=str(tmp_path), metrics_port=0)
+    script = () if is_ready else ("sulks",)
+
+    def spec(_settings: Settings, number: int) -> ProcessSpec:
+        return scripted.spec(f"query-{number}", ShutdownStage.QUERY, *script)
+
+    async def restart_the_query(supervisor: Supervisor) -> None:
+        [query] = supervisor.processes
+        first = query.pid
+        follows = asyncio.create_task(ProcessCounts(settings, supervisor, os.getpid()).run())
+        write_processes_file(tmp_path, current_status(supervisor.processes))
+        seconds = 30.0 if is_ready else 1.0
+        restart = asyncio.create_task(
+            asyncio.to_thread(restart_without_gap, settings, "query-1", seconds)
+        )
+        while not restart.done():
+            write_processes_file(tmp_path, current_status(supervisor.processes))
+            await asyncio.sleep(0.05)
+        if is_ready:
+            assert (await restart).pid == query.pid != first
+        else:
+            with pytest.raises(CannotRestart, match="no second query beside it: not 2 ready"):
+                await restart
+            assert query.pid == first
+        assert supervisor.processes == [query]
+        follows.cancel()
+
+    monkeypatch.setitem(SCALED_SPECS, "query", spec)
+    scripted.supervise(scripted.spec("query-1", ShutdownStage.QUERY), once_ready=restart_the_query)
+
+    assert "query-2 started" in scripted.lines()

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from msgspec import Struct, structs
 
-from query.prepared import kept_indexes
+from query.prepared import index_folder, kept_indexes
 from query.prepared.breakdown import GroupsIndex, index_of
 from query.prepared.byte_cache import ByteCache
+from query.prepared.index_file import KINDS, SOURCES
 from query.prepared.index_folder import MOST_SETS, IndexFolder
 from query.prepared.kept_indexes import LEAST_SECONDS, MOST_TIMES, KeptIndexes, PartSet
 from query.prepared.numbering import number
@@ -137,6 +138,23 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, harm: Callable[[bytes], by
     assert is_alike(process.index("a"), groups())
     assert process.made == ["a"]
     assert Process(tmp_path).files.read("a", BOTH) is not None
+
+
+def test_an_index_of_other_sources_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Process(tmp_path).index("a")
+    monkeypatch.setattr(index_folder, "revision", lambda: "another")
+    process = Process(tmp_path)
+
+    process.index("a")
+    assert process.made == ["a"]
+
+
+def test_every_module_that_makes_an_index_is_a_source() -> None:
+    makers = {kind.__module__.rpartition(".")[2] for kind in KINDS.values()}
+
+    assert makers - {"part_folder"} <= {*SOURCES}
 
 
 def test_a_set_of_more_parts_is_used_again(tmp_path: Path) -> None:

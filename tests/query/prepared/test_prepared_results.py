@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from query.standard.query_types import QUERY_TYPES
+from schemas.telemetry.instruments import REGISTRY
 from tests.query.lake import a_view
 from tests.query.query_service import InProcessService, start_service
 
@@ -44,6 +45,23 @@ def test_the_second_answer_is_prepared(service: InProcessService) -> None:
     assert first[0] == [False] * 4
     assert ask(service) == ([True] * 4, first[1])
     assert len(files(service)) == 1
+
+
+def test_answers_are_counted_by_what_they_come_from(service: InProcessService) -> None:
+    def counted() -> tuple[float, ...]:
+        return tuple(
+            REGISTRY.get_sample_value("tidemark_prepared_answers_total", {"source": source}) or 0
+            for source in ("prepared", "rows")
+        )
+
+    stored(service)
+    prepared, rows = counted()
+    ask(service)
+    assert counted() == (prepared, rows + len(TYPES))
+    prepare(service)
+    ask(service)
+    service.query("vitals_overview")
+    assert counted() == (prepared + len(TYPES), rows + len(TYPES))
 
 
 def test_rows_of_today_are_added_without_being_prepared(service: InProcessService) -> None:
