@@ -6,11 +6,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient
 
-from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
+from deploy.local.kafka.topics import (
+    TopicSpec,
+    ensure_topics,
+    required_topics,
+    with_admin_client,
+)
 from schemas.runtime.settings import Settings
 from tests.chaos.kafka_cluster import KafkaCluster
 from tests.http_client import call
@@ -104,6 +112,36 @@ def test_all_partitions_are_back_once_leaders_are_elected(
 
         print_refusals(senders, killed)
         check(collector, senders)
+
+
+def test_brokers_are_restarted_one_after_the_other(cluster: KafkaCluster, tmp_path: Path) -> None:
+    """Each once the one before has all messages: nothing is lost, and few requests are refused."""
+    with start(cluster, tmp_path, replication=3) as collector:
+        eventually(collector.ready)
+        senders = sending(collector)
+        for node in cluster.nodes:
+            node.stop()
+            node.start()
+            eventually(lambda: in_sync(collector.settings), 60)
+            eventually(partial(all_accepted_since, senders, time.monotonic()))
+        for sender in senders:
+            sender.stop()
+
+        check(collector, senders)
+
+
+def all_accepted_since(senders: list[VisitorSender], moment: float) -> bool:
+    return all(sender.accepted_since(moment) for sender in senders)
+
+
+def in_sync(settings: Settings) -> bool:
+    """Whether every partition has all of its replicas."""
+
+    async def described(admin: AIOKafkaAdminClient) -> Any:
+        return await admin.describe_topics([settings.topic("events")])
+
+    [topic] = with_admin_client(settings, described, 10)
+    return all(len(each["isr"]) == len(each["replicas"]) for each in topic["partitions"])
 
 
 def print_refusals(senders: list[VisitorSender], killed: float) -> None:
