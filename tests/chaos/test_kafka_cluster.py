@@ -5,8 +5,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
