@@ -42,7 +42,7 @@ class IndexFolder:
                 os.utime(used)
         except FileNotFoundError:
             return None
-        except (OSError, Damaged, msgspec.MsgspecError) as error:
+        except (OSError, Damaged, ValueError) as error:  # of msgspec, too
             log.warning("index is damaged", extra={"file": str(path), "error": str(error)})
             path.unlink(missing_ok=True)
             return None
@@ -93,10 +93,11 @@ def _digest(value: object) -> str:
 
 
 def _data_files(path: Path) -> Sequence[str] | None:
-    """What a file of a set names; None when it is gone or damaged."""
+    """What a file of a set names; None when it is gone or damaged, and then it is removed."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=list[str])
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError):  # of msgspec and of its texts, too
+        path.unlink(missing_ok=True)
         return None
 
 

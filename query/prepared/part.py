@@ -86,7 +86,7 @@ def make_part(tables: Mapping[str, ColumnRows]) -> Part:
     hashes = {VISITOR_COLUMN: _numbered(numbers.values(), VISITOR_COLUMN)}
     texts = {name: _sorted_texts(numbers[name], rows.texts) for name, rows in tables.items()}
     for columns in numbers.values():
-        order = _order(columns, len(hashes[VISITOR_COLUMN]))
+        order = _order(columns)
         columns.update({name: values[order] for name, values in columns.items()})
     hashes[SESSION_COLUMN] = _numbered(numbers.values(), SESSION_COLUMN, in_order_of_use=True)
     made = {name: by_quarter(_packed(numbers[name]), texts[name]) for name in tables}
@@ -134,11 +134,16 @@ def _numbers_of(texts: Sequence[str]) -> Sequence[int]:
     return sorted(range(1, len(texts) + 1), key=lambda number: texts[number - 1])
 
 
-def _order(numbers: Mapping[str, Numbers], visitors: int) -> Numbers:
-    """By quarter, then by visitor."""
-    if VISITOR_COLUMN not in numbers:
-        return np.argsort(numbers[QUARTER_COLUMN], kind="stable")
-    return np.argsort(numbers[QUARTER_COLUMN] * visitors + numbers[VISITOR_COLUMN])
+def _order(numbers: Mapping[str, Numbers]) -> Numbers:
+    """By quarter, visitor and session, then by all other columns.
+
+    The same rows are the same part, in whatever order SQL gave them: what is made of a part has
+    positions in it, and is kept longer than the part.
+    """
+    leading = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
+    first = [name for name in leading if name in numbers]
+    names = [*first, *sorted({*numbers} - {*first})]
+    return np.lexsort([numbers[name] for name in reversed(names)])
 
 
 def _packed(columns: Mapping[str, Numbers]) -> Mapping[str, Numbers]:

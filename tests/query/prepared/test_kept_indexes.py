@@ -140,6 +140,21 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, harm: Callable[[bytes], by
     assert Process(tmp_path).files.read("a", BOTH) is not None
 
 
+@pytest.mark.parametrize("place", range(0, 12, 3))
+def test_a_damaged_name_of_a_set_is_no_set(tmp_path: Path, place: int) -> None:
+    Process(tmp_path).index("a")
+    [path] = tmp_path.glob("*/*/*.set")
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 0x80  # no UTF-8 any more
+    path.write_bytes(content)
+    process = Process(tmp_path)
+
+    assert process.parts(0) == [0]
+    assert not path.exists()
+    process.files.remove_others("shop", ["0", "1"])
+    assert is_alike(process.index("a"), groups())
+
+
 def test_an_index_of_other_sources_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,15 @@
 """Files with parts: whole or not there, bounded, of one definition."""
 
 import os
+from io import BytesIO
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from query.prepared import part_folder
 from query.prepared.part import Part, make_part
+from query.prepared.part_file import write_part
 from query.prepared.part_folder import PartFolder, PartKey
 from tests.query.prepared.parts import column_rows, part_of
 
@@ -82,7 +85,7 @@ def test_sessions_of_several_tables_are_read_as_they_were_written(tmp_path: Path
         found = folder.read(KEY, [name])
         assert found is not None
         positions = found.tables[name].numbers["session_key"]
-        assert found.hashes["session_key"][positions].tolist() == of
+        assert found.hashes["session_key"][positions].tolist() == sorted(of)
 
 
 def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
@@ -135,3 +138,27 @@ def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:
 
     assert PartFolder(tmp_path, LIMIT).has(KEY)
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_the_same_rows_are_the_same_part_in_whatever_order_they_come() -> None:
+    """Positions in a part are kept in indexes, which a part that is made anew must fit."""
+    chance = Random(5)
+    rows = [
+        (chance.randrange(3), chance.randrange(4), chance.getrandbits(60) % 9, chance.choice("ab"))
+        for _ in range(200)
+    ]
+    written = set()
+    for _ in range(5):
+        chance.shuffle(rows)
+        quarters, visitors, sessions, paths = zip(*rows, strict=True)
+        tables = {
+            "sessions": column_rows(
+                {"quarter": quarters, "visitor": visitors, "session_key": sessions}
+            ),
+            "visits": column_rows({"quarter": quarters, "session_key": sessions, "of_path": paths}),
+        }
+        file = BytesIO()
+        write_part(file, make_part(tables))
+        written.add(file.getvalue())
+
+    assert len(written) == 1
