@@ -1,13 +1,15 @@
 """First start: create the demo, send a week of traffic, wait until it is queryable, import more."""
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from msgspec import Struct
 
 from deploy.demo.demo_file import Demo, read_demo
 from deploy.demo.example_queries import count_items
-from deploy.demo.history import send_history
+from deploy.demo.history import HISTORY_WEEKS, send_history
 from deploy.demo.sender import DemoSendFailed, DemoTarget, IsStopped, send_visits
 from deploy.demo.tenant import create_demo
 from deploy.demo.traffic import DemoVisit, generate_visits, last_week
@@ -19,8 +21,8 @@ from schemas.runtime.settings import Settings
 
 DEFAULT_VISITORS = 1200
 DEFAULT_SEED = 2026
-HISTORY_VISITORS = 1100
-"""Visitors of each week before the last."""
+WEEKLY_VISITORS = 850
+"""Of a first start; some come again in later weeks."""
 VISIBLE_TIMEOUT_SECONDS = 60.0
 PROGRESS_INTERVAL_SECONDS = 1.0
 
@@ -34,10 +36,21 @@ def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
     demo = create_demo(settings)
     if settings.demo:
         try:
-            send_week(settings, demo, DEFAULT_VISITORS, DEFAULT_SEED, say, stopped)
-            send_history(settings, demo, HISTORY_VISITORS, DEFAULT_SEED + 1, say, stopped)
+            older, recent = first_visits(now_ms())
+            send_visits_of_week(settings, demo, recent, say, stopped)
+            send_history(settings, demo, older, say, stopped)
         except (DemoSendFailed, ImportSendFailed) as error:
             say(f"demo traffic: {error}")
+
+
+def first_visits(now_ms: int) -> tuple[list[DemoVisit], list[DemoVisit]]:
+    """The visits of a first start: those of the weeks before the last, and those of the last."""
+    begin, end = last_week(now_ms)
+    weeks = HISTORY_WEEKS * timedelta(weeks=1) // timedelta(milliseconds=1)
+    visitors = (HISTORY_WEEKS + 1) * WEEKLY_VISITORS
+    visits = generate_visits(DEFAULT_SEED, visitors, begin - weeks, end)
+    recent = bisect_left(visits, begin, key=lambda visit: visit.start_ms)
+    return visits[:recent], visits[recent:]
 
 
 def send_week(
@@ -49,8 +62,20 @@ def send_week(
     stopped: IsStopped,
     rate: float = 0,
 ) -> None:
-    """Send visits of the last seven days, and wait until queries return them."""
+    """Generate visits of the last seven days, and send them."""
     visits = generate_visits(seed, visitors, *last_week(now_ms()))
+    send_visits_of_week(settings, demo, visits, say, stopped, rate)
+
+
+def send_visits_of_week(
+    settings: Settings,
+    demo: Demo,
+    visits: Sequence[DemoVisit],
+    say: Notify,
+    stopped: IsStopped,
+    rate: float = 0,
+) -> None:
+    """Send visits of the last seven days, and wait until queries return them."""
     before = count_items(demo) or 0
     reported_at = 0.0
     for sent in send_visits(demo_target(settings, demo), visits, stopped, rate):

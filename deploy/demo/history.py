@@ -1,14 +1,13 @@
 """The weeks before those of the demo: the collector takes older events in imports only."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from deploy.demo.demo_file import Demo
 from deploy.demo.sender import IsStopped
-from deploy.demo.traffic import DemoVisit, generate_visits, last_week
+from deploy.demo.traffic import DemoVisit
 from deploy.importer.import_records import save_progress, temporary_key
 from deploy.importer.import_run import ImportProgress
 from deploy.importer.sender import MAX_ITEMS, CollectorClient, Notify
@@ -23,12 +22,9 @@ IMPORT_NAME = "demo-history.ndjson"
 
 
 def send_history(
-    settings: Settings, demo: Demo, visitors: int, seed: int, say: Notify, stopped: IsStopped
+    settings: Settings, demo: Demo, visits: Sequence[DemoVisit], say: Notify, stopped: IsStopped
 ) -> None:
-    """Import visits of so many visitors a week; ImportSendFailed when the collector refuses."""
-    end = last_week(now_ms())[0]
-    span = int(timedelta(weeks=HISTORY_WEEKS).total_seconds() * 1000)
-    visits = generate_visits(seed, HISTORY_WEEKS * visitors, end - span, end)
+    """Import visits of earlier weeks; ImportSendFailed when the collector refuses."""
     store = RegistryStore(settings.registry_url, "first start")
     try:
         record = store.create(
@@ -56,7 +52,7 @@ def send_history(
         store.close()
 
 
-def imported_events(visits: list[DemoVisit]) -> Iterator[dict[str, Any]]:
+def imported_events(visits: Sequence[DemoVisit]) -> Iterator[dict[str, Any]]:
     """The events of the visits as lines of an import, with what requests say of live ones."""
     line = 0
     for visit in visits:

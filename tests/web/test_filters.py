@@ -163,6 +163,16 @@ def test_a_click_on_the_chart_shows_one_day(dashboard: Dashboard) -> None:
     dashboard.until(f"location.search.includes('period={DAY}..{DAY}')")
 
 
+def test_a_week_that_is_not_over_is_this_week(dashboard: Dashboard) -> None:
+    """It is compared with the same part of the week before."""
+    dashboard.open("overview", period="last_week")
+    dashboard.press("Later time range")
+    dashboard.until("location.search.includes('period=this_week')")
+    dashboard.open("overview", period="yesterday")
+    dashboard.press("Later time range")
+    dashboard.until("location.search.includes('period=today')")
+
+
 def test_the_week_before_last_week_is_one_step_back(dashboard: Dashboard) -> None:
     today = datetime.now(UTC).date()
     monday = today - timedelta(days=today.weekday() + 14)

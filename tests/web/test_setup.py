@@ -47,7 +47,7 @@ def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) ->
     headers = {"user-agent": "Mozilla/5.0 Firefox/140.0", "content-type": "application/json"}
     assert call("POST", url, item, headers).status == 200
     dashboard.until("document.querySelector('.arrival.received')")
-    assert dashboard.text(".arrival").startswith("Received: 1 events")
+    assert dashboard.text(".arrival").startswith("Received: one event")
 
 
 def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:

@@ -157,7 +157,7 @@ export const texts = {
     first: (shown: number, all: number) => `The first ${shown} of ${all} events are shown.`,
   },
   visitors: {
-    title: "Visitors", visitor: "Visitor", firstSeen: "First seen", source: "Source", country: "Country",
+    title: "Visitors", visitor: "Visitor", firstSeen: "First in period", source: "Source", country: "Country",
     device: "Device", profile: "Profile", time: "Time on the site", traits: "Traits", sessions: "Visits",
     timeline: "What happened, newest first", back: "All visitors", search: "Id, name or email address",
     one: (id: string) => `Visitor ${isolate(id)}`,
@@ -220,6 +220,7 @@ export const texts = {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
     },
     note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”. Click a cell for its visitors.",
+    filtered: "Only what matches the filters counts, for the first visit and for coming again.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>
       `${cohort}, ${after}: ${returned} of ${visitors} visitors`,
     visitorsOf: (cohort: string, after: string) => `Visitors of ${cohort}, ${after}`,
@@ -319,7 +320,7 @@ export const texts = {
     deleteWebsite: "Delete the website", confirmDelete: (domain: string) => `Delete ${domain} with its goals, segments and shares?`,
     script: (name: string) => `Script of ${isolate(name)}`, scriptHint: "Put this into the head of every page",
     waiting: "Waiting for the first event … Open a page with the script.",
-    received: (n: string, last: string) => `Received: ${n} events, the last at ${last}.`,
+    received: (n: number, shown: string, last: string) => `Received: ${n === 1 ? "one event" : `${shown} events, the last`} at ${last}.`,
     ofBots: "All of them are of programs (bots), which numbers leave out unless “Include bots” is chosen in Options.",
     addKey: "New key", keyText: "Key", keyReady: "The key is ready. Copy it now: it is not shown again.",
     scopes: "Scopes", state: "State",

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from deploy.demo.example_queries import example_query
-from deploy.demo.first_start import ExpectedCounts, expected_counts
+from deploy.demo.first_start import ExpectedCounts, expected_counts, first_visits
 from deploy.demo.history import imported_events
 from deploy.demo.traffic import DemoVisit, generate_visits, last_week
 from deploy.demo.visitor_profiles import BOT_USER_AGENT
@@ -104,6 +104,19 @@ def test_what_a_week_leaves_is_told_apart_by_where_it_goes() -> None:
     assert stored == ExpectedCounts(human_events=4, bot_events=1, vitals=3, errors=1)
     assert stored.items == sum(visit.items for visit in (person, program, person))
     assert stored.summary == "4 events from people, 1 from bots, 3 vitals, 1 errors"
+
+
+def test_visitors_of_the_weeks_before_come_again() -> None:
+    older, recent = first_visits(NOW)
+    begin = last_week(NOW)[0]
+    before, after = (
+        {event["anonymousId"] for visit in visits for event in visit.events}
+        for visits in (older, recent)
+    )
+
+    assert max(visit.start_ms for visit in older) < begin <= min(v.start_ms for v in recent)
+    assert len(before & after) > 100
+    assert 800 < len(after) < 1500
 
 
 def test_each_event_of_the_weeks_before_is_one_that_an_import_takes() -> None:

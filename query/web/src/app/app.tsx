@@ -14,6 +14,7 @@ import { SignIn } from "../views/sign_in";
 import { address, go } from "./address";
 import { Help, listenToKeys } from "./keyboard";
 import { Navigation } from "./navigation";
+import { loadPart } from "./load_part";
 import { keepFresh } from "./keep_fresh";
 import { isShared, loadSession, may, me, website } from "./session";
 import { TopBar } from "./top_bar";
@@ -82,7 +83,7 @@ function ViewFrame({ view }: { view: View }) {
   const [error, setError] = useState<RequestError | null>(null);
   useEffect(() => {
     setError(null);
-    view.load().then(
+    loadPart(view.load).then(
       (module) => setLoaded({ id: view.id, view: module.default }),
       () => setError(new RequestError(0, "UNREACHABLE", "")),
     );

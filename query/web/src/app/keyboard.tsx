@@ -36,11 +36,14 @@ const SHORTCUTS: Shortcut[] = [
 const SIGNS: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→" };
 const TYPED = "input, select, textarea, dialog, [popover]:popover-open, .table-frame, pre";
 
+/** Rows of controls, in which arrows are expected to move. */
+const MOVED = ".tabs, nav";
+
 /** Listens until the returned function is called. */
 export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if ((event.target as Element).closest(TYPED)) return;
+    if ((event.target as Element).closest(event.key.startsWith("Arrow") ? `${TYPED}, ${MOVED}` : TYPED)) return;
     const view = shownViews()[Number(event.key) - 1];
     const shortcut = SHORTCUTS.find(({ keys }) => keys === event.key);
     if (!view && !shortcut) return;

@@ -4,6 +4,7 @@ import type { Ask } from "../api/ask";
 import type { QueryType } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, addressWith, go, goOwn } from "../app/address";
+import { isShared } from "../app/session";
 import { follow } from "../app/top_bar";
 import { type Breakdown, type GROUPS } from "../state/breakdowns";
 import { condition, hasFilter, toggleFilter } from "../state/filters";
@@ -11,6 +12,7 @@ import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { rowsDefinition } from "./info";
+import { PageNote } from "./page_note";
 import { Async, Skeleton } from "./states";
 
 const ROWS = 8;
@@ -32,6 +34,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}
       actions={<a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
         aria-label={`${t.all}: ${breakdown.label}`}>{t.all}</a>}>
+      {group.id === "actions" && !isShared() && <PageNote />}
       <BreakdownRows breakdown={breakdown} ask={ask} map={tab === MAP} />
     </Card>
   );

@@ -2,6 +2,7 @@
 import type { ComponentChildren, ComponentType } from "preact";
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
+import { loadPart } from "../app/load_part";
 
 const Fallback = createContext<ComponentChildren>(null);
 
@@ -11,7 +12,7 @@ export function lazy<Props extends object>(load: () => Promise<{ default: Compon
     const fallback = useContext(Fallback);
     const [, setReady] = useState(loaded !== null);
     useEffect(() => {
-      if (!loaded) void load().then((module) => { loaded = module.default; setReady(true); });
+      if (!loaded) void loadPart(load).then((module) => { loaded = module.default; setReady(true); });
     }, []);
     const Shown = loaded;
     return Shown ? <Shown {...props} /> : <>{fallback}</>;

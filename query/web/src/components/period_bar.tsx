@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { address, COMPARISONS, type Comparison, go } from "../app/address";
 import { isShared, timezone, website } from "../app/session";
 import { formatDays } from "../format";
-import { countDays, daysOf, formatPeriod, type Period, PRESETS, shiftPeriod } from "../state/period";
+import { countDays, daysOf, formatPeriod, type Period, presetOf, PRESETS, shiftPeriod } from "../state/period";
 import { texts } from "../texts";
 import { MenuItem, Popover } from "./popover";
 
@@ -50,7 +50,7 @@ function PeriodMenu({ close }: { close: () => void }) {
       {PRESETS.map((each) => (
         <MenuItem key={each} chosen={period === each} onClick={() => choose(each)}>{t.presets[each]}</MenuItem>
       ))}
-      <DatesForm start={daysOf(period, timezone.value)} choose={choose} />
+      <DatesForm start={daysOf(period, timezone.value)} choose={(days) => choose(presetOf(days, timezone.value))} />
     </>
   );
 }

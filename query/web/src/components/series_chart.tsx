@@ -3,8 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Schemas } from "../api/types";
 import { address, go } from "../app/address";
+import { timezone } from "../app/session";
 import { formatBucket, formatNumber, locale } from "../format";
-import { bucketDays, formatPeriod } from "../state/period";
+import { bucketDays, formatPeriod, presetOf } from "../state/period";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
@@ -149,7 +150,7 @@ function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => 
 function openBucket({ labels, granularity }: Series, at: number | null | undefined): void {
   const label = labels[at ?? -1];
   if (!label || granularity === "minute") return;
-  const period = bucketDays(label.slice(0, 10), granularity);
+  const period = presetOf(bucketDays(label.slice(0, 10), granularity), timezone.value);
   if (formatPeriod(period) !== formatPeriod(address.value.period)) go({ period, granularity: null });
 }
 

@@ -49,6 +49,9 @@ export const aliasOf = ({ aggregate, field }: Exploration["selects"][number]): s
 export const columnOf = (group: string): string =>
   group.startsWith(TIME) && !group.includes("_of_") ? DATE : group.replace(TIME, "");
 
+/** Whether the value of a condition was typed, or needs none. */
+const isMeant = ({ operator, value }: Condition): boolean => value !== "" || operator.endsWith("_null");
+
 /** The largest first; a series in order of time. */
 export function queryOf({ table, selects, groups, filters, having }: Exploration): Schemas["CustomQueryBody"] {
   const first = groups[0];
@@ -59,8 +62,8 @@ export function queryOf({ table, selects, groups, filters, having }: Exploration
     table: table as Schemas["CustomQueryBody"]["table"],
     selects: selects.map((each) => ({ ...each, alias: aliasOf(each) })) as Schemas["SelectTerm"][],
     groupBy: groups,
-    filters: filters.map(typed) as Schemas["Filter"][],
-    having: having.map(typed) as Schemas["Filter"][],
+    filters: filters.filter(isMeant).map(typed) as Schemas["Filter"][],
+    having: having.filter(isMeant).map(typed) as Schemas["Filter"][],
     orderBy: groups.length ? [order] : [],
   };
 }

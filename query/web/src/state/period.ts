@@ -92,15 +92,27 @@ const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00
 
 /**
  * The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970.
- * Days until today are a preset, if there is one of them: it is compared with the same part of the days before it.
  */
 export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
   const days = daysOf(period, timezone);
   const by = countDays(days) * direction;
   const shifted = { start: addDays(days.start, by), end: addDays(days.end, by) };
   if (shifted.start > today(timezone) || !isDate(shifted.start)) return period;
-  const running = shifted.end === today(timezone) && PRESETS.find((preset) => daysOf(preset, timezone).start === shifted.start);
-  return running || shifted;
+  return presetOf(shifted, timezone);
+}
+
+/**
+ * Days that are not over as a preset, if there is one of them: it is compared with the same part of the days before it.
+ * The week, month or year of today may end later.
+ */
+export function presetOf(days: Days, timezone: string): Period {
+  const now = today(timezone);
+  if (now < days.start || days.end < now) return days;
+  const found = PRESETS.find((preset) => {
+    const { start, end } = daysOf(preset, timezone);
+    return start === days.start && end === now && (days.end === now || preset.startsWith("this_"));
+  });
+  return found ?? days;
 }
 
 export const GRANULARITIES = ["minute", "hourly", "daily", "weekly", "monthly"] as const;

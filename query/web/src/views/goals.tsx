@@ -4,21 +4,19 @@ import type { Ask } from "../api/ask";
 import { fetchJson } from "../api/request";
 import type { Row, Schemas } from "../api/types";
 import { refresh, useAnswer } from "../api/use";
-import { address, go, goOwn } from "../app/address";
+import { address, goOwn } from "../app/address";
 import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
 import { DataTable } from "../components/data_table";
 import { Dialog } from "../components/dialog";
-import { filterText } from "../components/filter_text";
 import { formMessage } from "../components/form_message";
-import { useSegments } from "../components/segments";
+import { PageNote } from "../components/page_note";
 import { Async } from "../components/states";
 import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatNumber, formatPercent } from "../format";
-import { type Condition, doneFilter, type Filter, isCondition } from "../state/filters";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
 
@@ -37,21 +35,12 @@ export default function Goals() {
   };
   const writes = may("manage:websites");
   const { filters } = address.value;
-  const segments = useSegments(filters.some(({ segment }) => segment));
-  /** What a filter of the page stands for. */
-  const meant = (filter: Filter): Filter[] => segments.value?.data.find(({ name }) => name === filter.segment)?.filters ?? [filter];
-  const onPage = filters.flatMap(meant).find(isOnPage);
-  const ofVisitors = () => go({
-    filters: filters.flatMap((filter) => (meant(filter).some(isOnPage) ? meant(filter).map(sawPage) : [filter])),
-  });
   const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
   return (
     <>
       <Card title={t.title} ask={goals.length ? ask : undefined} className="wide" actions={writes && (
         <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
-        {onPage && (
-          <p class="notice">{t.onPage(filterText(onPage))} <button type="button" class="button" onClick={ofVisitors}>{t.ofVisitors}</button></p>
-        )}
+        <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={({ data }) => !data.length}>
           {({ data }) => <GoalTable goals={data} ask={ask} edit={writes ? setEdited : null} />}
@@ -62,10 +51,6 @@ export default function Goals() {
     </>
   );
 }
-
-const isOnPage = (filter: Filter): filter is Condition =>
-  isCondition(filter) && filter.field === "path" && filter.operator === "eq";
-const sawPage = (filter: Filter): Filter => (isOnPage(filter) ? doneFilter({ ...filter, field: "did.path" }) : filter);
 
 function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edit: ((goal: Goal) => void) | null }) {
   const loaded = useAnswer(ask);

@@ -16,7 +16,7 @@ import { Snippet } from "../components/request_dialog";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { countryName, formatInstant, formatNumber } from "../format";
-import { daysOf, defaultGranularity, endOfDay, periodMembers, today } from "../state/period";
+import { daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
 import { texts } from "../texts";
 
 type Link = Schemas["LinkResource"];
@@ -112,7 +112,7 @@ function OneLink({ id }: { id: string }) {
 function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
   const { period, granularity } = address.value;
   const later = endOfDay(daysOf(period, timezone.value).end)! <= createdAt;
-  const sinceThen = () => go({ period: { start: createdAt.slice(0, 10), end: today(timezone.value) }, granularity: null });
+  const sinceThen = () => go({ period: presetOf({ start: createdAt.slice(0, 10), end: today(timezone.value) }, timezone.value), granularity: null });
   const by = granularity ?? defaultGranularity(period, timezone.value);
   const ask: Ask<"link_clicks_by_day"> = { name: "link_clicks_by_day", link, compared: true, options: { granularity: by } };
   const total = useAnswer({ name: "link_total_clicks", link });

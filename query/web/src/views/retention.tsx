@@ -35,7 +35,7 @@ export default function Retention() {
       <Card title={t.title} ask={ask} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
         onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
         <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
-          {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}</p></>}
+          {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}{address.value.filters.length > 0 && ` ${t.filtered}`}</p></>}
         </Async>
       </Card>
       {own.cohort && <CellVisitors width={width} />}

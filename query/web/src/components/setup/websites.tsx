@@ -95,7 +95,7 @@ function Script({ id, name }: { id: string; name: string }) {
         {({ data }) => (
           <p class={`arrival ${data.received ? "received" : ""}`} role="status">
             {data.received
-              ? t.received(formatNumber(data.events), formatInstant(data.lastEventAt, timezone.value, true))
+              ? t.received(data.events, formatNumber(data.events), formatInstant(data.lastEventAt, timezone.value, true))
               : t.waiting}
             {data.received && data.botEvents === data.events && ` ${t.ofBots}`}
           </p>
