@@ -46,6 +46,14 @@ def call(
         connection.close()
 
 
+def is_ready(url: str) -> bool:
+    """Whether a service listens there and says that it is ready."""
+    try:
+        return call("GET", f"{url}/health/ready").status == 200
+    except OSError:
+        return False
+
+
 def header_lines(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Headers by lower-case name; several of one name are lines of one value."""
     lines: dict[str, list[str]] = {}

@@ -30,7 +30,7 @@ from tests.bench.query_service import BenchmarkQuery, RunningService, standard
 from tests.bench.results import SideBySide
 from tests.bench.traffic_sql import OWNER
 from tests.bench.worker import cpu
-from tests.http_client import call
+from tests.http_client import is_ready
 from tests.installation import ROOT, eventually, free_port
 from tests.s3.server import S3Server
 
@@ -186,13 +186,6 @@ def service(data_set: DataSet, lake: str, folder: Path) -> Iterator[RunningServi
     finally:
         process.terminate()
         process.wait(60)
-
-
-def is_ready(url: str) -> bool:
-    try:
-        return call("GET", f"{url}/health/ready").status == 200
-    except OSError:
-        return False
 
 
 def register(data_set: DataSet) -> None:

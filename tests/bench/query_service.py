@@ -35,7 +35,7 @@ from tests.asgi_client import send_request
 from tests.bench.dataset import DataSet
 from tests.bench.traffic_sql import LINK, MINE
 from tests.bench.worker import cpu
-from tests.http_client import call
+from tests.http_client import call, is_ready
 from tests.installation import ROOT, eventually, free_port
 
 SECONDS = 20.0
@@ -115,7 +115,7 @@ def service(data_set: DataSet, prepared_mb: int = 0) -> Iterator[RunningService]
     )
     url = f"http://127.0.0.1:{settings.query_port}"
     try:
-        eventually(lambda: _ready(url))
+        eventually(lambda: is_ready(url))
         yield RunningService(url, data_set.key, process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
@@ -193,13 +193,6 @@ def plain_duckdb(data_set: DataSet) -> Iterator[PlainDuckDB]:
             yield PlainDuckDB(opened.app, data_set.key)
         finally:
             opened.close()
-
-
-def _ready(url: str) -> bool:
-    try:
-        return call("GET", f"{url}/health/ready").status == 200
-    except OSError:
-        return False
 
 
 def _json(body: Any) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from schemas.registry import Backups, RegistryStore, Snapshot, Website, validation
 from schemas.runtime.clock import now_ms
 from tests.flow.tenant import Tenant, at_ms
-from tests.http_client import call
+from tests.http_client import call, is_ready
 from tests.installation import Installation, eventually, format_storage
 from tests.postgresql import PostgreSQL
 
@@ -38,13 +38,6 @@ def send(tenant: Tenant, number: int) -> int:
         "timestamp": at_ms("10:00:00") + number,
     }
     return tenant.send([event]).status
-
-
-def is_ready(url: str) -> bool:
-    try:
-        return call("GET", f"{url}/health/ready").status == 200
-    except OSError:  # it does not listen yet
-        return False
 
 
 def is_copied(tenant: Tenant) -> bool:

@@ -17,7 +17,7 @@ from tests.conformance.difference import difference
 from tests.conformance.trino_server import bytes_read
 from tests.flow.contract_requests import COUNT
 from tests.flow.tenant import DAY, Tenant, at_ms
-from tests.http_client import Reply, call
+from tests.http_client import Reply, call, is_ready
 from tests.installation import ROOT, Installation, eventually, free_port
 
 EVENTS, BATCH, VISITORS = 24_000, 400, 900
@@ -101,13 +101,6 @@ def duckdb_url(stack: Installation) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(60)
-
-
-def is_ready(url: str) -> bool:
-    try:
-        return call("GET", f"{url}/health/ready").status == 200
-    except OSError:
-        return False
 
 
 def ask(tenant: Tenant, url: str, path: str, body: Mapping[str, Any]) -> Reply:
