@@ -1,6 +1,7 @@
 """The weeks before those of the demo: the collector takes older events in imports only."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -30,10 +31,12 @@ def send_history(
         record = store.create(
             new_import(store.get(Website, demo.website_id), IMPORT_NAME, now_ms())
         )
-        with temporary_key(store, record) as key:
-            client = CollectorClient(demo.collect_url, key, record.id, say)
-            lines = [msgspec.json.encode(event) for event in imported_events(visits)]
-            at = ImportProgress()
+        lines = [msgspec.json.encode(event) for event in imported_events(visits)]
+        at = ImportProgress()
+        with (
+            temporary_key(store, record) as key,
+            closing(CollectorClient(demo.collect_url, key, record.id, say)) as client,
+        ):
             for begin in range(0, len(lines), MAX_ITEMS):
                 if stopped():
                     return
@@ -45,7 +48,6 @@ def send_history(
                     at.rejected + len(reply.rejected),
                 )
                 save_progress(store, record, at)
-            client.close()
         store.update(Import, record.id, now_ms(), state=ImportState.DONE)
         say(f"demo traffic: {at.accepted} events of the {HISTORY_WEEKS} weeks before, imported")
     finally:

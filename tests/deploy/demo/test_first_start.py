@@ -8,12 +8,11 @@ import pytest
 
 from deploy.demo.example_queries import example_query
 from deploy.demo.first_start import ExpectedCounts, expected_counts, first_visits
-from deploy.demo.history import imported_events
 from deploy.demo.traffic import DemoVisit, generate_visits, last_week
 from deploy.demo.visitor_profiles import BOT_USER_AGENT
 from schemas.runtime.settings import Settings
 from schemas.tables.errors import ErrorReport
-from schemas.tables.events import CustomEvent, ImportedEvent
+from schemas.tables.events import CustomEvent
 from schemas.tables.vitals import Vital
 
 NOW = 1_795_262_400_000  # 2026-11-21T12:00:00Z
@@ -117,15 +116,6 @@ def test_visitors_of_the_weeks_before_come_again() -> None:
     assert max(visit.start_ms for visit in older) < begin <= min(v.start_ms for v in recent)
     assert len(before & after) > 100
     assert 800 < len(after) < 1500
-
-
-def test_each_event_of_the_weeks_before_is_one_that_an_import_takes() -> None:
-    visits = generate_visits(3, 200, NOW - 35 * DAY, NOW - 7 * DAY)
-    events = read(tuple(imported_events(visits)), ImportedEvent)
-
-    assert [event.line for event in events] == list(range(1, len(events) + 1))
-    assert all(event.country and event.user_agent for event in events)
-    assert len(events) == sum(len(visit.events) for visit in visits) > 300
 
 
 def test_a_journal_gets_the_file_of_the_key_and_a_person_the_key(tmp_path: Path) -> None:
