@@ -1,4 +1,4 @@
-"""First start: create the demo, send a week of traffic, wait until it is queryable, import more."""
+"""First start: create the demo, import weeks, send one of traffic, wait until it is queryable."""
 
 import time
 from bisect import bisect_left
@@ -37,8 +37,8 @@ def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
     if settings.demo:
         try:
             older, recent = first_visits(now_ms())
+            send_history(settings, demo, older, say, stopped)  # it is stored meanwhile
             send_visits_of_week(settings, demo, recent, say, stopped)
-            send_history(settings, demo, older, say, stopped)
         except (DemoSendFailed, ImportSendFailed) as error:
             say(f"demo traffic: {error}")
 
