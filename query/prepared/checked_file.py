@@ -7,7 +7,7 @@ from typing import IO
 from msgspec import Struct
 
 HEAD = struct.Struct("<8sIII")
-"""Magic, bytes of the header as text and as it is stored, checksum of the latter."""
+"""Magic, bytes of the header as text and as it is stored, checksum of these and of the latter."""
 CODEC = "zstd"
 
 
@@ -48,7 +48,7 @@ def write_header(file: IO[bytes], magic: bytes, text: bytes, level: int | None =
     from pyarrow import Codec  # as in `pack`
 
     stored = Codec(CODEC, compression_level=level).compress(text, asbytes=True)
-    file.write(HEAD.pack(magic, len(text), len(stored), zlib.crc32(stored)))
+    file.write(HEAD.pack(magic, len(text), len(stored), _checksum(len(text), stored)))
     file.write(stored)
 
 
@@ -61,7 +61,12 @@ def read_header(file: IO[bytes], magic: bytes) -> bytes:
         raise Damaged("too short")
     found, text_size, size, checksum = HEAD.unpack(head)
     stored = file.read(size)
-    if found != magic or len(stored) != size or zlib.crc32(stored) != checksum:
+    if found != magic or len(stored) != size or _checksum(text_size, stored) != checksum:
         raise Damaged("another header")
     text: bytes = decompress(stored, text_size, CODEC, asbytes=True)
     return text
+
+
+def _checksum(text_size: int, stored: bytes) -> int:
+    """Of the stored header and of what is allocated for it."""
+    return zlib.crc32(stored, text_size)
