@@ -1,0 +1,86 @@
+"""Indexes of sets of parts, and query services that keep them in one folder."""
+
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct, structs
+
+from query.prepared import kept_indexes
+from query.prepared.breakdown import GroupsIndex, index_of
+from query.prepared.byte_cache import ByteCache
+from query.prepared.index_folder import IndexFolder
+from query.prepared.kept_indexes import KeptIndexes, PartSet
+from query.prepared.numbering import number
+from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.sessions import Sessions
+from query.prepared.totals_index import TotalsIndex
+from query.prepared.visit_index import LongVisits
+from query.prepared.visit_page_index import VisitPageIndex
+
+KEYS = [PartKey("shop", str(i)) for i in range(6)]
+BOTH = frozenset(KEYS[:2])
+LIMIT = 2**20
+ROWS = 40_000
+
+
+def some(kind: str = "u2") -> np.ndarray:
+    return np.random.default_rng(1).integers(0, 200, ROWS).astype(kind)
+
+
+def groups() -> GroupsIndex:
+    texts = [None, *(f"/ü{i}" for i in range(200))]
+    return index_of([(some() + 1, texts)], some("u1"), some("u4"), some() + 1000)
+
+
+INDEXES = (
+    number({KEYS[0]: np.array([5, 9, 70]), KEYS[1]: np.array([-1, 9])}),
+    groups(),
+    TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 7)),
+    LongVisits(*[some("i8")] * 4),
+    VisitPageIndex(groups(), *[some()] * 6),
+)
+
+
+def is_alike(one: object, other: object) -> bool:
+    """Whether both have the same values, of the same types."""
+    if isinstance(one, np.ndarray):
+        assert isinstance(other, np.ndarray)
+        return one.dtype == other.dtype and bool((one == other).all()) and one.shape == other.shape
+    if isinstance(one, PartKey | int | str):
+        return one == other
+    if isinstance(one, dict):
+        assert isinstance(other, dict)
+        return [*one] == [*other] and all(is_alike(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        assert isinstance(other, list | tuple)
+        return [*one] == [*other]
+    assert isinstance(one, Struct)
+    assert isinstance(other, Struct)
+    assert type(one) is type(other)
+    return all(map(is_alike, structs.astuple(one), structs.astuple(other)))
+
+
+class Process:
+    """A query service with these files; it counts what it makes."""
+
+    def __init__(self, folder: Path, limit: int = LIMIT) -> None:
+        self.files = IndexFolder(PartFolder(folder, limit))
+        self.now = 0.0
+        self.indexes = KeptIndexes(ByteCache(64 * LIMIT), self.files, lambda: self.now)
+        self.made: list[object] = []
+
+    def index(
+        self, name: object, index: object = INDEXES[1], parts: PartSet = BOTH, seconds: float = 0
+    ) -> object:
+        def make() -> object:
+            self.made.append(name)
+            self.now += seconds
+            return index
+
+        found = self.indexes.made(name, parts, make)
+        kept_indexes.WRITER.submit(lambda: None).result()  # what is written is there
+        return found
+
+    def parts(self, *numbers: int, stored: str = "012345") -> list[int]:
+        wanted = frozenset(KEYS[i] for i in numbers)
+        return sorted(int(key.data_file) for key in self.indexes.known_parts(wanted, stored))

@@ -1,0 +1,91 @@
+"""Files of indexes beside their parts: bounded, and never used when damaged or outdated."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from query.prepared import index_folder
+from query.prepared.index_folder import MOST_SETS
+from query.prepared.part_folder import PartKey
+from tests.installation import eventually
+from tests.query.prepared.indexes import BOTH, KEYS, LIMIT, Process, groups, is_alike
+
+HARM: Mapping[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "cut": lambda content: content[:-1],
+    "header": lambda content: content[:40] + bytes([content[40] ^ 1]) + content[41:],
+    "array": lambda content: content[:-40] + bytes([content[-40] ^ 1]) + content[-39:],
+    "format": lambda content: b"TMINDEX0" + content[8:],
+}
+
+
+@pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
+def test_a_damaged_index_is_made_anew(tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
+    Process(tmp_path).index("a")
+    [path] = tmp_path.glob("*/*/*.index")
+    path.write_bytes(harm(path.read_bytes()))
+    process = Process(tmp_path)
+
+    assert is_alike(process.index("a"), groups())
+    assert process.made == ["a"]
+    assert Process(tmp_path).files.read("a", BOTH) is not None
+
+
+@pytest.mark.parametrize("place", range(0, 12, 3))
+def test_a_damaged_name_of_a_set_is_no_set(tmp_path: Path, place: int) -> None:
+    Process(tmp_path).index("a")
+    [path] = tmp_path.glob("*/*/*.set")
+    content = bytearray(path.read_bytes())
+    content[place % len(content)] ^= 0x80  # no UTF-8 any more
+    path.write_bytes(content)
+    process = Process(tmp_path)
+
+    assert process.parts(0) == [0]
+    assert not path.exists()
+    process.files.remove_others("shop", ["0", "1"])
+    assert is_alike(process.index("a"), groups())
+
+
+def test_what_belongs_to_the_oldest_sets_goes(tmp_path: Path) -> None:
+    process = Process(tmp_path, 64 * LIMIT)
+    for i in range(2 * MOST_SETS):
+        process.index("a", parts=frozenset([PartKey("shop", f"{i}")]))
+        process.index("a", parts=frozenset([PartKey("blog", f"{i}")]))
+
+    assert len(process.files.sets("shop")) == len(process.files.sets("blog")) == MOST_SETS
+    assert len(list(tmp_path.glob("*/*/*.index"))) == 2 * MOST_SETS
+    assert frozenset([PartKey("shop", f"{2 * MOST_SETS - 1}")]) in process.files.sets("shop")
+
+
+def test_indexes_of_data_files_that_are_gone_go_too(tmp_path: Path) -> None:
+    process = Process(tmp_path)
+    process.index("a")
+    process.index("b", parts=frozenset(KEYS[1:3]))
+    process.files.remove_others("shop", ["1", "2", "3"])
+
+    assert process.files.sets("shop") == [frozenset(KEYS[1:3])]
+    assert len(list(tmp_path.glob("*/*/*.index"))) == 1
+    process.files.remove_others("shop", ())
+    assert [*tmp_path.glob("*/*/*")] == []
+
+
+def test_indexes_are_within_the_limit_of_the_folder(tmp_path: Path) -> None:
+    process = Process(tmp_path)
+    for name in range(40):
+        process.index(name)
+
+    eventually(lambda: sum(path.stat().st_size for path in tmp_path.glob("*/*/*")) <= LIMIT)
+    assert len(list(tmp_path.glob("*/*/*.index"))) > 2
+
+
+def test_an_index_of_other_sources_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Process(tmp_path).index("a")
+    monkeypatch.setattr(index_folder, "revision", lambda: "another")
+    process = Process(tmp_path)
+
+    process.index("a")
+    assert process.made == ["a"]
