@@ -116,7 +116,6 @@ class Dashboard:
         origins = " ".join(rules.frame_origins) or "'none'"
         headers = [
             (b"content-security-policy", POLICY.format(origins).encode()),
-            (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"no-referrer"),
             (b"cache-control", file.cache_control),
             (b"etag", file.etag),

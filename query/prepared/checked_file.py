@@ -1,4 +1,7 @@
-"""Files of a header and compressed blocks, each with a checksum: what is not whole is not used."""
+"""Files of a header and compressed blocks, each with a checksum: what is not whole is not used.
+
+The checksum of the header covers the path of the file, so that no file is read in place of another.
+"""
 
 import struct
 import zlib
@@ -43,16 +46,18 @@ def read_block(file: IO[bytes], block: Block) -> bytes:
     return raw
 
 
-def write_header(file: IO[bytes], magic: bytes, text: bytes, level: int | None = None) -> None:
+def write_header(
+    file: IO[bytes], magic: bytes, path: str, text: bytes, level: int | None = None
+) -> None:
     """Write the header; a higher compression level finds texts that stand twice."""
     from pyarrow import Codec  # as in `pack`
 
     stored = Codec(CODEC, compression_level=level).compress(text, asbytes=True)
-    file.write(HEAD.pack(magic, len(text), len(stored), _checksum(len(text), stored)))
+    file.write(HEAD.pack(magic, len(text), len(stored), _checksum(path, len(text), stored)))
     file.write(stored)
 
 
-def read_header(file: IO[bytes], magic: bytes) -> bytes:
+def read_header(file: IO[bytes], magic: bytes, path: str) -> bytes:
     """The text of the header, behind which the blocks begin; Damaged when it is another file."""
     from pyarrow import decompress  # as in `pack`
 
@@ -61,12 +66,12 @@ def read_header(file: IO[bytes], magic: bytes) -> bytes:
         raise Damaged("too short")
     found, text_size, size, checksum = HEAD.unpack(head)
     stored = file.read(size)
-    if found != magic or len(stored) != size or _checksum(text_size, stored) != checksum:
+    if found != magic or len(stored) != size or _checksum(path, text_size, stored) != checksum:
         raise Damaged("another header")
     text: bytes = decompress(stored, text_size, CODEC, asbytes=True)
     return text
 
 
-def _checksum(text_size: int, stored: bytes) -> int:
-    """Of the stored header and of what is allocated for it."""
-    return zlib.crc32(stored, text_size)
+def _checksum(path: str, text_size: int, stored: bytes) -> int:
+    """Of the file's path, what is allocated for the header, and the stored header."""
+    return zlib.crc32(stored, zlib.crc32(path.encode(), text_size))

@@ -63,8 +63,11 @@ class _Header(Struct, frozen=True):
     arrays: Sequence[_StoredArray]
 
 
-def write_index(file: IO[bytes], index: object) -> None:
-    """Write an index, a struct of arrays, texts, numbers and further structs."""
+def write_index(file: IO[bytes], path: str, index: object) -> None:
+    """Write an index: a struct of arrays, texts, numbers and further structs.
+
+    `path` is the one of the file in its folder.
+    """
     arrays: list[Numbers] = []
     tree = _tree(index, arrays)
     packed = [pack(each.tobytes()) for each in arrays]
@@ -72,13 +75,13 @@ def write_index(file: IO[bytes], index: object) -> None:
         _StoredArray(each.dtype.str, each.shape, block)
         for each, (block, _) in zip(arrays, packed, strict=True)
     ]
-    write_header(file, MAGIC, msgspec.json.encode(_Header(tree, stored)))
+    write_header(file, MAGIC, path, msgspec.json.encode(_Header(tree, stored)))
     file.writelines(content for _, content in packed)
 
 
-def read_index(file: IO[bytes]) -> Any:
-    """The index; Damaged when the file is not whole."""
-    header = msgspec.json.decode(read_header(file, MAGIC), type=_Header)
+def read_index(file: IO[bytes], path: str) -> Any:
+    """The index; Damaged when the file is not whole, or another than the one of this path."""
+    header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
     arrays = [
         np.frombuffer(read_block(file, each.block), each.dtype).reshape(each.shape)
         for each in header.arrays

@@ -37,7 +37,7 @@ class IndexFolder:
         path = self._path(name, parts)
         try:
             with path.open("rb") as file:
-                index = read_index(file)
+                index = read_index(file, _in_folder(path))
             for used in (path, self._set_path(parts)):
                 os.utime(used)
         except FileNotFoundError:
@@ -51,7 +51,8 @@ class IndexFolder:
     def write(self, name: object, parts: PartSet, index: object) -> None:
         """Store an index; it appears whole, and what belongs to the oldest sets goes."""
         files = sorted(key.data_file for key in parts)
-        self._folder.put(self._path(name, parts), lambda file: write_index(file, index))
+        path = self._path(name, parts)
+        self._folder.put(path, lambda file: write_index(file, _in_folder(path), index))
         self._folder.put(self._set_path(parts), lambda file: file.write(msgspec.json.encode(files)))
         [website] = {key.website for key in parts}
         for path in self._set_files(website)[MOST_SETS:]:
@@ -59,8 +60,9 @@ class IndexFolder:
 
     def sets(self, website: str) -> Sequence[PartSet]:
         """The sets that have indexes, the last used first."""
-        found = (_data_files(path) for path in self._set_files(website))
-        return [frozenset(PartKey(website, each) for each in files) for files in found if files]
+        found = ((path, _data_files(path) or ()) for path in self._set_files(website))
+        sets = [(path, frozenset(PartKey(website, e) for e in files)) for path, files in found]
+        return [parts for path, parts in sets if parts and self._set_path(parts) == path]
 
     def remove_others(self, website: str, data_files: Collection[str]) -> None:
         """Remove the indexes of sets with a part of none of these data files."""
@@ -86,6 +88,11 @@ class IndexFolder:
     def _path(self, name: object, parts: PartSet) -> Path:
         of_set = self._set_path(parts)
         return of_set.with_name(f"{of_set.stem}-{_digest((name, revision()))}{SUFFIX}")
+
+
+def _in_folder(path: Path) -> str:
+    """As the paths of parts: the website's folder and the name."""
+    return f"{path.parent.name}/{path.name}"
 
 
 def _digest(value: object) -> str:

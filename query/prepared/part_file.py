@@ -42,8 +42,8 @@ class _Header(Struct, frozen=True):
     """By table: those of each column."""
 
 
-def write_part(file: IO[bytes], part: Part) -> None:
-    """Write a part."""
+def write_part(file: IO[bytes], path: str, part: Part) -> None:
+    """Write a part, whose file has this path in its folder."""
     arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.stored.items()}
     arrays |= {(OF_ALL, name): part.hashes[column] for name, column in HASHES.items()}
     columns, blocks, offset = [], [], 0
@@ -53,16 +53,16 @@ def write_part(file: IO[bytes], part: Part) -> None:
         blocks.append(stored)
         offset += len(stored)
     texts = {name: msgspec.Raw(msgspec.json.encode(c.texts)) for name, c in part.tables.items()}
-    write_header(file, MAGIC, msgspec.json.encode(_Header(columns, texts)), HEADER_LEVEL)
+    write_header(file, MAGIC, path, msgspec.json.encode(_Header(columns, texts)), HEADER_LEVEL)
     file.writelines(blocks)
 
 
-def read_part(file: IO[bytes], names: Collection[str]) -> Part:
+def read_part(file: IO[bytes], path: str, names: Collection[str]) -> Part:
     """The tables of a part with these names, and the hashes of their columns or of columns named.
 
-    Damaged when the file is not whole.
+    Damaged when the file is not whole, or another than the one of this path.
     """
-    header = msgspec.json.decode(read_header(file, MAGIC), type=_Header)
+    header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
     start = file.tell()
     stored: dict[str, dict[str, Numbers]] = {name: {} for name in names if name in header.texts}
     for column in header.columns:

@@ -73,7 +73,7 @@ class PartFolder:
         try:
             with path.open("rb") as file:
                 os.utime(path)
-                return read_part(file, names)
+                return read_part(file, key.path, names)
         except FileNotFoundError:
             return None
         except (OSError, Damaged) as error:
@@ -83,7 +83,7 @@ class PartFolder:
 
     def write(self, key: PartKey, part: Part) -> None:
         """Store a part."""
-        self.put(self._folder / key.path, lambda file: write_part(file, part))
+        self.put(self._folder / key.path, lambda file: write_part(file, key.path, part))
 
     def of_website(self, website: str) -> Path:
         """The folder of a website."""

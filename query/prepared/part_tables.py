@@ -23,7 +23,7 @@ SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
 MAX_ROWS = 4_000_000
 """Rows of a table of a part; a data file with more of them has no part."""
-FORMAT = 5
+FORMAT = 6
 """Of the files with parts; another one makes all of them anew."""
 
 

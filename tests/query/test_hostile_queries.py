@@ -1,5 +1,6 @@
 """Any JSON gets a result or a 4xx, never a 500, and none of its text becomes SQL."""
 
+import gzip
 import json
 import re
 import time
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from query.custom.tables import CUSTOM_TABLES
 from schemas.runtime.settings import Settings
+from tests.asgi_client import request_once
 from tests.query.hostile_settings import EXAMPLES, SETTINGS
 from tests.query.lake import a_click, a_view, a_vital, an_error, an_outbound_click
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
@@ -241,3 +243,14 @@ def test_a_listed_number_is_found_however_its_neighbours_are_written(
             "POST", "/v1/query/custom", {"query": query, **NOVEMBER}, website_id="shop"
         )
         assert reply.json["data"] == [{"n": found}]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd, gzip"])
+def test_a_compressed_body_is_refused_by_its_header(service: InProcessService, coding: str) -> None:
+    body = gzip.compress(json.dumps({"parameters": ["summary"], **NOVEMBER}).encode())
+    headers = {"x-api-key": service.keys["acme"], "content-encoding": coding}
+
+    reply = request_once(service.app, "POST", "/v1/query?website_id=shop", body, headers)
+
+    assert (reply.status, reply.json["code"]) == (400, "VALIDATION_ERROR")
+    assert f"'Content-Encoding' is {coding}" in reply.json["error"]

@@ -82,7 +82,6 @@ def test_files_are_compressed_and_kept(app: HttpMiddleware) -> None:
 
     assert plain.body == SCRIPT
     assert plain.headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert plain.headers["x-content-type-options"] == "nosniff"
     assert small.headers["content-encoding"] == "gzip"
     assert gzip.decompress(small.body) == SCRIPT
     assert int(small.headers["content-length"]) == len(small.body) < len(SCRIPT)

@@ -6,14 +6,14 @@ import pytest
 
 from query.prepared.checked_file import Damaged, pack, read_block, read_header, write_header
 
-MAGIC = b"TESTFILE"
+MAGIC, PATH = b"TESTFILE", "a/file"
 TEXT, RAW = b"a header" * 9, bytes(range(256)) * 5
 
 
 def written() -> tuple[bytes, int]:
     """A file, and where its block begins."""
     file = BytesIO()
-    write_header(file, MAGIC, TEXT)
+    write_header(file, MAGIC, PATH, TEXT)
     begin = file.tell()
     file.write(pack(RAW)[1])
     return file.getvalue(), begin
@@ -22,7 +22,7 @@ def written() -> tuple[bytes, int]:
 def test_header_and_block_are_read_as_they_were_written() -> None:
     file = BytesIO(written()[0])
 
-    assert read_header(file, MAGIC) == TEXT
+    assert read_header(file, MAGIC, PATH) == TEXT
     assert read_block(file, pack(RAW)[0]) == RAW
 
 
@@ -43,13 +43,18 @@ def test_every_changed_byte_and_every_cut_is_noticed() -> None:
         file = BytesIO(harmed)
         if i < begin:
             with pytest.raises(Damaged):
-                read_header(file, MAGIC)
+                read_header(file, MAGIC, PATH)
         else:
-            assert read_header(file, MAGIC) == TEXT
+            assert read_header(file, MAGIC, PATH) == TEXT
             with pytest.raises(Damaged):
                 read_block(file, pack(RAW)[0])
 
 
 def test_the_header_of_another_kind_of_file_is_refused() -> None:
     with pytest.raises(Damaged, match="another header"):
-        read_header(BytesIO(written()[0]), b"OTHERONE")
+        read_header(BytesIO(written()[0]), b"OTHERONE", PATH)
+
+
+def test_a_file_is_not_read_in_place_of_another() -> None:
+    with pytest.raises(Damaged, match="another header"):
+        read_header(BytesIO(written()[0]), MAGIC, "another/file")

@@ -33,6 +33,24 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, harm: Callable[[bytes], by
     assert Process(tmp_path).files.read("a", BOTH) is not None
 
 
+@pytest.mark.parametrize("suffix", ["index", "set"])
+def test_an_exchanged_file_is_not_read(tmp_path: Path, suffix: str) -> None:
+    process = Process(tmp_path)
+    process.index("a")
+    other = frozenset(KEYS[2:4])
+    process.index("a", parts=other)
+    one, two = tmp_path.glob(f"*/*/*.{suffix}")
+    contents = one.read_bytes(), two.read_bytes()
+    two.write_bytes(contents[0])
+    one.write_bytes(contents[1])
+    files = Process(tmp_path).files
+
+    if suffix == "set":
+        assert files.sets("shop") == []
+    else:
+        assert [files.read("a", parts) for parts in (BOTH, other)] == [None, None]
+
+
 @pytest.mark.parametrize("place", range(0, 12, 3))
 def test_a_damaged_name_of_a_set_is_no_set(tmp_path: Path, place: int) -> None:
     Process(tmp_path).index("a")

@@ -75,6 +75,21 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, share: float) -> None:
     assert not folder.has(KEY)
 
 
+def test_an_exchanged_file_is_noticed(tmp_path: Path) -> None:
+    """As after a restore that puts files of one website into the folder of another."""
+    folder = PartFolder(tmp_path, LIMIT)
+    keys = [PartKey(website, KEY.data_file) for website in ("shop", "blog")]
+    for rows, key in enumerate(keys, 500):
+        folder.write(key, a_part(rows))
+    one, other = (next(tmp_path.glob(f"*/{key.path}")) for key in keys)
+    contents = one.read_bytes(), other.read_bytes()
+    other.write_bytes(contents[0])
+    one.write_bytes(contents[1])
+
+    assert [folder.read(key, ["pages"]) for key in keys] == [None, None]
+    assert not any(map(folder.has, keys))
+
+
 def test_sessions_of_several_tables_are_read_as_they_were_written(tmp_path: Path) -> None:
     folder = PartFolder(tmp_path, LIMIT)
     keys = {"sessions": [2**62, 5, 2**62, 9], "visits": [9, 7]}
@@ -158,7 +173,7 @@ def test_the_same_rows_are_the_same_part_in_whatever_order_they_come() -> None:
             "visits": column_rows({"quarter": quarters, "session_key": sessions, "of_path": paths}),
         }
         file = BytesIO()
-        write_part(file, make_part(tables))
+        write_part(file, "of/one.part", make_part(tables))
         written.add(file.getvalue())
 
     assert len(written) == 1

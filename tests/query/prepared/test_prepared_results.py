@@ -34,7 +34,7 @@ def stored(service: InProcessService) -> None:
 
 
 def files(service: InProcessService) -> list[Path]:
-    return sorted(Path(service.data, "prepared").glob("*/*/*"))
+    return sorted(Path(service.data, "prepared").glob("*/*/*.part"))
 
 
 def test_the_second_answer_is_prepared(service: InProcessService) -> None:
