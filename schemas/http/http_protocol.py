@@ -8,7 +8,7 @@ response, and error responses come after the responses that are due.
 Nothing is logged here, so that clients cannot fill the log.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import httptools
 
@@ -26,6 +26,7 @@ hundred bytes of content, so bodies of tiny chunks are rejected."""
 INVALID_HTTP = "Invalid HTTP request"
 BODIES_FULL = "Too many request bodies in transit, in total or from this address; retry later"
 CONNECT_NOT_SUPPORTED = "CONNECT is not supported"
+HOST_MISSING = "A request by HTTP/1.1 must have exactly one Host header"
 
 
 class RequestRefused(Exception):
@@ -128,10 +129,21 @@ class HttpProtocol(HttpConnection):
         by_name = dict(self.headers)
         if len(by_name) == len(self.headers):
             self.scope[BY_NAME] = by_name  # type: ignore[literal-required] # a key of ours
+        if not self._names_one_host(by_name):
+            self.pending_error = Malformed(HOST_MISSING)
+            raise RequestRefused
         if b"expect" in by_name:
             self.expect_100_continue = any(map(is_continue, self.headers))
         self.begin_request()
         self.stage = BODY
+
+    def _names_one_host(self, by_name: Mapping[bytes, bytes]) -> bool:
+        """Whether there is a single Host, which HTTP/1.0 may omit (RFC 9112 3.2)."""
+        if b"host" not in by_name:
+            return self.parser.get_http_version() == "1.0"
+        return len(by_name) == len(self.headers) or (
+            sum(name == b"host" for name, _ in self.headers) == 1
+        )
 
     def begin_request(self) -> None:
         """Start a request: its head is complete."""

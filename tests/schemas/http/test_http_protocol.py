@@ -245,6 +245,21 @@ def test_a_long_body_of_tiny_chunks_is_rejected(
     assert reply.status == status
 
 
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [("1.1", 1, 200), ("1.1", 0, 400), ("1.1", 2, 400), ("1.0", 0, 200), ("1.0", 2, 400)],
+)
+def test_a_request_names_one_host(
+    service: RunningService, version: str, hosts: int, status: int
+) -> None:
+    head = f"GET /health/live HTTP/{version}\r\n" + "Host: x.example\r\n" * hosts
+
+    [reply] = service.say(f"{head}Connection: close\r\n\r\n".encode())
+
+    assert reply.status == status
+    assert status == 200 or b"Host" in reply.body
+
+
 def test_every_response_has_nosniff(service: RunningService) -> None:
     answered = [service.call("GET", path) for path in ("/health/live", "/none", "/openapi.json")]
     answered += service.say(b"rubbish\r\n\r\n")
