@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from tests.web.dashboard import Dashboard
+from tests.web.downloads import KEEP_FILE, file_name
 
 BY_PATH = {
     "table": "events",
@@ -13,10 +14,6 @@ BY_PATH = {
     ],
     "groups": ["path"],
 }
-
-KEEP_FILE = """const made = URL.createObjectURL;
-URL.createObjectURL = (blob) => made.call(URL, window.file = blob);"""
-"""What the page offers as a file stays in `window.file`."""
 
 
 def opened(dashboard: Dashboard, exploration: dict[str, Any], **own: str) -> None:
@@ -34,6 +31,16 @@ def rows_of_the_api(dashboard: Dashboard) -> list[list[str]]:
     return [[row["path"], str(row["count"]), str(row["uniq_anonymous_id"])] for row in rows]
 
 
+def chosen(dashboard: Dashboard, label: str, value: str) -> None:
+    """Choose in the list with this name, as a person does."""
+    found = f"document.querySelector('select[aria-label=\"{label}\"]')"
+    dashboard.until(f"!!{found}")
+    dashboard.tab.js(
+        f"(s => {{ s.value = {json.dumps(value)}; "
+        f"s.dispatchEvent(new Event('change', {{bubbles: true}})); }})({found})"
+    )
+
+
 def test_the_result_is_that_of_the_api(dashboard: Dashboard) -> None:
     opened(dashboard, BY_PATH)
     expected = rows_of_the_api(dashboard)
@@ -45,18 +52,105 @@ def test_the_result_is_that_of_the_api(dashboard: Dashboard) -> None:
     assert dashboard.rows("Result") == [row[:2] for row in expected]
 
 
-def test_a_question_is_built_by_picking(dashboard: Dashboard) -> None:
+def test_a_question_is_built_by_picking_words(dashboard: Dashboard) -> None:
     dashboard.open("explore")
     dashboard.press("Add to: Groups")
-    dashboard.until("document.querySelectorAll('input[aria-label=Groups]').length === 2")
-    dashboard.tab.js(
-        "(i => { i.value = 'name'; i.dispatchEvent(new Event('change', {bubbles: true})); })"
-        "([...document.querySelectorAll('input[aria-label=Groups]')].at(-1))"
+    dashboard.until("document.activeElement.getAttribute('aria-label') === 'Groups 2'")
+    options = dashboard.tab.js(
+        "[...document.activeElement.options].map((each) => [each.value, each.text])"
     )
+    assert ["name", "Event (name)"] in options
+    assert ["visit.channel", "Channel (visit.channel)"] in options
+    assert ["time:daily", "Day (time:daily)"] in options
+    chosen(dashboard, "Groups 2", "name")
     dashboard.until("decodeURIComponent(location.search).includes('time:daily\",\"name')")
     dashboard.settle()
     stored = {row["name"] for row in dashboard.ask("custom_events")}
-    assert {row[1] for row in dashboard.rows("Result")} == {"screen_view", *stored}
+    assert {row[1] for row in dashboard.rows("Result")} == {"Page view screen_view", *stored}
+    heads = dashboard.tab.js(
+        "[...document.querySelectorAll('main th[scope=col]')].map((each) => each.innerText)"
+    )
+    assert [head.split("\n")[:2] for head in heads] == [
+        ["Day", "time:daily"],
+        ["Event", "name"],
+        ["Count", "count"],
+    ]
+
+
+def test_every_column_of_every_table_has_words_of_its_own(dashboard: Dashboard) -> None:
+    for table in dashboard.client.tables()["tables"]:
+        opened(dashboard, {"table": table["name"]})
+        options = dashboard.until(
+            "(s => s && [...s.options].map((each) => [each.value, each.text]))"
+            "(document.querySelector('select[aria-label=\"Groups 1\"]'))"
+        )
+        texts = [text for name, text in options if name != "properties."]
+        words = [text.split(" (")[0] if text.endswith(")") else text for text in texts]
+        assert not [text for text, word in zip(texts, words, strict=True) if "_" in word]
+        assert len(set(texts)) == len(texts)
+
+
+def test_what_is_added_has_the_focus(dashboard: Dashboard) -> None:
+    dashboard.open("explore")
+    for list_, name in (
+        ("Groups", "Groups 2"),
+        ("Values", "Values 2: Aggregate"),
+        ("Filters", "Filters 1"),
+    ):
+        dashboard.press(f"Add to: {list_}")
+        dashboard.until(f"document.activeElement.getAttribute('aria-label') === {name!r}")
+    dashboard.press("Add to: Only rows in which")
+    dashboard.until("document.activeElement.closest('fieldset')?.innerText.startsWith('Only rows')")
+    assert dashboard.tab.js("document.activeElement.tagName") == "SELECT"
+
+    dashboard.press("Remove from Filters: 1")
+    dashboard.until("document.activeElement.getAttribute('aria-label') === 'Add to: Filters'")
+
+
+def test_a_filter_takes_words_for_values(dashboard: Dashboard) -> None:
+    opened(dashboard, {**BY_PATH, "filters": [{"field": "name", "operator": "eq", "value": ""}]})
+    value = ".condition input[list]"
+    suggested = dashboard.until(
+        "(o => o.length && o.map((each) => [each.value, each.text]))"
+        "([...document.querySelectorAll('.condition datalist option')])"
+    )
+    assert ["Page view", "screen_view"] in suggested
+    dashboard.type_into(value, "Page view")
+    dashboard.tab.js("document.activeElement.blur()")
+    dashboard.until("decodeURIComponent(location.search).includes('\"screen_view\"')")
+    dashboard.settle()
+    views = {row["name"]: row["pageviews"] for row in dashboard.ask("top_pages")}
+    assert {row[0]: int(row[1]) for row in dashboard.rows("Result")} == views
+    assert dashboard.tab.js(f"document.querySelector({json.dumps(value)}).value") == "Page view"
+
+
+def test_groups_after_a_time_are_lines(dashboard: Dashboard) -> None:
+    groups = ["time:hourly", "name", "device_type"]
+    opened(dashboard, {"groups": groups}, shape="line")
+    names = dashboard.until(
+        "(l => l.length && l.map((each) => each.innerText.trim()))"
+        "([...document.querySelectorAll('.legend li')])"
+    )
+    select = {"aggregate": "count", "field": "*", "alias": "count"}
+    query = {"table": "events", "selects": [select], "groupBy": groups}
+    rows = dashboard.tenant.custom(query).json["data"]
+    sums: dict[str, int] = {}
+    for row in rows:
+        event = "Page view" if row["name"] == "screen_view" else row["name"]
+        name = f"{event} · {row['device_type']}"
+        sums[name] = sums.get(name, 0) + row["count"]
+    assert sorted(names) == sorted(sums)
+    assert [sums[name] for name in names] == sorted(sums.values(), reverse=True)
+
+    dashboard.press("Show as table")
+    table = dashboard.rows("Result")
+    totals = [sum(int(row[at + 1]) for row in table) for at in range(len(names))]
+    assert totals == [sums[name] for name in names]
+
+
+def test_a_line_says_what_it_needs(dashboard: Dashboard) -> None:
+    opened(dashboard, BY_PATH, shape="line")
+    assert "choose Hour, Day, Week or Month as the first group" in dashboard.text("main .empty")
 
 
 def test_it_says_what_it_reads_and_gives_files(dashboard: Dashboard) -> None:
@@ -67,8 +161,11 @@ def test_it_says_what_it_reads_and_gives_files(dashboard: Dashboard) -> None:
     dashboard.press("Close", "dialog")
 
     dashboard.tab.js(KEEP_FILE)
-    dashboard.press("Download as csv")
-    dashboard.until("!!window.file")
-    text = dashboard.tab.js("window.file.text()")
-    lines = [line.split(",") for line in text.split()]
-    assert lines[1:] == rows_of_the_api(dashboard)
+    for format_, extension in (("csv", "csv"), ("parquet", "parquet"), ("arrow", "arrows")):
+        dashboard.press(f"Download as {format_}")
+        assert dashboard.until("window.fileName") == file_name(dashboard, "events", extension)
+        if format_ == "csv":
+            text = dashboard.tab.js("window.file.text()")
+            lines = [line.split(",") for line in text.split()]
+            assert lines[1:] == rows_of_the_api(dashboard)
+        dashboard.tab.js("window.file = window.fileName = null")

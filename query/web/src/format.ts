@@ -47,6 +47,10 @@ export function formatDays({ start, end }: Days): string {
   return start === end ? format.format(new Date(start)) : format.formatRange(new Date(start), new Date(end));
 }
 
+/** 1 is Monday. */
+export const weekdayName = (day: number): string =>
+  new Intl.DateTimeFormat(locale, { weekday: "long", timeZone: "UTC" }).format(new Date(Date.UTC(2024, 0, day)));
+
 /** An instant of the API in a time zone. */
 export const formatInstant = (instant: string | null, timeZone: string, seconds = false): string =>
   instant === null ? "–" : new Intl.DateTimeFormat(locale, {

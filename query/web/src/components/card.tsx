@@ -4,7 +4,9 @@ import { useState } from "preact/hooks";
 import { type Ask, bodyOf } from "../api/ask";
 import type { QueryType } from "../api/types";
 import { isShared, subjectQuery } from "../app/session";
+import type { FileColumn } from "../state/csv";
 import { texts } from "../texts";
+import { DownloadCsv } from "./download";
 import { Info, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";
 import { RequestDialog, type ShownRequest } from "./request_dialog";
@@ -16,7 +18,7 @@ export interface Tab {
   label: string;
 }
 
-export function Card({ title, tabs, tab, onTab, ask, request, definition, actions, className = "", children }: {
+export function Card({ title, tabs, tab, onTab, ask, request, definition, file, actions, className = "", children }: {
   title: string;
   tabs?: Tab[];
   tab?: string;
@@ -26,6 +28,8 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, action
   request?: ShownRequest;
   /** What the number means; by default the definition of the query. */
   definition?: string;
+  /** The columns of the file with all rows of the query. */
+  file?: FileColumn[] | null;
   actions?: ComponentChildren;
   className?: string;
   children: ComponentChildren;
@@ -41,6 +45,7 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, action
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">
           {actions}
+          {ask && file && <DownloadCsv title={title} load={async () => (await import("../api/download")).csvOf(ask, file)} />}
           {shown && !isShared() && (
             <button type="button" class="icon" aria-label={`${texts.request.open}: ${title}`}
               title={texts.request.open} onClick={() => setOpen(true)}>{"</>"}</button>

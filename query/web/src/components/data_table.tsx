@@ -5,6 +5,8 @@ import { texts } from "../texts";
 export interface Column<One> {
   key: string;
   label: string;
+  /** A second name, such as that of the API. */
+  hint?: string;
   /** `at` is the position of the row, from 0. */
   render: (row: One, at: number) => ComponentChildren;
   /** Numbers are aligned to the right. */
@@ -44,6 +46,7 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
                 {column.sortable && onSort
                   ? <SortButton column={column} sort={sort ?? null} onSort={onSort} />
                   : column.label}
+                {column.hint && <small class="hint">{column.hint}</small>}
               </th>
             ))}
           </tr>

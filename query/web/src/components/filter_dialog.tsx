@@ -61,11 +61,6 @@ export function FilterDialog({ at, alternative, close }: {
   );
 }
 
-/** Inputs for field, operator and value; `fields` are further fields, such as properties. */
-export function ConditionInputs(inputs: { condition: Condition; change: (condition: Condition) => void; fields: string[] }) {
-  return <Inputs {...inputs} known={useValues(inputs.condition.field)} />;
-}
-
 function Inputs({ condition, change, fields, known }: {
   condition: Condition;
   change: (condition: Condition) => void;

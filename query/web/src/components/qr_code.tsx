@@ -2,6 +2,7 @@
 import qrcode from "qrcode-generator";
 import { useMemo } from "preact/hooks";
 import { texts } from "../texts";
+import { save } from "./download";
 
 const QUIET_ZONE = 4;
 const PNG_SIZE = 1024;
@@ -47,13 +48,4 @@ async function png(svg: string): Promise<Blob> {
   canvas.width = canvas.height = PNG_SIZE;
   canvas.getContext("2d")!.drawImage(image, 0, 0, PNG_SIZE, PNG_SIZE);
   return new Promise((resolve) => canvas.toBlob((blob) => resolve(blob!), "image/png"));
-}
-
-/** Offers data as a file. */
-export function save(data: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(data);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -1,22 +1,43 @@
-// Picks table, values, groups, filters and having of a custom query.
+// Picks table, values, groups, filters and having of a custom query, in the words of the page.
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { aggregateText, columnText, valueText } from "../state/columns";
 import { aliasOf, type Exploration, START } from "../state/exploration";
 import type { Condition } from "../state/filters";
 import { texts } from "../texts";
-import { ConditionInputs } from "./filter_dialog";
+import { type ColumnGroup, ColumnSelect } from "./column_select";
+import { useColumnValues } from "./column_values";
+import { QueryCondition } from "./query_condition";
 
 const t = texts.explore;
-const MOST = 5;
-const USUAL_GROUPS = ["path", "name", "metric_name", "message", "visit.channel", "country", "device_type", "slug"];
-const LIMITS = [10, 100, 1000, 10_000];
+type Select = Exploration["selects"][number];
 
+const MOST = 5;
+const USUAL = ["path", "name", "metric_name", "message", "visit.channel", "country", "device_type", "slug"];
+const USUAL_VALUES: Select[] = [
+  { aggregate: "count", field: "*" }, { aggregate: "uniq", field: "anonymous_id" }, { aggregate: "uniq", field: "session_id" },
+  { aggregate: "uniq", field: "path" }, { aggregate: "uniq", field: "country" },
+];
+const LIMITS = [10, 100, 1000, 10_000];
+const NUMBER_OPERATORS = ["eq", "ne", "gt", "gte", "lt", "lte"];
 export interface Catalogue {
-  tables: { name: string; meaning: string; columns: TableColumn[]; subjects: string[]; properties: string | null }[];
+  tables: Table[];
   timeBuckets: string[];
+}
+
+interface Table {
+  name: string;
+  meaning: string;
+  columns: TableColumn[];
+  subjects: string[];
+  properties: string | null;
 }
 
 interface TableColumn {
   name: string;
+  type: string;
+  /** The column that it is another name of. */
+  aliasOf: string | null;
   groupBy: boolean;
   aggregates: string[];
   operators: string[];
@@ -30,27 +51,41 @@ export function QueryBuilder({ catalogue, exploration, change }: {
   const tables = catalogue.tables.filter(({ subjects }) => subjects.includes("website_id"));
   const table = tables.find(({ name }) => name === exploration.table) ?? tables[0]!;
   const set = (part: Partial<Exploration>) => change({ ...exploration, ...part });
-  const groupable = [...catalogue.timeBuckets, ...table.columns.filter(({ groupBy }) => groupBy).map(({ name }) => name)];
-  const filterable = table.columns.filter(({ operators }) => operators.length).map(({ name }) => name);
+  const groupable = table.columns.filter(({ groupBy }) => groupBy);
+  const filterable = table.columns.filter(({ operators }) => operators.length);
   const { selects, groups, filters, having } = exploration;
+  const picker = { properties: table.properties !== null };
   return (
     <div class="builder">
       <label>{t.table}
         <select value={table.name} onChange={(e) => change({ ...START, table: e.currentTarget.value })}>
-          {tables.map(({ name, meaning }) => <option key={name} value={name}>{`${name}: ${meaning}`}</option>)}
+          {tables.map(({ name, meaning }) => <option key={name} value={name}>{`${t.tables[name] ?? name} (${name}): ${meaning}`}</option>)}
         </select>
       </label>
-      <Terms title={t.values} terms={selects} empty={{ aggregate: "count", field: "*" }} least={1} change={(selects) => set({ selects })}>
-        {(term, replace) => <Value term={term} table={table} replace={replace} />}
+      <Terms title={t.values} terms={selects} empty={usualValue(table, selects)} least={1} change={(selects) => set({ selects })}>
+        {(term, replace, n) => <Value term={term} label={t.condition(t.values, n)} table={table} replace={replace} />}
       </Terms>
-      <Terms title={t.groups} terms={groups} empty={nextGroup(groupable, groups)} change={(groups) => set({ groups })}>
-        {(group, replace) => (
-          <input aria-label={t.groups} list="groupable" value={group} onChange={(e) => e.currentTarget.value && replace(e.currentTarget.value)} />
+      <Terms title={t.groups} terms={groups} empty={usual(groupable, groups)} change={(groups) => set({ groups })}>
+        {(group, replace, n) => (
+          <ColumnSelect {...picker} label={t.condition(t.groups, n)} value={group} change={replace}
+            groups={[{ label: t.groupsOf.time, names: catalogue.timeBuckets }, ...columnGroups(groupable)]} />
         )}
       </Terms>
-      <datalist id="groupable">{groupable.map((name) => <option key={name} value={name} />)}</datalist>
-      <Conditions title={t.filters} conditions={filters} fields={filterable} change={(filters) => set({ filters })} />
-      <Conditions title={t.having} conditions={having} fields={selects.map(aliasOf)} operator="gt" change={(having) => set({ having })} />
+      <Terms title={t.filters} terms={filters} empty={{ field: usual(filterable, filters.map(({ field }) => field)), operator: "eq", value: "" }}
+        change={(filters) => set({ filters })}>
+        {(condition, replace, n) => (
+          <ColumnCondition condition={condition} label={t.condition(t.filters, n)} table={table} columns={filterable} replace={replace} />
+        )}
+      </Terms>
+      <Terms title={t.having} terms={having} empty={{ field: aliasOf(selects[0]!), operator: "gt", value: "" }} change={(having) => set({ having })}>
+        {(condition, replace) => (
+          <QueryCondition condition={condition} known={[]} operators={NUMBER_OPERATORS} type="number" change={replace} column={
+            <select value={condition.field} onChange={(e) => replace({ ...condition, field: e.currentTarget.value })}>
+              {[...new Map([[condition.field, condition.field], ...selects.map((each) => [aliasOf(each), valueText(each)] as const)])]
+                .map(([alias, text]) => <option key={alias} value={alias}>{text}</option>)}
+            </select>} />
+        )}
+      </Terms>
       <label>{t.limit}
         <select value={exploration.limit} onChange={(e) => set({ limit: Number(e.currentTarget.value) })}>
           {LIMITS.map((limit) => <option key={limit} value={limit}>{limit}</option>)}
@@ -60,68 +95,106 @@ export function QueryBuilder({ catalogue, exploration, change }: {
   );
 }
 
-/** A column that is grouped by often and is not a group yet. */
-const nextGroup = (groupable: string[], groups: string[]): string =>
-  USUAL_GROUPS.find((name) => groupable.includes(name) && !groups.includes(name)) ?? groupable.at(-1)!;
+/** A column that is often chosen and is not chosen yet. */
+const usual = (columns: TableColumn[], chosen: string[]): string => {
+  const names = columns.map(({ name }) => name);
+  return USUAL.find((name) => names.includes(name) && !chosen.includes(name)) ?? names.at(-1)!;
+};
 
-function Value({ term, table, replace }: {
-  term: Exploration["selects"][number];
-  table: Catalogue["tables"][number];
-  replace: (term: Exploration["selects"][number]) => void;
-}) {
+/** A value that is often chosen and is not chosen yet. */
+const usualValue = (table: Table, chosen: Select[]): Select =>
+  USUAL_VALUES.find(({ aggregate, field }) => !chosen.some((each) => aliasOf(each) === aliasOf({ aggregate, field }))
+    && (field === "*" || table.columns.some(({ name }) => name === field))) ?? USUAL_VALUES[0]!;
+
+/** Columns by what they are a fact of; second names of a column are left out. */
+function columnGroups(columns: TableColumn[]): ColumnGroup[] {
+  const names = columns.filter(({ aliasOf }) => !aliasOf).map(({ name }) => name);
+  const of = (prefix: string) => names.filter((name) => name.startsWith(prefix)).toSorted(byText);
+  return [
+    { label: t.groupsOf.rows, names: names.filter((name) => !name.includes(".")).toSorted(byText) },
+    { label: t.groupsOf.visit, names: of("visit.") },
+    { label: t.groupsOf.visitor, names: of("visitor.") },
+    { label: t.groupsOf.event, names: of("event.") },
+  ];
+}
+
+const byText = (a: string, b: string): number => columnText(a).localeCompare(columnText(b));
+
+function Value({ term, label, table, replace }: { term: Select; label: string; table: Table; replace: (term: Select) => void }) {
   const column = table.columns.find(({ name }) => name === term.field);
-  const aggregates = term.field === "*" ? ["count"] : (column?.aggregates ?? ["count", "uniq", "sum", "avg", "median", "min", "max", "p75", "p95"]);
+  const aggregates = term.field === "*" ? ["count"] : (column?.aggregates ?? Object.keys(t.aggregates));
   const field = (name: string) => {
     const known = table.columns.find((each) => each.name === name)?.aggregates ?? [];
     const keeps = name !== "*" && (!known.length || known.includes(term.aggregate));
     replace({ field: name, aggregate: name === "*" ? "count" : keeps ? term.aggregate : known[0]! });
   };
+  const [rows, ...others] = columnGroups(table.columns);
   return (
-    <span class="step-inputs">
-      <select aria-label={t.aggregate} value={term.aggregate} onChange={(e) => replace({ ...term, aggregate: e.currentTarget.value })}>
-        {[...new Set([...aggregates, term.aggregate])].map((each) => <option key={each} value={each}>{each}</option>)}
+    <span class="query-value">
+      <select aria-label={`${label}: ${t.aggregate}`} value={term.aggregate} onChange={(e) => replace({ ...term, aggregate: e.currentTarget.value })}>
+        {[...new Set([...aggregates, term.aggregate])].map((each) => <option key={each} value={each}>{`${aggregateText(each)} (${each})`}</option>)}
       </select>
-      <input aria-label={t.field} list="valued" value={term.field} onChange={(e) => e.currentTarget.value && field(e.currentTarget.value)} />
-      <datalist id="valued">{["*", ...table.columns.map(({ name }) => name)].map((name) => <option key={name} value={name} />)}</datalist>
+      <ColumnSelect label={`${label}: ${t.field}`} value={term.field} properties={table.properties !== null} change={field}
+        groups={[{ ...rows!, names: ["*", ...rows!.names] }, ...others]} />
     </span>
   );
 }
 
-function Conditions({ title, conditions, fields, operator = "eq", change }: {
-  title: string;
-  conditions: Condition[];
-  fields: string[];
-  operator?: string;
-  change: (conditions: Condition[]) => void;
+function ColumnCondition({ condition, label, table, columns, replace }: {
+  condition: Condition;
+  label: string;
+  table: Table;
+  columns: TableColumn[];
+  replace: (condition: Condition) => void;
 }) {
+  const column = columns.find(({ name }) => name === condition.field);
+  const known = useColumnValues(table.name, column && column.type !== "string" ? null : condition.field);
+  const operators = column?.operators ?? Object.keys(texts.filters.operators);
+  const field = (name: string) => {
+    const known = columns.find((each) => each.name === name)?.operators;
+    replace({ field: name, operator: !known || known.includes(condition.operator) ? condition.operator : known[0]!, value: "" });
+  };
   return (
-    <Terms title={title} terms={conditions} empty={{ field: fields[0] ?? "", operator, value: "" }} change={change}>
-      {(condition, replace) => <span class="condition"><ConditionInputs condition={condition} change={replace} fields={fields} /></span>}
-    </Terms>
+    <QueryCondition condition={condition} known={column?.type === "boolean" ? ["true", "false"] : known} operators={operators}
+      type={column?.type} change={replace} column={
+      <ColumnSelect label={label} value={condition.field} groups={columnGroups(columns)} properties={table.properties !== null} change={field} />} />
   );
 }
 
-/** A list of parts of the query that can grow and shrink. */
+/** A list of parts of the query that can grow and shrink; the focus goes to what is new, or stays in the list. */
 function Terms<Term>({ title, terms, empty, least = 0, change, children }: {
   title: string;
   terms: Term[];
   empty: Term;
   least?: number;
   change: (terms: Term[]) => void;
-  children: (term: Term, replace: (term: Term) => void) => ComponentChildren;
+  children: (term: Term, replace: (term: Term) => void, n: number) => ComponentChildren;
 }) {
+  const list = useRef<HTMLFieldSetElement>(null);
+  const changed = useRef<"added" | "removed" | null>(null);
+  useEffect(() => {
+    const last = [...list.current!.querySelectorAll<HTMLElement>(".term")].at(-1);
+    if (changed.current === "added") last?.querySelector<HTMLElement>("select, input")?.focus();
+    if (changed.current === "removed") list.current!.querySelector<HTMLElement>(".add-term")?.focus();
+    changed.current = null;
+  }, [terms.length]);
+  const resize = (how: "added" | "removed", next: Term[]) => {
+    changed.current = how;
+    change(next);
+  };
   return (
-    <fieldset>
+    <fieldset ref={list}>
       <legend>{title}</legend>
       {terms.map((term, i) => (
         <div key={i} class="term">
-          {children(term, (changed) => change(terms.map((each, at) => (at === i ? changed : each))))}
+          {children(term, (other) => change(terms.map((each, at) => (at === i ? other : each))), i + 1)}
           <button type="button" class="icon" disabled={terms.length <= least} aria-label={t.remove(title, i + 1)}
-            onClick={() => change(terms.filter((_, at) => at !== i))}>×</button>
+            onClick={() => resize("removed", terms.filter((_, at) => at !== i))}>×</button>
         </div>
       ))}
-      {terms.length < MOST && <button type="button" class="quiet-button" aria-label={t.addTo(title)} onClick={() => change([...terms, empty])}>+ {t.add}</button>}
+      {terms.length < MOST && (
+        <button type="button" class="quiet-button add-term" aria-label={t.addTo(title)} onClick={() => resize("added", [...terms, empty])}>+ {t.add}</button>
+      )}
     </fieldset>
   );
 }
-

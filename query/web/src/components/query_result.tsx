@@ -1,10 +1,16 @@
-// Rows of a custom query as a table, a line over time, or bars.
+// Rows of a custom query as a table, as lines over time, or as bars, in the words of the page.
 import { useMemo } from "preact/hooks";
+import { address } from "../app/address";
+import { timezone } from "../app/session";
 import { formatNumber } from "../format";
-import { aliasOf, columnOf, DATE, type Exploration } from "../state/exploration";
+import { cellText, columnText, valueText } from "../state/columns";
+import { aliasOf, columnOf, type Exploration, TIME } from "../state/exploration";
+import { hasLines, labelsOf, linesOf } from "../state/lines";
+import { daysOf, today } from "../state/period";
 import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { type Column, DataTable } from "./data_table";
+import { LinesChart, MOST_LINES } from "./lines_chart";
 import { type Series, SeriesChart } from "./series_chart";
 import { Empty } from "./states";
 
@@ -13,45 +19,64 @@ export const SHAPES = ["table", "line", "bar"] as const;
 export type Shape = (typeof SHAPES)[number];
 const t = texts.explore;
 
-export function QueryResult({ exploration, rows, partial, shape }: {
+interface Result {
   exploration: Exploration;
   rows: Row[];
   partial: string | null;
-  shape: Shape;
-}) {
-  if (shape === "line") return <Line exploration={exploration} rows={rows} partial={partial} />;
-  if (shape === "bar") return <Bars exploration={exploration} rows={rows} />;
-  const groups = exploration.groups.map(columnOf);
-  const columns = [...groups, ...exploration.selects.map(aliasOf)];
-  return (
-    <DataTable label={t.result} rows={rows} columns={columns.map((name, i): Column<Row> => ({
-      key: name, label: name, number: i >= groups.length, render: (row) => shown(row[name]),
-    }))} />
-  );
 }
 
-function Line({ exploration, rows, partial }: { exploration: Exploration; rows: Row[]; partial: string | null }) {
-  const [group, more] = exploration.groups;
-  const value = aliasOf(exploration.selects[0]!);
+export function QueryResult({ shape, ...result }: Result & { shape: Shape }) {
+  if (shape === "line") return <Over {...result} />;
+  if (shape === "bar") return <Bars {...result} />;
+  const { exploration: { groups, selects }, rows } = result;
+  const columns: Column<Row>[] = [
+    ...groups.map((group) => ({ key: group, label: columnText(group), hint: group, render: (row: Row) => <Cell group={group} value={row[columnOf(group)]} /> })),
+    ...selects.map((select) => {
+      const alias = aliasOf(select);
+      return { key: alias, label: valueText(select), hint: alias, number: true, render: (row: Row) => cellText("", row[alias], timezone.value) };
+    }),
+  ];
+  return <DataTable label={t.result} rows={rows} columns={columns} />;
+}
+
+/** The words of a value, with what is stored when that differs. */
+function Cell({ group, value }: { group: string; value: unknown }) {
+  const text = cellText(group, value, timezone.value);
+  const stored = typeof value === "string" && !group.startsWith(TIME) && text !== value && !text.includes(":") ? value : null;
+  return <>{text}{stored !== null && <> <small>{stored}</small></>}</>;
+}
+
+function Over({ exploration, rows, partial }: Result) {
+  const { period } = address.value;
+  const [first = "", ...others] = exploration.groups;
+  const granularity = first.replace(TIME, "");
+  const name = valueText(exploration.selects[0]!);
+  const { labels, lines } = useMemo(() => {
+    if (!hasLines(exploration)) return { labels: [], lines: [] };
+    const labels = labelsOf(rows, granularity, daysOf(period, timezone.value), today(timezone.value));
+    return { labels, lines: linesOf(rows, exploration, labels, timezone.value) };
+  }, [rows, exploration, period, timezone.value]);
+  const drawn = useMemo(() => lines.slice(0, MOST_LINES), [lines]);
   const series = useMemo<Series>(() => ({
-    labels: rows.map((row) => String(row[DATE])),
-    values: rows.map((row) => (row[value] as number | null) ?? null),
-    partial, granularity: (group ?? "").replace("time:", ""), name: value, format: (number) => formatNumber(Math.round(number * 100) / 100),
-  }), [rows, partial, value, group]);
-  if (!group || columnOf(group) !== DATE || more) return <Empty text={t.needsTime} />;
-  return <SeriesChart series={series} />;
-}
-
-function Bars({ exploration, rows }: { exploration: Exploration; rows: Row[] }) {
-  const value = aliasOf(exploration.selects[0]!);
-  const names = exploration.groups.map(columnOf);
-  if (!names.length) return <Empty text={t.needsGroup} />;
+    labels, values: drawn[0]?.values ?? [], partial, granularity, name, format: (number) => formatNumber(Math.round(number * 100) / 100),
+  }), [drawn, partial, granularity, name]);
+  const chart = useMemo(() => ({ name, labels, lines: drawn, partial, granularity }), [drawn, partial, granularity, name]);
+  if (!hasLines(exploration)) return <Empty text={t.needsTime} />;
+  if (!others.length) return <SeriesChart series={series} />;
   return (
-    <BarList nameLabel={names.join(", ")} valueLabel={value} bars={rows.map((row, i) => ({
-      key: String(i), name: names.map((name) => shown(row[name])).join(" · "), value: Number(row[value] ?? 0),
-    }))} />
+    <>
+      {lines.length > drawn.length && <p class="quiet">{t.most(drawn.length, formatNumber(lines.length))}</p>}
+      <LinesChart chart={chart} />
+    </>
   );
 }
 
-const shown = (value: unknown): string =>
-  value === null || value === undefined ? "–" : typeof value === "number" ? formatNumber(value) : String(value);
+function Bars({ exploration: { groups, selects }, rows }: Result) {
+  const value = selects[0]!;
+  if (!groups.length) return <Empty text={t.needsGroup} />;
+  return (
+    <BarList nameLabel={groups.map(columnText).join(", ")} valueLabel={valueText(value)} bars={rows.map((row, i) => ({
+      key: String(i), name: groups.map((group) => cellText(group, row[columnOf(group)], timezone.value)).join(" · "), value: Number(row[aliasOf(value)] ?? 0),
+    }))} />
+  );
+}

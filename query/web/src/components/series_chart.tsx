@@ -24,7 +24,7 @@ export interface Series {
   annotations?: Schemas["SeriesAnnotation"][];
 }
 
-const HEIGHT = 240;
+export const CHART_HEIGHT = 240;
 const t = texts.chart;
 
 export function SeriesChart({ series }: { series: Series }) {
@@ -34,21 +34,14 @@ export function SeriesChart({ series }: { series: Series }) {
   const dark = theme.value;
   useEffect(() => {
     if (asTable) return;
-    const chart = draw(frame.current!, series, setAt);
-    const resized = new ResizeObserver(([entry]) =>
-      chart.setSize({ width: Math.max(200, Math.floor(entry!.contentRect.width)), height: HEIGHT }));
-    resized.observe(frame.current!);
-    return () => {
-      resized.disconnect();
-      chart.destroy();
-    };
+    return fitted(frame.current!, draw(frame.current!, series, setAt));
   }, [series, asTable, dark]);
   return (
     <div class="series">
       {asTable
         ? <SeriesTable series={series} />
         : (
-          <div ref={frame} class="plot" title={t.open} role="img" aria-label={summaryOf(series)} style={{ height: `${HEIGHT}px` }}>
+          <div ref={frame} class="plot" title={t.open} role="img" aria-label={summaryOf(series)} style={{ height: `${CHART_HEIGHT}px` }}>
             {at !== null && <Hover series={series} at={at} />}
           </div>
         )}
@@ -114,22 +107,11 @@ function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => 
   const open = values.map((value, i) => (running >= 0 && (i === running || i === running - 1) ? value : null));
   const line = { width: 2, spanGaps: true, points: { show: labels.length === 1 } };
   const options: uPlot.Options = {
-    width: Math.max(200, frame.clientWidth), height: HEIGHT, legend: { show: false },
+    width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false },
     padding: [12, 28, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
-    axes: [
-      {
-        stroke: color("--quiet"), grid: { show: false }, ticks: { show: false }, size: 32, font: `12px ${style.fontFamily}`,
-        splits: () => tickPositions(labels.length, frame.clientWidth),
-        values: (_, splits) => splits.map((i) => tickLabel(labels[i], series.granularity)),
-      },
-      {
-        stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, size: 64,
-        font: `12px ${style.fontFamily}`, values: (_, splits) => splits.map((value) => series.format(value)),
-        ...(series.format === countFormat ? { incrs: COUNT_STEPS } : {}),
-      },
-    ],
+    axes: axesOf(frame, labels, series.granularity, series.format),
     series: [
       {},
       { ...line, stroke: color("--faint-line"), width: 1.5, dash: [3, 3] },
@@ -144,6 +126,34 @@ function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => 
   };
   const positions = labels.map((_, i) => i);
   return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open], frame);
+}
+
+/** Labels of buckets below, values at the left. */
+export function axesOf(frame: HTMLElement, labels: string[], granularity: string, format: (value: number) => string): uPlot.Axis[] {
+  const style = getComputedStyle(frame);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const common = { stroke: color("--quiet"), ticks: { show: false }, font: `12px ${style.fontFamily}` };
+  return [
+    {
+      ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels.length, frame.clientWidth),
+      values: (_, splits) => splits.map((i) => tickLabel(labels[i], granularity)),
+    },
+    {
+      ...common, grid: { stroke: color("--line"), width: 1 }, size: 64, values: (_, splits) => splits.map(format),
+      ...(format === countFormat ? { incrs: COUNT_STEPS } : {}),
+    },
+  ];
+}
+
+/** Keeps a chart as wide as its frame; the result removes it. */
+export function fitted(frame: HTMLElement, chart: uPlot): () => void {
+  const resized = new ResizeObserver(([entry]) =>
+    chart.setSize({ width: Math.max(200, Math.floor(entry!.contentRect.width)), height: CHART_HEIGHT }));
+  resized.observe(frame);
+  return () => {
+    resized.disconnect();
+    chart.destroy();
+  };
 }
 
 /** Shows the days of a bucket alone. */

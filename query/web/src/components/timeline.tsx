@@ -2,9 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { formatInstant, formatTime } from "../format";
 import { timezone } from "../app/session";
+import type { Kind } from "../state/event_kinds";
 import { texts } from "../texts";
-
-export type Kind = "page_view" | "page_exit" | "event" | "outbound" | "error";
 
 export interface Entry {
   time: string | null;
@@ -24,11 +23,6 @@ const ICONS: Record<Kind, string> = {
   outbound: "M6.5 3H3v10h10V9.5M9 2.5h4.5V7M13 3 7.5 8.5",
   error: "M8 2 14.5 13.5h-13zM8 6.5v3.5M8 11.8v.4",
 };
-const PAGE_VIEWS = ["screen_view", "pageview"];
-
-/** The kind of an event by its name, as the visitor's timeline has it. */
-export const kindOf = (name: string): Kind =>
-  PAGE_VIEWS.includes(name) ? "page_view" : name === "page_exit" ? "page_exit" : name === "outgoing_link" ? "outbound" : "event";
 
 /** Entries in the order given; `heading` begins each visit. */
 export function Timeline({ label, entries, heading }: {

@@ -6,6 +6,7 @@ import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { countryName, formatInstant, formatNumber } from "../format";
+import type { FileColumn } from "../state/csv";
 import { texts } from "../texts";
 import { type Column, DataTable, Pages, parseSort } from "./data_table";
 import { deviceText } from "./facts";
@@ -49,6 +50,24 @@ const COLUMNS: Column<Visitor>[] = [
   { key: "referrer", label: t.source, sortable: true, render: (row) => row.referrer ?? "–" },
   { key: "country", label: t.country, sortable: true, render: (row) => countryName(row.country) },
   { key: "device", label: t.device, render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
+];
+
+/** The columns of a file of visitors. */
+export const VISITOR_FILE: FileColumn[] = [
+  { field: "visitor_id", label: t.visitor },
+  { field: "profile_id", label: t.profile },
+  { field: "last_visit", label: texts.download.utc(m.lastSeen) },
+  { field: "first_visit", label: texts.download.utc(t.firstSeen) },
+  { field: "session_count", label: m.visits },
+  { field: "page_views", label: m.pageviews },
+  { field: "custom_event_count", label: m.events },
+  { field: "referrer", label: t.source },
+  { field: "country", label: t.country, show: countryName },
+  { field: "region", label: texts.filters.fields.region! },
+  { field: "device_type", label: t.device },
+  { field: "browser_name", label: texts.filters.fields.browser_name! },
+  { field: "os_name", label: texts.filters.fields.os_name! },
+  { field: "traits", label: t.traits },
 ];
 
 export function VisitorTable({ ask, label }: { ask: Ask<"profile_list" | "visitors">; label: string }) {

@@ -9,7 +9,9 @@ import { countryName, formatInstant, formatNumber } from "../format";
 import { texts } from "../texts";
 import { DataTable, Pages } from "./data_table";
 import { Dialog } from "./dialog";
+import { DownloadCsv } from "./download";
 import { Async } from "./states";
+import { VISITOR_FILE } from "./visitor_table";
 
 const ROWS = 25;
 const t = texts.visitorsDialog;
@@ -28,7 +30,10 @@ export function VisitorsDialog({ title, of, close }: {
       <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total }) => (
           <>
-            <p class="quiet">{t.count(total)}</p>
+            <div class="dialog-line">
+              <p class="quiet">{t.count(total)}</p>
+              <DownloadCsv title={title} load={async () => (await import("../api/download")).csvOf(ask, VISITOR_FILE)} />
+            </div>
             <DataTable label={title} rows={rows} rowKey={(row) => row.visitor_id} columns={[
               {
                 key: "visitor", label: t.visitor, render: (row) => (

@@ -52,6 +52,10 @@ export const columnOf = (group: string): string =>
 /** Whether the value of a condition was typed, or needs none. */
 const isMeant = ({ operator, value }: Condition): boolean => value !== "" || operator.endsWith("_null");
 
+/** Each value once, as the API takes them. */
+const distinct = (selects: Exploration["selects"]): Exploration["selects"] =>
+  selects.filter((each, i) => selects.findIndex((other) => aliasOf(other) === aliasOf(each)) === i);
+
 /** The largest first; a series in order of time. */
 export function queryOf({ table, selects, groups, filters, having }: Exploration): Schemas["CustomQueryBody"] {
   const first = groups[0];
@@ -60,8 +64,8 @@ export function queryOf({ table, selects, groups, filters, having }: Exploration
     : { field: aliasOf(selects[0]!), direction: "desc" as const };
   return {
     table: table as Schemas["CustomQueryBody"]["table"],
-    selects: selects.map((each) => ({ ...each, alias: aliasOf(each) })) as Schemas["SelectTerm"][],
-    groupBy: groups,
+    selects: distinct(selects).map((each) => ({ ...each, alias: aliasOf(each) })) as Schemas["SelectTerm"][],
+    groupBy: [...new Set(groups)],
     filters: filters.filter(isMeant).map(typed) as Schemas["Filter"][],
     having: having.filter(isMeant).map(typed) as Schemas["Filter"][],
     orderBy: groups.length ? [order] : [],

@@ -1,14 +1,18 @@
 // Values of filters as people type them, and as they are stored.
 import { countryName, languageName } from "../format";
+import { eventName } from "./event_kinds";
 import type { Condition } from "./filters";
 
 const PATH_FIELDS = ["path", "did.path", "visit.entry_page", "visit.exit_page"];
 /** Operators that compare with whole values. */
 const WHOLE = ["eq", "ne", "in", "not_in"];
 
+const EVENT_FIELDS = ["name", "did.event"];
+
 /** The name of a stored value that the page shows. */
 export const shownValue = (field: string, value: string): string =>
-  field.endsWith("country") ? countryName(value) : field.endsWith("language") ? languageName(value) : value;
+  EVENT_FIELDS.includes(field) ? eventName(value)
+    : field.endsWith("country") ? countryName(value) : field.endsWith("language") ? languageName(value) : value;
 
 /** The condition with stored values for typed ones; `known` are values of its field, frequent ones first. */
 export function normalized(condition: Condition, known: string[]): Condition {

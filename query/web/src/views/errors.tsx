@@ -15,6 +15,7 @@ import { countFormat } from "../components/series_chart";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
+import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
 import { texts } from "../texts";
 import { sessionAddress } from "./sessions";
@@ -76,6 +77,31 @@ const COLUMNS: Column<Group>[] = [
   { key: "last_seen", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
 ];
 
+const FILE: FileColumn[] = [
+  { field: "name", label: t.message },
+  { field: "error_type", label: t.type },
+  { field: "filename", label: t.place },
+  { field: "line", label: t.line },
+  { field: "path", label: texts.filters.fields.path! },
+  { field: "count", label: t.errors },
+  { field: "users", label: t.visitors },
+  { field: "sessions", label: t.visits },
+  { field: "first_seen", label: texts.download.utc(t.first) },
+  { field: "last_seen", label: texts.download.utc(t.last) },
+];
+
+const RECENT_FILE: FileColumn[] = [
+  { field: "timestamp", label: texts.download.utc(texts.chart.bucket) },
+  { field: "message", label: t.message },
+  { field: "path", label: texts.filters.fields.path! },
+  { field: "browser_name", label: texts.filters.fields.browser_name! },
+  { field: "browser_version", label: t.version },
+  { field: "os_name", label: texts.filters.fields.os_name! },
+  { field: "country", label: texts.filters.fields.country!, show: countryName },
+  { field: "anonymous_id", label: texts.filters.fields.anonymous_id! },
+  { field: "session_id", label: texts.filters.fields.session_id! },
+];
+
 /** The columns, with the change of each row when `compared` has it, in the order of the rows. */
 function withChange(compared?: ComparedRow[]): Column<Group>[] {
   if (!compared) return COLUMNS;
@@ -95,7 +121,7 @@ function GroupTable() {
   const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", compared: true, options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.groups} ask={ask} className="wide">
+    <Card title={t.groups} ask={ask} file={FILE} className="wide">
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
@@ -179,7 +205,7 @@ function Recent({ filters }: { filters: Filters }) {
   const ask: Ask<"recent_errors"> = { name: "recent_errors", options: { limit: ROWS }, filters };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.recent} ask={ask} className="wide">
+    <Card title={t.recent} ask={ask} file={RECENT_FILE} className="wide">
       <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <DataTable label={t.recent} rows={rows} className="many" columns={[

@@ -14,6 +14,7 @@ import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { Properties } from "../components/timeline";
 import { formatInstant, formatNumber, formatPercent } from "../format";
+import type { FileColumn } from "../state/csv";
 import { equals } from "../state/filters";
 import { texts } from "../texts";
 import { sessionAddress } from "./sessions";
@@ -41,6 +42,25 @@ const COLUMNS: Column<Row<"custom_events">>[] = [
   { key: "last_occurrence", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_occurrence, timezone.value) },
 ];
 
+const FILE: FileColumn[] = [
+  { field: "name", label: t.event },
+  { field: "total_events", label: m.events },
+  { field: "unique_users", label: m.visitors },
+  { field: "unique_sessions", label: m.visits },
+  { field: "percentage", label: texts.download.percent(t.share) },
+  { field: "first_occurrence", label: texts.download.utc(t.first) },
+  { field: "last_occurrence", label: texts.download.utc(t.last) },
+];
+
+const RECENT_FILE: FileColumn[] = [
+  { field: "timestamp", label: texts.download.utc(texts.chart.bucket) },
+  { field: "event_name", label: t.event },
+  { field: "path", label: texts.filters.fields.path! },
+  { field: "properties", label: t.properties },
+  { field: "anonymous_id", label: texts.filters.fields.anonymous_id! },
+  { field: "session_id", label: texts.filters.fields.session_id! },
+];
+
 function EventTable() {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
@@ -53,7 +73,7 @@ function EventTable() {
   };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.title} ask={ask} className="wide">
+    <Card title={t.title} ask={ask} file={FILE} className="wide">
       <Search value={search} />
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? undefined : unlessFiltered(t.none)}>
         {({ rows, total }) => (
@@ -107,7 +127,7 @@ function RecentEvents({ filters }: OfEvent) {
   const ask: Ask<"custom_events_recent"> = { name: "custom_events_recent", options: { limit: RECENT }, filters };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.recent} ask={ask} className="wide">
+    <Card title={t.recent} ask={ask} file={RECENT_FILE} className="wide">
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <DataTable label={t.recent} rows={rows} columns={[

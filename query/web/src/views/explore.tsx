@@ -8,31 +8,36 @@ import { subjectQuery, timezone } from "../app/session";
 import { Card } from "../components/card";
 import { type Catalogue, QueryBuilder } from "../components/query_builder";
 import { QueryResult, type Shape, SHAPES } from "../components/query_result";
-import { save } from "../components/qr_code";
+import { ownFileName, save } from "../components/download";
 import { Async, messageOf } from "../components/states";
 import { Dialog } from "../components/dialog";
 import { formatNumber } from "../format";
 import { type Exploration, formatExploration, parseExploration, queryOf, START } from "../state/exploration";
+import { hasLines } from "../state/lines";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 
 const t = texts.explore;
 const PATH = "/v1/query/custom";
-const FORMATS = ["csv", "parquet", "arrow"] as const;
+/** Formats of files with their extensions. */
+const FORMATS = { csv: "csv", parquet: "parquet", arrow: "arrows" };
+/** Rows of a line are not cut by the limit for tables, only by that of the API. */
+const LINE_ROWS = 10_000;
 
 export default function Explore() {
   const { own, period, filters, bots } = address.value;
   const exploration = (own.q && parseExploration(own.q)) || START;
   const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
+  const shape = SHAPES.find((each) => each === own.shape) ?? "table";
   const query = queryOf(exploration);
+  const limit = shape === "line" && hasLines(exploration) ? LINE_ROWS : exploration.limit;
   const body = {
     query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
-    limit: exploration.limit, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
+    limit, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
   };
   const key = exploration.selects.length ? JSON.stringify([subjectQuery.value, body]) : null;
   const loaded = useLoaded(key, (signal) =>
     fetchJson<Schemas["CustomResponse"]>(PATH, { query: subjectQuery.value, body, signal }));
-  const shape = SHAPES.find((each) => each === own.shape) ?? "table";
   const change = (changed: Exploration) => goOwn({ q: formatExploration(changed) });
   return (
     <>
@@ -43,11 +48,14 @@ export default function Explore() {
       </Card>
       <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body }}
         tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
-        actions={<Actions body={body} />}>
+        actions={<Actions body={body} table={exploration.table} />}>
         <Async loaded={loaded} lines={8} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
             <>
               <p class="quiet">{t.rows(formatNumber(data.length), formatNumber(meta.totalRows), formatNumber(meta.executionTime))}</p>
+              {shape === "line" && data.length < (meta.totalRows ?? 0) && (
+                <p class="notice">{t.cutRows(formatNumber(data.length), formatNumber(meta.totalRows))}</p>
+              )}
               <QueryResult exploration={exploration} rows={data} partial={meta.partialBucket ?? null} shape={shape as Shape} />
             </>
           )}
@@ -58,7 +66,7 @@ export default function Explore() {
 }
 
 /** What the query would read, and its rows as files. */
-function Actions({ body }: { body: unknown }) {
+function Actions({ body, table }: { body: unknown; table: string }) {
   const [plan, setPlan] = useState<Schemas["ExplainResponse"] | null>(null);
   const [error, setError] = useState("");
   const query = subjectQuery.value;
@@ -68,15 +76,15 @@ function Actions({ body }: { body: unknown }) {
   };
   const explain = () => attempt(async () =>
     setPlan(await fetchJson<Schemas["ExplainResponse"]>("/v1/query/compile", { query, body })));
-  const download = (format: string) => attempt(async () => {
+  const download = (format: keyof typeof FORMATS) => attempt(async () => {
     const response = await send(PATH, { query: { ...query, format }, body });
-    save(await response.blob(), `tidemark.${format}`);
+    save(await response.blob(), ownFileName(t.tables[table] ?? table, FORMATS[format]));
   });
   return (
     <>
       {error && <span class="error" role="alert">{error}</span>}
       <button type="button" class="quiet-button" onClick={() => void explain()}>{t.explain}</button>
-      {FORMATS.map((format) => (
+      {(Object.keys(FORMATS) as (keyof typeof FORMATS)[]).map((format) => (
         <button key={format} type="button" class="quiet-button" aria-label={t.download(format)} onClick={() => void download(format)}>
           {format.toUpperCase()}
         </button>

@@ -9,6 +9,7 @@ import { Empty, Async } from "../components/states";
 import { type Suggestions, StepInputs, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatDuration, formatNumber, formatPercent } from "../format";
+import type { FileColumn } from "../state/csv";
 import { formatSteps, isComplete, parseSteps, type Step, stepMember } from "../state/steps";
 import { texts } from "../texts";
 
@@ -19,6 +20,17 @@ const WINDOWS = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windo
 const DEFAULT_WINDOW = 7 * DAY;
 const BREAKDOWNS = ["", "visit.channel", "visit.utm_campaign", "device_type", "country", "visitor.is_new"];
 const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }];
+
+const FILE: FileColumn[] = [
+  { field: "step", label: t.steps },
+  { field: "name", label: t.name },
+  { field: "visitors", label: texts.metrics.visitors },
+  { field: "conversion_rate", label: texts.download.percent(t.conversion) },
+  { field: "step_rate", label: texts.download.percent(t.stepConversion) },
+  { field: "dropped", label: t.left },
+  { field: "drop_off_rate", label: texts.download.percent(t.left) },
+  { field: "median_seconds", label: texts.download.seconds(t.medianTime) },
+];
 
 export default function Funnels() {
   const { own } = address.value;
@@ -44,7 +56,7 @@ export default function Funnels() {
         <StepList steps={steps} change={change} suggestions={suggestions} />
         <Settings />
       </Card>
-      <Card title={t.title} ask={ask ?? undefined} className="wide">
+      <Card title={t.title} ask={ask ?? undefined} file={own.breakdown ? [{ field: "breakdown", label: texts.filters.fields[own.breakdown] ?? own.breakdown }, ...FILE] : FILE} className="wide">
         {ask ? <Result ask={ask} options={options} /> : <Empty text={t.pick} />}
       </Card>
     </>

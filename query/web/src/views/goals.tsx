@@ -17,6 +17,7 @@ import { Async } from "../components/states";
 import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatNumber, formatPercent } from "../format";
+import type { FileColumn } from "../state/csv";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
 
@@ -24,6 +25,14 @@ type Goal = Schemas["GoalResource"];
 const t = texts.goals;
 const MODELS = ["last_touch", "first_touch", "last_non_direct", "linear", "position_based"] as const;
 const FACTS = ["visit.channel", "visit.referrer_name", "visit.utm_campaign", "visit.entry_page"];
+
+const FILE: FileColumn[] = [
+  { field: "name", label: t.name },
+  { field: "visitors", label: texts.metrics.visitors },
+  { field: "conversions", label: t.conversions },
+  { field: "conversion_rate", label: texts.download.percent(t.rate) },
+  { field: "value", label: t.value },
+];
 
 export default function Goals() {
   const saved = useGoals();
@@ -38,7 +47,7 @@ export default function Goals() {
   const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
   return (
     <>
-      <Card title={t.title} ask={goals.length ? ask : undefined} className="wide" actions={writes && (
+      <Card title={t.title} ask={goals.length ? ask : undefined} file={FILE} className="wide" actions={writes && (
         <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
         <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
@@ -92,7 +101,9 @@ function Attribution({ goals }: { goals: Goal[] }) {
   const ask: Ask<"attribution"> = { name: "attribution", options: { goal: { goal: goal.id }, model, by, limit: 20 } };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.attribution} ask={ask} className="wide">
+    <Card title={t.attribution} ask={ask} className="wide" file={[
+      { field: "name", label: texts.filters.fields[by]! }, { field: "conversions", label: t.conversions }, { field: "value", label: t.value },
+    ]}>
       <div class="settings">
         <label>{t.goal}
           <select value={goal.id} onChange={(e) => goOwn({ goal: e.currentTarget.value })}>

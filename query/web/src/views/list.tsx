@@ -11,8 +11,9 @@ import { type Column, DataTable, Pages, parseSort } from "../components/data_tab
 import { rowsDefinition } from "../components/info";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
-import { formatInstant, formatNumber, formatPercent } from "../format";
+import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
 import { type Breakdown, findBreakdown } from "../state/breakdowns";
+import type { FileColumn } from "../state/csv";
 import { hasFilter, toggleFilter } from "../state/filters";
 import { texts } from "../texts";
 
@@ -39,7 +40,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const loaded = useAnswer(ask);
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   return (
-    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} className="wide" actions={
+    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={fileColumns(breakdown, visitors)} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
@@ -86,6 +87,23 @@ function columnsOf(breakdown: Breakdown, visitors?: number, compared?: ComparedR
     render: (_, i) => <Change percent={compared?.[i]?.changePercent[breakdown.value]} />,
   };
   return [name, ...numbers, ...(compared ? [change] : [])];
+}
+
+/** Names, with the code beside those that have one, and the same numbers as the table. */
+function fileColumns(breakdown: Breakdown, visitors?: number): FileColumn[] {
+  const { name, label, display, type } = breakdown;
+  const inCountry = type === "region" || type === "city";
+  return [
+    { field: name, label, show: display },
+    ...(display ? [{ field: name, label: texts.download.code(label) }] : []),
+    ...(inCountry ? [{ field: "country", label: texts.filters.fields.country!, show: countryName }] : []),
+    ...breakdown.columns.map(([field, label, kind]): FileColumn => {
+      if (kind === "instant") return { field, label: texts.download.utc(label) };
+      if (kind === "percent") return { field, label: texts.download.percent(label) };
+      if (kind !== "share") return { field, label };
+      return { field: "visitors", label: texts.download.percent(label), show: (value) => (visitors ? ((100 * Number(value)) / visitors).toFixed(2) : "") };
+    }),
+  ];
 }
 
 function shown(value: unknown, kind?: Breakdown["columns"][number][2]): string {

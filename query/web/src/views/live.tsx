@@ -8,8 +8,8 @@ import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
 import { Async } from "../components/states";
-import { kindOf } from "../components/timeline";
 import { countryName, formatNumber, formatTime } from "../format";
+import { eventName } from "../state/event_kinds";
 import { texts } from "../texts";
 
 const SECONDS = 5;
@@ -73,7 +73,6 @@ export default function Live() {
 }
 
 /** What trackers send by themselves in words; events by their own name. */
-const eventName = (name: string): string => (kindOf(name) === "event" ? name : texts.timeline.kinds[kindOf(name)]);
 
 function Names<One extends { visitors: number }>({ title, ask, name }: {
   title: string;

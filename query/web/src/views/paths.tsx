@@ -8,8 +8,9 @@ import { Card } from "../components/card";
 import { type Column, DataTable, Pages } from "../components/data_table";
 import { FlowChart } from "../components/flow_chart";
 import { Async } from "../components/states";
-import { visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { formatNumber, formatPercent } from "../format";
+import type { FileColumn } from "../state/csv";
 import { flowOf, pagesOf } from "../state/flow";
 import { texts } from "../texts";
 
@@ -20,6 +21,13 @@ const STEPS = ["3", "4", "5", "6"];
 const DEFAULT_STEPS = "4";
 const t = texts.paths;
 const m = texts.metrics;
+
+const FILE: FileColumn[] = [
+  { field: "name", label: t.path },
+  { field: "sessions", label: m.visits },
+  { field: "percentage", label: texts.download.percent(m.percentage) },
+  { field: "visitors", label: m.visitors },
+];
 
 export default function Paths() {
   const { own } = address.value;
@@ -45,7 +53,7 @@ export default function Paths() {
           )}
         </Async>
       </Card>
-      <Card title={t.table} ask={ask} className="wide">
+      <Card title={t.table} ask={ask} file={FILE} className="wide">
         <Async loaded={loaded} lines={8} isEmpty={(value) => !value.rows.length}>
           {(value) => <PathTable rows={value.rows} />}
         </Async>
@@ -109,7 +117,7 @@ function PathVisitors({ path, options }: { path: string; options: Record<string,
   const ask = visitorsAsk({ name: "visitors", of: { name: "paths", ...options, path } });
   const title = t.visitorsOf(path);
   return (
-    <Card title={title} ask={ask} className="wide"
+    <Card title={title} ask={ask} file={VISITOR_FILE} className="wide"
       actions={<button type="button" class="quiet-button" onClick={() => goOwn({ path: "" })}>{texts.dialog.close}</button>}>
       <VisitorTable ask={ask} label={title} />
     </Card>

@@ -6,8 +6,9 @@ import { address, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { Card } from "../components/card";
 import { Async } from "../components/states";
-import { visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { formatBucket, formatDay, formatNumber, formatPercent } from "../format";
+import type { FileColumn } from "../state/csv";
 import { countDays, daysOf } from "../state/period";
 import { texts } from "../texts";
 
@@ -22,6 +23,14 @@ const MOST_DAYS: Record<Width, number> = { day: 100, week: 690, month: 3000 };
 const SHADES = 5;
 const MOST_ROWS = 10_000;
 const t = texts.retention;
+const FILE: FileColumn[] = [
+  { field: "date", label: t.cohort },
+  { field: "period", label: t.later },
+  { field: "visitors", label: texts.metrics.visitors },
+  { field: "returned", label: t.returned },
+  { field: "rate", label: texts.download.percent(t.returned) },
+  { field: "complete", label: t.over },
+];
 
 export default function Retention() {
   const { own, period } = address.value;
@@ -32,7 +41,7 @@ export default function Retention() {
   const loaded = useAnswer(ask);
   return (
     <>
-      <Card title={t.title} ask={ask} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
+      <Card title={t.title} ask={ask} file={FILE} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
         onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
         <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
           {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}{address.value.filters.length > 0 && ` ${t.filtered}`}</p></>}
@@ -127,7 +136,7 @@ function CellVisitors({ width }: { width: Width }) {
   const ask = visitorsAsk({ name: "visitors", of });
   const title = t.visitorsOf(cohortText(cohort, width), t.after[width](Number(after)));
   return (
-    <Card title={title} ask={ask} className="wide" tab={came ? "returned" : "not_returned"}
+    <Card title={title} ask={ask} file={VISITOR_FILE} className="wide" tab={came ? "returned" : "not_returned"}
       tabs={[{ id: "returned", label: t.returned }, { id: "not_returned", label: t.notReturned }]}
       onTab={(id) => goOwn({ outcome: id === "returned" ? "" : id, page: "" })}
       actions={<button type="button" class="quiet-button" onClick={() => goOwn({ cohort: "", after: "", outcome: "", page: "" })}>

@@ -9,8 +9,10 @@ import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { Async, Empty } from "../components/states";
-import { type Entry, kindOf, Timeline } from "../components/timeline";
+import { type Entry, Timeline } from "../components/timeline";
 import { countryName, formatDuration, formatInstant, formatNumber } from "../format";
+import type { FileColumn } from "../state/csv";
+import { kindOf } from "../state/event_kinds";
 import { equals } from "../state/filters";
 import { texts } from "../texts";
 
@@ -51,6 +53,19 @@ const COLUMNS: Column<Session>[] = [
   },
 ];
 
+const FILE: FileColumn[] = [
+  { field: "first_visit", label: texts.download.utc(t.began) },
+  { field: "last_visit", label: texts.download.utc(t.lastEvent) },
+  { field: "page_views", label: m.pageviews },
+  { field: "referrer", label: t.source },
+  { field: "country", label: t.country, show: countryName },
+  { field: "device_type", label: t.device },
+  { field: "browser_name", label: texts.filters.fields.browser_name! },
+  { field: "os_name", label: texts.filters.fields.os_name! },
+  { field: "visitor_id", label: t.visitor },
+  { field: "session_id", label: texts.filters.fields.session_id! },
+];
+
 function SessionTable() {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
@@ -58,7 +73,7 @@ function SessionTable() {
   const ask: Ask<"session_list"> = { name: "session_list", options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.title} ask={ask} className="wide">
+    <Card title={t.title} ask={ask} file={FILE} className="wide">
       <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total }) => (
           <>

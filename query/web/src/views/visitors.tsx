@@ -11,7 +11,7 @@ import { deviceText, Facts, placeText } from "../components/facts";
 import { Search } from "../components/search";
 import { Async } from "../components/states";
 import { type Entry, propertiesOf, Timeline } from "../components/timeline";
-import { visitorName, visitorsAsk, VisitorTable } from "../components/visitor_table";
+import { VISITOR_FILE, visitorName, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { formatDuration, formatInstant, formatNumber } from "../format";
 import { equals } from "../state/filters";
 import { texts } from "../texts";
@@ -29,7 +29,7 @@ export default function Visitors() {
   const search = own.q ?? "";
   const ask = visitorsAsk({ name: "profile_list" }, search ? [whoseNameHas(search)] : []);
   return (
-    <Card title={t.title} ask={ask} className="wide">
+    <Card title={t.title} ask={ask} file={VISITOR_FILE} className="wide">
       <Search value={search} label={t.search} />
       <VisitorTable ask={ask} label={t.title} />
     </Card>

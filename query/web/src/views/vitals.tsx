@@ -11,6 +11,7 @@ import { RatedValue, RatingBar } from "../components/rating";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { countryName, formatNumber } from "../format";
+import type { FileColumn } from "../state/csv";
 import { equals } from "../state/filters";
 import { boundsText, formatVital, RATINGS, type Vital, VITALS } from "../state/vitals";
 import { texts } from "../texts";
@@ -92,6 +93,13 @@ const columnsOf = (label: string, display: (name: string) => string, sortable: b
   { key: "visitors", label: texts.metrics.visitors, number: true, sortable, render: (row) => formatNumber(row.visitors) },
 ];
 
+const fileColumns = (label: string, show?: FileColumn["show"]): FileColumn[] => [
+  { field: "name", label, show },
+  ...WITH_BUCKETS.map((vital) => ({ field: `p75_${vital.toLowerCase()}`, label: t.series(vital) })),
+  { field: "measurements", label: t.measurements },
+  { field: "visitors", label: texts.metrics.visitors },
+];
+
 function PageTable() {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
@@ -99,7 +107,7 @@ function PageTable() {
   const ask: Ask<"web_vitals_by_page"> = { name: "web_vitals_by_page", options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.byPage} ask={ask} className="wide">
+    <Card title={t.byPage} ask={ask} file={fileColumns(texts.filters.fields.path!)} className="wide">
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total }) => (
           <>
@@ -121,7 +129,7 @@ function GroupTable() {
   };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.byGroup} ask={ask} className="wide" tabs={GROUPS} tab={group.id}
+    <Card title={t.byGroup} ask={ask} file={fileColumns(group.label, group.display)} className="wide" tabs={GROUPS} tab={group.id}
       onTab={(id) => goOwn({ group: id === GROUPS[0]!.id ? "" : id }, { replace: true })}>
       <Async loaded={loaded} lines={4} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (

@@ -1,0 +1,56 @@
+// Picks a column by its words, with its name beside it; a property is named in an input.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { columnText, PROPERTY } from "../state/columns";
+import { texts } from "../texts";
+
+const t = texts.explore;
+
+export interface ColumnGroup {
+  label: string;
+  names: string[];
+}
+
+export function ColumnSelect({ label, value, groups, properties, change }: {
+  /** Read aloud. */
+  label: string;
+  value: string;
+  groups: ColumnGroup[];
+  /** Whether the table has properties. */
+  properties: boolean;
+  change: (name: string) => void;
+}) {
+  const isProperty = value.startsWith(PROPERTY);
+  const input = useRef<HTMLInputElement>(null);
+  const [picked, setPicked] = useState(false);
+  useEffect(() => {
+    if (picked && isProperty) input.current?.select();
+  }, [picked, isProperty]);
+  const pick = (name: string) => {
+    setPicked(name === PROPERTY);
+    change(name === PROPERTY ? `${PROPERTY}${t.anyProperty}` : name);
+  };
+  const known = isProperty || groups.some(({ names }) => names.includes(value));
+  return (
+    <span class="column-select">
+      <select aria-label={label} value={isProperty ? PROPERTY : value} onChange={(e) => pick(e.currentTarget.value)}>
+        {!known && <option value={value}>{optionText(value)}</option>}
+        {groups.filter(({ names }) => names.length).map((group) => (
+          <optgroup key={group.label} label={group.label}>
+            {group.names.map((name) => <option key={name} value={name}>{optionText(name)}</option>)}
+          </optgroup>
+        ))}
+        {properties && <option value={PROPERTY}>{t.aProperty}</option>}
+      </select>
+      {isProperty && (
+        <input ref={input} aria-label={`${label}: ${t.propertyName}`} value={value.slice(PROPERTY.length)}
+          onChange={(e) => e.currentTarget.value.trim() && change(PROPERTY + e.currentTarget.value.trim())} />
+      )}
+    </span>
+  );
+}
+
+/** `Page (path)`; all rows and values have no name of a column. */
+const optionText = (name: string): string => {
+  const text = columnText(name);
+  return text === name || name === "*" ? text : `${text} (${name})`;
+};

@@ -1,0 +1,52 @@
+// A button that offers all rows of a list as a CSV file.
+import { useState } from "preact/hooks";
+import type { RequestError } from "../api/request";
+import type { CsvFile } from "../api/download";
+import { address } from "../app/address";
+import { timezone, website } from "../app/session";
+import { formatNumber } from "../format";
+import { fileName } from "../state/file_name";
+import { daysOf } from "../state/period";
+import { texts } from "../texts";
+import { messageOf } from "./states";
+
+const t = texts.download;
+
+/** The name of a file of the website and time range that are open. */
+export const ownFileName = (what: string, extension: string): string =>
+  fileName(website.value?.name ?? "", what, daysOf(address.value.period, timezone.value), extension);
+
+/** Offers data as a file. */
+export function save(data: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(data);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function DownloadCsv({ title, load }: { title: string; load: () => Promise<CsvFile> }) {
+  const [busy, setBusy] = useState(false);
+  const [note, setNote] = useState("");
+  const download = async () => {
+    setBusy(true);
+    setNote("");
+    try {
+      const { data, rows, total } = await load();
+      save(data, ownFileName(title, "csv"));
+      if (rows < total) setNote(t.cut(formatNumber(rows), formatNumber(total)));
+    } catch (problem) {
+      setNote(messageOf(problem as RequestError));
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <span role="status" class="quiet">{note}</span>
+      <button type="button" class="quiet-button" aria-label={t.csv(title)} title={t.csv(title)} aria-busy={busy} disabled={busy}
+        onClick={() => void download()}>
+        <span aria-hidden="true">↓</span> CSV
+      </button>
+    </>
+  );
+}
