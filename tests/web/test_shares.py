@@ -12,6 +12,7 @@ from tests.browser.web_site import Html, WebSite
 from tests.flow.tenant import Tenant
 from tests.installation import Installation
 from tests.web.dashboard import RANGE, Dashboard
+from tests.web.downloads import downloaded
 
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
 GERMANY = {"field": "country", "operator": "eq", "value": "DE"}
@@ -63,6 +64,12 @@ def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
     pages = dashboard.ask("top_pages", filters=[GERMANY], limit=8)
     assert visitor.rows("Pages") == [[row["name"], str(row["visitors"])] for row in pages]
     assert "Sign out" not in visitor.text("header.top")
+    visitor.tab.go(f"{link}/list/top_pages?period={RANGE}")
+    visitor.settle()
+    file = downloaded(visitor, "Pages")
+    assert [[row["Pages"], row["Visitors"]] for row in file] == [
+        [row["name"], str(row["visitors"])] for row in pages
+    ]
     visitor.press("+ Filter")
     visitor.until("document.querySelector('dialog select')")
     fields = visitor.tab.js(
