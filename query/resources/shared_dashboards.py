@@ -11,7 +11,7 @@ from query.dependencies import BODY_ERRORS, QueryDependencies, QueryEndpoint
 from query.docs.dashboard import PageRules
 from query.request.body import read_json
 from query.request.filters import Filter
-from query.request.query_string import strict_query_string
+from query.resources.quiet_refusals import quiet_refusals
 from query.resources.sign_in import OwnWebsite, own_website
 from query.response.json_response import json_response
 from query.sign_in.share_access import issue_access
@@ -105,7 +105,7 @@ async def _check_password(request: Request, share: Share, password: str | UnsetT
 
 
 ENDPOINTS = (
-    strict_query_string(
+    quiet_refusals(
         QueryEndpoint(
             open_share,
             openapi.Operation(

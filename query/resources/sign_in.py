@@ -11,6 +11,7 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.request.body import read_json
 from query.request.filters import Filter
 from query.request.query_string import strict_query_string
+from query.resources.quiet_refusals import quiet_refusals
 from query.response.json_response import json_response
 from query.sign_in.same_origin import require_same_origin
 from query.sign_in.session_cookie import clear_session_cookie, set_session_cookie
@@ -205,7 +206,7 @@ REQUEST_PARAMETER = openapi.Parameter(
 )
 
 ENDPOINTS = (
-    strict_query_string(
+    quiet_refusals(
         QueryEndpoint(
             sign_in,
             openapi.Operation(

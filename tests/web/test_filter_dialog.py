@@ -20,6 +20,7 @@ GERMAN: dict[str, Any] = {
     "referrer_name": "Google",
     "referrer": "https://www.google.com/",
 }
+UNSEEN = "No visitor had this in the selected time range."
 NOTE = "dialog [role=status]"
 OPTIONS = "[...document.querySelectorAll('dialog datalist option')].map((o) => [o.value, o.label])"
 
@@ -57,7 +58,7 @@ def values(chromium: Chromium, germans: Tenant) -> Iterator[Dashboard]:
         ("device_type", "Mobile", "mobile", "Device is mobile"),
         ("path", "pricing", "/pricing", "Page is /pricing"),
         ("path", "https://shop.example/pricing/?a=1#top", "/pricing", "Page is /pricing"),
-        ("did.path", "Pricing", "/pricing", "Visitor saw the page is /pricing"),
+        ("did.path", "Pricing", "/pricing", "Visitor saw page /pricing"),
     ],
 )
 def test_a_typed_value_becomes_the_stored_one(
@@ -88,10 +89,26 @@ def test_a_value_that_nobody_had_is_named_and_permitted(
 ) -> None:
     choose_field(values, field)
     values.type_into("dialog input", typed)
-    assert values.text(NOTE) == "No visitor had this in the selected time range."
+    values.tab.js("document.querySelector('dialog input').blur()")
+    values.until(f"document.querySelector('{NOTE}').innerText === '{UNSEEN}'")
 
     values.press("Apply", "dialog")
     values.until(f"{TOTAL} === '0'")
+
+
+@pytest.mark.parametrize(("operator", "typed"), [("eq", "/pric"), ("contains", "PRIC")])
+def test_nothing_is_said_about_the_beginning_of_a_value(
+    values: Dashboard, operator: str, typed: str
+) -> None:
+    choose_field(values, "path")
+    values.tab.js(f"({CHOOSE})(document.querySelectorAll('dialog select')[1], '{operator}')")
+    values.until(f"({OPTIONS}).some(([value]) => value === '/pricing')")
+    values.type_into("dialog input", typed)
+    values.tab.js("new Promise((waited) => setTimeout(waited, 2000))")
+    assert values.tab.js(f"document.querySelector('{NOTE}').innerText") != UNSEEN
+
+    values.type_into("dialog input", f"{typed}/nobody")
+    values.until(f"document.querySelector('{NOTE}').innerText === '{UNSEEN}'")
 
 
 def test_a_part_of_a_path_stays_as_it_was_typed(values: Dashboard) -> None:

@@ -17,6 +17,7 @@ from tests.web.test_accessibility import set_theme, views, violations
 LONG = "W" * 255
 NOTE = "N" * 1000
 REVERSED = "\u202egnp.exe"
+SHOWN = "[U+202E]gnp.exe"
 READS_ON = """(() => {
   const text = document.querySelector('main .card h2').firstChild;
   const left = (at) => {
@@ -138,4 +139,23 @@ def test_a_name_that_turns_around_turns_nothing_beside_it(page: Dashboard) -> No
     assert page.text("main .card h2").endswith(" over time")
     assert page.tab.js(READS_ON)
     notes = page.until("[...document.querySelectorAll('.note-mark bdi')].map((e) => e.innerText)")
-    assert set(notes) == {NOTE, REVERSED}
+    assert set(notes) == {NOTE, SHOWN}
+
+
+def test_characters_that_nobody_sees_are_named_wherever_a_text_is_shown(page: Dashboard) -> None:
+    page.open("events")
+    assert SHOWN in [row[0] for row in page.rows("Events")]
+    page.press(SHOWN, "main")
+    page.until("document.querySelector('.crumbs')")
+    page.settle()
+    texts = page.tab.js(
+        "[document.body.innerText, document.title, ...[...document.querySelectorAll('[title]"
+        ", [aria-label]')].flatMap((e) => [e.title, e.getAttribute('aria-label') ?? ''])]"
+    )
+    assert any(SHOWN in text for text in texts)
+    assert not [text for text in texts if "\u202e" in text]
+    assert quote(REVERSED) in page.tab.address
+
+    page.open("events", f=f"name:eq:{REVERSED}")
+    assert page.text(".chip-text").strip("\u2068\u2069") == f"Event is {SHOWN}"
+    assert [row[0] for row in page.rows("Events")] == [SHOWN]

@@ -76,3 +76,20 @@ def test_a_cell_opens_its_visitors(dashboard: Dashboard, returned: Tenant) -> No
     dashboard.until("location.search.includes('outcome=not_returned')")
     dashboard.settle()
     assert [row[0] for row in dashboard.rows(title)] == ["once"]
+
+
+def test_a_cohort_begins_with_the_time_range(dashboard: Dashboard, returned: Tenant) -> None:
+    dashboard.open("retention", period=f"{FIRST}..{SECOND}", width="week")
+    first = dashboard.until("document.querySelector('.retention tbody th')?.innerText")
+    assert f" {FIRST.day}" in f" {first.replace(',', ' ')}"
+    before = FIRST - timedelta(days=1)
+    assert str(before.day) not in first.replace(",", " ").replace("–", " ").split()
+
+
+def test_a_period_that_is_not_over_shows_no_zero(page: Dashboard) -> None:
+    """The only visitor came days ago, and not yet today."""
+    page.open("retention", period="last_7d", width="day")
+    cells: list[list[str]] = page.until(CELLS)
+    assert cells[0] == ["1", "0%", "0%", "–"]
+    last = "[...document.querySelectorAll('.retention tbody tr:first-child button')].at(-1)"
+    assert "not over yet, and nobody came again so far" in page.tab.js(f"{last}.title")

@@ -81,6 +81,7 @@ def test_without_a_sign_in_nothing_is_refused_before_the_key_is_typed(
 def test_a_wrong_key_is_refused_in_words(stranger: Dashboard) -> None:
     stranger.sign_in("tm_wrong")
     assert stranger.text(".error") == "This key is unknown, revoked or expired."
+    stranger.check_tab()
 
 
 def test_a_sign_in_that_ended_asks_again_and_keeps_the_address(stranger: Dashboard) -> None:
@@ -106,6 +107,7 @@ def test_a_link_signs_in_once(stranger: Dashboard) -> None:
     stranger.tab.go("about:blank")
     stranger.tab.go(link)
     assert "used already" in stranger.text(".error")
+    stranger.check_tab()
 
 
 def test_a_key_without_the_scope_is_told_which_one_is_missing(stranger: Dashboard) -> None:

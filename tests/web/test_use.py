@@ -51,6 +51,43 @@ def test_a_slash_begins_a_filter(dashboard: Dashboard) -> None:
     dashboard.until("document.activeElement?.closest('dialog')")
 
 
+def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
+    size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.tab.tell("Emulation.setDeviceMetricsOverride", **size)
+    page.open("overview")
+    shown = "[...document.querySelectorAll('nav.side a')].map((a) => [a.dataset.key, a.innerText])"
+    views = page.tab.js(shown)
+    numbered = [[key, name] for key, name in views if key]
+    assert [key for key, _ in numbered] == list("123456789")
+    assert numbered[:2] == [["1", "Overview"], ["2", "Live"]]
+    hint = "getComputedStyle(document.querySelector('nav.side a'), '::after').content"
+    assert page.tab.js(hint).startswith('"1"')
+
+    page.tab.js("document.querySelector('[title=\"Keyboard shortcuts (?)\"]').click()")
+    keys = dict(
+        page.until(
+            "[...document.querySelectorAll('dl.keys dt')].map((key) =>"
+            " [key.innerText, key.nextElementSibling.innerText])"
+        )
+    )
+    assert [[key, keys[key]] for key in "123456789"] == numbered
+    page.press("Close", "dialog")
+    page.tab.js(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '3', bubbles: true}))"
+    )
+    page.until("location.pathname.endsWith('/sessions')")
+
+
+def test_a_definition_is_a_sentence_with_code(page: Dashboard) -> None:
+    page.open("overview")
+    page.press("Unique visitors: definition", "main")
+    note = "document.querySelector('.popover:popover-open p')"
+    page.until(note)
+    assert page.tab.js(f"{note}.innerText").startswith("Unique visitors: each counts once")
+    assert page.tab.js(f"{note}.querySelector('code').innerText") == "anonymousId"
+    assert "`" not in page.tab.js(f"{note}.innerText")
+
+
 def test_a_click_beside_a_form_keeps_what_was_typed(dashboard: Dashboard) -> None:
     dashboard.open("goals")
     dashboard.press("+ New goal")

@@ -1,7 +1,20 @@
-// Texts of users keep the direction of their letters to themselves.
-const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
+// Texts of strangers change nothing beside them: they keep the direction of their letters to themselves, and
+// characters that steer the display without being seen are named instead.
+const TURNS = /[\u0590-\u08ff\u200e\u200f\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]/;
 const [FIRST_STRONG_ISOLATE, POP_ISOLATE] = ["\u2068", "\u2069"];
+/** Not in it: white space, joiners of letters and emoji, and the marks that formats of the browser have. */
+const UNSEEN = /[\0-\x08\x0b\f\x0e-\x1f\x7f-\x9f\xad\u180e\u200b\u2028-\u202e\u2060-\u2067\u206a-\u206f\ufeff\ufff9-\ufffb]/g;
+/** What `isolate` made, or one of its marks alone, which it did not make. */
+const ISOLATED = /(\u2068[^\u2068\u2069]*\u2069)|[\u2068\u2069]/g;
+
+const nameOf = (character: string): string => `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
+
+/** The text with the names of characters that nobody sees, as in `[U+202E]`. */
+export const visible = (text: string): string =>
+  text.replace(UNSEEN, nameOf).replace(ISOLATED, (found, made?: string) => made ?? nameOf(found));
 
 /** A text that changes no direction of what stands beside it; as it is where nothing in it could. */
-export const isolate = (text: string): string =>
-  TURNS.test(text) ? `${FIRST_STRONG_ISOLATE}${text.replace(/[\u2066-\u2069]/g, "")}${POP_ISOLATE}` : text;
+export function isolate(text: string): string {
+  const shown = visible(text);
+  return TURNS.test(shown) ? `${FIRST_STRONG_ISOLATE}${shown.replace(/[\u2068\u2069]/g, "")}${POP_ISOLATE}` : shown;
+}

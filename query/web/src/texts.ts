@@ -47,6 +47,7 @@ export const texts = {
     label: "Time range",
     previous: "Earlier time range",
     next: "Later time range",
+    noneLater: "The time range after this one has not begun",
     custom: "Other dates",
     from: "First day",
     to: "Last day",
@@ -98,13 +99,17 @@ export const texts = {
     deleteSegment: (name: string) => `Delete the segment ${isolate(name)}`,
     none: "No segments are saved yet. Set filters first, then save them here.",
     did: "did", didNot: "did not",
+    sentences: {
+      "did.path": { eq: (page: string) => `Visitor saw page ${page}`, ne: (page: string) => `Visitor did not see page ${page}` },
+      "did.event": { eq: (event: string) => `Visitor did event ${event}`, ne: (event: string) => `Visitor did not do event ${event}` },
+    } as Record<string, Record<string, (value: string) => string>>,
     operators: {
       eq: "is", ne: "is not", contains: "contains", not_contains: "does not contain", starts_with: "begins with",
       ends_with: "ends with", in: "is one of", not_in: "is none of", is_null: "is absent", is_not_null: "is present",
       gt: "is greater than", gte: "is at least", lt: "is less than", lte: "is at most",
     } as Record<string, string>,
     fields: {
-      path: "Page", "did.path": "Visitor saw the page", "did.event": "Visitor did the event", "visit.entry_page": "Entry page", "visit.exit_page": "Exit page", "visit.channel": "Channel",
+      path: "Page", "did.path": "Visitor saw page", "did.event": "Visitor did event", "visit.entry_page": "Entry page", "visit.exit_page": "Exit page", "visit.channel": "Channel",
       "visit.referrer_name": "Source", "visit.referrer": "Referrer", "visit.utm_campaign": "Campaign",
       "visit.utm_source": "UTM source", "visit.utm_medium": "UTM medium", "visit.utm_term": "UTM term",
       "visit.utm_content": "UTM content", country: "Country", region: "Region", city: "City", language: "Language",
@@ -144,7 +149,7 @@ export const texts = {
     chart: "Show as chart",
     notes: "Annotations",
     bucket: "Time",
-    open: "Click to see this bucket alone",
+    open: "Click to see it alone",
     nothingBefore: "There is nothing to compare with in the time range before",
     noneBefore: "no data before",
     began: "too little before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
@@ -171,6 +176,7 @@ export const texts = {
   },
   events: {
     title: "Events", event: "Event", share: "Share", first: "First time", last: "Last time", back: "All events", range: "From – to",
+    series: "Events over time",
     trend: (name: string) => `${isolate(name)} over time`,
     properties: "Properties", recent: "Latest events",
     none: "No custom events in this time range. Send one from a page with: tidemark(\"event\", \"signup\")",
@@ -210,7 +216,7 @@ export const texts = {
     summary: "Errors", series: "Errors over time", groups: "Groups", back: "All errors", message: "Error", errors: "Errors",
     visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Different messages", first: "First in period",
     last: "Last in period", type: "Class", place: "Place", line: "Line", version: "Browser version", stack: "Stack of the newest", recent: "Latest errors",
-    none: "No errors in this time range.",
+    none: "No errors in this time range.", noneBefore: "none before",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
   retention: {
@@ -219,11 +225,12 @@ export const texts = {
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
     },
-    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”. Click a cell for its visitors.",
+    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”; – there: nobody came again so far. Click a cell for its visitors.",
     filtered: "Only what matches the filters counts, for the first visit and for coming again.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>
       `${cohort}, ${after}: ${returned} of ${visitors} visitors`,
     visitorsOf: (cohort: string, after: string) => `Visitors of ${cohort}, ${after}`,
+    nothingYet: "not over yet, and nobody came again so far",
     later: "Periods later", over: "Period is over", returned: "Came again", notReturned: "Did not",
   },
   map: { title: "Visitors by country" },
@@ -260,7 +267,7 @@ export const texts = {
   dialog: { close: "Close" },
   keyboard: {
     search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range", refresh: "Ask again now",
-    today: "Today", week: "Last 7 days", month: "Last 30 days", views: "Open a view by its number", close: "Close what is open",
+    today: "Today", week: "Last 7 days", month: "Last 30 days", opens: (view: string, key: string) => `${view} (${key})`, close: "Close what is open",
   },
   steps: {
     kind: "kind of step",
@@ -401,6 +408,8 @@ export const texts = {
     noFilters: "It shows all data of this website. Set filters above to share a part of it.",
     ready: "The link is ready. Copy it now: it is not shown again.",
     link: "Link", embed: "To embed it",
+    notEmbedded: "No website may embed this link. To embed one, give the origin of the website in the form above, and share again.",
+    ended: "ended",
     revoke: (name: string) => `Revoke the link ${isolate(name)}`,
     revokeShort: "Revoke",
     confirmRevoke: (name: string) => `Revoke "${isolate(name)}"? Its link stops working for everybody, and cannot be shown again.`,

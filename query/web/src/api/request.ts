@@ -50,6 +50,22 @@ export async function fetchJson<Body>(path: string, options?: RequestOptions): P
   return (response.status === 204 ? undefined : await response.json()) as Body;
 }
 
+interface Refused {
+  success: false;
+  status: number;
+  code: string;
+  error: string;
+}
+
+/** The answer to a form; RequestError for a refusal, which the browser does not log as an error of the page. */
+export async function submitForm<Body>(path: string, body: unknown): Promise<Body> {
+  const answer = await fetchJson<Body | Refused>(path, { body, query: { quiet: "true" } });
+  if (isRefused(answer)) throw new RequestError(answer.status, answer.code, answer.error);
+  return answer;
+}
+
+const isRefused = (answer: unknown): answer is Refused => !(answer as Partial<Refused>).success;
+
 async function errorOf(response: Response): Promise<RequestError> {
   const after = Number(response.headers.get("Retry-After")) || null;
   const body = (await response.json().catch(() => ({}))) as { error?: string; code?: string };

@@ -5,7 +5,7 @@ import { Dialog } from "../components/dialog";
 import { shift } from "../components/period_bar";
 import { texts } from "../texts";
 import { go } from "./address";
-import { shownViews } from "./navigation";
+import { keyOf, shownViews } from "./navigation";
 
 export const helpOpen = signal(false);
 const t = texts.keyboard;
@@ -62,7 +62,7 @@ export function Help() {
     <Dialog title={texts.app.keys} close={close}>
       <dl class="keys">
         {SHORTCUTS.map(({ keys, text }) => [<dt><kbd>{SIGNS[keys] ?? keys}</kbd></dt>, <dd>{text}</dd>])}
-        <dt><kbd>1</kbd> – <kbd>9</kbd></dt><dd>{t.views}</dd>
+        {shownViews().map(({ id, label }, at) => keyOf(at) && [<dt key={id}><kbd>{keyOf(at)}</kbd></dt>, <dd>{label}</dd>])}
         <dt><kbd>Esc</kbd></dt><dd>{t.close}</dd>
       </dl>
     </Dialog>

@@ -1,6 +1,6 @@
 // Who is signed in, which website is open, and what may be done.
 import { batch, computed, signal } from "@preact/signals";
-import { fetchJson, RequestError, shareAccess } from "../api/request";
+import { fetchJson, RequestError, shareAccess, submitForm } from "../api/request";
 import type { Me, Schemas, Website } from "../api/types";
 import type { Filter } from "../state/filters";
 import { address, go } from "./address";
@@ -64,7 +64,7 @@ export async function openShare(password?: string): Promise<void> {
     if (hasCookie(NEEDS_PASSWORD)) throw new RequestError(401, "UNAUTHORIZED", "");
   }
   const body = { link, ...(password ? { password } : {}) };
-  const opened = await fetchJson<Schemas["OpenShareResponse"]>("/v1/shares/open", { body });
+  const opened = await submitForm<Schemas["OpenShareResponse"]>("/v1/shares/open", body);
   if (password !== undefined) keepAccess(link, opened);
   batch(() => {
     shareAccess.value = opened.access;
@@ -96,7 +96,7 @@ async function resumeShare(link: string): Promise<boolean> {
 }
 
 export async function signIn(body: Schemas["SignInBody"]): Promise<void> {
-  me.value = await fetchJson<Me>("/v1/sign-in", { body });
+  me.value = await submitForm<Me>("/v1/sign-in", body);
   sessionEnded.value = false;
   tellOtherTabs();
 }

@@ -25,7 +25,8 @@ const LISTS = ["in", "not_in"];
 const BARE = ["is_null", "is_not_null"];
 /** Operators whose value must occur for anything to be left. */
 const OCCURRING = ["eq", "in", "contains", "starts_with", "ends_with"];
-const TYPING_MS = 250;
+/** Without a key for so long nobody types any more. */
+const TYPING_MS = 800;
 
 export function FilterDialog({ at, alternative, close }: {
   at: number | null;
@@ -36,10 +37,15 @@ export function FilterDialog({ at, alternative, close }: {
   const old = at === null ? undefined : filters[at];
   const start = (old && !alternative && editable(old)) || { field: "path", operator: "eq", value: "" };
   const [edited, setEdited] = useState<Condition>(start);
+  const [left, setLeft] = useState(false);
   const known = useValues(edited.field);
-  const meant = normalized(edited, known);
+  const meant = normalized(edited, known ?? []);
   const shown = typeof meant.value === "string" && meant.value ? shownValue(meant.field, meant.value) : edited.value;
-  const note = useUnseen(meant) ? t.unseen : shown === edited.value ? "" : t.meant(String(shown));
+  const note = useUnseen(meant, known, left) ? t.unseen : shown === edited.value ? "" : t.meant(String(shown));
+  const change = (condition: Condition) => {
+    setLeft(false);
+    setEdited(condition);
+  };
   const apply = (event: Event) => {
     event.preventDefault();
     const made = typed(meant);
@@ -50,7 +56,7 @@ export function FilterDialog({ at, alternative, close }: {
   return (
     <Dialog title={alternative ? t.alternative : t.title} close={close}>
       <form class="form" onSubmit={apply}>
-        <Inputs condition={edited} change={setEdited} fields={offered()} known={known} />
+        <Inputs condition={edited} change={change} fields={offered()} known={known ?? []} leave={() => setLeft(true)} />
         <p class="quiet" role="status">{note}</p>
         <footer>
           <button type="button" class="button" onClick={close}>{t.cancel}</button>
@@ -61,11 +67,13 @@ export function FilterDialog({ at, alternative, close }: {
   );
 }
 
-function Inputs({ condition, change, fields, known }: {
+function Inputs({ condition, change, fields, known, leave }: {
   condition: Condition;
   change: (condition: Condition) => void;
   fields: string[];
   known: string[];
+  /** Called when the value is complete: its input was left. */
+  leave?: () => void;
 }) {
   const list = useId();
   const { field, operator, value } = condition;
@@ -91,8 +99,9 @@ function Inputs({ condition, change, fields, known }: {
         : (
           <label>{many ? t.values : t.value}
             {many
-              ? <textarea rows={4} required value={text} onInput={(e) => set({ value: e.currentTarget.value.split("\n") })} />
-              : <input required list={list} value={text} onInput={(e) => set({ value: e.currentTarget.value })} />}
+              ? <textarea rows={4} required value={text} onChange={leave}
+                onInput={(e) => set({ value: e.currentTarget.value.split("\n") })} />
+              : <input required list={list} value={text} onChange={leave} onInput={(e) => set({ value: e.currentTarget.value })} />}
             <datalist id={list}>{known.map((each) => <option key={each} value={each}>{shownValue(field, each)}</option>)}</datalist>
           </label>
         )}
@@ -112,22 +121,29 @@ function useRange(members: Record<string, unknown> | null): Record<string, unkno
   return loading ? null : (value?.data ?? null) as Record<string, unknown>[] | null;
 }
 
-/** The most frequent values of a field. */
-function useValues(field: string): string[] {
+/** The most frequent values of a field; null until they are known. */
+function useValues(field: string): string[] | null {
   const grouped = SUGGESTED[field] ?? field;
-  const rows = useRange({ dimensions: [grouped], limit: 100 }) ?? [];
-  return rows.map((row) => row[grouped]).filter((each) => each !== null && each !== undefined).map(String);
+  const rows = useRange({ dimensions: [grouped], limit: 100 });
+  return rows && rows.map((row) => row[grouped]).filter((each) => each !== null && each !== undefined).map(String);
 }
 
-/** Whether nobody matches a condition; false until that is known. */
-function useUnseen(condition: Condition): boolean {
+/** Whether a known value has each of the texts in it: they may be the beginning of what somebody types. */
+function mayGoOn(value: Condition["value"], known: string[] | null): boolean {
+  const texts = [value].flat().map((text) => String(text ?? "").toLowerCase()).filter(Boolean);
+  return known === null || texts.every((text) => known.some((each) => each.toLowerCase().includes(text)));
+}
+
+/** Whether nobody matches a condition; false until that is known, and while its value is still being typed. */
+function useUnseen(condition: Condition, known: string[] | null, left: boolean): boolean {
   const { operator, value } = condition;
-  const asked = OCCURRING.includes(operator) && String(value ?? "").trim() ? JSON.stringify(typed(condition)) : null;
+  const checked = OCCURRING.includes(operator) && String(value ?? "").trim() && (left || !mayGoOn(value, known));
+  const asked = checked ? JSON.stringify(typed(condition)) : null;
   const [settled, setSettled] = useState<string | null>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(asked), TYPING_MS);
+    const timer = setTimeout(() => setSettled(asked), left ? 0 : TYPING_MS);
     return () => clearTimeout(timer);
-  }, [asked]);
+  }, [asked, left]);
   const rows = useRange(settled === null ? null : { filters: [JSON.parse(settled)] });
   return settled !== null && settled === asked && rows?.[0]?.visitors === 0;
 }

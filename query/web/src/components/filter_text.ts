@@ -14,7 +14,10 @@ export const fieldName = (field: string): string => named(t.fields, field);
 
 export function filterText(filter: Filter): string {
   const known = editable(filter);
-  if (known && !isCondition(filter)) return `${fieldName(known.field)} ${t.operators[known.operator]} ${isolate(String(known.value))}`;
+  if (known && !isCondition(filter)) {
+    const value = isolate(String(known.value));
+    return t.sentences[known.field]?.[known.operator]?.(value) ?? `${fieldName(known.field)} ${t.operators[known.operator]} ${value}`;
+  }
   if (filter.or) return filter.or.map(filterText).join(` ${t.or} `);
   if (filter.and) return filter.and.map(filterText).join(", ");
   if (filter.not) return `not (${filterText(filter.not)})`;

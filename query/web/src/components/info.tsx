@@ -3,6 +3,8 @@ import definitions from "../../generated/definitions.json";
 import { texts } from "../texts";
 import { Popover } from "./popover";
 
+const CODE = "`";
+
 /** Names of metrics and query types overlap: `visitors` is both. */
 export const metricDefinition = (name: keyof typeof definitions.metrics): string => definitions.metrics[name];
 export const typeDefinition = (name: string): string | undefined => (definitions.types as Record<string, string>)[name];
@@ -10,11 +12,17 @@ export const typeDefinition = (name: string): string | undefined => (definitions
 /** Of a query type whose rows count visitors. */
 export const rowsDefinition = (name: string): string => `${typeDefinition(name)}. ${texts.breakdowns.several}`;
 
+/** A definition as a sentence: it starts with a capital letter, and what stands between backticks is code. */
+export function Definition({ text }: { text: string }) {
+  const parts = (text.charAt(0).toUpperCase() + text.slice(1)).split(CODE);
+  return <>{parts.map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}</>;
+}
+
 export function Info({ text, title }: { text: string | undefined; title: string }) {
   if (!text) return null;
   return (
     <Popover label="?" name={`${title}: definition`} className="info" panel="note">
-      {() => <p>{text}</p>}
+      {() => <p><Definition text={text} /></p>}
     </Popover>
   );
 }

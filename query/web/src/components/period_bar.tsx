@@ -12,18 +12,21 @@ const t = texts.period;
 const periodName = (period: Period): string =>
   typeof period === "string" ? t.presets[period]! : formatDays(period);
 
-export const shift = (direction: 1 | -1): void =>
-  go({ period: shiftPeriod(address.value.period, direction, timezone.value) });
+const shifted = (direction: 1 | -1): Period => shiftPeriod(address.value.period, direction, timezone.value);
+export const shift = (direction: 1 | -1): void => go({ period: shifted(direction) });
+
+/** Whether there is no period on this side: it would begin in the future, or before 1970. */
+const isLast = (direction: 1 | -1): boolean => formatPeriod(shifted(direction)) === formatPeriod(address.value.period);
 
 export function PeriodBar() {
   const { period, compare } = address.value;
   return (
     <div class="period" role="group" aria-label={t.label}>
-      <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} onClick={() => shift(-1)}>‹</button>
+      <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}>‹</button>
       <Popover label={periodName(period)} name={`${t.label}: ${periodName(period)}`} className="button strong">
         {(close) => <PeriodMenu close={close} />}
       </Popover>
-      <button type="button" class="icon" aria-label={t.next} title={`${t.next} (→)`} onClick={() => shift(1)}>›</button>
+      <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>
       <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}>
         {(close) => <CompareMenu close={close} />}
       </Popover>

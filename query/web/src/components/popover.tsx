@@ -49,7 +49,8 @@ function place(anchor: HTMLElement, panel: HTMLElement): void {
   panel.style.left = `${Math.max(left, MARGIN)}px`;
   const top = Math.min(fits ? below : at.top - height - MARGIN / 2, innerHeight - height - MARGIN);
   panel.style.top = `${Math.max(top, MARGIN)}px`;
-  panel.querySelector<HTMLElement>("[autofocus], [aria-checked=true], button, input, select, a")?.focus();
+  const first = (selector: string) => panel.querySelector<HTMLElement>(selector);
+  (first("[autofocus], [aria-pressed=true]") ?? first("button, input, select, a"))?.focus();
 }
 
 /** Arrow keys move between the items of a menu. */

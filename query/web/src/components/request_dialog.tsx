@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { pathWith } from "../api/request";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
+import { Definition } from "./info";
 
 const t = texts.request;
 
@@ -40,7 +41,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 export function RequestDialog({ request, close }: { request: ShownRequest; close: () => void }) {
   return (
     <Dialog title={t.title} close={close} wide>
-      {request.definition && <p><strong>{t.definition}.</strong> {request.definition}</p>}
+      {request.definition && <p><strong>{t.definition}.</strong> <Definition text={request.definition} /></p>}
       <Snippet label="curl" text={asCurl(request)} />
       <Snippet label="Python" text={asPython(request)} />
       <p class="quiet">{t.note}</p>

@@ -1,5 +1,5 @@
 // A time series as a line: the running bucket dashed, the compared time range behind it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Schemas } from "../api/types";
 import { address, go } from "../app/address";
@@ -20,29 +20,39 @@ export interface Series {
   partial: string | null;
   granularity: string;
   name: string;
+  /** What one value is, where that is not the name. */
+  unit?: string;
   format: (value: number) => string;
   annotations?: Schemas["SeriesAnnotation"][];
 }
 
+/** Where the pointer is: at a bucket, and at a place within the frame. */
+interface Pointed {
+  at: number;
+  x: number;
+  y: number;
+}
+
 export const CHART_HEIGHT = 240;
+const BESIDE = 14;
 const t = texts.chart;
 
 export function SeriesChart({ series }: { series: Series }) {
   const frame = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState<number | null>(null);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
   const [asTable, setAsTable] = useState(false);
   const dark = theme.value;
   useEffect(() => {
     if (asTable) return;
-    return fitted(frame.current!, draw(frame.current!, series, setAt));
+    return fitted(frame.current!, draw(frame.current!, series, setPointed));
   }, [series, asTable, dark]);
   return (
     <div class="series">
       {asTable
         ? <SeriesTable series={series} />
         : (
-          <div ref={frame} class="plot" title={t.open} role="img" aria-label={summaryOf(series)} style={{ height: `${CHART_HEIGHT}px` }}>
-            {at !== null && <Hover series={series} at={at} />}
+          <div ref={frame} class="plot" role="img" aria-label={summaryOf(series)} style={{ height: `${CHART_HEIGHT}px` }}>
+            {pointed && <Hover series={series} {...pointed} />}
           </div>
         )}
       <footer>
@@ -64,20 +74,29 @@ function summaryOf({ name, labels, values, granularity, format }: Series): strin
   return `${name}, ${first} – ${last}: ${format(Math.min(...known))} – ${format(Math.max(...known))}`;
 }
 
-function Hover({ series, at }: { series: Series; at: number }) {
+/** The values of a bucket beside the pointer, within the frame. */
+function Hover({ series, at, x, y }: { series: Series } & Pointed) {
+  const note = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { offsetWidth: width, offsetHeight: height, offsetParent } = note.current ?? {};
+    if (!width || !height || !offsetParent) return;
+    const right = x + BESIDE + width <= offsetParent.clientWidth ? x + BESIDE : x - BESIDE - width;
+    note.current!.style.left = `${Math.max(0, right)}px`;
+    note.current!.style.top = `${Math.min(Math.max(0, y - height / 2), CHART_HEIGHT - height)}px`;
+  });
   const label = series.labels[at];
   if (label === undefined) return null;
   const [value, before] = [series.values[at], series.previous?.[at]];
   const beforeLabel = series.previousLabels?.[at];
-  const right = at > series.labels.length / 2;
   return (
-    <div class={`hover ${right ? "left" : "right"}`} aria-hidden="true">
+    <div ref={note} class="hover" aria-hidden="true">
       <strong>{formatBucket(label, series.granularity)}</strong>
       {series.partial === label && <em>{t.partial}</em>}
-      <span>{series.name} <b>{value === null || value === undefined ? "–" : series.format(value)}</b></span>
+      <span>{series.unit ?? series.name}: <b>{value === null || value === undefined ? "–" : series.format(value)}</b></span>
       {before !== undefined && before !== null && (
-        <span class="quiet">{beforeLabel ? formatBucket(beforeLabel, series.granularity) : t.previous} {series.format(before)}</span>
+        <span class="quiet">{beforeLabel ? formatBucket(beforeLabel, series.granularity) : t.previous}: {series.format(before)}</span>
       )}
+      {opens(series) && <span class="quiet">{t.open}</span>}
     </div>
   );
 }
@@ -89,7 +108,7 @@ function SeriesTable({ series }: { series: Series }) {
   return (
     <DataTable label={series.name} rows={rows} className="scrolled" columns={[
       { key: "label", label: t.bucket, render: (row) => formatBucket(row.label, series.granularity) },
-      { key: "value", label: series.name, number: true, render: (row) => show(row.value) },
+      { key: "value", label: series.unit ?? series.name, number: true, render: (row) => show(row.value) },
       ...(series.previous
         ? [{ key: "previous", label: t.previous, number: true, render: (row: (typeof rows)[0]) => show(row.previous) }]
         : []),
@@ -98,7 +117,7 @@ function SeriesTable({ series }: { series: Series }) {
 }
 
 /** Draws with the colors of the theme; x is the position of the bucket, since labels are local times. */
-function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => void): uPlot {
+function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | null) => void): uPlot {
   const style = getComputedStyle(frame);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const { labels, values } = series;
@@ -119,7 +138,7 @@ function draw(frame: HTMLElement, series: Series, hover: (at: number | null) => 
       { ...line, stroke: color("--accent"), dash: [5, 5] },
     ],
     hooks: {
-      setCursor: [(chart) => hover(chart.cursor.idx ?? null)],
+      setCursor: [(chart) => hover(pointedAt(chart))],
       ready: [(chart) => chart.over.addEventListener("click", () => openBucket(series, chart.cursor.idx))],
       draw: [(chart) => markAnnotations(chart, series, color("--mark"))],
     },
@@ -156,10 +175,18 @@ export function fitted(frame: HTMLElement, chart: uPlot): () => void {
   };
 }
 
+function pointedAt({ cursor: { idx, left = 0, top = 0 }, over }: uPlot): Pointed | null {
+  return idx === null || idx === undefined ? null : { at: idx, x: over.offsetLeft + left, y: over.offsetTop + top };
+}
+
+/** Whether a bucket can be shown alone. */
+const opens = ({ granularity }: Series): boolean => granularity !== "minute";
+
 /** Shows the days of a bucket alone. */
-function openBucket({ labels, granularity }: Series, at: number | null | undefined): void {
+function openBucket(series: Series, at: number | null | undefined): void {
+  const { labels, granularity } = series;
   const label = labels[at ?? -1];
-  if (!label || granularity === "minute") return;
+  if (!label || !opens(series)) return;
   const period = presetOf(bucketDays(label.slice(0, 10), granularity), timezone.value);
   if (formatPeriod(period) !== formatPeriod(address.value.period)) go({ period, granularity: null });
 }

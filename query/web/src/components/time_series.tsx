@@ -17,8 +17,10 @@ export function shownGranularity(): string {
   return granularity ?? defaultGranularity(period, timezone.value);
 }
 
-export function TimeSeries({ title, name, field, filters, format, only }: {
+export function TimeSeries({ title, unit, name, field, filters, format, only }: {
   title: string;
+  /** What one value is. */
+  unit: string;
   name: QueryType;
   /** The field of its rows that is drawn. */
   field: string;
@@ -44,10 +46,11 @@ export function TimeSeries({ title, name, field, filters, format, only }: {
       partial: value.partialBucket,
       granularity: by,
       name: title,
+      unit,
       format,
       annotations: value.annotations,
     };
-  }, [value, field, only?.[1], by, title]);
+  }, [value, field, only?.[1], by, title, unit]);
   return (
     <Card title={title} ask={ask} className="wide" tab={by}
       tabs={granularitiesOf(address.value.period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}

@@ -8,7 +8,7 @@ import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
-import { Change } from "../components/change";
+import { Change, changeColumn } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { countFormat } from "../components/series_chart";
@@ -30,26 +30,36 @@ export default function Errors() {
   return address.value.item ? <ErrorGroup /> : (
     <>
       <Summary />
-      <TimeSeries title={t.series} name="error_chart_data" field="totalErrors" format={countFormat} />
+      <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
       <GroupTable />
     </>
   );
 }
 
+const TOTALS: [field: keyof Row<"error_summary">, label: string, format: (value: number) => string][] = [
+  ["totalErrors", t.errors, formatNumber],
+  ["affectedUsers", t.visitors, formatNumber],
+  ["affectedSessions", t.visits, formatNumber],
+  ["errorRate", t.rate, (rate) => formatPercent(rate, 2)],
+  ["uniqueErrorTypes", t.messages, formatNumber],
+];
+
+/** From no errors at all there is no percentage. */
+function TotalChange({ field, compared }: { field: string; compared?: ComparedRow }) {
+  if (!compared?.previous?.totalErrors) return <span class="change">{t.noneBefore}</span>;
+  return <Change percent={compared.changePercent[field]} lessIsBetter />;
+}
+
 function Summary() {
-  const ask: Ask<"error_summary"> = { name: "error_summary" };
+  const ask: Ask<"error_summary"> = { name: "error_summary", compared: true };
   const loaded = useAnswer(ask);
   return (
     <Card title={t.summary} ask={ask} className="wide">
       <Async loaded={loaded} lines={2}>
-        {({ rows: [row] }) => (
-          <Facts facts={[
-            [t.errors, formatNumber(row?.totalErrors ?? 0)],
-            [t.visitors, formatNumber(row?.affectedUsers ?? 0)],
-            [t.visits, formatNumber(row?.affectedSessions ?? 0)],
-            [t.rate, formatPercent(row?.errorRate ?? 0, 2)],
-            [t.messages, formatNumber(row?.uniqueErrorTypes ?? 0)],
-          ]} />
+        {({ rows: [row], comparison }) => (
+          <Facts facts={TOTALS.map(([field, label, format]) => [label, (
+            <>{format(row?.[field] ?? 0)}{comparison && <> <TotalChange field={field} compared={comparison.rows[0]} /></>}</>
+          )])} />
         )}
       </Async>
     </Card>
@@ -102,18 +112,6 @@ const RECENT_FILE: FileColumn[] = [
   { field: "session_id", label: texts.filters.fields.session_id! },
 ];
 
-/** The columns, with the change of each row when `compared` has it, in the order of the rows. */
-function withChange(compared?: ComparedRow[]): Column<Group>[] {
-  if (!compared) return COLUMNS;
-  const change: Column<Group> = {
-    key: "change", label: texts.breakdowns.change, number: true,
-    render: (_, i) => (compared[i]?.previous
-      ? <Change percent={compared[i]!.changePercent.count} lessIsBetter />
-      : <span class="change worse">{texts.breakdowns.isNew}</span>),
-  };
-  return [...COLUMNS.slice(0, 2), change, ...COLUMNS.slice(2)];
-}
-
 function GroupTable() {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
@@ -125,7 +123,7 @@ function GroupTable() {
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={t.groups} columns={withChange(comparison?.rows)} rows={rows} sort={sort}
+            <DataTable label={t.groups} columns={[...COLUMNS.slice(0, 2), ...changeColumn<Group>("count", comparison?.rows, true), ...COLUMNS.slice(2)]} rows={rows} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -159,7 +157,7 @@ function ErrorGroup() {
           {({ rows: [row] }) => <GroupFacts row={row!} />}
         </Async>
       </Card>
-      <TimeSeries title={t.series} name="error_chart_data" field="totalErrors" filters={filters} format={countFormat} />
+      <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" filters={filters} format={countFormat} />
       <div class="cards part">
         <Top title={texts.filters.fields.path!} dimension="path" filters={filters} />
         <Top title={texts.filters.fields.browser_name!} dimension="browser_name" filters={filters} />

@@ -6,6 +6,7 @@ import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
+import { changeColumn } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { PropertyCard } from "../components/property_card";
 import { Search } from "../components/search";
@@ -27,10 +28,12 @@ const m = texts.metrics;
 
 export default function Events() {
   const { item } = address.value;
-  return item ? <EventDetail key={item} name={item} /> : <EventTable />;
+  return item ? <EventDetail key={item} name={item} /> : <AllEvents />;
 }
 
-const COLUMNS: Column<Row<"custom_events">>[] = [
+type OneEvent = Row<"custom_events">;
+
+const COLUMNS: Column<OneEvent>[] = [
   {
     key: "name", label: t.event, sortable: true, className: "long",
     render: (row) => <a href={addressWith({ item: row.name, own: {} })} onClick={follow}>{row.name}</a>,
@@ -61,24 +64,33 @@ const RECENT_FILE: FileColumn[] = [
   { field: "session_id", label: texts.filters.fields.session_id! },
 ];
 
-function EventTable() {
+function AllEvents() {
+  const search = address.value.own.q ?? "";
+  const filters = search ? [{ ...equals("name", search), operator: "contains" as const }] : [];
+  return (
+    <>
+      <TimeSeries title={t.series} unit={m.events} name="custom_events_trends" field="total_events" filters={filters} format={countFormat} />
+      <EventTable search={search} filters={filters} />
+    </>
+  );
+}
+
+function EventTable({ search, filters }: { search: string } & OfEvent) {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
   const sort = parseSort(own.sort) ?? { field: "total_events", direction: "desc" as const };
-  const search = own.q ?? "";
   const ask: Ask<"custom_events"> = {
-    name: "custom_events",
-    options: { limit: ROWS, page, orderBy: [sort] },
-    filters: search ? [{ ...equals("name", search), operator: "contains" }] : [],
+    name: "custom_events", compared: true, options: { limit: ROWS, page, orderBy: [sort] }, filters,
   };
   const loaded = useAnswer(ask);
   return (
     <Card title={t.title} ask={ask} file={FILE} className="wide">
       <Search value={search} />
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? undefined : unlessFiltered(t.none)}>
-        {({ rows, total }) => (
+        {({ rows, total, comparison }) => (
           <>
-            <DataTable label={t.title} columns={COLUMNS} rows={rows} rowKey={(row) => row.name} sort={sort}
+            <DataTable label={t.title} rows={rows} rowKey={(row) => row.name} sort={sort}
+              columns={[...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>("total_events", comparison?.rows), ...COLUMNS.slice(2)]}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -93,7 +105,7 @@ function EventDetail({ name }: { name: string }) {
   return (
     <>
       <p class="crumbs"><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a> <span aria-hidden="true">›</span> <strong>{name}</strong></p>
-      <TimeSeries title={t.trend(name)} name="custom_events_trends" field="total_events" filters={filters} format={countFormat} />
+      <TimeSeries title={t.trend(name)} unit={m.events} name="custom_events_trends" field="total_events" filters={filters} format={countFormat} />
       <EventProperties name={name} filters={filters} />
       <RecentEvents filters={filters} />
     </>

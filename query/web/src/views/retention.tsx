@@ -7,9 +7,9 @@ import { timezone } from "../app/session";
 import { Card } from "../components/card";
 import { Async } from "../components/states";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
-import { formatBucket, formatDay, formatNumber, formatPercent } from "../format";
+import { formatBucket, formatDays, formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
-import { countDays, daysOf } from "../state/period";
+import { bucketDays, countDays, daysOf } from "../state/period";
 import { texts } from "../texts";
 
 type Cell = Row<"retention">;
@@ -52,7 +52,13 @@ export default function Retention() {
   );
 }
 
-const cohortText = (date: string, width: Width): string => (width === "month" ? formatBucket(date, "monthly") : formatDay(date));
+/** The days of a cohort within the time range: no visitor of a day before it is counted. */
+function cohortText(date: string, width: Width): string {
+  const range = daysOf(address.value.period, timezone.value);
+  const { start, end } = bucketDays(date, GRANULARITY[width]);
+  const days = { start: start < range.start ? range.start : start, end: end > range.end ? range.end : end };
+  return width === "month" && days.start === start ? formatBucket(date, "monthly") : formatDays(days);
+}
 
 /** From the first cohort with visitors on. */
 function cohortsOf(rows: Cell[]): [date: string, cells: Cell[]][] {
@@ -79,7 +85,7 @@ function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
         <tbody>
           {cohorts.map(([date, cells]) => (
             <tr key={date}>
-              <th scope="row" title={formatBucket(date, GRANULARITY[width])}>{cohortText(date, width)}</th>
+              <th scope="row">{cohortText(date, width)}</th>
               <td class="number"><CellButton cell={cells[0]!} text={formatNumber(cells[0]!.visitors)} width={width} /></td>
               {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} />)}
             </tr>
@@ -95,9 +101,10 @@ const shadeOf = (rate: number): number => (rate > 0 ? Math.min(SHADES, Math.ceil
 
 function GridCell({ cell, width }: { cell: Cell | undefined; width: Width }) {
   if (!cell?.visitors || cell.rate === null) return <td />;
+  const nothingYet = !cell.complete && !cell.returned;
   return (
     <td class={`number shade-${shadeOf(cell.rate)} ${cell.complete ? "" : "incomplete"}`}>
-      <CellButton cell={cell} text={`${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
+      <CellButton cell={cell} text={nothingYet ? "–" : `${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
     </td>
   );
 }
@@ -105,10 +112,11 @@ function GridCell({ cell, width }: { cell: Cell | undefined; width: Width }) {
 function CellButton({ cell, text, width }: { cell: Cell; text: string; width: Width }) {
   const { own } = address.value;
   const { date, period, returned, visitors, complete } = cell;
-  const words = t.cell(cohortText(date, width), t.after[width](period), formatNumber(returned), formatNumber(visitors));
+  const result = t.cell(cohortText(date, width), t.after[width](period), formatNumber(returned), formatNumber(visitors));
+  const words = complete || !period ? result : `${result}; ${returned ? texts.chart.partial : t.nothingYet}`;
   return (
     <button type="button" aria-pressed={own.cohort === date && own.after === String(period)} title={words}
-      aria-label={complete ? words : `${words}; ${texts.chart.partial}`}
+      aria-label={words}
       onClick={() => goOwn({ cohort: date, after: String(period), outcome: "", page: "", sort: "" })}>{text}</button>
   );
 }

@@ -45,7 +45,7 @@ export default function Shares() {
 function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share) => void }) {
   return (
     <DataTable label={t.title} rows={shares} rowKey={(share) => share.id} columns={[
-      { key: "name", label: t.columns.name, render: (share) => share.name },
+      { key: "name", label: t.columns.name, render: (share) => <>{share.name}{hasEnded(share) && <> <strong class="ended">{t.ended}</strong></>}</> },
       { key: "filters", className: "long", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
       { key: "password", label: t.columns.password, render: ({ password }) => (password ? t.yes : t.no) },
       { key: "expires", label: t.columns.expires, render: ({ expires }) => (expires ? formatInstant(expires, timezone.value) : t.never) },
@@ -60,12 +60,14 @@ function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share
   );
 }
 
+const hasEnded = ({ expires }: Share): boolean => expires !== null && Date.parse(expires) <= Date.now();
+
 const LABELS = { name: t.name, password: t.password, expires: t.expires, frameOrigins: t.frames };
 const EMPTY = { name: "", password: "", lastDay: "", origins: "" };
 
 function NewShare({ created }: { created: () => void }) {
   const [form, setForm] = useState(EMPTY);
-  const [path, setPath] = useState("");
+  const [made, setMade] = useState<{ path: string; framed: boolean } | null>(null);
   const [error, setError] = useState("");
   const { filters } = address.value;
   const set = (part: Partial<typeof EMPTY>) => setForm((old) => ({ ...old, ...part }));
@@ -76,7 +78,7 @@ function NewShare({ created }: { created: () => void }) {
       const response = await fetchJson<Schemas["ShareResponse"]>("/v1/shares", {
         query: subjectQuery.value, body: bodyOf(form, filters as Schemas["Filter"][]),
       });
-      setPath((response.data.path ?? "") + rangeOf());
+      setMade({ path: (response.data.path ?? "") + rangeOf(), framed: response.data.frameOrigins.length > 0 });
       setForm(EMPTY);
       created();
     } catch (problem) {
@@ -103,7 +105,7 @@ function NewShare({ created }: { created: () => void }) {
         {error && <p class="error" role="alert">{error}</p>}
         <footer><button type="submit" class="button primary">{t.create}</button></footer>
       </form>
-      {path && <NewLink url={location.origin + path} />}
+      {made && <NewLink url={location.origin + made.path} framed={made.framed} />}
     </Card>
   );
 }
@@ -128,13 +130,14 @@ function bodyOf({ name, password, lastDay, origins }: typeof EMPTY, filters: Sch
   };
 }
 
-function NewLink({ url }: { url: string }) {
+/** `framed`: whether a website may embed it. */
+function NewLink({ url, framed }: { url: string; framed: boolean }) {
   const frame = `<iframe src="${url}" width="100%" height="1200" title="Analytics" loading="lazy"></iframe>`;
   return (
     <div class="new-link" role="status">
       <p class="notice">{t.ready}</p>
       <Snippet label={t.link} text={url} />
-      <Snippet label={t.embed} text={frame} />
+      {framed ? <Snippet label={t.embed} text={frame} /> : <p class="quiet">{t.notEmbedded}</p>}
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
 import { isShared } from "../app/session";
 import { Card } from "../components/card";
+import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { RatedValue, RatingBar } from "../components/rating";
 import { Async, unlessFiltered } from "../components/states";
@@ -39,8 +40,8 @@ export default function Vitals() {
     <>
       <Totals chosen={vital} />
       {WITH_BUCKETS.includes(vital)
-        ? <TimeSeries key={vital} title={title} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} />
-        : <TimeSeries key={vital} title={title} name="vitals_time_series" field="p75" format={format}
+        ? <TimeSeries key={vital} title={title} unit={vital} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} />
+        : <TimeSeries key={vital} title={title} unit={vital} name="vitals_time_series" field="p75" format={format}
           only={["metric_name", vital]} filters={[equals("metric_name", vital)]} />}
       <PageTable />
       <GroupTable />
@@ -49,17 +50,19 @@ export default function Vitals() {
 }
 
 function Totals({ chosen }: { chosen: Vital }) {
-  const loaded = useAnswer({ name: "vitals_overview" });
+  const loaded = useAnswer({ name: "vitals_overview", compared: true });
   const shares = useMetrics(isShared() ? null : {
     metrics: VITALS.flatMap((vital) => RATINGS.map((rating) => `${rating}_${vital.toLowerCase()}`)),
   });
   const share = shares.value?.[0];
   return (
     <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
-      {({ rows }) => (
+      {({ rows, comparison }) => (
         <section class="totals vitals" aria-label={t.title}>
           {VITALS.map((vital) => {
-            const row = rows.find((each) => each.metric_name === vital);
+            const at = rows.findIndex((each) => each.metric_name === vital);
+            const row = rows[at];
+            const compared = comparison?.rows[at];
             return (
               <div key={vital} class={`total ${vital === chosen ? "chosen" : ""}`}>
                 <button type="button" aria-pressed={vital === chosen} title={t.bounds(...boundsText(vital))}
@@ -67,6 +70,7 @@ function Totals({ chosen }: { chosen: Vital }) {
                   <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
                   <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
                   {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
+                  {compared && <Change percent={compared.changePercent.p75} lessIsBetter />}
                 </button>
                 {row && share && (
                   <RatingBar vital={vital} shares={{
