@@ -104,7 +104,7 @@ def test_a_filter_may_be_about_the_visitors_who_saw_a_page(dashboard: Dashboard)
     expected = [[row["name"], str(row["visitors"])] for row in pages]
     assert dashboard.rows("Pages") == expected
     assert "/" in {row[0] for row in expected}
-    assert dashboard.text(".chip-text") == "Visitor saw the page is /pricing"
+    assert dashboard.text(".chip-text") == "Visitor saw page /pricing"
 
 
 def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -> None:

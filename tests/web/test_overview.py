@@ -111,8 +111,9 @@ def test_a_number_is_explained_by_its_own_definition(
     for scope in (".totals", "main .card"):
         dashboard.press(f"{title}: definition", scope)
         text = dashboard.text(f"{scope} .note:popover-open p")
-        assert text == BY_NAME[metric].description
-        assert says in text
+        written = BY_NAME[metric].description.replace("`", "")
+        assert text == written[0].upper() + written[1:]
+        assert says in text.lower()
 
 
 def test_shares_of_a_list_are_of_all_visitors(dashboard: Dashboard) -> None:
