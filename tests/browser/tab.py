@@ -55,6 +55,11 @@ class Tab:
         with self._news:
             assert self._news.wait_for(lambda: self._count(LOADED) > before, SECONDS), url
 
+    def set_size(self, width: int, height: int = 900, mobile: bool = False) -> None:
+        """Size of the window, in CSS pixels."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+        self.tell("Emulation.setDeviceMetricsOverride", **size)
+
     def leave(self) -> None:
         """Go nowhere: the page sends what it still has."""
         self.go("about:blank")

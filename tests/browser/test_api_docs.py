@@ -14,13 +14,7 @@ OPERATION = "document.querySelector('#operations-Queries-runQueries')"
 
 
 def open_page(tracked: TrackedWebsite, page: Tab, width: int, scheme: str) -> None:
-    page.tell(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=900,
-        deviceScaleFactor=1,
-        mobile=width < 500,
-    )
+    page.set_size(width, mobile=width < 500)
     page.tell(
         "Emulation.setEmulatedMedia",
         features=[{"name": "prefers-color-scheme", "value": scheme}],

@@ -56,13 +56,7 @@ SCREENSHOTS = (
 
 def take(tab: Tab, url: str, shot: Screenshot, days: str) -> None:
     """Open the view and store what is seen without scrolling."""
-    tab.tell(
-        "Emulation.setDeviceMetricsOverride",
-        width=shot.width,
-        height=shot.height,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
+    tab.set_size(shot.width, shot.height)
     scheme = {"name": "prefers-color-scheme", "value": shot.theme}
     tab.tell("Emulation.setEmulatedMedia", features=[scheme])
     tab.go(f"{url}/?period={days}")

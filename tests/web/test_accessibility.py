@@ -29,16 +29,6 @@ def views(dashboard: Dashboard) -> list[str]:
     return found
 
 
-def set_phone_width(dashboard: Dashboard) -> None:
-    dashboard.tab.tell(
-        "Emulation.setDeviceMetricsOverride",
-        width=PHONE,
-        height=740,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
-
-
 def violations(dashboard: Dashboard) -> list[str]:
     """Rules of axe-core that the page breaks, with the first element of each."""
     dashboard.tab.js(AXE.read_text())
@@ -72,7 +62,7 @@ def test_no_view_breaks_a_rule_of_wcag(dashboard: Dashboard, theme: str) -> None
 def test_every_view_fits_on_a_phone(dashboard: Dashboard) -> None:
     dashboard.open("overview")
     names = views(dashboard)
-    set_phone_width(dashboard)
+    dashboard.tab.set_size(PHONE, 740)
     wide = {}
     for view in [*names, *OPENED]:
         dashboard.open(view)
@@ -83,7 +73,7 @@ def test_every_view_fits_on_a_phone(dashboard: Dashboard) -> None:
 
 
 def test_the_entry_of_the_view_is_in_sight_on_a_phone(dashboard: Dashboard) -> None:
-    set_phone_width(dashboard)
+    dashboard.tab.set_size(PHONE, 740)
     dashboard.open("errors")
 
     left, right = dashboard.tab.js(

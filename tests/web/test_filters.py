@@ -143,13 +143,7 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
 
 
 def test_a_click_on_the_chart_shows_one_day(dashboard: Dashboard) -> None:
-    dashboard.tab.tell(
-        "Emulation.setDeviceMetricsOverride",
-        width=1200,
-        height=1000,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
+    dashboard.tab.set_size(1200, 1000)
     first, last = DAY - timedelta(days=1), DAY + timedelta(days=1)
     dashboard.open("overview", period=f"{first}..{last}", by="daily")
     x, y = dashboard.until(

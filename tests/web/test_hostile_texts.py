@@ -82,16 +82,6 @@ def page(chromium: Chromium, hostile: Tenant) -> Iterator[Dashboard]:
     yield from signed_in(chromium, hostile)
 
 
-def set_width(page: Dashboard, width: int) -> None:
-    page.tab.tell(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=900,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
-
-
 def open_view(page: Dashboard, view: str) -> None:
     """Open a view, with its filter when it has one."""
     name, _, query = view.partition("?")
@@ -102,10 +92,10 @@ def test_no_view_grows_wider_than_the_window(page: Dashboard) -> None:
     page.open("overview")
     wide = {}
     for view in [*views(page), *OPENED]:
-        set_width(page, WIDTHS[0])
+        page.tab.set_size(WIDTHS[0])
         open_view(page, view)
         for width in WIDTHS:
-            set_width(page, width)
+            page.tab.set_size(width)
             page.until(f"innerWidth === {width}")
             page.tab.js(
                 "new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))"
@@ -128,7 +118,7 @@ def test_no_view_breaks_a_rule_of_wcag_in_the_dark_theme(page: Dashboard) -> Non
 
 
 def test_a_link_with_a_long_name_can_be_revoked_without_scrolling(page: Dashboard) -> None:
-    set_width(page, WIDTHS[0])
+    page.tab.set_size(WIDTHS[0])
     page.open("shares")
     right = page.until("document.querySelector('.button.danger').getBoundingClientRect().right")
     assert right <= WIDTHS[0]

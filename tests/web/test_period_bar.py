@@ -44,13 +44,7 @@ def point_at(page: Dashboard, at: float) -> tuple[float, list[Any]]:
 
 def test_the_values_of_a_bucket_are_beside_the_pointer(page: Dashboard) -> None:
     for width in (1280, 360):
-        page.tab.tell(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=900,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        page.tab.set_size(width)
         page.open("overview", by="hourly")
         page.tab.js("document.querySelector('.plot').scrollIntoView({block: 'center'})")
         for at in (0.0, 0.3, 1.0):

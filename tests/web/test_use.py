@@ -52,8 +52,7 @@ def test_a_slash_begins_a_filter(dashboard: Dashboard) -> None:
 
 
 def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
-    size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    page.tab.tell("Emulation.setDeviceMetricsOverride", **size)
+    page.tab.set_size(1280)
     page.open("overview")
     shown = "[...document.querySelectorAll('nav.side a')].map((a) => [a.dataset.key, a.innerText])"
     views = page.tab.js(shown)
@@ -97,8 +96,7 @@ def test_a_click_beside_a_form_keeps_what_was_typed(dashboard: Dashboard) -> Non
 
 
 def test_a_menu_fits_into_a_small_window(dashboard: Dashboard) -> None:
-    size = {"width": 360, "height": 640, "deviceScaleFactor": 1, "mobile": False}
-    dashboard.tab.tell("Emulation.setDeviceMetricsOverride", **size)
+    dashboard.tab.set_size(360, 640)
     dashboard.open("overview")
     dashboard.tab.js("document.querySelector('.period button[popovertarget]').click()")
     apply = "document.querySelector('.popover:popover-open form.dates button')"
