@@ -51,8 +51,8 @@ class IndexFolder:
     def write(self, name: object, parts: PartSet, index: object) -> None:
         """Store an index; it appears whole, and what belongs to the oldest sets goes."""
         files = sorted(key.data_file for key in parts)
-        path = self._path(name, parts)
-        self._folder.put(path, lambda file: write_index(file, _in_folder(path), index))
+        own = self._path(name, parts)
+        self._folder.put(own, lambda file: write_index(file, _in_folder(own), index))
         self._folder.put(self._set_path(parts), lambda file: file.write(msgspec.json.encode(files)))
         [website] = {key.website for key in parts}
         for path in self._set_files(website)[MOST_SETS:]:

@@ -26,7 +26,7 @@ hundred bytes of content, so bodies of tiny chunks are rejected."""
 INVALID_HTTP = "Invalid HTTP request"
 BODIES_FULL = "Too many request bodies in transit, in total or from this address; retry later"
 CONNECT_NOT_SUPPORTED = "CONNECT is not supported"
-HOST_MISSING = "A request by HTTP/1.1 must have exactly one Host header"
+ONE_HOST = "A request by HTTP/1.1 must have exactly one Host header"
 
 
 class RequestRefused(Exception):
@@ -130,7 +130,7 @@ class HttpProtocol(HttpConnection):
         if len(by_name) == len(self.headers):
             self.scope[BY_NAME] = by_name  # type: ignore[literal-required] # a key of ours
         if not self._names_one_host(by_name):
-            self.pending_error = Malformed(HOST_MISSING)
+            self.pending_error = Malformed(ONE_HOST)
             raise RequestRefused
         if b"expect" in by_name:
             self.expect_100_continue = any(map(is_continue, self.headers))

@@ -21,7 +21,7 @@ export interface CsvFile {
 export async function csvOf(ask: Ask<QueryType>, columns: FileColumn[]): Promise<CsvFile> {
   const query = ask.link ? { link_id: ask.link } : subjectQuery.value;
   const [pageRows, most] = ask.name === "session_list" ? [VISITS_PAGE_ROWS, MOST_VISITS] : [PAGE_ROWS, MOST_ROWS];
-  const { total, versions } = await extentOf(ask, query);
+  const { total, versions } = await totalOf(ask, query);
   const parts = [csvHeader(columns)];
   const pages = Math.ceil(Math.min(total, most) / pageRows);
   for (let page = 1; page <= pages; page++) {
@@ -32,7 +32,7 @@ export async function csvOf(ask: Ask<QueryType>, columns: FileColumn[]): Promise
 }
 
 /** How many rows there are, in which versions of the tables. */
-async function extentOf(ask: Ask<QueryType>, query: Record<string, string>): Promise<{ total: number; versions: Record<string, number> }> {
+async function totalOf(ask: Ask<QueryType>, query: Record<string, string>): Promise<{ total: number; versions: Record<string, number> }> {
   const { data, meta } = await fetchJson<Schemas["StandardResponse"]>("/v1/query", { query, body: bodyOf(pageOf(ask, 1, 1)) });
   const [outcome] = data;
   if (!outcome!.success) throw new Error(outcome!.error ?? "");

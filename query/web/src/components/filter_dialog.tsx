@@ -37,13 +37,13 @@ export function FilterDialog({ at, alternative, close }: {
   const old = at === null ? undefined : filters[at];
   const start = (old && !alternative && editable(old)) || { field: "path", operator: "eq", value: "" };
   const [edited, setEdited] = useState<Condition>(start);
-  const [left, setLeft] = useState(false);
+  const [complete, setComplete] = useState(false);
   const known = useValues(edited.field);
   const meant = normalized(edited, known ?? []);
   const shown = typeof meant.value === "string" && meant.value ? shownValue(meant.field, meant.value) : edited.value;
-  const note = useUnseen(meant, known, left) ? t.unseen : shown === edited.value ? "" : t.meant(String(shown));
+  const note = useUnseen(meant, known, complete) ? t.unseen : shown === edited.value ? "" : t.meant(String(shown));
   const change = (condition: Condition) => {
-    setLeft(false);
+    setComplete(false);
     setEdited(condition);
   };
   const apply = (event: Event) => {
@@ -56,7 +56,7 @@ export function FilterDialog({ at, alternative, close }: {
   return (
     <Dialog title={alternative ? t.alternative : t.title} close={close}>
       <form class="form" onSubmit={apply}>
-        <Inputs condition={edited} change={change} fields={offered()} known={known ?? []} leave={() => setLeft(true)} />
+        <Inputs condition={edited} change={change} fields={offered()} known={known ?? []} leave={() => setComplete(true)} />
         <p class="quiet" role="status">{note}</p>
         <footer>
           <button type="button" class="button" onClick={close}>{t.cancel}</button>
@@ -135,15 +135,15 @@ function mayGoOn(value: Condition["value"], known: string[] | null): boolean {
 }
 
 /** Whether nobody matches a condition; false until that is known, and while its value is still being typed. */
-function useUnseen(condition: Condition, known: string[] | null, left: boolean): boolean {
+function useUnseen(condition: Condition, known: string[] | null, complete: boolean): boolean {
   const { operator, value } = condition;
-  const checked = OCCURRING.includes(operator) && String(value ?? "").trim() && (left || !mayGoOn(value, known));
+  const checked = OCCURRING.includes(operator) && String(value ?? "").trim() && (complete || !mayGoOn(value, known));
   const asked = checked ? JSON.stringify(typed(condition)) : null;
   const [settled, setSettled] = useState<string | null>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(asked), left ? 0 : TYPING_MS);
+    const timer = setTimeout(() => setSettled(asked), complete ? 0 : TYPING_MS);
     return () => clearTimeout(timer);
-  }, [asked, left]);
+  }, [asked, complete]);
   const rows = useRange(settled === null ? null : { filters: [JSON.parse(settled)] });
   return settled !== null && settled === asked && rows?.[0]?.visitors === 0;
 }

@@ -26,7 +26,7 @@ interface Result {
 }
 
 export function QueryResult({ shape, ...result }: Result & { shape: Shape }) {
-  if (shape === "line") return <Over {...result} />;
+  if (shape === "line") return <OverTime {...result} />;
   if (shape === "bar") return <Bars {...result} />;
   const { exploration: { groups, selects }, rows } = result;
   const columns: Column<Row>[] = [
@@ -46,7 +46,7 @@ function Cell({ group, value }: { group: string; value: unknown }) {
   return <>{text}{stored !== null && <> <small>{stored}</small></>}</>;
 }
 
-function Over({ exploration, rows, partial }: Result) {
+function OverTime({ exploration, rows, partial }: Result) {
   const { period } = address.value;
   const [first = "", ...others] = exploration.groups;
   const granularity = first.replace(TIME, "");

@@ -1,7 +1,7 @@
 // Rows of a custom query as lines over time: one for each combination of the groups after the bucket.
 import { cellText, columnText } from "./columns";
 import { aliasOf, columnOf, DATE, type Exploration, TIME } from "./exploration";
-import { addDays, type Days } from "./period";
+import { addDays, bucketDays, type Days, mondayOf } from "./period";
 
 type Row = Record<string, unknown>;
 
@@ -14,6 +14,8 @@ export interface Line {
 /** Aggregates of which a bucket without rows has 0. */
 const COUNTS = ["count", "uniq", "sum"];
 const NAME_SEPARATOR = " · ";
+/** Granularities whose buckets begin with a day. */
+const WHOLE_DAYS = ["daily", "weekly", "monthly"];
 
 /** Whether the groups give lines: a bucket of time, then what tells lines apart. */
 export function hasLines({ groups: [first, ...others] }: Exploration): boolean {
@@ -45,16 +47,16 @@ const sumOf = ({ values }: Line): number => values.reduce<number>((sum, value) =
  * only those of the rows.
  */
 export function labelsOf(rows: Row[], granularity: string, { start, end }: Days, now: string): string[] {
-  const known = rows.map((row) => String(row[DATE]));
   const last = end < now ? end : now;
-  const days: string[] = [];
-  const from = granularity === "weekly" ? addDays(start, -((new Date(start).getUTCDay() + 6) % 7)) : granularity === "monthly" ? `${start.slice(0, 7)}-01` : start;
-  const isDaily = granularity === "daily" || granularity === "weekly" || granularity === "monthly";
-  for (let day = from; isDaily && day <= last; day = next(day, granularity)) days.push(day);
-  return [...new Set([...days, ...known])].toSorted();
+  const labels = new Set(rows.map((row) => String(row[DATE])));
+  for (let day = bucketOf(start, granularity); WHOLE_DAYS.includes(granularity) && day <= last; day = next(day, granularity)) labels.add(day);
+  return [...labels].toSorted();
 }
 
-function next(day: string, granularity: string): string {
-  if (granularity === "monthly") return `${addDays(`${day.slice(0, 7)}-28`, 4).slice(0, 7)}-01`;
-  return addDays(day, granularity === "weekly" ? 7 : 1);
+/** The first day of the bucket that has a day. */
+function bucketOf(day: string, granularity: string): string {
+  if (granularity === "monthly") return `${day.slice(0, 7)}-01`;
+  return granularity === "weekly" ? mondayOf(day) : day;
 }
+
+const next = (day: string, granularity: string): string => addDays(bucketDays(day, granularity).end, 1);

@@ -88,7 +88,7 @@ export function daysOf(period: Period, timezone: string): Days {
 }
 
 /** The Monday of the week of a day. */
-const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
+export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
 
 /**
  * The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970.
