@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from http.client import HTTPConnection, HTTPResponse
 from typing import Self
@@ -13,7 +14,7 @@ from tests.flow.tenant import CHROME_USER_AGENT
 BATCH = 3
 
 
-class NumberedLoad:
+class NumberedLoad(ABC):
     """Threads that post small batches of numbered events to one website until stopped.
 
     A subclass says in `send_batch` what becomes of a batch.
@@ -52,9 +53,9 @@ class NumberedLoad:
             assert time.monotonic() < until, f"{len(self.acknowledged)} of {goal} acknowledged"
             time.sleep(0.02)
 
+    @abstractmethod
     def send_batch(self, connection: HTTPConnection, ids: Sequence[str]) -> None:
         """Send one batch, and record its response."""
-        raise NotImplementedError
 
     def post(self, connection: HTTPConnection, ids: Sequence[str]) -> HTTPResponse:
         """The response to a request with these events, read to its end."""
