@@ -40,7 +40,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const loaded = useAnswer(ask);
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   return (
-    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={fileColumns(breakdown, visitors)} className="wide" actions={
+    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={visitors === undefined ? null : fileColumns(breakdown, visitors)} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
@@ -90,7 +90,7 @@ function columnsOf(breakdown: Breakdown, visitors?: number, compared?: ComparedR
 }
 
 /** Names, with the code beside those that have one, and the same numbers as the table. */
-function fileColumns(breakdown: Breakdown, visitors?: number): FileColumn[] {
+function fileColumns(breakdown: Breakdown, visitors: number): FileColumn[] {
   const { name, label, display, type } = breakdown;
   const inCountry = type === "region" || type === "city";
   return [

@@ -72,8 +72,6 @@ export default function Live() {
   );
 }
 
-/** What trackers send by themselves in words; events by their own name. */
-
 function Names<One extends { visitors: number }>({ title, ask, name }: {
   title: string;
   ask: Ask<QueryType>;
