@@ -1,12 +1,21 @@
 """The compose file names settings, commands and ports that exist."""
 
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
+from query.engine.trino.address import parse_address
+from query.engine.trino.client import TrinoClient
 from tests.deploy.deployment_files import DEPLOY, check_commands, check_variables, read_yaml
 
 PASSWORD = "secret"
+VARIABLE = re.compile(r"\$\{(\w+)(:-([^}]*)|:\?[^}]*)\}")
+TRINO = DEPLOY / "compose" / "trino"
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +37,9 @@ def test_settings_exist_and_are_valid(compose: Any) -> None:
     check_variables({name: filled(value) for name, value in variables.items()})
 
 
-def filled(value: str) -> str:
-    """With the variables of `.env`, which must be set."""
-    before, found, rest = value.partition("${")
-    return f"{before}{PASSWORD}{rest.partition('}')[2]}" if found else value
+def filled(value: str, given: Mapping[str, str] = MappingProxyType({})) -> str:
+    """With variables of `.env`, or their defaults; those without a default are passwords."""
+    return VARIABLE.sub(lambda found: given.get(found[1]) or found[3] or PASSWORD, value)
 
 
 def test_each_process_is_one_of_tidemark_under_its_own_name(compose: Any) -> None:
@@ -69,3 +77,75 @@ def test_passwords_have_no_default(compose: Any) -> None:
     assert names == ["POSTGRES_PASSWORD", "STORE_PASSWORD", "GRAFANA_PASSWORD"]
     text = (DEPLOY / "compose" / "compose.yaml").read_text()
     assert all(f"${{{name}:?" in text and f"${{{name}}}" not in text for name in names)
+
+
+def properties(path: Path) -> dict[str, str]:
+    """A configuration file of Trino."""
+    lines = (line for line in path.read_text().splitlines() if line and line[0] != "#")
+    return dict(line.split("=", 1) for line in lines)
+
+
+def trino_settings() -> dict[str, str]:
+    """The lines of `env.example` that switch Trino on."""
+    lines = (DEPLOY / "compose" / "env.example").read_text().splitlines()
+    return dict(line[2:].split("=", 1) for line in lines if re.match(r"# [A-Z_]+=", line))
+
+
+def test_trino_is_a_profile_that_the_example_of_variables_switches_on(compose: Any) -> None:
+    variables = compose["services"]["query-1"]["environment"]
+    given = trino_settings()
+
+    assert {n for n, s in compose["services"].items() if s.get("profiles") == ["trino"]} == {
+        "trino",
+        "trino-worker",
+        "register",
+    }
+    assert given["COMPOSE_PROFILES"] == "trino"
+    assert filled(variables["TIDEMARK_ENGINE"]) == "duckdb"
+    assert filled(variables["TIDEMARK_ENGINE"], given) == given["TIDEMARK_ENGINE"]
+    check_variables({name: filled(value, given) for name, value in variables.items()})
+
+
+def test_the_addresses_of_trino_are_those_of_its_files(compose: Any) -> None:
+    asked = parse_address(trino_settings()["TIDEMARK_ENGINE"])
+    registers = parse_address(compose["services"]["register"]["command"][-1])
+    coordinator, worker = (properties(TRINO / f"{n}.properties") for n in ("coordinator", "worker"))
+
+    assert asked.url == registers.url == worker["discovery.uri"] == "http://trino:8080"
+    assert coordinator["http-server.http.port"] == "8080"
+    assert (coordinator["coordinator"], worker["coordinator"]) == ("true", "false")
+    assert (TRINO / "catalog" / f"{asked.catalog}.properties").exists()
+    assert (asked.catalog, asked.schema) == (registers.catalog, registers.schema)
+    allowed = {
+        rule["user"]: rule["allow"]
+        for rule in json.loads((TRINO / "rules.json").read_text())["catalogs"]
+    }
+    assert allowed == {asked.user: "read-only", registers.user: "all"}
+    assert [(rule["user"], rule["procedure"]) for rule in rules["procedures"]] == [
+        (registers.user, "register_table")
+    ]
+
+
+def test_queries_are_in_a_resource_group_of_their_own() -> None:
+    groups = json.loads((TRINO / "resource-groups.json").read_text())
+    source = TrinoClient(parse_address("trino://a@b:1/c.d"))._source
+
+    assert {"source": source, "group": "tidemark"} in groups["selectors"]
+    assert {s["group"] for s in groups["selectors"]} == {g["name"] for g in groups["rootGroups"]}
+
+
+def files_of_variables() -> Iterator[str]:
+    """Variables that the configuration files of Trino read."""
+    for path in TRINO.rglob("*.properties"):
+        yield from re.findall(r"\$\{ENV:(\w+)\}", path.read_text())
+
+
+def test_every_file_and_variable_of_trino_is_given_to_it(compose: Any) -> None:
+    mounted: dict[str, set[str]] = {}
+    for name in ("trino", "trino-worker"):
+        service = compose["services"][name]
+        assert set(files_of_variables()) == service["environment"].keys()
+        sources = {volume.partition(":")[0] for volume in service["volumes"]} - {"trino"}
+        assert all((DEPLOY / "compose" / source).exists() for source in sources)
+        mounted[name] = {Path(source).name for source in sources}
+    assert mounted["trino"] | mounted["trino-worker"] == {path.name for path in TRINO.iterdir()}
