@@ -116,10 +116,8 @@ def test_the_addresses_of_trino_are_those_of_its_files(compose: Any) -> None:
     assert (coordinator["coordinator"], worker["coordinator"]) == ("true", "false")
     assert (TRINO / "catalog" / f"{asked.catalog}.properties").exists()
     assert (asked.catalog, asked.schema) == (registers.catalog, registers.schema)
-    allowed = {
-        rule["user"]: rule["allow"]
-        for rule in json.loads((TRINO / "rules.json").read_text())["catalogs"]
-    }
+    rules = json.loads((TRINO / "rules.json").read_text())
+    allowed = {rule["user"]: rule["allow"] for rule in rules["catalogs"]}
     assert allowed == {asked.user: "read-only", registers.user: "all"}
     assert [(rule["user"], rule["procedure"]) for rule in rules["procedures"]] == [
         (registers.user, "register_table")
