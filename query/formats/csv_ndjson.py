@@ -34,6 +34,10 @@ CELL_WRITERS: Mapping[ColumnKind, Callable[[Any], object]] = {
 """Conversions of values to the text of a cell."""
 
 
+GUARDED = (ColumnKind.TEXT, ColumnKind.NESTED)
+"""Kinds of columns that have texts of strangers."""
+
+
 class CsvWriter:
     """RFC 4180: a header, CRLF, quotes where needed; null is an empty cell.
 
@@ -46,7 +50,7 @@ class CsvWriter:
         self._cells = [
             (i, CELL_WRITERS[c.kind]) for i, c in enumerate(columns) if c.kind in CELL_WRITERS
         ]
-        self._texts = [i for i, column in enumerate(columns) if column.kind is ColumnKind.TEXT]
+        self._texts = [i for i, column in enumerate(columns) if column.kind in GUARDED]
 
     def start(self) -> bytes:
         return self._mark + self._lines([[column.name for column in self._columns]])

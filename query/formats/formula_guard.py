@@ -9,9 +9,16 @@ may begin a cell of its own.
 import re
 
 SIGNS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
-BLANKS = r" \u00a0\u200b\ufeff\x0b\x0c"
 SEPARATORS = r";\t\r\n"
-"""Sets of characters, as regular expressions write them."""
+UNSEEN = (
+    r"\x00-\x08\x0b\x0c\x0e-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180e"
+    r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0"
+)
+BLANKS = rf'"{UNSEEN}'
+"""Sets of characters, as regular expressions write them.
+
+A quote is a blank, as one behind a separator begins a cell with quotes.
+"""
 CELL_START = f"(?:^|(?<=[{SEPARATORS}]))"
 DANGEROUS = rf"(?=[{BLANKS}]*[{SIGNS}]|[\t\r\n'])"
 """A formula, a blank that a text rarely begins with, or an apostrophe, which may be a guard."""

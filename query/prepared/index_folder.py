@@ -15,7 +15,7 @@ import msgspec
 
 from query.prepared.checked_file import Damaged
 from query.prepared.index_file import read_index, revision, write_index
-from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.part_folder import PartFolder, PartKey, discard, open_regular
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class IndexFolder:
         """The index of this name; None when there is none, or it is damaged."""
         path = self._path(name, parts)
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 index = read_index(file, _in_folder(path))
             for used in (path, self._set_path(parts)):
                 os.utime(used)
@@ -44,7 +44,7 @@ class IndexFolder:
             return None
         except (OSError, Damaged, ValueError) as error:  # of msgspec, too
             log.warning("index is damaged", extra={"file": str(path), "error": str(error)})
-            path.unlink(missing_ok=True)
+            discard(path)
             return None
         return index
 
@@ -73,8 +73,8 @@ class IndexFolder:
 
     def _remove(self, set_path: Path) -> None:
         for path in set_path.parent.glob(f"{set_path.stem}-*{SUFFIX}"):
-            path.unlink(missing_ok=True)
-        set_path.unlink(missing_ok=True)
+            discard(path)
+        discard(set_path)
 
     def _set_files(self, website: str) -> Sequence[Path]:
         """The last used first."""
@@ -102,14 +102,17 @@ def _digest(value: object) -> str:
 def _data_files(path: Path) -> Sequence[str] | None:
     """What a file of a set names; None when it is gone or damaged, and then it is removed."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[str])
-    except (OSError, ValueError):  # of msgspec and of its texts, too
-        path.unlink(missing_ok=True)
+        with open_regular(path) as file:
+            return msgspec.json.decode(file.read(), type=list[str])
+    except FileNotFoundError:
+        return None
+    except (OSError, Damaged, ValueError):  # of msgspec and of its texts, too
+        discard(path)
         return None
 
 
 def _used(path: Path) -> float:
     try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
+        return path.lstat().st_mtime
+    except OSError:
         return 0.0

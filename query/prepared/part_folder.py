@@ -9,6 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkstemp
@@ -29,6 +30,22 @@ LEFT_BEHIND_SECONDS = 3600.0
 """Age of a file without its name that a killed process left."""
 ROOM = 0.9
 """Share of the limit that remains when files are removed, so that not each new one removes one."""
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """The file, opened for reading; Damaged when it is a folder, a pipe or a device."""
+    if not path.is_file() and os.path.lexists(path):
+        raise Damaged("not a regular file")
+    return path.open("rb")
+
+
+def discard(path: Path) -> None:
+    """Remove what has the name of a file here, whatever it is; what cannot be removed stays."""
+    if path.is_dir() and not path.is_symlink():
+        rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 class PartKey(Struct, frozen=True, order=True):
@@ -53,9 +70,9 @@ class PartFolder:
         for other in folder.glob("*"):
             if other != self._folder:
                 rmtree(other, ignore_errors=True)
-        for path in self._folder.glob(f"*/*{PARTIAL}"):
-            if time.time() - path.stat().st_mtime > LEFT_BEHIND_SECONDS:
-                path.unlink(missing_ok=True)
+        for used, _, path in self._files():
+            if path.suffix == PARTIAL and time.time() - used > LEFT_BEHIND_SECONDS:
+                discard(path)
         self._size = sum(size for _, size, _ in self._files())
 
     @property
@@ -71,14 +88,14 @@ class PartFolder:
         """These tables, or hashes, of a part; None when there is none, or it is damaged."""
         path = self._folder / key.path
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 os.utime(path)
                 return read_part(file, key.path, names)
         except FileNotFoundError:
             return None
-        except (OSError, Damaged) as error:
+        except (OSError, Damaged, ValueError) as error:  # of msgspec, too
             log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
-            path.unlink(missing_ok=True)
+            discard(path)
             return None
 
     def write(self, key: PartKey, part: Part) -> None:
@@ -106,7 +123,7 @@ class PartFolder:
         kept = {self._folder / key.path for key in keys}
         for path in self.of_website(website).glob(f"*{SUFFIX}"):
             if path not in kept:
-                path.unlink(missing_ok=True)
+                discard(path)
 
     def _make_room(self) -> None:
         """Remove what was not used for longest."""
@@ -115,7 +132,7 @@ class PartFolder:
         for _, size, path in files:
             if self._size <= self._max_bytes * ROOM:
                 return
-            path.unlink(missing_ok=True)
+            discard(path)
             self._size -= size
 
     def _files(self) -> list[tuple[float, int, Path]]:
@@ -123,8 +140,8 @@ class PartFolder:
         found = []
         for path in self._folder.glob("*/*"):
             try:
-                status = path.stat()
-            except FileNotFoundError:
+                status = path.lstat()
+            except OSError:
                 continue  # another process removed it
             found.append((status.st_mtime, status.st_size, path))
         return found

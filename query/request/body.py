@@ -29,7 +29,7 @@ async def read_json(request: Request, shape: type[T]) -> T:
 
 async def read_bytes(request: Request) -> bytes:
     """The body as it was sent; Malformed when it is compressed."""
-    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    coding = ", ".join(request.headers.getlist("content-encoding")).strip().lower()
     if coding not in ("", "identity"):
         raise Malformed(f"'Content-Encoding' is {coding[:40]}; send the body uncompressed")
     return await read_body(request.scope, request.receive, MAX_BODY_BYTES, BODY_SECONDS)

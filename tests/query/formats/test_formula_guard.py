@@ -1,5 +1,7 @@
 """Guards against formulas: where one might begin, and back to the same text."""
 
+import csv
+import io
 import re
 
 import pytest
@@ -18,6 +20,11 @@ from query.formats.formula_guard import guarded, unguarded
         ("a;=3+3;b", "a;'=3+3;b"),
         ("a; -3", "a;' -3"),
         ("a\n=3", "a\n'=3"),
+        ('a;"=1+1;b', "a;'\"=1+1;b"),
+        ('a\t" @SUM(1)', "a\t'\" @SUM(1)"),
+        ("\0=1", "'\0=1"),
+        ("\u202e\u3000=1", "'\u202e\u3000=1"),
+        ('say "hello"; "yes"', 'say "hello"; "yes"'),
         ("'quoted'", "''quoted'"),
         ("a;'=3", "a;''=3"),
         ("/blog; part two = three", "/blog; part two = three"),
@@ -30,7 +37,16 @@ def test_an_apostrophe_stands_where_a_formula_might_begin(text: str, expected: s
     assert unguarded(expected) == text
 
 
-@given(st.text(alphabet="=+-@'; \t\r\n\u00a0\uff1da1"))
+@given(st.lists(st.text(alphabet="=+-@'\"; ,\t\r\n\u00a0\uff1d\0a1"), min_size=1))
+def test_no_cell_of_a_file_begins_with_a_sign_whatever_separates_cells(texts: list[str]) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file).writerow([guarded(text) for text in texts])
+    for separator in ",;\t":
+        for row in csv.reader(io.StringIO(file.getvalue(), newline=""), delimiter=separator):
+            assert not any(cell.lstrip(" \u00a0\0")[:1] in {*"=+-@\uff1d"} for cell in row), row
+
+
+@given(st.text(alphabet="=+-@'\"; \t\r\n\u00a0\uff1da1"))
 def test_no_cell_begins_with_a_sign_and_every_text_comes_back(text: str) -> None:
     cells = re.split(r"[;\t\r\n]", guarded(text))
     blanks = " \u00a0"

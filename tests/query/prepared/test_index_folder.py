@@ -10,6 +10,7 @@ from query.prepared.index_folder import MOST_SETS
 from query.prepared.part_folder import PartKey
 from tests.installation import eventually
 from tests.query.prepared.indexes import BOTH, KEYS, LIMIT, Process, groups, is_alike
+from tests.query.prepared.no_files import NO_FILES
 
 HARM: Mapping[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
@@ -31,6 +32,23 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, harm: Callable[[bytes], by
     assert is_alike(process.index("a"), groups())
     assert process.made == ["a"]
     assert Process(tmp_path).files.read("a", BOTH) is not None
+
+
+@pytest.mark.parametrize("put", NO_FILES)
+@pytest.mark.parametrize("suffix", ["index", "set"])
+def test_what_is_no_file_is_made_anew(
+    tmp_path: Path, suffix: str, put: Callable[[Path], None]
+) -> None:
+    Process(tmp_path).index("a")
+    [path] = tmp_path.glob(f"*/*/*.{suffix}")
+    path.unlink()
+    put(path)
+    process = Process(tmp_path)
+
+    assert process.files.sets("shop") == ([BOTH] if suffix == "index" else [])
+    assert is_alike(process.index("a"), groups())
+    assert Process(tmp_path).files.sets("shop") == [BOTH] or suffix == "set"
+    process.files.remove_others("shop", ())
 
 
 @pytest.mark.parametrize("suffix", ["index", "set"])

@@ -1,6 +1,7 @@
 """Files with parts: whole or not there, bounded, of one definition."""
 
 import os
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ from query.prepared import part_folder
 from query.prepared.part import Part, make_part
 from query.prepared.part_file import write_part
 from query.prepared.part_folder import PartFolder, PartKey
+from tests.query.prepared.no_files import NO_FILES
 from tests.query.prepared.parts import column_rows, part_of
 
 KEY = PartKey("shop", "day=2026-11-10/one.parquet")
@@ -73,6 +75,22 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, share: float) -> None:
 
     assert folder.read(KEY, ["pages"]) is None
     assert not folder.has(KEY)
+
+
+@pytest.mark.parametrize("put", NO_FILES)
+def test_what_is_no_file_is_removed(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    """Also by a service that starts, and when it was left behind."""
+    PartFolder(tmp_path, LIMIT).write(KEY, a_part())
+    [path] = tmp_path.glob("*/*/*.part")
+    path.unlink()
+    put(path)
+    put(path.with_name("tmp1.new"))
+    folder = PartFolder(tmp_path, LIMIT)
+
+    assert folder.read(KEY, ["pages"]) is None
+    assert not folder.has(KEY)
+    folder.write(KEY, a_part())
+    assert_alike(folder.read(KEY, ["pages"]), a_part())
 
 
 def test_an_exchanged_file_is_noticed(tmp_path: Path) -> None:
