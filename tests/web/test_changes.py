@@ -74,7 +74,33 @@ def test_totals_of_errors_change(page: Dashboard) -> None:
 
 def test_without_errors_before_no_percentage_is_shown(page: Dashboard) -> None:
     page.open("errors", period=f"{BEFORE}..{BEFORE}")
-    assert {change for _, change in page.until(FACTS)} == {"none before"}
+    assert {change for _, change in page.until(FACTS)} == {"no data before"}
+
+
+TABLES = {
+    "list/top_pages": "Pages",
+    "events": "Events",
+    "errors": "Grouped errors",
+}
+
+
+@pytest.mark.parametrize("view", TABLES)
+@pytest.mark.parametrize(
+    ("days", "said"), [(1, None), (4, "too little before"), (40, "no data before")]
+)
+def test_no_table_shows_a_change_since_before_the_data_began(
+    page: Dashboard, view: str, days: int, said: str | None
+) -> None:
+    """As the overview does: data begins on the day before, the last one of four."""
+    first = DAY - timedelta(days=days)
+    last = first if days == 40 else BEFORE
+    end = DAY + timedelta(days=days - 1) if days == 4 else DAY
+    page.open(view, period=f"{DAY}..{end}", compare=f"{first}..{last}", by="daily")
+    at = "[...document.querySelectorAll('main th')].find((th) => th.innerText.includes('Change'))"
+    assert page.tab.js(f"{at}.querySelector('.hint')?.innerText ?? null") == said
+    column = page.tab.js(f"{at}.cellIndex")
+    shown = {row[column] for row in page.rows(TABLES[view])}
+    assert shown == {"–"} if said else shown & {"new", "±0%", "+100%", "+200%"}
 
 
 def test_vitals_change(page: Dashboard) -> None:

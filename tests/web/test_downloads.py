@@ -21,7 +21,7 @@ LISTS = (
     ),
     ("visitors", "Visitors", "profile_list", {"visitor_id": "Visitor", "session_count": "Visits"}),
     ("events", "Events", "custom_events", {"name": "Event", "unique_users": "Visitors"}),
-    ("errors", "Groups", "error_fingerprints", {"name": "Error", "count": "Errors"}),
+    ("errors", "Grouped errors", "error_fingerprints", {"name": "Error", "count": "Errors"}),
     (
         "vitals",
         "By page",

@@ -16,7 +16,7 @@ def test_totals_and_groups_are_those_of_the_api(dashboard: Dashboard) -> None:
     assert facts["Affected visitors"] == str(summary["affectedUsers"])
 
     groups = dashboard.ask("error_fingerprints")
-    rows = dashboard.rows("Groups")
+    rows = dashboard.rows("Grouped errors")
     assert [[row[0].split("\n")[0], *row[1:3]] for row in rows] == shown(
         groups, "name", "count", "users"
     )
@@ -24,9 +24,9 @@ def test_totals_and_groups_are_those_of_the_api(dashboard: Dashboard) -> None:
 
 def test_groups_show_their_change(dashboard: Dashboard) -> None:
     dashboard.open("errors")
-    assert {row[2] for row in dashboard.rows("Groups")} == {"new"}
+    assert {row[2] for row in dashboard.rows("Grouped errors")} == {"–"}
     dashboard.open("errors", compare=RANGE)
-    assert {row[2] for row in dashboard.rows("Groups")} == {"±0%"}
+    assert {row[2] for row in dashboard.rows("Grouped errors")} == {"±0%"}
 
 
 def test_a_group_opens_with_stack_pages_and_latest(dashboard: Dashboard) -> None:

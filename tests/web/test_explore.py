@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.web.dashboard import Dashboard
 from tests.web.downloads import KEEP_FILE, file_name
+from tests.web.traffic import VISITORS
 
 BY_PATH = {
     "table": "events",
@@ -163,9 +164,24 @@ def test_it_says_what_it_reads_and_gives_files(dashboard: Dashboard) -> None:
     dashboard.tab.js(KEEP_FILE)
     for format_, extension in (("csv", "csv"), ("parquet", "parquet"), ("arrow", "arrows")):
         dashboard.press(f"Download as {format_}")
-        assert dashboard.until("window.fileName") == file_name(dashboard, "events", extension)
+        assert dashboard.until("window.fileName") == file_name(
+            dashboard, "explore-events", extension
+        )
         if format_ == "csv":
             text = dashboard.tab.js("window.file.text()")
             lines = [line.split(",") for line in text.split()]
             assert lines[1:] == rows_of_the_api(dashboard)
         dashboard.tab.js("window.file = window.fileName = null")
+
+
+def test_a_file_has_more_rows_than_the_table_shows(dashboard: Dashboard) -> None:
+    limit = 10
+    assert limit < VISITORS
+    opened(dashboard, {**BY_PATH, "groups": ["anonymous_id"], "limit": limit})
+    assert len(dashboard.rows("Result")) == limit
+
+    dashboard.tab.js(KEEP_FILE)
+    dashboard.press("Download as csv")
+    dashboard.until("!!window.file")
+    text = dashboard.tab.js("window.file.text()")
+    assert len(text.split()) == 1 + VISITORS

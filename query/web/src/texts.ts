@@ -213,10 +213,10 @@ export const texts = {
     goodShare: (share: string) => `${share} good`,
   },
   errors: {
-    summary: "Errors", series: "Errors over time", groups: "Groups", back: "All errors", message: "Error", errors: "Errors",
+    summary: "Errors", series: "Errors over time", groups: "Grouped errors", newestPage: "Page of the newest", back: "All errors", message: "Error", errors: "Errors",
     visitors: "Affected visitors", visits: "Affected visits", rate: "Share of visits", messages: "Different messages", first: "First in period",
     last: "Last in period", type: "Class", place: "Place", line: "Line", version: "Browser version", stack: "Stack of the newest", recent: "Latest errors",
-    none: "No errors in this time range.", noneBefore: "none before",
+    none: "No errors in this time range.", noneBefore: "no errors before",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
   },
   retention: {
@@ -298,7 +298,7 @@ export const texts = {
     title: "Goals", none: "No goals are saved yet. A goal is an event or a page that visitors should reach.",
     create: "New goal", edit: "Edit", editOne: (name: string) => `Edit the goal ${isolate(name)}`, remove: "Delete", save: "Save",
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
-    conversions: "Conversions", change: "Change", rate: "Conversion rate", value: "Value",
+    conversions: "Conversions", rate: "Conversion rate", value: "Value",
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
     attribution: "Which visits led to it", goal: "Goal", model: "Credit goes to", by: "By", noTouch: "(no visit before it)",
     models: {

@@ -1,28 +1,52 @@
 // The change of a number since the compared time range.
 import type { ComparedRow } from "../api/ask";
+import type { ComparedData } from "../api/compared";
 import { formatNumber, formatPercent } from "../format";
 import { texts } from "../texts";
 import type { Column } from "./data_table";
 
 /** From ten times on the factor says more than a percentage. */
 const MOST_PERCENT = 1000;
+const t = texts.chart;
+/** In place of a change from a time range without data, or with too little. */
+const WITHOUT: Record<Exclude<ComparedData, "enough">, { text: string; hint: string }> = {
+  none: { text: t.noneBefore, hint: t.nothingBefore },
+  little: { text: t.began, hint: t.beganHint },
+};
 
-export function Change({ percent, lessIsBetter }: { percent: number | null | undefined; lessIsBetter?: boolean }) {
-  if (percent === null || percent === undefined) return <span class="change" title={texts.chart.nothingBefore}>–</span>;
-  const kind = percent === 0 ? "" : percent > 0 !== Boolean(lessIsBetter) ? "better" : "worse";
-  const sign = percent > 0 ? "+" : percent < 0 ? "−" : "±";
-  const exact = `${sign}${formatPercent(Math.abs(percent), Math.abs(percent) < 10 ? 1 : 0)}`;
+export function Change({ percent, before, lessIsBetter }: {
+  percent: number | null | undefined;
+  /** What the compared time range holds; null until that is known. */
+  before: ComparedData | null;
+  lessIsBetter?: boolean;
+}) {
+  if (before === null) return <span class="change skeleton" aria-busy="true" />;
+  if (before !== "enough") return <span class="change" title={WITHOUT[before].hint}>{WITHOUT[before].text}</span>;
+  if (percent === null || percent === undefined) return <NoChange hint={t.nothingBefore} />;
+  const digits = Math.abs(percent) < 10 ? 1 : 0;
+  const shown = Number(percent.toFixed(digits));
+  const kind = shown === 0 ? "" : shown > 0 !== Boolean(lessIsBetter) ? "better" : "worse";
+  const sign = shown > 0 ? "+" : shown < 0 ? "−" : "±";
+  const exact = `${sign}${formatPercent(Math.abs(percent), digits)}`;
   if (percent < MOST_PERCENT) return <span class={`change ${kind}`}>{exact}</span>;
   return <span class={`change ${kind}`} title={exact}>{texts.breakdowns.times(formatNumber(Math.round(1 + percent / 100)))}</span>;
 }
 
-/** A column with the change of one field of each row, which are in the order of `compared`; none without a comparison. */
-export function changeColumn<One>(field: string, compared?: ComparedRow[], lessIsBetter = false): Column<One>[] {
+const NoChange = ({ hint }: { hint?: string }) => <span class="change" title={hint}>–</span>;
+
+/**
+ * A column with the change of one field of each row, which are in the order of `compared`; none without a comparison.
+ * Where the compared time range has too little data, its head says so.
+ */
+export function changeColumn<One>(field: string, compared: ComparedRow[] | undefined, before: ComparedData | null, lessIsBetter = false): Column<One>[] {
   if (!compared) return [];
+  const without = before && before !== "enough" ? WITHOUT[before] : null;
   return [{
-    key: "change", label: texts.breakdowns.change, number: true,
-    render: (_, i) => (compared[i]?.previous
-      ? <Change percent={compared[i].changePercent[field]} lessIsBetter={lessIsBetter} />
-      : <span class={`change ${lessIsBetter ? "worse" : ""}`}>{texts.breakdowns.isNew}</span>),
+    key: "change", label: texts.breakdowns.change, number: true, hint: without?.text,
+    render: (_, i) => (without
+      ? <NoChange hint={without.hint} />
+      : compared[i]?.previous || before === null
+        ? <Change percent={compared[i]?.changePercent[field]} before={before} lessIsBetter={lessIsBetter} />
+        : <span class={`change ${lessIsBetter ? "worse" : ""}`}>{texts.breakdowns.isNew}</span>),
   }];
 }

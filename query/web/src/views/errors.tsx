@@ -2,6 +2,7 @@
 import { useMetrics } from "../api/metrics";
 import type { Ask, ComparedRow } from "../api/ask";
 import type { Row } from "../api/types";
+import { type ComparedData, useComparedData } from "../api/compared";
 import { useAnswer } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
@@ -27,13 +28,22 @@ type Group = Row<"error_fingerprints">;
 type Filters = NonNullable<Ask<"recent_errors">["filters"]>;
 
 export default function Errors() {
-  return address.value.item ? <ErrorGroup /> : (
+  return address.value.item ? <ErrorGroup /> : <AllErrors />;
+}
+
+function AllErrors() {
+  const before = useComparedData();
+  return (
     <>
-      <Summary />
+      <Summary before={before} />
       <TimeSeries title={t.series} unit={t.errors} name="error_chart_data" field="totalErrors" format={countFormat} />
-      <GroupTable />
+      <GroupTable before={before} />
     </>
   );
+}
+
+interface Compared {
+  before: ComparedData | null;
 }
 
 const TOTALS: [field: keyof Row<"error_summary">, label: string, format: (value: number) => string][] = [
@@ -45,12 +55,12 @@ const TOTALS: [field: keyof Row<"error_summary">, label: string, format: (value:
 ];
 
 /** From no errors at all there is no percentage. */
-function TotalChange({ field, compared }: { field: string; compared?: ComparedRow }) {
-  if (!compared?.previous?.totalErrors) return <span class="change">{t.noneBefore}</span>;
-  return <Change percent={compared.changePercent[field]} lessIsBetter />;
+function TotalChange({ field, compared, before }: { field: string; compared?: ComparedRow } & Compared) {
+  if (before === "enough" && !compared?.previous?.totalErrors) return <span class="change">{t.noneBefore}</span>;
+  return <Change percent={compared?.changePercent[field]} before={before} lessIsBetter />;
 }
 
-function Summary() {
+function Summary({ before }: Compared) {
   const ask: Ask<"error_summary"> = { name: "error_summary", compared: true };
   const loaded = useAnswer(ask);
   return (
@@ -58,7 +68,7 @@ function Summary() {
       <Async loaded={loaded} lines={2}>
         {({ rows: [row], comparison }) => (
           <Facts facts={TOTALS.map(([field, label, format]) => [label, (
-            <>{format(row?.[field] ?? 0)}{comparison && <> <TotalChange field={field} compared={comparison.rows[0]} /></>}</>
+            <>{format(row?.[field] ?? 0)}{comparison && <> <TotalChange field={field} compared={comparison.rows[0]} before={before} /></>}</>
           )])} />
         )}
       </Async>
@@ -92,7 +102,7 @@ const FILE: FileColumn[] = [
   { field: "error_type", label: t.type },
   { field: "filename", label: t.place },
   { field: "line", label: t.line },
-  { field: "path", label: texts.filters.fields.path! },
+  { field: "path", label: t.newestPage },
   { field: "count", label: t.errors },
   { field: "users", label: t.visitors },
   { field: "sessions", label: t.visits },
@@ -112,7 +122,7 @@ const RECENT_FILE: FileColumn[] = [
   { field: "session_id", label: texts.filters.fields.session_id! },
 ];
 
-function GroupTable() {
+function GroupTable({ before }: Compared) {
   const { own } = address.value;
   const page = Math.max(1, Number(own.page) || 1);
   const sort = parseSort(own.sort) ?? { field: "count", direction: "desc" as const };
@@ -123,7 +133,7 @@ function GroupTable() {
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={t.groups} columns={[...COLUMNS.slice(0, 2), ...changeColumn<Group>("count", comparison?.rows, true), ...COLUMNS.slice(2)]} rows={rows} sort={sort}
+            <DataTable label={t.groups} columns={[...COLUMNS.slice(0, 2), ...changeColumn<Group>("count", comparison?.rows, before, true), ...COLUMNS.slice(2)]} rows={rows} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>

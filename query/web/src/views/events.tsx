@@ -1,6 +1,7 @@
 // Custom events: all names, and one of them with its trend, its properties and the latest ones.
 import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
+import { useComparedData } from "../api/compared";
 import { useAnswer } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
@@ -83,6 +84,7 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
     name: "custom_events", compared: true, options: { limit: ROWS, page, orderBy: [sort] }, filters,
   };
   const loaded = useAnswer(ask);
+  const before = useComparedData();
   return (
     <Card title={t.title} ask={ask} file={FILE} className="wide">
       <Search value={search} />
@@ -90,7 +92,7 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={t.title} rows={rows} rowKey={(row) => row.name} sort={sort}
-              columns={[...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>("total_events", comparison?.rows), ...COLUMNS.slice(2)]}
+              columns={[...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>("total_events", comparison?.rows, before), ...COLUMNS.slice(2)]}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>

@@ -21,8 +21,8 @@ const t = texts.explore;
 const PATH = "/v1/query/custom";
 /** Formats of files with their extensions. */
 const FORMATS = { csv: "csv", parquet: "parquet", arrow: "arrows" };
-/** Rows of a line are not cut by the limit for tables, only by that of the API. */
-const LINE_ROWS = 10_000;
+/** Rows of lines and files are not cut by the limit for tables, only by that of the API. */
+const MOST_ROWS = 10_000;
 
 export default function Explore() {
   const { own, period, filters, bots } = address.value;
@@ -30,7 +30,7 @@ export default function Explore() {
   const catalogue = useLoaded("tables", (signal) => fetchJson<Catalogue>("/v1/query/tables", { signal }));
   const shape = SHAPES.find((each) => each === own.shape) ?? "table";
   const query = queryOf(exploration);
-  const limit = shape === "line" && hasLines(exploration) ? LINE_ROWS : exploration.limit;
+  const limit = shape === "line" && hasLines(exploration) ? MOST_ROWS : exploration.limit;
   const body = {
     query: { ...query, filters: [...filters, ...(query.filters ?? [])] },
     limit, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
@@ -48,7 +48,7 @@ export default function Explore() {
       </Card>
       <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body }}
         tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
-        actions={<Actions body={body} table={exploration.table} />}>
+        actions={<Actions body={body} table={exploration.table} total={loaded.value?.meta.totalRows ?? 0} />}>
         <Async loaded={loaded} lines={8} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
             <>
@@ -66,23 +66,27 @@ export default function Explore() {
 }
 
 /** What the query would read, and its rows as files. */
-function Actions({ body, table }: { body: unknown; table: string }) {
+function Actions({ body, table, total }: { body: Record<string, unknown>; table: string; total: number }) {
   const [plan, setPlan] = useState<Schemas["ExplainResponse"] | null>(null);
   const [error, setError] = useState("");
+  const [note, setNote] = useState("");
   const query = subjectQuery.value;
   const attempt = async (work: () => Promise<void>) => {
     setError("");
+    setNote("");
     await work().catch((problem) => setError(messageOf(problem as RequestError)));
   };
   const explain = () => attempt(async () =>
     setPlan(await fetchJson<Schemas["ExplainResponse"]>("/v1/query/compile", { query, body })));
   const download = (format: keyof typeof FORMATS) => attempt(async () => {
-    const response = await send(PATH, { query: { ...query, format }, body });
-    save(await response.blob(), ownFileName(t.tables[table] ?? table, FORMATS[format]));
+    const response = await send(PATH, { query: { ...query, format }, body: { ...body, limit: MOST_ROWS } });
+    save(await response.blob(), ownFileName(`${texts.views.explore} ${t.tables[table] ?? table}`, FORMATS[format]));
+    if (total > MOST_ROWS) setNote(texts.download.cut(formatNumber(MOST_ROWS), formatNumber(total)));
   });
   return (
     <>
       {error && <span class="error" role="alert">{error}</span>}
+      <span role="status" class="quiet">{note}</span>
       <button type="button" class="quiet-button" onClick={() => void explain()}>{t.explain}</button>
       {(Object.keys(FORMATS) as (keyof typeof FORMATS)[]).map((format) => (
         <button key={format} type="button" class="quiet-button" aria-label={t.download(format)} onClick={() => void download(format)}>

@@ -3,12 +3,13 @@ import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { fetchJson } from "../api/request";
 import type { Row, Schemas } from "../api/types";
+import { useComparedData } from "../api/compared";
 import { refresh, useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
 import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
-import { Change } from "../components/change";
+import { changeColumn } from "../components/change";
 import { DataTable } from "../components/data_table";
 import { Dialog } from "../components/dialog";
 import { formMessage } from "../components/form_message";
@@ -64,18 +65,17 @@ export default function Goals() {
 function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edit: ((goal: Goal) => void) | null }) {
   const loaded = useAnswer(ask);
   const [shown, setShown] = useState<string | null>(null);
-  const compared = loaded.value?.comparison?.rows;
+  const before = useComparedData();
   return (
     <Async loaded={loaded} lines={goals.length + 1}>
       {({ rows }) => (
         <>
-          <DataTable label={t.title} rows={rows.map((row, i) => ({ row, i }))} columns={[
+          <DataTable label={t.title} rows={rows.map((row) => ({ row }))} columns={[
             { key: "name", label: t.name, render: ({ row }) => (
               <button type="button" class="row-link" onClick={() => setShown(row.name)} title={t.who(row.name)}>{row.name}</button>) },
             { key: "visitors", label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
             { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
-            ...(compared ? [{ key: "change", label: t.change, number: true, render: ({ i }: { i: number }) =>
-              <Change percent={compared[i]?.changePercent.conversions} /> }] : []),
+            ...changeColumn<{ row: Row<"goals"> }>("conversions", loaded.value?.comparison?.rows, before),
             { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
             { key: "value", label: t.value, number: true, render: ({ row }) => (row.value === null ? "–" : formatNumber(row.value)) },
             ...(edit ? [{ key: "edit", label: "", render: ({ row }: { row: Row<"goals"> }) => {

@@ -1,12 +1,13 @@
 // All rows of a breakdown: sorted, searched, page by page, with every number.
 import type { Ask, ComparedRow } from "../api/ask";
 import type { QueryType, Schemas } from "../api/types";
+import { type ComparedData, useComparedData } from "../api/compared";
 import { useAnswer } from "../api/use";
 import { address, addressWith, go, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
-import { Change } from "../components/change";
+import { changeColumn } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { rowsDefinition } from "../components/info";
 import { Search } from "../components/search";
@@ -38,6 +39,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
     filters: search ? [{ field: breakdown.searched, operator: "contains", value: search } as Schemas["Filter"]] : [],
   };
   const loaded = useAnswer(ask);
+  const before = useComparedData();
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   return (
     <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={visitors === undefined ? null : fileColumns(breakdown, visitors)} className="wide" actions={
@@ -46,7 +48,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows)} rows={rows as unknown as Row[]} sort={sort}
+            <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows, before)} rows={rows as unknown as Row[]} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -59,7 +61,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
 type Row = Record<string, unknown>;
 
 /** `visitors` are all of the time range; `compared` has the change of each row, in their order. */
-function columnsOf(breakdown: Breakdown, visitors?: number, compared?: ComparedRow[]): Column<Row>[] {
+function columnsOf(breakdown: Breakdown, visitors: number | undefined, compared: ComparedRow[] | undefined, before: ComparedData | null): Column<Row>[] {
   const { filters } = address.value;
   const { display = (name: string) => name } = breakdown;
   const name: Column<Row> = {
@@ -82,11 +84,7 @@ function columnsOf(breakdown: Breakdown, visitors?: number, compared?: ComparedR
     key, label, number: true, sortable: true,
     render: (row) => shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind),
   }));
-  const change: Column<Row> = {
-    key: "change", label: t.change, number: true,
-    render: (_, i) => <Change percent={compared?.[i]?.changePercent[breakdown.value]} />,
-  };
-  return [name, ...numbers, ...(compared ? [change] : [])];
+  return [name, ...numbers, ...changeColumn<Row>(breakdown.value, compared, before)];
 }
 
 /** Names, with the code beside those that have one, and the same numbers as the table. */

@@ -1,6 +1,7 @@
 // Totals, the series of one of them, and breakdowns.
 import { useMemo } from "preact/hooks";
 import type { Answer, Ask, ComparedRow } from "../api/ask";
+import { type ComparedData, comparedData } from "../api/compared";
 import { type Loaded, useAnswer } from "../api/use";
 import { address, go, goOwn } from "../app/address";
 import { timezone } from "../app/session";
@@ -27,8 +28,6 @@ interface Total {
   lessIsBetter?: boolean;
 }
 
-/** Empty buckets at the begin of a compared time range that say that its data begins later. */
-const LEAST_EMPTY = 3;
 const m = texts.metrics;
 const TOTALS: Total[] = [
   { id: "visitors", label: m.unique_visitors, summary: "unique_visitors", definition: "visitors", format: formatNumber, short: formatShort },
@@ -47,7 +46,7 @@ export default function Overview() {
   const loaded = useAnswer(series);
   return (
     <>
-      <Totals chosen={chosen} compares={by === "hourly" || !beginsLate(loaded.value)} />
+      <Totals chosen={chosen} before={loaded.error ? "enough" : comparedData(loaded.value, by)} />
       <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
@@ -60,14 +59,7 @@ export default function Overview() {
   );
 }
 
-/** Whether data begins in the second half of the compared time range: a change would say nothing. */
-function beginsLate(series: Answer<"events_by_date"> | null): boolean {
-  const before = series?.comparison?.rows.map(({ previous }) => Number(previous?.pageviews ?? 0)) ?? [];
-  const first = before.findIndex((views) => views > 0);
-  return first >= LEAST_EMPTY && first >= before.length / 2;
-}
-
-function Totals({ chosen, compares }: { chosen: Total; compares: boolean }) {
+function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null }) {
   const loaded = useAnswer({ name: "summary_metrics", compared: true });
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
   const compared = loaded.value?.comparison?.rows[0];
@@ -81,9 +73,7 @@ function Totals({ chosen, compares }: { chosen: Total; compares: boolean }) {
             <span class="total-value" title={row && total.format(valueOf(total, row))}>
               {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
             </span>
-            {compared && row && !compared.previous?.pageviews && <span class="change">{texts.chart.noneBefore}</span>}
-            {compared && row && Boolean(compared.previous?.pageviews) && !compares && <span class="change" title={texts.chart.beganHint}>{texts.chart.began}</span>}
-            {compared && row && Boolean(compared.previous?.pageviews) && compares && <Change percent={changeOf(total, row, compared)} lessIsBetter={total.lessIsBetter} />}
+            {compared && row && <Change percent={changeOf(total, row, compared)} before={before} lessIsBetter={total.lessIsBetter} />}
           </button>
           <Info text={metricDefinition(total.definition)} title={total.label} />
         </div>

@@ -2,6 +2,7 @@
 import { useMetrics } from "../api/metrics";
 import type { Ask } from "../api/ask";
 import type { QueryType, Row } from "../api/types";
+import { useComparedData } from "../api/compared";
 import { useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
 import { isShared } from "../app/session";
@@ -51,6 +52,7 @@ export default function Vitals() {
 
 function Totals({ chosen }: { chosen: Vital }) {
   const loaded = useAnswer({ name: "vitals_overview", compared: true });
+  const before = useComparedData();
   const shares = useMetrics(isShared() ? null : {
     metrics: VITALS.flatMap((vital) => RATINGS.map((rating) => `${rating}_${vital.toLowerCase()}`)),
   });
@@ -70,7 +72,7 @@ function Totals({ chosen }: { chosen: Vital }) {
                   <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
                   <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
                   {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
-                  {compared && <Change percent={compared.changePercent.p75} lessIsBetter />}
+                  {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
                 </button>
                 {row && share && (
                   <RatingBar vital={vital} shares={{

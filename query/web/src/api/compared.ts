@@ -1,0 +1,28 @@
+// What the time range that the page compares with holds: without data a change says nothing, in any view.
+import { address } from "../app/address";
+import { timezone } from "../app/session";
+import { defaultGranularity } from "../state/period";
+import type { Answer } from "./ask";
+import { useAnswer } from "./use";
+
+export type ComparedData = "none" | "little" | "enough";
+
+/** Empty buckets at the begin that say that data begins later; hours are empty at night. */
+const LEAST_EMPTY = 3;
+
+/** By the series of the page; null until that is known. */
+export function comparedData(series: Answer<"events_by_date"> | null, granularity: string): ComparedData | null {
+  if (!series?.comparison) return null;
+  const rows = series.comparison.rows;
+  const first = rows.findIndex(({ previous }) => Number(previous?.visitors ?? 0) > 0);
+  if (first < 0) return "none";
+  return granularity !== "hourly" && first >= LEAST_EMPTY && first >= rows.length / 2 ? "little" : "enough";
+}
+
+/** The same for a view that has no such series; a failure hides no change. */
+export function useComparedData(): ComparedData | null {
+  const granularity = defaultGranularity(address.value.period, timezone.value);
+  const compares = address.value.compare !== "none";
+  const { value, error } = useAnswer(compares ? { name: "events_by_date", options: { granularity }, compared: true } : null);
+  return error ? "enough" : comparedData(value, granularity);
+}
