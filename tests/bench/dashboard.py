@@ -106,13 +106,14 @@ def page_loads(
 
 
 def sign_in(tab: Tab, url: str, key: str) -> None:
-    """Give the browser the session cookie of a key, before it has opened any page."""
+    """Give the browser the cookies of a sign-in, before it has opened any page."""
     headers = {"X-Tidemark-Request": "1", "Origin": url}
     response = call("POST", f"{url}/v1/sign-in", {"key": key}, headers)
     assert response.status == 200, response
     cookie = SimpleCookie(response.headers["set-cookie"])
     for name, value in cookie.items():
-        tab.tell("Network.setCookie", name=name, value=value.value, url=url, httpOnly=True)
+        hidden = bool(value["httponly"])
+        tab.tell("Network.setCookie", name=name, value=value.value, url=url, httpOnly=hidden)
 
 
 def load(tab: Tab, url: str, pid: int) -> PageLoad:
