@@ -18,6 +18,7 @@ from query.prepared.breakdown import GroupsIndex
 from query.prepared.checked_file import Block, Damaged, pack, read_block, read_header, write_header
 from query.prepared.group_index import GroupIndex
 from query.prepared.numbering import Numbering
+from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartKey
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
@@ -26,17 +27,18 @@ from query.prepared.visit_page_index import VisitPageIndex
 
 MAGIC = b"TMINDEX1"
 SOURCES = (
-    "breakdown", "group_index", "group_numbers", "joined_parts", "numbering", "part_join",
-    "sessions", "totals_index", "visit_breakdown", "visit_index", "visit_page_index", "visit_pages",
+    "breakdown", "group_index", "group_numbers", "joined_parts", "numbering", "page_views",
+    "part_join", "sessions", "totals_index", "visit_breakdown", "visit_index", "visit_page_index",
+    "visit_pages",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
         GroupIndex, GroupsIndex, LongVisits, Numbering, PartKey, Sessions, TotalsIndex,
-        VisitPageIndex,
+        VisitPageIndex, PageViewIndex, OrderedViews,
     )
 }  # fmt: skip
-ARRAY, KIND, PAIRS = "array", "kind", "pairs"
+ARRAY, KIND, PAIRS = "array", "struct", "pairs"
 """Members of the tree: the number of an array, the name of a struct, entries of a mapping."""
 
 _Tree: TypeAlias = Any

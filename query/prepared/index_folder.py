@@ -7,7 +7,7 @@ indexes. Everything here is derived: a file that is missing or damaged costs tim
 import hashlib
 import logging
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 from query.prepared.checked_file import Damaged
 from query.prepared.index_file import read_index, revision, write_index
 from query.prepared.part_folder import PartFolder, PartKey, discard, open_regular
+from query.prepared.part_tables import KINDS
 
 log = logging.getLogger(__name__)
 
@@ -51,23 +52,26 @@ class IndexFolder:
     def write(self, name: object, parts: PartSet, index: object) -> None:
         """Store an index; it appears whole, and what belongs to the oldest sets goes."""
         files = sorted(key.data_file for key in parts)
+        kind = _kind(parts)
         own = self._path(name, parts)
         self._folder.put(own, lambda file: write_index(file, _in_folder(own), index))
         self._folder.put(self._set_path(parts), lambda file: file.write(msgspec.json.encode(files)))
         [website] = {key.website for key in parts}
-        for path in self._set_files(website)[MOST_SETS:]:
+        for path in self._set_files(website, kind)[MOST_SETS:]:
             self._remove(path)
 
     def sets(self, website: str) -> Sequence[PartSet]:
         """The sets that have indexes, the last used first."""
         found = ((path, _data_files(path) or ()) for path in self._set_files(website))
-        sets = [(path, frozenset(PartKey(website, e) for e in files)) for path, files in found]
+        sets = [(path, _set(website, path, files)) for path, files in found]
         return [parts for path, parts in sets if parts and self._set_path(parts) == path]
 
-    def remove_others(self, website: str, data_files: Collection[str]) -> None:
-        """Remove the indexes of sets with a part of none of these data files."""
+    def remove_others(
+        self, website: str, data_files: Collection[str], kinds: Iterable[str] = KINDS
+    ) -> None:
+        """Remove the indexes of sets of these kinds with a part of none of these data files."""
         stored = set(data_files)
-        for path in self._set_files(website):
+        for path in [path for kind in kinds for path in self._set_files(website, kind)]:
             if not stored.issuperset(_data_files(path) or [""]):
                 self._remove(path)
 
@@ -76,14 +80,15 @@ class IndexFolder:
             discard(path)
         discard(set_path)
 
-    def _set_files(self, website: str) -> Sequence[Path]:
-        """The last used first."""
-        paths = self._folder.of_website(website).glob(f"*{SET_SUFFIX}")
+    def _set_files(self, website: str, kind: str = "*") -> Sequence[Path]:
+        """The last used first, of one kind of parts or of all."""
+        paths = self._folder.of_website(website).glob(f"{kind}-*{SET_SUFFIX}")
         return sorted(paths, key=_used, reverse=True)
 
     def _set_path(self, parts: PartSet) -> Path:
         [website] = {key.website for key in parts}
-        return self._folder.of_website(website) / f"{_digest(sorted(parts))}{SET_SUFFIX}"
+        name = f"{_kind(parts)}-{_digest(sorted(parts))}{SET_SUFFIX}"
+        return self._folder.of_website(website) / name
 
     def _path(self, name: object, parts: PartSet) -> Path:
         of_set = self._set_path(parts)
@@ -93,6 +98,17 @@ class IndexFolder:
 def _in_folder(path: Path) -> str:
     """As the paths of parts: the website's folder and the name."""
     return f"{path.parent.name}/{path.name}"
+
+
+def _set(website: str, path: Path, data_files: Sequence[str]) -> PartSet:
+    """The parts of data files, of the kind that the name of the file of a set begins with."""
+    kind = path.name.partition("-")[0]
+    return frozenset(PartKey(website, each, kind) for each in data_files)
+
+
+def _kind(parts: PartSet) -> str:
+    [kind] = {key.kind for key in parts}
+    return kind
 
 
 def _digest(value: object) -> str:

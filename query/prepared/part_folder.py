@@ -20,7 +20,7 @@ from msgspec import Struct
 from query.prepared.checked_file import Damaged
 from query.prepared.part import Part
 from query.prepared.part_file import read_part, write_part
-from query.prepared.part_tables import definition
+from query.prepared.part_tables import KINDS, TOTALS, definition
 from schemas.tables.derived_table import source_key
 
 log = logging.getLogger(__name__)
@@ -49,16 +49,17 @@ def discard(path: Path) -> None:
 
 
 class PartKey(Struct, frozen=True, order=True):
-    """Which part: a website, and the path of a data file."""
+    """Which part: a website, the path of a data file, and what the part has of it."""
 
     website: str
     data_file: str
+    kind: str = TOTALS
 
     @property
     def path(self) -> str:
         """Relative to the folder."""
         website = hashlib.sha256(self.website.encode()).hexdigest()[:32]
-        return f"{website}/{source_key(self.data_file)}{SUFFIX}"
+        return f"{website}/{self.kind}-{source_key(self.data_file)}{SUFFIX}"
 
 
 class PartFolder:
@@ -117,11 +118,15 @@ class PartFolder:
         if self._size > self._max_bytes:
             self._make_room()
 
-    def remove_others(self, website: str, data_files: Iterable[str]) -> None:
-        """Remove the parts of a website that are of none of these data files."""
-        keys = [PartKey(website, each) for each in data_files]
+    def remove_others(
+        self, website: str, data_files: Iterable[str], kinds: Iterable[str] = KINDS
+    ) -> None:
+        """Remove the parts of a website and of these kinds that are of none of these data files."""
+        kinds = tuple(kinds)
+        keys = [PartKey(website, each, kind) for each in data_files for kind in kinds]
         kept = {self._folder / key.path for key in keys}
-        for path in self.of_website(website).glob(f"*{SUFFIX}"):
+        found = [p for kind in kinds for p in self.of_website(website).glob(f"{kind}-*{SUFFIX}")]
+        for path in found:
             if path not in kept:
                 discard(path)
 

@@ -6,12 +6,19 @@ counted exactly whatever parts are added up.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from query.request.time_zones import DAY_MS
-from query.sql.row_definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW, first_value, last_value
+from query.sql.row_definitions import (
+    IS_CUSTOM,
+    IS_OUTBOUND,
+    PAGE_VIEW,
+    ROW_ORDER,
+    first_value,
+    last_value,
+)
 from query.standard.sql.definitions import OTHER_COUNT, VIEW_COUNT
 
 QUARTER_MS = 900_000
@@ -23,7 +30,7 @@ SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
 MAX_ROWS = 4_000_000
 """Rows of a table of a part; a data file with more of them has no part."""
-FORMAT = 6
+FORMAT = 7
 """Of the files with parts; another one makes all of them anew."""
 
 
@@ -162,7 +169,35 @@ OTHER_EVENTS = PartTable(
 )
 """Custom events, which have no outbound domain, and outbound clicks."""
 
-TABLES: Sequence[PartTable] = (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS)
+TIE_ORDER = ROW_ORDER.removeprefix("ms, ")
+
+PAGE_VIEWS = PartTable(
+    "page_views",
+    f"""
+    SELECT {QUARTER} AS quarter,
+           {VISITOR} AS visitor,
+           session_hash AS session_key,
+           {_labelled(("path",))},
+           ms % {QUARTER_MS} AS start_ms,
+           ROW_NUMBER() OVER (PARTITION BY session_hash, ms ORDER BY {TIE_ORDER}) - 1 AS tie
+      FROM scoped
+     WHERE {PAGE_VIEW}
+       AND session_hash IS NOT NULL
+       AND path IS NOT NULL
+    """,  # noqa: S608
+    (label("path"),),
+)
+"""The page views of sessions; `tie` is the place among those of a session in one millisecond."""
+
+TOTALS, SEQUENCES = "totals", "sequences"
+"""Kinds of parts; a file of its own for each, which is made when a query asks for it."""
+KINDS: Mapping[str, Sequence[PartTable]] = {
+    TOTALS: (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS),
+    SEQUENCES: (PAGE_VIEWS,),
+}
+TABLES: Sequence[PartTable] = [table for tables in KINDS.values() for table in tables]
+KIND_OF: Mapping[str, str] = {each.name: kind for kind, tables in KINDS.items() for each in tables}
+"""The kind of parts that have a table."""
 BY_COLUMN = {text: table for table in (PAGES, FACTS) for text in table.texts}
 """The table of page views that has a column of the row."""
 

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from query.engine.engine import ColumnEngine, Row
 from query.prepared import FOLDER
+from query.prepared.array_rows import ArrayRows
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm, rows_of_nothing
 from query.prepared.index_folder import IndexFolder
@@ -25,7 +26,7 @@ from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
 from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
-from query.prepared.part_tables import TABLES
+from query.prepared.part_tables import KIND_OF, KINDS, TOTALS
 from query.prepared.quarters import Quarters
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
@@ -39,7 +40,6 @@ log = logging.getLogger(__name__)
 MAX_PENDING = 5_000
 """Parts that wait to be made; a later query names the others again."""
 PREPARE_SECONDS = 120.0
-ALL_TABLES = tuple(table.name for table in TABLES)
 ROW_BYTES = 200
 """Of a row of a result in memory, about."""
 
@@ -95,11 +95,12 @@ class PreparedResults:
         if not scope.data_files:
             return rows_of_nothing(form)
         around_it = structs.replace(scope, time_range=around(scope.time_range))
-        made = self._made_parts(scope, around_it)
+        kind = KIND_OF[form.tables[0]]
+        made = self._made_parts(kind, scope, *([around_it] if kind == TOTALS else ()))
         rows_of = _reading(scope, form.tables, made)
         if rows_of is None:
             raise NotPrepared(NO_PARTS)
-        around_of = _reading(around_it, form.visit_tables, made)
+        around_of = _reading(around_it, form.visit_tables, made) if kind == TOTALS else None
         if form.visit_tables and around_of is None:
             raise NotPrepared(NO_VISIT_PARTS)
         parts = self._known_parts(rows_of, around_of)
@@ -124,13 +125,13 @@ class PreparedResults:
         files = rows_of.scope.pinned.version.data_files
         return self._indexes.known_parts(wanted, {file.path for file in files} - read)
 
-    def _made_parts(self, *scopes: Scope) -> Mapping[str, PartKey]:
+    def _made_parts(self, kind: str, *scopes: Scope) -> Mapping[str, PartKey]:
         """The parts that are there now, by data file; those of ended days that miss are made."""
         today = datetime.fromtimestamp(self._clock() / 1000, UTC).date().isoformat()
         ended = {f.path: scope for scope in scopes for f in scope.data_files if f.day < today}
         made = {}
         for path, scope in ended.items():  # one look at each: parts are made meanwhile
-            key = PartKey(scope.subjects[0], path)
+            key = PartKey(scope.subjects[0], path, kind)
             if self._folder.has(key):
                 made[path] = key
             else:
@@ -168,7 +169,8 @@ class PreparedResults:
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
-        self._memory.put(key, rows, ROW_BYTES * (1 + len(rows)))
+        size = rows.size if isinstance(rows, ArrayRows) else ROW_BYTES * (1 + len(rows))
+        self._memory.put(key, rows, size)
         return rows
 
     async def run(self) -> None:
@@ -184,8 +186,8 @@ class PreparedResults:
         self._index_files.remove_others(website, ())
 
     def want_all(self, scope: Scope) -> int:
-        """Have all parts of a scope made that can be; how many of them wait."""
-        self._made_parts(scope)
+        """Have the totals of all data files of a scope made that can be; how many of them wait."""
+        self._made_parts(TOTALS, scope)
         return len(self._pending)
 
     @property
@@ -215,9 +217,8 @@ class PreparedResults:
         if self._folder.has(key):
             return  # another process made it
         [data_file] = [f for f in scope.pinned.version.data_files if f.path == key.data_file]
-        part = await read_part(
-            self._engine, all_rows(scope), [data_file], ALL_TABLES, PREPARE_SECONDS
-        )
+        tables = [table.name for table in KINDS[key.kind]]
+        part = await read_part(self._engine, all_rows(scope), [data_file], tables, PREPARE_SECONDS)
         await asyncio.to_thread(self._store, key, part, scope)
 
     def _store(self, key: PartKey, part: Part, scope: Scope) -> None:

@@ -4,7 +4,7 @@ Buckets of a series are matched by their position in the time range, rows with t
 totals as they are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from query.engine.engine import Row
 from query.prepared.prepared_results import NotPrepared
 from query.request.query import PageOptions
 from query.request.time_range import SeriesPoint
@@ -186,12 +187,18 @@ async def _rows_of_keys(prepared: PreparedQuery, result: QueryResult, key: str) 
     try:
         known = await prepared.prepared_rows()
         wanted, column = frozenset(values), sql_columns.index(key)
-        rows = [row for row in known if row[column] in wanted]
+        having = partial(_having, known, column, wanted)
+        rows: Sequence[Row] = await run_in_worker(len(known), having)
     except NotPrepared:
         rows = await prepared.fetch_labelled(narrowed)
     return await with_nested_lists(
         prepared, await run_in_worker(len(rows), partial(prepared.to_rows, rows))
     )
+
+
+def _having(rows: Sequence[Row], column: int, wanted: Collection[object]) -> list[Row]:
+    """The rows with one of these texts in a column."""
+    return [row for row in rows if row[column] in wanted]
 
 
 def key_fields(query_type: QueryType) -> Sequence[str]:

@@ -13,6 +13,8 @@ from msgspec import Struct, structs
 
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
+from query.prepared.array_rows import ArrayRows
+from query.prepared.forms import PreparedForm
 from query.prepared.prepared_results import NotPrepared, PreparedResults
 from query.prepared.text_filters import keeps_all, kept_shares
 from query.request.body import convert
@@ -68,6 +70,8 @@ class PreparedQuery(Struct, frozen=True):
     """In the time of the event loop."""
     results: PreparedResults | None = None
     """Prepared results, where there are any."""
+    form: PreparedForm | None = None
+    """How the rows are made from them; None when they cannot be."""
     nothing_is_none: bool = False
     """Whether a ratio of nothing is None rather than 0: in rows that others are compared with."""
 
@@ -112,7 +116,7 @@ class PreparedQuery(Struct, frozen=True):
 
     async def prepared_rows(self) -> Sequence[Row]:
         """All rows of the statement from prepared results; NotPrepared says why there are none."""
-        form, engine = self.query_type.prepared, self.engine
+        form, engine = self.form, self.engine
         if form is None:
             raise NotPrepared(NO_FORM)
         if self.results is None:
@@ -165,7 +169,8 @@ def prepare(
     statement = query_type.statement(options)
     scopes = scopes_of(query, query_type, statement, versions)
     sort_order.check_order(query_type, query.page.order)
-    return PreparedQuery(query, query_type, statement, scopes, engine, deadline, results)
+    form = query_type.prepared_form(options)
+    return PreparedQuery(query, query_type, statement, scopes, engine, deadline, results, form)
 
 
 def reads_stored_rows(query: Query) -> str:
@@ -189,7 +194,7 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
         make = partial(_build_result, prepared, points, known)
         PREPARED_ANSWERS.labels("prepared").inc()
         return structs.replace(await run_in_worker(len(known) + len(points), make), prepared=True)
-    if query_type.prepared is not None:
+    if prepared.form is not None:
         PREPARED_ANSWERS.labels("rows").inc()
     page_keys = await _page_keys(prepared)
     if page_keys is not None:
@@ -261,6 +266,9 @@ def _build_result(
     if not query.page.order:
         positions = range(len(rows))[offset : offset + limit]
         return QueryResult(prepared.to_rows(rows[offset : offset + limit]), len(rows), positions)
+    if isinstance(rows, ArrayRows):
+        orders = [(term.field, term.direction == "asc") for term in query.page.order]
+        return QueryResult(prepared.to_rows(rows.page(orders, offset, offset + limit)), len(rows))
     ordered = sort_order.sort_rows(enumerate(prepared.to_rows(rows)), query.page.order)
     page = ordered[offset : offset + limit]
     return QueryResult([row for _, row in page], len(ordered), [position for position, _ in page])

@@ -76,8 +76,9 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """Page keys and nested lists."""
     is_live: bool = False
     """Whether it is about what happens now: workers store small batches sooner meanwhile."""
-    prepared: PreparedForm | None = None
-    """How its rows are made from prepared parts; None when they cannot be."""
+    prepared: PreparedForm | Callable[[Any], PreparedForm | None] | None = None
+    """How its rows are made from prepared parts, or a function that tells it from the options; None
+    when they cannot be."""
 
     @property
     def example(self) -> Any:
@@ -89,6 +90,10 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
         if isinstance(self.sql, str):
             return Statement(sql=self.sql, ctes=self.ctes)
         return self.sql if isinstance(self.sql, Statement) else self.sql(options)
+
+    def prepared_form(self, options: Any) -> PreparedForm | None:
+        """How rows are made from prepared parts with these options."""
+        return self.prepared(options) if callable(self.prepared) else self.prepared
 
     @property
     def starts_with_time(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct
 
+from query.prepared.page_paths import PagePaths
 from query.request.subject import SubjectKind
 from query.sql.select import Cte
 from query.standard.declaration.fields import Group, Other, Percent
@@ -88,6 +89,13 @@ def paths_statement(options: Paths) -> Statement:
         values=path_values(options, breakdown),
         absent=absent_fields(breakdown),
     )
+
+
+def prepared_paths(options: Paths) -> PagePaths | None:
+    """The paths from prepared parts; these have no groups."""
+    if parse_breakdown(options):
+        return None
+    return PagePaths(options.start, options.end, options.max_steps)
 
 
 def path_ctes(options: Paths, breakdown: Breakdown | None) -> tuple[Cte, ...]:
@@ -289,5 +297,6 @@ PATHS = (
         row=Path,
         options=Paths,
         sql=paths_statement,
+        prepared=prepared_paths,
     ),
 )

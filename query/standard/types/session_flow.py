@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from query.prepared.page_flow import PageFlow
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
@@ -64,6 +65,7 @@ SESSION_FLOW = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTransition,
+        prepared=PageFlow(),
         sql=Statement(
             inlined=True,
             ctes=(*PAGE_SEQUENCE_CTES, STEPS, SESSION_TRANSITIONS, TRANSITION_COUNTS),

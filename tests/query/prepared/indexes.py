@@ -11,6 +11,7 @@ from query.prepared.byte_cache import ByteCache
 from query.prepared.index_folder import IndexFolder
 from query.prepared.kept_indexes import KeptIndexes, PartSet
 from query.prepared.numbering import number
+from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
@@ -38,6 +39,7 @@ INDEXES = (
     TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 7)),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
+    PageViewIndex(7, some(), OrderedViews(*[some()] * 3, ["/", "/ü"]), is_told=True),
 )
 
 

@@ -1,0 +1,91 @@
+"""Rows of a result as columns: only those of a page become rows of Python.
+
+A list of a million paths takes some ten bytes a path so, and its first page is found without
+sorting the others.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias, overload
+
+import numpy as np
+
+from query.engine.column_rows import Numbers
+from query.engine.engine import Row
+
+Key: TypeAlias = Callable[[Numbers], Numbers]
+"""The values by which rows at some positions are sorted, the least first."""
+
+
+PORTION = 10_000
+"""Rows that are made at once, where all are asked for."""
+
+
+class ArrayRows(Sequence[Row]):
+    """The rows in the order of their query type."""
+
+    def __init__(
+        self,
+        count: int,
+        keys: Sequence[Key],
+        make: Callable[[Numbers], Sequence[Row]],
+        by_field: Mapping[str, Sequence[Key]],
+        size: int,
+    ) -> None:
+        """`keys` are the own order, total; `make` gives the rows at some positions."""
+        self._count = count
+        self._keys = keys
+        self._make = make
+        self._by_field = by_field
+        self.size = size
+        """Bytes in memory, about."""
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Row]: ...
+    def __getitem__(self, key: int | slice) -> Row | Sequence[Row]:
+        if isinstance(key, int):
+            position = range(self._count)[key]
+            return self.page((), position, position + 1)[0]
+        start, stop, step = key.indices(self._count)
+        return self.page((), start, stop)[::step] if step > 0 else [*self][key]
+
+    def __iter__(self) -> Iterator[Row]:
+        positions = first_positions(self._count, self._keys, self._count)
+        for start in range(0, self._count, PORTION):
+            yield from self._make(positions[start : start + PORTION])
+
+    def page(self, orders: Sequence[tuple[str, bool]], start: int, stop: int) -> Sequence[Row]:
+        """Some rows in another order: by fields, each ascending or not, then their own order."""
+        asked = [
+            key if ascending else _reversed(key)
+            for field, ascending in orders
+            for key in self._by_field.get(field, ())
+        ]
+        positions = first_positions(self._count, [*asked, *self._keys], min(stop, self._count))
+        return self._make(positions[start:])
+
+
+def _reversed(key: Key) -> Key:
+    return lambda positions: -(key(positions).astype(np.int64))
+
+
+def first_positions(count: int, keys: Sequence[Key], wanted: int) -> Numbers:
+    """The positions of the first `wanted` of so many rows, in their order."""
+    pool = np.arange(count)
+    sure = [pool[:0]]
+    missing = wanted
+    for key in keys:
+        if len(pool) <= missing or not missing:
+            break
+        values = key(pool)
+        cut = np.partition(values, missing - 1)[missing - 1]
+        sure.append(pool[values < cut])
+        missing -= len(sure[-1])
+        pool = pool[values == cut]
+    found = np.concatenate([*sure, pool[:missing] if len(pool) > missing else pool])
+    order = np.lexsort([key(found) for key in reversed(keys)])
+    return found[order]

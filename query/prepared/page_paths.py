@@ -1,0 +1,185 @@
+"""Paths of sessions from parts: sequences of pages, with their sessions and visitors."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.engine.engine import Row
+from query.prepared.array_rows import ArrayRows, Key
+from query.prepared.group_index import KEY_BITS
+from query.prepared.joined_labels import SEPARATOR, LabelOrder, label_order
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.numbering import WITHOUT
+from query.prepared.page_changes import PageChanges, page_changes
+from query.prepared.page_views import ordered_views
+from query.prepared.part import smallest
+from query.prepared.part_tables import PAGE_VIEWS
+from query.prepared.quarters import Quarters, whole_range
+from query.request.buckets import Granularity
+from query.request.time_range import TimeRange
+
+
+class PagePaths(Struct, frozen=True):
+    """A row for each path, most sessions first."""
+
+    first_page: str | None
+    last_page: str | None
+    max_steps: int
+    tables: Sequence[str] = (PAGE_VIEWS.name,)
+    visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if (views := ordered_views(joined)) is None:
+            return None
+        if (labels := label_order(views.texts)) is None:
+            return None
+        changes = page_changes(views)
+        first, last = (_number(views.texts, page) for page in (self.first_page, self.last_page))
+        at, lengths = chosen_steps(changes, first, last, self.max_steps)
+        paths = count_paths(changes, at, lengths, self.max_steps)
+        return _rows(paths, labels, views.texts)
+
+
+class CountedPaths(Struct, frozen=True, eq=False):
+    """Distinct paths."""
+
+    steps: Numbers
+    """By step and path: one more than the number of the page, 0 beyond the end."""
+    lengths: Numbers
+    sessions: Numbers
+    visitors: Numbers
+
+    def label_key(self, labels: LabelOrder, step: int) -> Key:
+        """The place of a step of each path in the order of labels."""
+
+        def places(at: Numbers) -> Numbers:
+            pages = self.steps[step][at].astype(np.int64) - 1
+            is_last = self.lengths[at] == step + 1
+            found = np.where(is_last, labels.last[pages], labels.before[pages])
+            return np.where(pages < 0, -1, found)
+
+        return places
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return sum(each.nbytes for each in (self.steps, self.lengths, self.sessions, self.visitors))
+
+
+ABSENT_PAGE = -1
+"""In place of the number of a page that is asked for and has no views."""
+
+
+def _number(texts: Sequence[str], page: str | None) -> int | None:
+    if page is None:
+        return None
+    at = bisect_left(texts, page)
+    return at if at < len(texts) and texts[at] == page else ABSENT_PAGE
+
+
+def chosen_steps(
+    changes: PageChanges, first: int | None, last: int | None, most: int
+) -> tuple[Numbers, Numbers]:
+    """The positions at which the paths of sessions begin, and their numbers of steps."""
+    begins = changes.starts
+    if first is not None:
+        begins = _first_of_sessions(changes, np.flatnonzero(changes.pages == first))
+    if last is None:
+        return begins, np.minimum(changes.ends[begins] - begins, most)
+    reached = np.flatnonzero(changes.pages == last)
+    if first is None:
+        reached = _first_of_sessions(changes, reached)
+        starts = changes.starts[np.searchsorted(changes.starts, reached, side="right") - 1]
+        begins = np.maximum(starts, reached - (most - 1))
+        return begins, reached - begins + 1
+    next_one = np.searchsorted(reached, begins)
+    found = next_one < len(reached)
+    begins, reached = begins[found], reached[next_one[found]]
+    lengths = reached - begins + 1
+    kept = (reached < changes.ends[begins]) & (lengths <= most)
+    return begins[kept], lengths[kept]
+
+
+def _first_of_sessions(changes: PageChanges, positions: Numbers) -> Numbers:
+    """The first one of these positions in each session."""
+    _, first = np.unique(changes.sessions[positions], return_index=True)
+    return np.sort(positions[first])
+
+
+def count_paths(changes: PageChanges, at: Numbers, lengths: Numbers, most: int) -> CountedPaths:
+    """The distinct paths that begin there, with their sessions and visitors."""
+    columns = [_step(changes, at, lengths, step) for step in range(most)]
+    groups, examples = _distinct(columns)
+    count = len(examples)
+    visitors = changes.visitors[at].astype(np.int64)
+    pairs = np.unique(groups[visitors != WITHOUT] << 32 | visitors[visitors != WITHOUT])
+    return CountedPaths(
+        np.array([column[examples] for column in columns]),
+        smallest(lengths[examples]),
+        np.bincount(groups, minlength=count),
+        np.bincount(pairs >> 32, minlength=count),
+    )
+
+
+def _step(changes: PageChanges, at: Numbers, lengths: Numbers, step: int) -> Numbers:
+    """One more than the page of a step of each path, 0 beyond its end."""
+    pages = np.zeros(len(at), np.uint32)
+    kept = lengths > step
+    pages[kept] = changes.pages[at[kept] + step].astype(np.uint32) + 1
+    return pages
+
+
+def _distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+    """The number of the values of each row among distinct ones, and a row for each number."""
+    keys = np.zeros(len(columns[0]), np.int64)
+    bits = 0
+    for column in columns:
+        width = int(column.max(initial=0)).bit_length()
+        if bits + width > KEY_BITS:
+            found, keys = np.unique(keys, return_inverse=True)
+            bits = len(found).bit_length()
+        keys = keys << width | column
+        bits += width
+    _, examples, groups = np.unique(keys, return_index=True, return_inverse=True)
+    return groups, examples
+
+
+def _rows(paths: CountedPaths, labels: LabelOrder, texts: Sequence[str]) -> ArrayRows:
+    """The rows: label, steps, sessions, visitors, share of the sessions, no group."""
+    count, whole = len(paths.sessions), int(paths.sessions.sum())
+    by_label = [paths.label_key(labels, step) for step in range(len(paths.steps))]
+
+    def make(at: Numbers) -> Sequence[Row]:
+        steps = paths.steps[:, at].T.tolist()
+        names = [SEPARATOR.join([texts[page - 1] for page in each if page]) for each in steps]
+        columns = (each[at].tolist() for each in (paths.lengths, paths.sessions, paths.visitors))
+        return [
+            (name, length, sessions, visitors, sessions, whole, None, 0)
+            for name, length, sessions, visitors in zip(names, *columns, strict=True)
+        ]
+
+    def by_sessions(at: Numbers) -> Numbers:
+        return -paths.sessions[at]
+
+    def by_share(at: Numbers) -> Numbers:
+        # hundredths, rounded as the values sent are
+        return (paths.sessions[at] * 20_000 + whole) // max(1, 2 * whole)
+
+    by_field: Mapping[str, Sequence[Key]] = {
+        "steps": (paths.lengths.__getitem__,),
+        "sessions": (paths.sessions.__getitem__,),
+        "visitors": (paths.visitors.__getitem__,),
+        "percentage": (by_share,),
+        "name": by_label,
+    }
+    size = paths.size + sum(len(text) + 60 for text in texts)
+    return ArrayRows(count, [by_sessions, *by_label], make, by_field, size)
