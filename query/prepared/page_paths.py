@@ -11,9 +11,9 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.group_index import KEY_BITS
+from query.prepared.group_numbers import distinct_values
 from query.prepared.joined_labels import SEPARATOR, LabelOrder, label_order
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.numbering import WITHOUT
 from query.prepared.page_changes import PageChanges, page_changes
 from query.prepared.page_views import ordered_views
 from query.prepared.part import smallest
@@ -120,13 +120,13 @@ def count_paths(changes: PageChanges, at: Numbers, lengths: Numbers, most: int) 
     columns = [_step(changes, at, lengths, step) for step in range(most)]
     groups, examples = _distinct(columns)
     count = len(examples)
-    visitors = changes.visitors[at].astype(np.int64)
-    pairs = np.unique(groups[visitors != WITHOUT] << 32 | visitors[visitors != WITHOUT])
+    visitors = changes.visitors[at]
+    visitor_count = int(visitors.max(initial=0)) + 1
     return CountedPaths(
         np.array([column[examples] for column in columns]),
         smallest(lengths[examples]),
         np.bincount(groups, minlength=count),
-        np.bincount(pairs >> 32, minlength=count),
+        distinct_values(groups, visitors, count, visitor_count),
     )
 
 
@@ -145,12 +145,22 @@ def _distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
     for column in columns:
         width = int(column.max(initial=0)).bit_length()
         if bits + width > KEY_BITS:
-            found, keys = np.unique(keys, return_inverse=True)
-            bits = len(found).bit_length()
+            keys, examples = _numbered(keys)
+            bits = len(examples).bit_length()
         keys = keys << width | column
         bits += width
-    _, examples, groups = np.unique(keys, return_index=True, return_inverse=True)
-    return groups, examples
+    return _numbered(keys)
+
+
+def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """For each row the number of its key, in the order of keys, and a row for each number."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.cumsum(is_first) - 1
+    return numbers, order[is_first]
 
 
 def _rows(paths: CountedPaths, labels: LabelOrder, texts: Sequence[str]) -> ArrayRows:

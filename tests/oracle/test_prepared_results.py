@@ -112,6 +112,42 @@ def test_pages_orders_and_comparisons_of_prepared_results() -> None:
             assert entry["comparison"] == comparison(service.facts, query, entry["data"]), query
 
 
+def test_paths_between_pages_and_orders_of_sequences() -> None:
+    stage = STAGES[2]
+    with Service(fixed_traffic(stage), portions=2) as service:
+        plain = {query.name: query for query in asked(stage, (Granularity.DAILY,))}
+        paths, flow = plain["paths"], plain["session_flow"]
+        service.results([paths, flow])
+        prepare(service)
+        pages = sorted({row["from_path"] for row in service.results([flow])[0]})[:3]
+        ends: list[dict[str, object]] = [
+            {"max_steps": steps, **start, **end}
+            for steps in (2, 5, 10)
+            for start in ({}, *({"from": page} for page in pages))
+            for end in ({}, *({"to": page} for page in (*pages, "/nowhere")))
+        ]
+        queries = [msgspec.structs.replace(paths, options=options) for options in ends]
+        queries += [
+            msgspec.structs.replace(
+                query, limit=2, page=page, order_by=[{"field": field, "direction": direction}]
+            )
+            for query in (paths, flow)
+            for field in QUERY_TYPES[query.name].row.__struct_fields__
+            for direction in ("asc", "desc")
+            for page in (1, 2)
+        ]
+
+        for query in queries:
+            [entry] = service.entries([query])
+            [raw] = service.ask(query, [named(query)], "&prepared=false")
+            assert entry["meta"].pop("prepared"), query
+            assert "prepared" not in raw["meta"]
+            assert entry == raw, query
+        assert len({str(rows) for rows in service.results(queries)}) > len(ends) / 4
+        split = msgspec.structs.replace(paths, options={"breakdown": "country"})
+        assert were_prepared(service, [split]) == [False]
+
+
 FILTERED = {
     "top_pages": ["path"],
     "country": ["country"],

@@ -93,9 +93,7 @@ def paths_statement(options: Paths) -> Statement:
 
 def prepared_paths(options: Paths) -> PagePaths | None:
     """The paths from prepared parts; these have no groups."""
-    if parse_breakdown(options):
-        return None
-    return PagePaths(options.start, options.end, options.max_steps)
+    return None if options.breakdown else PagePaths(options.start, options.end, options.max_steps)
 
 
 def path_ctes(options: Paths, breakdown: Breakdown | None) -> tuple[Cte, ...]:

@@ -39,7 +39,7 @@ INDEXES = (
     TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 7)),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
-    PageViewIndex(7, some(), OrderedViews(*[some()] * 3, ["/", "/ü"]), is_told=True),
+    PageViewIndex(7, some(), OrderedViews(some(), some(), some(), ["/", "/ü"]), is_told=True),
 )
 
 
