@@ -8,6 +8,7 @@ import pytest
 from query.prepared import index_folder
 from query.prepared.index_folder import MOST_SETS
 from query.prepared.part_folder import PartKey
+from query.prepared.part_tables import SEQUENCES, TOTALS
 from tests.installation import eventually
 from tests.query.prepared.indexes import BOTH, KEYS, LIMIT, Process, groups, is_alike
 from tests.query.prepared.no_files import NO_FILES
@@ -105,6 +106,18 @@ def test_indexes_of_data_files_that_are_gone_go_too(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*/*/*.index"))) == 1
     process.files.remove_others("shop", ())
     assert [*tmp_path.glob("*/*/*")] == []
+
+
+def test_each_kind_of_parts_has_sets_of_its_own(tmp_path: Path) -> None:
+    process = Process(tmp_path, 64 * LIMIT)
+    totals = [frozenset([PartKey("shop", f"{i}", TOTALS)]) for i in range(MOST_SETS)]
+    sequences = [frozenset([PartKey("shop", f"{i}", SEQUENCES)]) for i in range(MOST_SETS + 1)]
+    for parts in [*totals, *sequences]:
+        process.index("a", parts=parts)
+
+    assert {*process.files.sets("shop")} == {*totals, *sequences[1:]}
+    process.files.remove_others("shop", (), [SEQUENCES])
+    assert {*process.files.sets("shop")} == {*totals}
 
 
 def test_indexes_are_within_the_limit_of_the_folder(tmp_path: Path) -> None:

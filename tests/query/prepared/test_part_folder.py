@@ -12,6 +12,7 @@ from query.prepared import part_folder
 from query.prepared.part import Part, make_part
 from query.prepared.part_file import write_part
 from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.part_tables import SEQUENCES, TOTALS
 from tests.query.prepared.no_files import NO_FILES
 from tests.query.prepared.parts import column_rows, part_of
 
@@ -158,6 +159,17 @@ def test_parts_of_data_files_that_are_gone_are_removed(tmp_path: Path) -> None:
     folder.remove_others("shop", [KEY.data_file, "three.parquet"])
 
     assert [folder.has(key) for key in (KEY, other, of_blog)] == [True, False, True]
+
+
+def test_parts_of_one_kind_are_removed_alone(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    keys = [PartKey("shop", KEY.data_file, kind) for kind in (TOTALS, SEQUENCES)]
+    for key in keys:
+        folder.write(key, a_part())
+
+    folder.remove_others("shop", (), [SEQUENCES])
+
+    assert [folder.has(key) for key in keys] == [True, False]
 
 
 def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:

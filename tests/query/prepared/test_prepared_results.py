@@ -47,6 +47,18 @@ def test_the_second_answer_is_prepared(service: InProcessService) -> None:
     assert len(files(service)) == 1
 
 
+def test_sequences_of_pages_are_made_when_they_are_asked_for(service: InProcessService) -> None:
+    stored(service)
+    steps = {("summary",): ["totals"], ("paths", "session_flow"): ["sequences", "totals"]}
+    for types, kinds in steps.items():
+        service.query(*types)
+        prepare(service)
+
+        assert [path.name.split("-")[0] for path in files(service)] == kinds
+        entries = service.query(*types).json["data"]
+        assert [entry["meta"]["prepared"] for entry in entries] == [True] * len(types)
+
+
 def test_answers_are_counted_by_what_they_come_from(service: InProcessService) -> None:
     def counted() -> tuple[float, ...]:
         return tuple(

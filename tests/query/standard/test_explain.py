@@ -26,10 +26,10 @@ PATH_FILTER = {"field": "path", "operator": "eq", "value": "/1"}
 
 @pytest.fixture(scope="module")
 def prepared_service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
-    """A service that has made the parts of all rows."""
+    """A service that has made the parts of all rows, of both kinds."""
     service = start_service(tmp_path_factory.mktemp("prepared"))
     service.holds(*ROWS)
-    ask(service, "/v1/query", "summary")
+    ask(service, "/v1/query", "summary", "paths")
     make_parts(service)
     return service
 
