@@ -112,10 +112,12 @@ def test_pages_orders_and_comparisons_of_prepared_results() -> None:
             assert entry["comparison"] == comparison(service.facts, query, entry["data"]), query
 
 
-def test_paths_between_pages_and_orders_of_sequences() -> None:
-    stage = STAGES[2]
-    with Service(fixed_traffic(stage), portions=2) as service:
-        plain = {query.name: query for query in asked(stage, (Granularity.DAILY,))}
+@pytest.mark.parametrize(("stage", "portions"), [(STAGES[0], 2), (STAGES[2], 1)])
+def test_paths_between_pages_and_orders_of_sequences(stage: Stage, portions: int) -> None:
+    with Service(fixed_traffic(stage), portions=portions) as service:
+        days = timedelta(days=SPANS[1][0])
+        queries = asked(stage, (Granularity.DAILY,))
+        plain = {query.name: query for query in queries if query.start == stage.day - days}
         paths, flow = plain["paths"], plain["session_flow"]
         service.results([paths, flow])
         prepare(service)
