@@ -20,6 +20,7 @@ export const texts = {
     refresh: "Ask again now",
     stale: "Not all events that were accepted are stored yet.",
     keys: "Keyboard shortcuts",
+    more: "Menu",
     print: "Print this view",
   },
   signIn: {
@@ -65,6 +66,7 @@ export const texts = {
     timezone: "Time zone",
     ofWebsite: (zone: string) => `${zone} (website)`,
     bots: "Include bots",
+    more: "Comparison and options",
     options: "Options", optionsIn: (zone: string) => `Options (${zone})`,
     granularity: "Interval",
     granularities: {
@@ -263,7 +265,10 @@ export const texts = {
     utc: (time: string) => `${time} (UTC)`, percent: (share: string) => `${share} (%)`, code: (name: string) => `${name}: code`,
     seconds: (time: string) => `${time} (s)`,
   },
-  table: { ascending: "sorted ascending", descending: "sorted descending", sortBy: (what: string) => `Sort by ${isolate(what)}` },
+  table: {
+    ascending: "sorted ascending", descending: "sorted descending", sortBy: (what: string) => `Sort by ${isolate(what)}`,
+    allColumns: "All columns", fewColumns: "Fewer columns",
+  },
   dialog: { close: "Close" },
   keyboard: {
     search: "Search or filter", help: "Show this help", earlier: "Earlier time range", later: "Later time range", refresh: "Ask again now",

@@ -18,24 +18,49 @@ export function TopBar() {
   const shared = isShared();
   return (
     <header class="top">
-      <a class="brand" href={addressWith({ view: "overview" })} onClick={follow}><img src={icon} alt="" width="22" height="22" />{t.name}</a>
+      <a class="brand" href={addressWith({ view: "overview" })} onClick={follow} aria-label={t.name}>
+        <img src={icon} alt="" width="22" height="22" /><span class="brand-name">{t.name}</span>
+      </a>
       {me.value && (shared || me.value.websites.length <= 1
         ? <span class="website" title={website.value?.name}>{website.value?.name}</span>
         : <WebsiteMenu />)}
       <FreshnessNote />
+      <Popover label="⋯" name={t.more} className="icon top-more">{(close) => <Menu close={close} />}</Popover>
       <span class="top-actions">
         <Popover label={t.theme} className="quiet-button">
-          {(close) => THEMES.map((each) => (
-            <MenuItem key={each} chosen={theme.value === each} onClick={() => { close(); setTheme(each); }}>
-              {t.themes[each]}
-            </MenuItem>
-          ))}
+          {(close) => <Themes close={close} />}
         </Popover>
         <button type="button" class="quiet-button" aria-label={t.keys} title={`${t.keys} (?)`} onClick={() => (helpOpen.value = true)}>?</button>
         {!shared && <a class="quiet-button" href="/docs">{t.api}</a>}
         {!shared && <button type="button" class="quiet-button" onClick={() => void signOut()}>{t.signOut}</button>}
       </span>
     </header>
+  );
+}
+
+function Themes({ close }: { close: () => void }) {
+  return (
+    <>
+      {THEMES.map((each) => (
+        <MenuItem key={each} chosen={theme.value === each} onClick={() => { close(); setTheme(each); }}>
+          {t.themes[each]}
+        </MenuItem>
+      ))}
+    </>
+  );
+}
+
+/** What the bar has no room for on a phone. */
+function Menu({ close }: { close: () => void }) {
+  return (
+    <>
+      <strong class="menu-title">{t.theme}</strong>
+      <Themes close={close} />
+      <hr />
+      <MenuItem onClick={() => { close(); helpOpen.value = true; }}>{t.keys}</MenuItem>
+      {!isShared() && <a class="menu-item" href="/docs">{t.api}</a>}
+      {!isShared() && <MenuItem onClick={() => void signOut()}>{t.signOut}</MenuItem>}
+    </>
   );
 }
 

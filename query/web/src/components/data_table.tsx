@@ -1,5 +1,6 @@
 // A table of rows: sortable columns, pages, a row header.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { texts } from "../texts";
 
 export interface Column<One> {
@@ -13,6 +14,8 @@ export interface Column<One> {
   number?: boolean;
   sortable?: boolean;
   className?: string;
+  /** Left out on a phone until all columns are asked for, unless the rows are sorted by it. */
+  extra?: boolean;
 }
 
 export interface Sort {
@@ -35,13 +38,17 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
   onSort?: (sort: Sort) => void;
   className?: string;
 }) {
-  return (
-    <div class={`table-frame ${className}`} tabIndex={0} role="region" aria-label={label}>
+  const [all, setAll] = useState(false);
+  const isExtra = ({ key, extra }: Column<One>): boolean => Boolean(extra) && sort?.field !== key;
+  const classOf = (column: Column<One>): string | undefined =>
+    [column.number && "number", column.className, isExtra(column) && "extra"].filter(Boolean).join(" ") || undefined;
+  const table = (
+    <div class={`table-frame ${all ? "all" : ""} ${className}`} tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.key} scope="col" class={column.number ? "number" : column.className}
+              <th key={column.key} scope="col" class={classOf(column)}
                 aria-sort={sort?.field === column.key ? (sort.direction === "asc" ? "ascending" : "descending") : undefined}>
                 {column.sortable && onSort
                   ? <SortButton column={column} sort={sort ?? null} onSort={onSort} />
@@ -56,13 +63,22 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
             <tr key={rowKey ? rowKey(row, index) : index}>
               {columns.map((column, i) =>
                 i === 0
-                  ? <th key={column.key} scope="row" class={column.className}>{column.render(row, index)}</th>
-                  : <td key={column.key} class={column.number ? "number" : column.className}>{column.render(row, index)}</td>)}
+                  ? <th key={column.key} scope="row" class={classOf(column)}>{column.render(row, index)}</th>
+                  : <td key={column.key} class={classOf(column)}>{column.render(row, index)}</td>)}
             </tr>
           ))}
         </tbody>
       </table>
     </div>
+  );
+  if (!columns.some(isExtra)) return table;
+  return (
+    <>
+      {table}
+      <button type="button" class="quiet-button phone-only" aria-pressed={all} onClick={() => setAll(!all)}>
+        {all ? texts.table.fewColumns : texts.table.allColumns}
+      </button>
+    </>
   );
 }
 

@@ -27,11 +27,22 @@ export function PeriodBar() {
         {(close) => <PeriodMenu close={close} />}
       </Popover>
       <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>
-      <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}>
+      <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}
+        className="button wide-only">
         {(close) => <CompareMenu close={close} />}
       </Popover>
-      <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form">
+      <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form"
+        className="button wide-only options">
         {() => <Options />}
+      </Popover>
+      <Popover label="⋯" name={t.more} className="icon phone-only">
+        {(close) => (
+          <>
+            <strong class="menu-title">{t.compare}</strong>
+            <CompareMenu close={close} />
+            <div class="dates"><strong>{t.options}</strong><Options /></div>
+          </>
+        )}
       </Popover>
     </div>
   );

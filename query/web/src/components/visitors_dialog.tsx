@@ -40,10 +40,10 @@ export function VisitorsDialog({ title, of, close }: {
                   <a href={addressWith({ view: "visitors", item: row.visitor_id })} onClick={follow}>{row.profile_id ?? row.visitor_id}</a>
                 ),
               },
-              { key: "country", label: t.country, render: (row) => countryName(row.country) },
-              { key: "device", label: t.device, render: (row) => row.device_type ?? "–" },
+              { key: "country", extra: true, label: t.country, render: (row) => countryName(row.country) },
+              { key: "device", extra: true, label: t.device, render: (row) => row.device_type ?? "–" },
               { key: "views", label: texts.metrics.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
-              { key: "last", label: t.last, number: true, render: (row) => formatInstant(row.last_visit, timezone.value) },
+              { key: "last", extra: true, label: t.last, number: true, render: (row) => formatInstant(row.last_visit, timezone.value) },
             ]} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={setPage} />
           </>

@@ -92,9 +92,9 @@ const COLUMNS: Column<Group>[] = [
     ),
   },
   { key: "count", label: t.errors, number: true, sortable: true, render: (row) => formatNumber(row.count) },
-  { key: "users", label: t.visitors, number: true, sortable: true, render: (row) => formatNumber(row.users) },
-  { key: "first_seen", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
-  { key: "last_seen", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
+  { key: "users", extra: true, label: t.visitors, number: true, sortable: true, render: (row) => formatNumber(row.users) },
+  { key: "first_seen", extra: true, label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
+  { key: "last_seen", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
 ];
 
 const FILE: FileColumn[] = [
@@ -224,9 +224,9 @@ function Recent({ filters }: { filters: Filters }) {
               },
             },
             { key: "path", label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
-            { key: "browser", label: texts.filters.fields.browser_name!, render: (row) => deviceText(row.browser_name, row.browser_version) },
-            { key: "os", label: texts.filters.fields.os_name!, render: (row) => deviceText(row.os_name, row.os_version) },
-            { key: "country", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+            { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => deviceText(row.browser_name, row.browser_version) },
+            { key: "os", extra: true, label: texts.filters.fields.os_name!, render: (row) => deviceText(row.os_name, row.os_version) },
+            { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
           ]} />
         )}
       </Async>

@@ -40,10 +40,10 @@ const COLUMNS: Column<OneEvent>[] = [
     render: (row) => <a href={addressWith({ item: row.name, own: {} })} onClick={follow}>{row.name}</a>,
   },
   { key: "total_events", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.total_events) },
-  { key: "unique_users", label: m.visitors, number: true, sortable: true, render: (row) => formatNumber(row.unique_users) },
-  { key: "unique_sessions", label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.unique_sessions) },
-  { key: "percentage", label: t.share, number: true, sortable: true, render: (row) => formatPercent(row.percentage ?? 0) },
-  { key: "last_occurrence", label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_occurrence, timezone.value) },
+  { key: "unique_users", extra: true, label: m.visitors, number: true, sortable: true, render: (row) => formatNumber(row.unique_users) },
+  { key: "unique_sessions", extra: true, label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.unique_sessions) },
+  { key: "percentage", extra: true, label: t.share, number: true, sortable: true, render: (row) => formatPercent(row.percentage ?? 0) },
+  { key: "last_occurrence", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_occurrence, timezone.value) },
 ];
 
 const FILE: FileColumn[] = [
@@ -151,7 +151,7 @@ function RecentEvents({ filters }: OfEvent) {
                 return session ? <a href={sessionAddress(session)} onClick={follow}>{text}</a> : text;
               },
             },
-            { key: "path", label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
+            { key: "path", extra: true, label: texts.filters.fields.path!, className: "long", render: (row) => row.path ?? "–" },
             { key: "properties", label: t.properties, render: (row) => <Properties text={row.properties} /> },
           ]} />
         )}

@@ -45,9 +45,9 @@ function AllLinks() {
             <DataTable label={t.title} rows={data} rowKey={(link) => link.id} columns={[
               { key: "name", label: t.name, render: (link) => <a href={addressWith({ item: link.id, own: {} })} onClick={follow}>{link.name}</a> },
               { key: "short", label: t.short, render: (link) => shortUrl(link) },
-              { key: "target", label: t.target, render: (link) => <span class="clamped" title={link.targetUrl}>{link.targetUrl}</span> },
+              { key: "target", extra: true, label: t.target, render: (link) => <span class="clamped" title={link.targetUrl}>{link.targetUrl}</span> },
               ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
-              { key: "created", label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
+              { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
             ]} />
             <Pages page={page} pages={Math.ceil(meta.total / ROWS)} go={(to) => go({ own: { page: String(to) } })} />
           </>

@@ -81,7 +81,7 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined, compared:
     },
   };
   const numbers = breakdown.columns.map(([key, label, kind]): Column<Row> => ({
-    key, label, number: true, sortable: true,
+    key, label, number: true, sortable: true, extra: key !== breakdown.value,
     render: (row) => shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind),
   }));
   return [name, ...numbers, ...changeColumn<Row>(breakdown.value, compared, before)];

@@ -47,9 +47,9 @@ export default function Live() {
             {({ rows }) => (
               <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
                 { key: "page", label: texts.filters.fields.path!, render: (row) => row.current_page },
-                { key: "country", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+                { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
                 { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
-                { key: "seen", label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
+                { key: "seen", extra: true, label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
               ]} />
             )}
           </Async>
@@ -62,8 +62,8 @@ export default function Live() {
               { key: "time", label: texts.chart.bucket, render: (row) => formatTime(row.timestamp, timezone.value) },
               { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => eventName(row.event_name) },
               { key: "path", label: texts.filters.fields.path!, className: "breakable", render: (row) => row.path },
-              { key: "country", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
-              { key: "browser", label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
+              { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+              { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
             ]} />
           )}
         </Async>

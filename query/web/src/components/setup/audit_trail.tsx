@@ -26,10 +26,10 @@ export function AuditTrail() {
           <>
             <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
               { key: "at", label: t.at, render: (one) => formatInstant(one.at, timezone.value, true) },
-              { key: "actor", label: t.actor, render: (one) => one.actor },
+              { key: "actor", extra: true, label: t.actor, render: (one) => one.actor },
               { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
               { key: "record", label: t.name, render: (one) => <>{nameOf(one)} <code>{one.recordId}</code></> },
-              { key: "fields", label: t.changes, className: "breakable", render: changes },
+              { key: "fields", extra: true, label: t.changes, className: "breakable", render: changes },
             ]} />
             <nav class="pages">
               <button type="button" class="button" disabled={!before} onClick={() => setBefore("")}>{t.newest}</button>

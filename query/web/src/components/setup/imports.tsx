@@ -30,9 +30,9 @@ export function Imports() {
             { key: "name", label: t.file, render: (one) => one.name },
             { key: "state", label: t.state, render: (one) => one.state },
             { key: "accepted", label: t.accepted, number: true, render: (one) => formatNumber(one.accepted) },
-            { key: "rejected", label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
-            { key: "removed", label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
-            { key: "at", label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
+            { key: "rejected", extra: true, label: t.rejected, number: true, render: (one) => formatNumber(one.rejected) },
+            { key: "removed", extra: true, label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
+            { key: "at", extra: true, label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
             { key: "undo", label: "", render: (one) => (one.state === "open" || one.state === "done") && (
               <button type="button" class="quiet-button" aria-label={t.undoOne(one.name)} onClick={() => void undo(one)}>{t.undo}</button>) },
           ]} />

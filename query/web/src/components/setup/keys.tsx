@@ -43,12 +43,12 @@ export function Keys() {
         {({ data }) => (
           <DataTable label={t.keys} rows={data} rowKey={({ id }) => id} columns={[
             { key: "name", label: t.name, render: (key) => key.name || "–" },
-            { key: "prefix", label: t.keyText, render: (key) => <code>{key.prefix}…</code> },
-            { key: "website", label: texts.app.website, render: (key) => websiteName(key.websiteId) },
-            { key: "scopes", label: t.scopes, render: (key) => key.scopes.join(", ") },
+            { key: "prefix", extra: true, label: t.keyText, render: (key) => <code>{key.prefix}…</code> },
+            { key: "website", extra: true, label: texts.app.website, render: (key) => websiteName(key.websiteId) },
+            { key: "scopes", extra: true, label: t.scopes, render: (key) => key.scopes.join(", ") },
             { key: "state", label: t.state, render: (key) => t.states[key.state] },
-            { key: "expires", label: t.expires, render: (key) => formatInstant(key.expiresAt, timezone.value) },
-            { key: "used", label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
+            { key: "expires", extra: true, label: t.expires, render: (key) => formatInstant(key.expiresAt, timezone.value) },
+            { key: "used", extra: true, label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
             { key: "act", label: "", render: (key) => key.state === "active" && (
               <span class="row-actions">
                 <button type="button" class="quiet-button" aria-label={t.rotateOne(key.name || key.prefix)} onClick={() => rotate(key)}>{t.rotate}</button>

@@ -31,8 +31,8 @@ export function Organization() {
             <DataTable label={t.organization} rows={[data]} columns={[
               { key: "name", label: t.name, render: ({ name }) => name },
               { key: "plan", label: t.planName, render: ({ plan }) => plan },
-              { key: "id", label: t.id, render: ({ id }) => <code>{id}</code> },
-              { key: "created", label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
+              { key: "id", extra: true, label: t.id, render: ({ id }) => <code>{id}</code> },
+              { key: "created", extra: true, label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
             ]} />
             <p class="quiet">{t.planHint} <code>tidemark organizations update</code></p>
             {editing && (

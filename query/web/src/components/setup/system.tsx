@@ -38,10 +38,10 @@ export function System() {
               <p class="quiet">{t.quarantined(formatNumber(meta.items), meta.days)}</p>
               <DataTable label={t.quarantine} rows={data} columns={[
                 { key: "reason", label: t.reason, className: "breakable", render: (one) => one.reason },
-                { key: "table", label: t.table, render: (one) => one.table },
+                { key: "table", extra: true, label: t.table, render: (one) => one.table },
                 { key: "items", label: t.items, number: true, render: (one) => formatNumber(one.items) },
-                { key: "last", label: t.at, render: (one) => formatInstant(one.lastAt, timezone.value) },
-                { key: "sample", label: t.sample, className: "breakable", render: (one) => one.sample && <code>{one.sample}</code> },
+                { key: "last", extra: true, label: t.at, render: (one) => formatInstant(one.lastAt, timezone.value) },
+                { key: "sample", extra: true, label: t.sample, className: "breakable", render: (one) => one.sample && <code>{one.sample}</code> },
               ]} />
             </>
           )}

@@ -36,8 +36,8 @@ export function Websites() {
             <DataTable label={t.websites} rows={data} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.name, render: (one) => one.name || one.domain },
               { key: "domain", label: t.domain, render: (one) => one.domain },
-              { key: "zone", label: texts.period.timezone, render: (one) => one.timezone },
-              { key: "id", label: t.id, render: (one) => <code>{one.id}</code> },
+              { key: "zone", extra: true, label: texts.period.timezone, render: (one) => one.timezone },
+              { key: "id", extra: true, label: t.id, render: (one) => <code>{one.id}</code> },
               { key: "edit", label: "", render: (one) => (
                 <button type="button" class="quiet-button" aria-label={t.editOne(one.name || one.domain)} onClick={() => setEdited(one)}>{t.edit}</button>) },
             ]} />
