@@ -51,12 +51,18 @@ export function formatDays({ start, end }: Days): string {
 export const weekdayName = (day: number): string =>
   new Intl.DateTimeFormat(locale, { weekday: "long", timeZone: "UTC" }).format(new Date(Date.UTC(2024, 0, day)));
 
-/** An instant of the API in a time zone. */
-export const formatInstant = (instant: string | null, timeZone: string, seconds = false): string =>
-  instant === null ? "–" : new Intl.DateTimeFormat(locale, {
-    day: "numeric", month: "short", year: "numeric", hour: "numeric", minute: "2-digit",
-    second: seconds ? "2-digit" : undefined, timeZone,
-  }).format(new Date(instant));
+const NO_BREAK_SPACE = "\u00a0";
+const yearOf = (date: Date, timeZone: string): string => new Intl.DateTimeFormat("en", { year: "numeric", timeZone }).format(date);
+
+/** An instant of the API in a time zone, with its year where that is not the running one. */
+export function formatInstant(instant: string | null, timeZone: string, seconds = false): string {
+  if (instant === null) return "–";
+  const date = new Date(instant);
+  return new Intl.DateTimeFormat(locale, {
+    day: "numeric", month: "short", year: yearOf(date, timeZone) === yearOf(new Date(), timeZone) ? undefined : "numeric",
+    hour: "numeric", minute: "2-digit", second: seconds ? "2-digit" : undefined, timeZone,
+  }).formatToParts(date).map(({ value }, i, parts) => (parts[i + 1]?.type === "dayPeriod" ? NO_BREAK_SPACE : value)).join("");
+}
 
 export const formatTime = (instant: string | null, timeZone: string): string =>
   instant === null ? "–" : new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", second: "2-digit", timeZone })

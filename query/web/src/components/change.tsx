@@ -38,11 +38,11 @@ const NoChange = ({ hint }: { hint?: string }) => <span class="change" title={hi
  * A column with the change of one field of each row, which are in the order of `compared`; none without a comparison.
  * Where the compared time range has too little data, its head says so.
  */
-export function changeColumn<One>(field: string, compared: ComparedRow[] | undefined, before: ComparedData | null, lessIsBetter = false): Column<One>[] {
+export function changeColumn<One>(field: string, compared: ComparedRow[] | undefined, before: ComparedData | null, lessIsBetter = false, extra = false): Column<One>[] {
   if (!compared) return [];
   const without = before && before !== "enough" ? WITHOUT[before] : null;
   return [{
-    key: "change", label: texts.breakdowns.change, number: true, hint: without?.text,
+    key: "change", label: texts.breakdowns.change, number: true, extra, hint: without?.text,
     render: (_, i) => (without
       ? <NoChange hint={without.hint} />
       : compared[i]?.previous || before === null

@@ -14,8 +14,11 @@ export interface Column<One> {
   number?: boolean;
   sortable?: boolean;
   className?: string;
-  /** Left out on a phone until all columns are asked for, unless the rows are sorted by it. */
-  extra?: boolean;
+  /**
+   * Left out on a phone, or already in a window that is not wide, until all columns are asked for; a column that the rows
+   * are sorted by only if it is always left out.
+   */
+  extra?: boolean | "wide" | "always";
 }
 
 export interface Sort {
@@ -39,9 +42,10 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
   className?: string;
 }) {
   const [all, setAll] = useState(false);
-  const isExtra = ({ key, extra }: Column<One>): boolean => Boolean(extra) && sort?.field !== key;
+  const isExtra = ({ key, extra }: Column<One>): boolean => extra === "always" || (Boolean(extra) && sort?.field !== key);
   const classOf = (column: Column<One>): string | undefined =>
-    [column.number && "number", column.className, isExtra(column) && "extra"].filter(Boolean).join(" ") || undefined;
+    [column.number && "number", column.className, isExtra(column) && "extra", isExtra(column) && column.extra === "wide" && "wide"]
+      .filter(Boolean).join(" ") || undefined;
   const table = (
     <div class={`table-frame ${all ? "all" : ""} ${className}`} tabIndex={0} role="region" aria-label={label}>
       <table>
@@ -75,7 +79,7 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
   return (
     <>
       {table}
-      <button type="button" class="quiet-button phone-only" aria-pressed={all} onClick={() => setAll(!all)}>
+      <button type="button" class={`quiet-button show-all ${columns.some(({ extra }) => extra === "wide") ? "wide" : ""}`} aria-pressed={all} onClick={() => setAll(!all)}>
         {all ? texts.table.fewColumns : texts.table.allColumns}
       </button>
     </>

@@ -36,20 +36,20 @@ export function visitorName(traits: string | null, profile: string | null): stri
 
 const COLUMNS: Column<Visitor>[] = [
   {
-    key: "visitor_id", label: t.visitor, className: "nowrap", render: (row) => (
+    key: "visitor_id", label: t.visitor, className: "whole", render: (row) => (
       <a href={addressWith({ view: "visitors", item: row.visitor_id, filters: [] })} onClick={follow}>
         {visitorName(row.traits, row.profile_id) ?? row.visitor_id}
       </a>
     ),
   },
   { key: "last_visit", label: m.lastSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_visit, timezone.value) },
-  { key: "first_visit", extra: true, label: t.firstSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_visit, timezone.value) },
+  { key: "first_visit", extra: "wide", label: t.firstSeen, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_visit, timezone.value) },
   { key: "session_count", label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.session_count) },
   { key: "page_views", extra: true, label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
-  { key: "custom_event_count", extra: true, label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.custom_event_count) },
-  { key: "referrer", extra: true, label: t.source, sortable: true, render: (row) => row.referrer ?? "–" },
-  { key: "country", extra: true, label: t.country, sortable: true, render: (row) => countryName(row.country) },
-  { key: "device", extra: true, label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
+  { key: "custom_event_count", extra: "wide", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.custom_event_count) },
+  { key: "referrer", extra: true, label: t.source, sortable: true, className: "wrap", render: (row) => row.referrer ?? "–" },
+  { key: "country", extra: true, label: t.country, sortable: true, className: "wrap", render: (row) => countryName(row.country) },
+  { key: "device", extra: "wide", label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
 ];
 
 /** The columns of a file of visitors. */

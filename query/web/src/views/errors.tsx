@@ -93,7 +93,7 @@ const COLUMNS: Column<Group>[] = [
   },
   { key: "count", label: t.errors, number: true, sortable: true, render: (row) => formatNumber(row.count) },
   { key: "users", extra: true, label: t.visitors, number: true, sortable: true, render: (row) => formatNumber(row.users) },
-  { key: "first_seen", extra: true, label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
+  { key: "first_seen", extra: "wide", label: t.first, sortable: true, className: "nowrap", render: (row) => formatInstant(row.first_seen, timezone.value) },
   { key: "last_seen", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
 ];
 

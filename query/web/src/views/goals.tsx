@@ -75,10 +75,10 @@ function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edi
               <button type="button" class="row-link" onClick={() => setShown(row.name)} title={t.who(row.name)}>{row.name}</button>) },
             { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
             { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
-            ...changeColumn<{ row: Row<"goals"> }>("conversions", loaded.value?.comparison?.rows, before),
+            ...changeColumn<{ row: Row<"goals"> }>("conversions", loaded.value?.comparison?.rows, before, false, true),
             { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
             { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (row.value === null ? "–" : formatNumber(row.value)) },
-            ...(edit ? [{ key: "edit", label: "", render: ({ row }: { row: Row<"goals"> }) => {
+            ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
               const goal = goals.find(({ name }) => name === row.name);
               return goal && <button type="button" class="quiet-button" aria-label={t.editOne(row.name)} onClick={() => edit(goal)}>{t.edit}</button>;
             } }] : []),

@@ -44,11 +44,11 @@ const COLUMNS: Column<Session>[] = [
   { key: "entry", label: t.entry, className: "long", render: entryOf },
   { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
   { key: "duration", extra: true, label: t.length, number: true, render: (row) => formatDuration(durationOf(row)) },
-  { key: "referrer", extra: true, label: t.source, sortable: true, render: (row) => row.referrer ?? "–" },
-  { key: "country", extra: true, label: t.country, sortable: true, render: (row) => countryName(row.country) },
-  { key: "device", extra: true, label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
+  { key: "referrer", extra: true, label: t.source, sortable: true, className: "wrap", render: (row) => row.referrer ?? "–" },
+  { key: "country", extra: true, label: t.country, sortable: true, className: "wrap", render: (row) => countryName(row.country) },
+  { key: "device", extra: "wide", label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
   {
-    key: "visitor_id", extra: true, label: t.visitor, className: "id",
+    key: "visitor_id", extra: "wide", label: t.visitor, className: "id",
     render: (row) => row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow} title={row.visitor_id}>{row.visitor_id}</a>,
   },
 ];

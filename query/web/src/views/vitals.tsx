@@ -94,8 +94,8 @@ const columnsOf = (label: string, display: (name: string) => string, sortable: b
   { key: "name", label, className: "long", sortable, render: (row) => display(row.name ?? "–") },
   { key: "p75_lcp", label: "LCP", number: true, sortable, render: (row) => <RatedValue vital="LCP" value={row.p75_lcp} /> },
   { key: "p75_inp", label: "INP", number: true, sortable, render: (row) => <RatedValue vital="INP" value={row.p75_inp} /> },
-  { key: "p75_cls", label: "CLS", number: true, sortable, render: (row) => <RatedValue vital="CLS" value={row.p75_cls} /> },
-  { key: "measurements", extra: true, label: t.measurements, number: true, sortable, render: (row) => formatNumber(row.measurements) },
+  { key: "p75_cls", extra: true, label: "CLS", number: true, sortable, render: (row) => <RatedValue vital="CLS" value={row.p75_cls} /> },
+  { key: "measurements", extra: "always", label: t.measurements, number: true, sortable, render: (row) => formatNumber(row.measurements) },
   { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, sortable, render: (row) => formatNumber(row.visitors) },
 ];
 
