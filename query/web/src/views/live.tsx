@@ -47,9 +47,9 @@ export default function Live() {
             {({ rows }) => (
               <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
                 { key: "page", label: texts.filters.fields.path!, render: (row) => row.current_page },
-                { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+                { key: "country", extra: "wide", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
                 { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
-                { key: "seen", extra: true, label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
+                { key: "seen", extra: "wide", label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
               ]} />
             )}
           </Async>

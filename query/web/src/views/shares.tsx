@@ -46,11 +46,11 @@ function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share
   return (
     <DataTable label={t.title} rows={shares} rowKey={(share) => share.id} columns={[
       { key: "name", label: t.columns.name, render: (share) => <>{share.name}{hasEnded(share) && <> <strong class="ended">{t.ended}</strong></>}</> },
-      { key: "filters", extra: true, className: "long", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
+      { key: "filters", extra: "wide", className: "long", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
       { key: "password", extra: true, label: t.columns.password, render: ({ password }) => (password ? t.yes : t.no) },
       { key: "expires", label: t.columns.expires, render: ({ expires }) => (expires ? formatInstant(expires, timezone.value) : t.never) },
-      { key: "frames", extra: true, className: "long", label: t.columns.frames, render: ({ frameOrigins }) => frameOrigins.join(", ") || "–" },
-      { key: "created", extra: true, label: t.columns.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
+      { key: "frames", extra: "wide", className: "long", label: t.columns.frames, render: ({ frameOrigins }) => frameOrigins.join(", ") || "–" },
+      { key: "created", extra: "wide", label: t.columns.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
       {
         key: "end", label: "", render: (share) => (
           <button type="button" class="button danger" aria-label={t.revoke(share.name)} onClick={() => revoke(share)}>{t.revokeShort}</button>
