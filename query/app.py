@@ -40,6 +40,7 @@ from query.response.response_budget import ResponseMemory
 from query.sign_in.session_cookie import key_of_session_cookie
 from query.sign_in.sign_ins import SignIns
 from query.standard import type_catalogue
+from query.standard.parsed_texts import parse_ahead
 from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import AsgiEndpoint
 from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
@@ -176,6 +177,7 @@ def create_app(
             dependencies.sign_ins.run,
             probe.run,
             watermarks.run,
+            parse_ahead,
             *([results.run] if results else []),
         ),
     )

@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 MAX_PENDING = 5_000
 """Parts that wait to be made; a later query names the others again."""
 PREPARE_SECONDS = 120.0
+PAUSE_SECONDS = 1.0
+"""Before parts are made: the queries that asked for them read the same rows, and come first."""
 ROW_BYTES = 200
 """Of a row of a result in memory, about."""
 
@@ -174,9 +176,10 @@ class PreparedResults:
         return rows
 
     async def run(self) -> None:
-        """Make the parts that queries asked for, one after the other."""
+        """Make the parts that queries asked for, one after the other, and after these queries."""
         while True:
             await self._wanted.wait()
+            await asyncio.sleep(PAUSE_SECONDS)
             self._wanted.clear()
             await self.make_pending()
 
