@@ -31,7 +31,11 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """One Delta table: partitioned by `day` (UTC day of receipt), sorted by `sort_order`."""
+    """One Delta table: partitioned by `day` (UTC day of receipt).
+
+    New data files are sorted by `sort_order`; those that the keeper merged are too, or by visitor
+    within each half hour of a subject.
+    """
 
     name: str
     columns: tuple[Column, ...]

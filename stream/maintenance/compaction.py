@@ -1,10 +1,8 @@
 """Compaction: many small data files become few, sorted and well encoded.
 
-DuckDB writes Parquet V2 encodings, which its queries read in two thirds of the time; the tables
-have no floating point column, so no engine meets an encoding that it cannot read. Rows that were
-received after the day they happened on go to a file of their own: the min/max statistics of each
-file then let readers skip it. The commit replaces files by files with the same rows, so a query
-sees each row exactly once.
+DuckDB sorts, `sorted_files` writes. Rows that were received after the day they happened on go to a
+file of their own: the min/max statistics of each file then let readers skip it. The commit replaces
+files by files with the same rows, so a query sees each row exactly once.
 """
 
 import logging
@@ -22,11 +20,13 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import Column, ColumnType, Table
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files, merge_plan
+from stream.maintenance.sorted_files import ROW_GROUP, row_group_sizes, visit_order, write_files
 from stream.maintenance.sorted_portions import (
     PORTION_ROWS,
     SortedRows,
     portion_bounds,
     sorted_reader,
+    subject_counts,
 )
 from stream.maintenance.verification import DamagedFileError, undamaged_files, verified_files
 from stream.runtime.errors import Fenced, LedgerMismatch
@@ -37,11 +37,6 @@ from stream.storage.table_schema import DAY_COLUMN
 
 log = logging.getLogger(__name__)
 
-ROW_GROUP = 122_880
-MAX_DISTINCT = ROW_GROUP * 3 // 10
-"""Distinct values of a row group up to which a column has a dictionary. With DuckDB's default of a
-fifth, hashes of sessions have none and take 8 bytes instead of 3.5; with half, times of events have
-one and take 2.6 instead of 0.8."""
 HISTORY_FILE_BYTES = 32 * 1024 * 1024
 """Size of a file of imported rows: some months of a busy website; readers skip the others."""
 MEMORY_LIMIT = "512MB"
@@ -131,8 +126,10 @@ def write_sorted(
     side: Side,
     target: Path,
     portion: int = PORTION_ROWS,
+    row_group: int = ROW_GROUP,
 ) -> None:
-    """Write the sorted rows of one side of midnight, sorted in portions of about so many.
+    """Write the rows of one side of midnight, sorted in portions of about so many, `row_group` at
+    most in a row group.
 
     Imported rows become a folder of files; each covers a range of websites and time.
     """
@@ -142,24 +139,18 @@ def write_sorted(
         [paths],
     ).fetchall()
     midnight = {} if side is Side.HISTORY else {"midnight": f"{day} 00:00:00+00"}
+    visits = visit_order(table)
     rows = SortedRows(
         list(column_expressions(table, {name for name, *_ in described})),
         _condition(table, side),
-        table.sort_order,
+        visits or table.sort_order,
         {"files": paths, **midnight},
+        table.time_column,
+        3 if visits else 2,
     )
-    size = f", FILE_SIZE_BYTES {HISTORY_FILE_BYTES}" if side is Side.HISTORY else ""
-    options = f"""TO '{str(target).replace("'", "''")}' (
-            FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP},
-            DICTIONARY_SIZE_LIMIT {MAX_DISTINCT}{size}
-        )"""
-    bounds = portion_bounds(connection, rows, portion)
-    if not bounds:
-        connection.execute(f"COPY ({rows.text()}) {options}", dict(rows.values))
-        return
-    connection.register("sorted_rows", sorted_reader(connection, rows, bounds))
-    connection.execute(f"COPY (FROM sorted_rows) {options}")
-    connection.unregister("sorted_rows")
+    sizes = row_group_sizes(subject_counts(connection, rows), row_group)
+    reader = sorted_reader(connection, rows, portion_bounds(connection, rows, portion))
+    write_files(table, reader, sizes, target, HISTORY_FILE_BYTES if side is Side.HISTORY else 0)
 
 
 def _condition(table: Table, side: Side) -> str:

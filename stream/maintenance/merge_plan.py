@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 from msgspec import Struct
 
 from schemas.tables import Table
+from stream.maintenance.sorted_portions import SLOT_MINUTES
 
 SMALL_FILE_BYTES = 16 * 1024 * 1024
 FULL_FILE_BYTES = 128 * 1024 * 1024
@@ -133,8 +134,14 @@ def _overlap(earlier: LiveDataFile, later: LiveDataFile) -> bool:
         same_subject
         and earlier.last_time is not None
         and later.first_time is not None
-        and (later.first_time < earlier.last_time)
+        and (later.first_time < _slot(earlier.last_time))
     )
+
+
+def _slot(time: datetime) -> datetime:
+    """Where the slot of this time begins: rows of one slot may be in two files after each other."""
+    seconds = SLOT_MINUTES * 60
+    return datetime.fromtimestamp(time.timestamp() // seconds * seconds, UTC)
 
 
 def open_day_files(of_day: Sequence[LiveDataFile], small_parts: int) -> Sequence[LiveDataFile]:

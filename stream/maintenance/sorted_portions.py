@@ -1,7 +1,7 @@
 """Sorted rows of many data files, in portions, so that few of the rows are in memory at once.
 
 A sort holds every column of every row. Here a portion is all rows between two bounds, which are
-values of the first two sort columns, and is sorted alone when the portions before it are written:
+values of the first sort expressions, and is sorted alone when the portions before it are written:
 one after the other they are sorted as a whole. The bounds come from a sample, so that portions have
 about the same number of rows.
 """
@@ -20,8 +20,11 @@ SAMPLE_ROWS = 20_000
 BATCH_ROWS = 8_192
 """Rows that are handed over at once."""
 
-Bound = tuple[Any, Any]
-"""Values of the first two sort columns."""
+SLOT_MINUTES = 30
+"""Time that rows may be sorted by: differences of two times within it fit into 32 bits."""
+
+Bound = tuple[Any, ...]
+"""Values of the first sort expressions."""
 
 
 class SortedRows(Struct, frozen=True):
@@ -31,9 +34,18 @@ class SortedRows(Struct, frozen=True):
     """Expressions."""
     condition: str
     order: Sequence[str]
-    """Names of columns, two or more."""
+    """Expressions, two or more; the second is the time or its slot of SLOT_MINUTES."""
     values: Mapping[str, object]
     """Of the condition, and `files`: the paths."""
+    time: str = "ts"
+    """Column of the time."""
+    key_count: int = 2
+    """How many of the expressions bound portions."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The expressions that bound portions."""
+        return self.order[: self.key_count]
 
     def text(self, condition: str = "TRUE") -> str:
         """The statement; `condition` selects a portion."""
@@ -52,6 +64,16 @@ class SortedRows(Struct, frozen=True):
              WHERE {self.condition}"""
 
 
+def subject_counts(connection: duckdb.DuckDBPyConnection, rows: SortedRows) -> list[int]:
+    """How many rows each value of the first sort expression has, in their order."""
+    first = rows.order[0]
+    counted = connection.execute(
+        f"SELECT count(*) FROM {rows.source} GROUP BY {first} ORDER BY {first}",  # noqa: S608
+        dict(rows.values),
+    ).fetchall()
+    return [count for (count,) in counted]
+
+
 def portion_bounds(
     connection: duckdb.DuckDBPyConnection, rows: SortedRows, portion: int
 ) -> list[Bound]:
@@ -63,8 +85,8 @@ def portion_bounds(
     portions = -(-counted[0] // portion) if counted else 1
     if portions < 2:
         return []
-    keys = ", ".join(rows.order[:2])
-    known = " AND ".join(f"{name} IS NOT NULL" for name in rows.order[:2])
+    keys = ", ".join(rows.keys)
+    known = " AND ".join(f"{key} IS NOT NULL" for key in rows.keys)
     sample = connection.execute(
         f"SELECT * FROM (SELECT {keys} FROM {rows.source} AND {known})"  # noqa: S608
         f" USING SAMPLE reservoir({SAMPLE_ROWS} ROWS) REPEATABLE (1)",
@@ -91,34 +113,38 @@ def _batches(
     with closing(connection.cursor()) as cursor:
         cursor.execute("SET TimeZone = 'UTC'")  # of each connection, unlike other settings
         for lower, upper in zip((None, *bounds), (*bounds, None), strict=True):
-            condition, values = _between(rows.order, lower, upper)
+            condition, values = _between(rows, lower, upper)
             query = cursor.sql(rows.text(condition), params={**rows.values, **values})
             yield from query.to_arrow_reader(BATCH_ROWS)
 
 
 def _between(
-    order: Sequence[str], lower: Bound | None, upper: Bound | None
+    rows: SortedRows, lower: Bound | None, upper: Bound | None
 ) -> tuple[str, dict[str, object]]:
     """The condition for rows from `lower` on and before `upper`, and its values.
 
     It has redundant parts by which DuckDB skips row groups: it knows the bounds of single columns.
     """
-    first, second = order[:2]
     parts: list[str] = []
     values: dict[str, object] = {}
     if lower:
-        values |= {"lower_first": lower[0], "lower_second": lower[1]}
-        parts.append(
-            f"({first} > $lower_first OR {first} IS NULL"
-            f" OR ({first} = $lower_first AND ({second} >= $lower_second OR {second} IS NULL)))"
-        )
+        values |= {f"lower_{n}": value for n, value in enumerate(lower)}
+        parts.append(f"NOT {_before(rows.keys, 'lower')}")
     if upper:
-        values |= {"upper_first": upper[0], "upper_second": upper[1]}
-        parts.append(
-            f"({first} < $upper_first OR ({first} = $upper_first AND {second} < $upper_second))"
-        )
+        values |= {f"upper_{n}": value for n, value in enumerate(upper)}
+        parts.append(_before(rows.keys, "upper"))
     if lower and upper:
-        parts.append(f"{first} BETWEEN $lower_first AND $upper_first")
+        parts.append(f"{rows.keys[0]} BETWEEN $lower_0 AND $upper_0")
         if lower[0] == upper[0]:
-            parts.append(f"{second} BETWEEN $lower_second AND $upper_second")
+            slot = f"INTERVAL {SLOT_MINUTES} MINUTE"
+            parts.append(f"{rows.time} BETWEEN $lower_1 AND $upper_1 + {slot}")
     return " AND ".join(parts) or "TRUE", values
+
+
+def _before(keys: Sequence[str], bound: str) -> str:
+    """Whether a row comes before the bound; FALSE, never NULL, where a NULL decides."""
+    conditions = ""
+    for n, key in reversed(list(enumerate(keys))):
+        following = f" OR ({key} = ${bound}_{n} AND {conditions})" if conditions else ""
+        conditions = f"COALESCE({key} < ${bound}_{n}{following}, FALSE)"
+    return conditions

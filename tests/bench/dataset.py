@@ -23,7 +23,8 @@ from schemas.registry.validation import new_key
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
-from stream.maintenance.compaction import ROW_GROUP, compact
+from stream.maintenance.compaction import compact
+from stream.maintenance.sorted_files import ROW_GROUP
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 from stream.storage.parquet_writer import write_data_file
 from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, WEBSITES, day_of, traffic_mix
@@ -32,6 +33,8 @@ FIRST = date(2026, 10, 1)
 DAYS = 30
 MANY = 10_000_000
 PART_ROWS = 62_500
+MIN_PARTS = 2
+"""Of a day: a single one would not be merged, and would stay as the worker wrote it."""
 SHARES = {EVENTS: 1.0, VITALS: 0.06, ERRORS: 0.01, CLICKS: 0.01}
 """Rows of each table by event."""
 PLAIN_MEMORY = "4GB"
@@ -132,7 +135,7 @@ def of_day(rows: int, number: int) -> int:
 
 def batches(data_set: list[pa.Table]) -> Iterator[pa.Table]:
     """Slices through all crowds, as a worker would have read them."""
-    count = max(1, sum(rows.num_rows for rows in data_set) // PART_ROWS)
+    count = max(MIN_PARTS, sum(rows.num_rows for rows in data_set) // PART_ROWS)
     for slice_ in range(count):
         yield pa.concat_tables(
             rows.slice(

@@ -109,10 +109,15 @@ def test_compacted_parts_are_sorted_and_late_rows_lie_apart(tmp_path: Path) -> N
     assert late[1] < midnight <= day[0]
     for part in parts:
         found = duckdb.execute(
-            "SELECT website_id, ts, kafka_partition, kafka_offset, seq FROM read_parquet(?)",
+            """
+            SELECT website_id, epoch_ms(ts) // 1_800_000, visitor_hash, kafka_offset, seq,
+                   epoch_ms(ts)
+              FROM read_parquet(?)
+            """,
             [part.path],
         ).fetchall()
         assert found == sorted(found)
+        assert [row[-1] for row in found] != sorted(row[-1] for row in found)
 
 
 def test_a_reader_of_the_version_before_reads_on(tmp_path: Path) -> None:

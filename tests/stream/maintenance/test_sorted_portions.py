@@ -1,6 +1,6 @@
 """Rows that are sorted in portions are the rows of a full sort, in the same order."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -47,12 +47,34 @@ def rows_of(files: list[str], condition: str = "TRUE") -> SortedRows:
     )
 
 
+def by_visitor(files: list[str], condition: str) -> SortedRows:
+    """As tables of visitors are sorted; every third row has no visitor."""
+    visitor = "CASE WHEN id % 3 > 0 THEN hash(id // 7) >> 1 END"
+    return SortedRows(
+        ("website", "ts", "id", "price"),
+        condition,
+        (
+            "website",
+            "time_bucket(INTERVAL 30 MINUTE, ts)",
+            f"COALESCE({visitor}, epoch_ms(ts))",
+            "id",
+        ),
+        {"files": files},
+        key_count=3,
+    )
+
+
+@pytest.mark.parametrize("order", [rows_of, by_visitor])
 @pytest.mark.parametrize("portion", [1, 7, 100, 333, ROWS - 1])
 @pytest.mark.parametrize("condition", ["TRUE", "id % 4 = 1", "website = 'wé'", "FALSE"])
 def test_portions_after_each_other_are_the_sorted_rows(
-    connection: duckdb.DuckDBPyConnection, files: list[str], portion: int, condition: str
+    connection: duckdb.DuckDBPyConnection,
+    files: list[str],
+    order: Callable[[list[str], str], SortedRows],
+    portion: int,
+    condition: str,
 ) -> None:
-    rows = rows_of(files, condition)
+    rows = order(files, condition)
     whole = connection.sql(rows.text(), params=dict(rows.values)).to_arrow_table()
 
     found = sorted_reader(connection, rows, portion_bounds(connection, rows, portion)).read_all()
@@ -70,5 +92,7 @@ def test_portions_have_about_the_same_number_of_rows(
 
     assert len(bounds) == 3
     assert bounds == sorted(bounds)
+    # All rows lie in one half hour: the visitors bound the portions.
+    assert len(portion_bounds(connection, by_visitor(files, "website = 'wé'"), 100)) == 4
     assert not portion_bounds(connection, rows, ROWS)
     assert not portion_bounds(connection, rows_of(files, "FALSE"), 250)
