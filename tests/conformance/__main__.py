@@ -19,6 +19,11 @@ from query.app import QueryService
 from query.engine.trino.address import parse_address
 from query.engine.trino.register import register_tables
 from schemas.kinds import ALL_KINDS
+from schemas.runtime.settings import Settings
+from schemas.tables import Table
+from stream.maintenance.compaction import compact
+from stream.maintenance.merge_plan import live_data_files
+from stream.storage.delta_commit import LakeTable
 from tests.conformance import checks
 from tests.conformance.difference import difference
 from tests.conformance.questions import Question, questions
@@ -48,7 +53,7 @@ def main() -> None:
         S3Server(_made(Path(name) / "s3"), lenient=True) as store,
     ):
         os.environ |= dict(store.environment)
-        _fill(store, stage)
+        _fill(store, stage, Path(name) / "keeper")
         with TrinoServer(_made(Path(name) / "trino"), store.environment) as server:
             _register(server, store)
             duckdb = open_service(Path(name) / "duckdb", store.url)
@@ -105,7 +110,7 @@ def check(server: TrinoServer, duckdb: QueryService, trino: QueryService) -> int
 
 def _register(server: TrinoServer, store: S3Server) -> None:
     """Register the tables; a second time changes nothing."""
-    tables = list(dict.fromkeys(kind.table for kind in ALL_KINDS))
+    tables = _tables()
     names = [table.name for table in tables]
     for _ in range(2):
         new, known = asyncio.run(register_tables(parse_address(server.address), tables, store.url))
@@ -113,10 +118,23 @@ def _register(server: TrinoServer, store: S3Server) -> None:
     assert known == names
 
 
-def _fill(store: S3Server, stage: Stage) -> None:
+def _fill(store: S3Server, stage: Stage, folder: Path) -> None:
+    """Rows in files of which the keeper has merged all but those of the last commits."""
     lake, stored = Lake(store.objects), fixed_traffic(stage)
-    for first in range(PORTIONS):
-        lake.holds(*stored[first::PORTIONS])
+    *earlier, last = (stored[first::PORTIONS] for first in range(PORTIONS))
+    for rows in earlier:
+        lake.holds(*rows)
+    settings = Settings(data_dir=str(folder), lake=store.url, small_parts=len(earlier))
+    for table in _tables():
+        lake_table = LakeTable(settings, table)
+        before = len(live_data_files(lake_table.handle, table))
+        compact(lake_table, settings)
+        assert len(live_data_files(lake_table.handle, table)) < before, table.name
+    lake.holds(*last)
+
+
+def _tables() -> list[Table]:
+    return list(dict.fromkeys(kind.table for kind in ALL_KINDS))
 
 
 def _made(folder: Path) -> Path:
