@@ -11,6 +11,7 @@ from msgspec import Struct
 from schemas.registry import (
     KEY_SCOPES,
     Annotation,
+    Funnel,
     Goal,
     Import,
     Key,
@@ -34,6 +35,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
         {"name": "a", "event": "e", "property": "properties.a", "currency": "EUR"},
     ),
     "shares": (Share, {"name": "s"}),
+    "funnels": (Funnel, {"name": "a", "steps": ({"path": "/"}, {"event": "e"})}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}

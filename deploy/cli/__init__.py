@@ -33,6 +33,7 @@ COMMANDS = {
     "annotations": "saved_records.annotations",
     "money": "saved_records.money",
     "shares": "saved_records.shares",
+    "funnels": "saved_records.funnels",
     "registry": "registry.registry",
     "migrate": "migrate.migrate",
     "audit": "audit.audit",

@@ -1,4 +1,4 @@
-"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`: saved records of websites."""
+"""`tidemark goals`, `segments`, `annotations`, `money`, `shares` and `funnels` of websites."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,6 +29,7 @@ from query.resources.saved_types import (
 from query.resources.saved_validation import validate_record
 from schemas.registry import (
     Annotation,
+    Funnel,
     Goal,
     MoneyProperty,
     SavedRecord,
@@ -44,8 +45,14 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     Annotation: ("id", "websiteId", "start", "end", "text"),
     MoneyProperty: ("id", "websiteId", "name", "event", "property", "currency"),
     Share: ("id", "websiteId", "name", "expires", "password", "frameOrigins"),
+    Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown"),
 }
-FILTERS_HELP = "JSON array of filters, as in the API."
+JSON_HELP: Mapping[str, str] = {
+    "filters": "JSON array of filters, as in the API.",
+    "steps": "JSON array of 2 to 10 steps, as in the API.",
+    "window": "Seconds from the first step to the last.",
+}
+"""Options whose text is JSON."""
 
 
 def _group(saved: SavedType) -> click.Group:
@@ -98,10 +105,10 @@ def _field_options(saved: SavedType, new: bool) -> Callable[[Any], Any]:
 def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
     """An option for each field that callers set."""
     for field in saved.fields:
-        text = FILTERS_HELP if field.name == "filters" else _help(field)
+        text = JSON_HELP.get(field.name) or _help(field)
         yield click.option(
             f"--{field.name.replace('_', '-')}",
-            metavar="JSON" if field.name == "filters" else "TEXT",
+            metavar="JSON" if field.name in JSON_HELP else "TEXT",
             required=new and field.default is NODEFAULT,
             help=text,
         )
@@ -117,7 +124,7 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options by the names that the API has; filters are decoded."""
+    """Options by the names that the API has; those of JSON are decoded."""
     members = {
         field.encode_name: options[field.name] or None
         for field in saved.fields
@@ -125,12 +132,13 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if origins := members.get("frameOrigins"):
         members["frameOrigins"] = [part.strip() for part in origins.split(",")]
-    if text := members.get("filters"):
-        try:
-            members["filters"] = msgspec.json.decode(text)
-        except msgspec.DecodeError as error:
-            raise click.UsageError(f"--filters is not valid JSON: {error}") from None
+    for name in JSON_HELP:
+        if text := members.get(name):
+            try:
+                members[name] = msgspec.json.decode(text)
+            except msgspec.DecodeError as error:
+                raise click.UsageError(f"--{name} is not valid JSON: {error}") from None
     return members
 
 
-goals, segments, annotations, money, shares = map(_group, SAVED_TYPES)
+goals, segments, annotations, money, shares, funnels = map(_group, SAVED_TYPES)

@@ -38,6 +38,12 @@ DEMO_SAVED_RECORDS: Mapping[str, Sequence[Mapping[str, object]]] = {
             "filters": [{"field": "device_type", "operator": "eq", "value": "mobile"}],
         },
     ),
+    "funnels": (
+        {
+            "name": "Pricing to purchase",
+            "steps": [{"path": "/pricing"}, {"event": "signup"}, {"event": "purchase"}],
+        },
+    ),
     "money": (
         {
             "name": "Revenue",
@@ -69,7 +75,7 @@ def create_demo(settings: Settings) -> Demo:
 
 
 def _create_saved_records(store: RegistryStore, website: Website, now_ms: int) -> None:
-    """Goals, a segment, a money property, and a note on the first day."""
+    """Goals, a segment, a funnel, a money property, and a note on the first day."""
     note = {"start": str(format_instant(now_ms))[:10], "text": "Tidemark was started"}
     bodies = {**DEMO_SAVED_RECORDS, "annotations": (note,)}
     for saved in SAVED_TYPES:

@@ -14,8 +14,10 @@ from query.request.body import convert
 from query.request.filters import Filter
 from query.resources.saved_validation import validate_record
 from query.response.bodies import PageMeta
+from query.standard.sql.steps import Step
 from schemas.registry import (
     Annotation,
+    Funnel,
     Goal,
     KeyScope,
     MoneyProperty,
@@ -31,6 +33,8 @@ from schemas.registry.share_links import with_new_link
 from schemas.runtime.clock import format_instant
 
 INSTANTS = ("created_at", "updated_at")
+WIRE_LISTS: Mapping[str, Any] = {"filters": list[Filter], "steps": list[Step]}
+"""Fields that are lists of structs on the wire, and builtins in the record."""
 PATH_MEANING = Meta(description="path of the page, with its secret; only when it is created")
 
 
@@ -155,6 +159,18 @@ SAVED_TYPES = (
         {"password": "correct horse battery", "expires": None},
         opens_data=True,
     ),
+    SavedType(
+        Funnel,
+        "Steps that visitors complete in order, with the options of the query type `funnel`. The "
+        "dashboard lists it by its name; its steps are those of a query.",
+        {
+            "name": "Sign-up",
+            "steps": [{"path": "/pricing"}, {"event": "signup"}],
+            "window": 86_400,
+            "by": "session",
+        },
+        {"steps": [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]},
+    ),
 )  # fmt: skip
 
 
@@ -198,8 +214,9 @@ def description_of(field: FieldInfo) -> str:
 def given_fields(body: Struct) -> dict[str, Any]:
     """The fields that a body gives, as the record has them."""
     given = {name: v for name, v in msgspec.structs.asdict(body).items() if v is not UNSET}
-    if "filters" in given:
-        given["filters"] = tuple(msgspec.to_builtins(given["filters"]))
+    for name in WIRE_LISTS:
+        if name in given:
+            given[name] = tuple(msgspec.to_builtins(given[name]))
     if given.get("password") is not None:
         given["password"] = hash_password(given["password"])
     return given
@@ -273,7 +290,7 @@ def _change(field: FieldInfo) -> tuple[Any, ...]:
 
 
 def _wire_type(field: FieldInfo) -> Any:
-    return list[Filter] if field.name == "filters" else field.type
+    return WIRE_LISTS.get(field.name, field.type)
 
 
 BODIES: Mapping[type[SavedRecord], SavedBodies] = {

@@ -13,16 +13,20 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from query.custom.tables import CUSTOM_TABLES
+from query.request.body import convert
 from query.request.filter_struct import flatten
 from query.request.filters import Filter, FilterField, VisitorTarget, compile_conditions
 from query.request.property_path import is_property, parse_property
 from query.request.segments import expand_segments
 from query.request.time_parameters import DATE_PATTERN, parse_date
 from query.request.time_range import FIRST_DAY, LAST_DAY
+from query.standard.sql.breakdown import parse_breakdown
 from query.standard.sql.steps import FIELDS as STEP_FIELDS
+from query.standard.types.funnel import FunnelOptions
 from schemas.errors import Malformed
 from schemas.registry import (
     Annotation,
+    Funnel,
     Goal,
     MoneyProperty,
     SavedRecord,
@@ -121,6 +125,28 @@ def _money_property(money: MoneyProperty) -> MoneyProperty:
 
 
 @_validate.register
+def _funnel(funnel: Funnel) -> Funnel:
+    _check_size("steps", funnel.steps)
+    options = convert(
+        {
+            "steps": funnel.steps,
+            "window": funnel.window,
+            "by": funnel.by,
+            "breakdown": funnel.breakdown,
+        },
+        FunnelOptions,
+        "",
+    )
+    parse_breakdown(options)
+    for i, step in enumerate(options.steps):
+        act = [value for value in (step.event, step.path, step.goal, step.name) if value]
+        if len(act) != 1:
+            raise Malformed(f"'steps[{i}]' must have one of 'event', 'path', 'goal' and 'name'")
+        _check_filters(tuple(msgspec.to_builtins(step.filters)), STEP_FIELDS, "table 'events'")
+    return replace(funnel, name=validate_name("name", funnel.name))
+
+
+@_validate.register
 def _share(share: Share) -> Share:
     _check_filters(
         share.filters,
@@ -150,11 +176,15 @@ def _check_filters(
     visitors: VisitorTarget | None = None,
 ) -> None:
     """Malformed unless they are about the table; `visitors` permit what visitors did as well."""
+    _check_size("filters", filters)
+    compile_conditions(_with_goals(filters), fields, table, visitors=visitors)
+
+
+def _check_size(name: str, filters: FilterList) -> None:
     if (size := len(msgspec.json.encode(filters))) > MAX_FILTERS_BYTES:
         raise Malformed(
-            f"'filters' has {size:,} bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed"
+            f"'{name}' has {size:,} bytes as JSON; at most {MAX_FILTERS_BYTES:,} are allowed"
         )
-    compile_conditions(_with_goals(filters), fields, table, visitors=visitors)
 
 
 _ANY_GOAL = Goal(

@@ -30,6 +30,7 @@ from schemas.registry.saved_record_index import SavedRecords
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
     Annotation,
+    Funnel,
     Goal,
     MoneyProperty,
     SavedRecord,
@@ -47,6 +48,7 @@ __all__ = [
     "Annotation",
     "Backups",
     "DatabaseError",
+    "Funnel",
     "Goal",
     "Import",
     "ImportState",

@@ -12,6 +12,7 @@ from schemas.registry.records import Import, Key, Link, Organization, Record, We
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
     Annotation,
+    Funnel,
     Goal,
     MoneyProperty,
     SavedRecord,
@@ -46,6 +47,7 @@ class Contents(Struct, frozen=True):
     annotations: Sequence[Annotation] = ()
     money: Sequence[MoneyProperty] = ()
     shares: Sequence[Share] = ()
+    funnels: Sequence[Funnel] = ()
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All records by class, owners first."""

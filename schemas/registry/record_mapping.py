@@ -36,7 +36,7 @@ RECORD_TABLES: Mapping[type[Record], sa.Table] = {
 }
 """Every record class, owners first."""
 
-LIST_COLUMNS = frozenset({"scopes", "allowed_origins", "filters", "frame_origins"})
+LIST_COLUMNS = frozenset({"scopes", "allowed_origins", "filters", "frame_origins", "steps"})
 IDS_PER_QUERY = 500
 """Maximum ids in one statement."""
 

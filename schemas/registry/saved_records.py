@@ -1,4 +1,4 @@
-"""Saved records: goals, segments, annotations, money properties and shares of a website.
+"""Saved records: goals, segments, annotations, money properties, shares and funnels of a website.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -18,6 +18,9 @@ def _text(description: str, max_length: int = 255, min_length: int = 1) -> Meta:
 RecordName = Annotated[str, _text("unique among those of the website")]
 EventName = Annotated[str, _text("name of the event")]
 FilterList = Annotated[tuple[dict[str, Any], ...], Meta(description="filters as in queries")]
+
+
+DAY_SECONDS = 86_400
 
 
 class SavedRecord(OwnedRecord, frozen=True, rename="camel", kw_only=True):
@@ -110,4 +113,29 @@ class Share(SavedRecord, frozen=True, rename="camel", kw_only=True):
     """Hash of the secret in the link."""
 
 
-SAVED_RECORDS: tuple[type[SavedRecord], ...] = (Goal, Segment, Annotation, MoneyProperty, Share)
+class Funnel(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """Steps that visitors complete in order, with a name: options of the query type `funnel`."""
+
+    plural: ClassVar[str] = "funnels"
+    id_prefix: ClassVar[str] = "fun"
+
+    name: RecordName
+    steps: Annotated[tuple[dict[str, Any], ...], Meta(description="steps as in queries, 2 to 10")]
+    window: Annotated[
+        int, Meta(ge=1, le=400 * DAY_SECONDS, description="seconds from the first step to the last")
+    ] = 7 * DAY_SECONDS
+    by: Annotated[
+        str,
+        Meta(pattern="^(visitor|session)$", max_length=7, description="who completes the steps"),
+    ] = "visitor"
+    breakdown: Annotated[str, _text("field by whose values it is split", 2048)] | None = None
+
+
+SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
+    Goal,
+    Segment,
+    Annotation,
+    MoneyProperty,
+    Share,
+    Funnel,
+)

@@ -108,6 +108,7 @@ ID_NAMES = {
     "annotations": "annotation_id",
     "money": "money_property_id",
     "shares": "share_id",
+    "funnels": "funnel_id",
 }
 BODIES: Mapping[str, Mapping[str, Any]] = {
     "goals": {"event": "e"},
@@ -115,6 +116,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "annotations": {"start": "2026-11-01", "text": "a"},
     "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
     "shares": {},
+    "funnels": {"steps": [{"path": "/"}, {"event": "e"}]},
 }
 NAMES = count()
 NETWORKS = count()

@@ -44,7 +44,7 @@ DAY_SECONDS = 86_400
 SECONDS = FieldSpec(("_low", "_high", "_count"), rounded_seconds, "seconds")
 
 
-class Funnel(BreakdownOptions, frozen=True):
+class FunnelOptions(BreakdownOptions, frozen=True):
     """Options of the request."""
 
     steps: Annotated[list[Step], Meta(min_length=2, max_length=MAX_STEPS)]
@@ -58,7 +58,7 @@ class Funnel(BreakdownOptions, frozen=True):
         return "visitor_hash" if self.by == "visitor" else "session_hash"
 
     @classmethod
-    def example(cls) -> "Funnel":
+    def example(cls) -> "FunnelOptions":
         """Two page views in order."""
         return cls([Step(path="/0"), Step(path="/next/0")])
 
@@ -83,7 +83,7 @@ class FunnelStep(Struct, frozen=True):
     other: Other = UNSET
 
 
-def funnel_statement(options: Funnel) -> Statement:
+def funnel_statement(options: FunnelOptions) -> Statement:
     """How many completed each step, in each group, and the two middle times they took."""
     breakdown = parse_breakdown(options)
     steps = funnel_steps(options, breakdown)
@@ -103,7 +103,7 @@ class FunnelSteps(Struct, frozen=True):
     values: dict[str, object]
 
 
-def funnel_steps(options: Funnel, breakdown: Breakdown | None) -> FunnelSteps:
+def funnel_steps(options: FunnelOptions, breakdown: Breakdown | None) -> FunnelSteps:
     """The CTEs that find who completed which step."""
     conditions: list[Fragment] = [
         step_condition(s, f"steps[{i}]", f"step{i}") for i, s in enumerate(options.steps)
@@ -184,7 +184,7 @@ FUNNEL = (
         table=EVENTS,
         row=FunnelStep,
         default_limit=1_000,
-        options=Funnel,
+        options=FunnelOptions,
         sql=funnel_statement,
     ),
 )

@@ -24,7 +24,7 @@ from query.standard.sql.breakdown import (
 )
 from query.standard.sql.steps import GoalStep
 from query.standard.sql.visitor_summaries import summary_ctes
-from query.standard.types.funnel import Funnel, funnel_steps
+from query.standard.types.funnel import FunnelOptions, funnel_steps
 from query.standard.types.goals import (
     Goals,
     goal_breakdown,
@@ -59,7 +59,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         return summary_ctes("scoped", IS_SELECTED)
 
 
-class FunnelVisitors(Funnel, frozen=True, kw_only=True, tag_field="name", tag="funnel"):
+class FunnelVisitors(FunnelOptions, frozen=True, kw_only=True, tag_field="name", tag="funnel"):
     """Visitors who completed a step, or who completed the one before and not this one."""
 
     step: Annotated[int, Meta(ge=1)]

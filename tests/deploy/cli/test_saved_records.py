@@ -1,4 +1,4 @@
-"""tidemark goals, segments, annotations, money and shares: create, list, update, delete."""
+"""tidemark goals, segments, annotations, money, shares, funnels: create, list, update, delete."""
 
 import json
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from deploy.cli.saved_records import annotations, goals, money, segments, shares
+from deploy.cli.saved_records import annotations, funnels, goals, money, segments, shares
 from query.resources.saved_types import SAVED_TYPES, SavedType
 from schemas.registry import Share
 from tests.deploy.cli.command_result import Run
 
-GROUPS = {group.name: group for group in (goals, segments, annotations, money, shares)}
+GROUPS = {group.name: group for group in (goals, segments, annotations, money, shares, funnels)}
 
 
 def a_website(ask: Callable[..., Any], owner: str | None = None) -> str:

@@ -17,4 +17,11 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
     store = RegistryStore(settings.registry_url)
     counts = {kind.plural: store.count(kind, website_id=demo.website_id) for kind in SAVED_RECORDS}
     store.close()
-    assert counts == {"goals": 3, "segments": 1, "annotations": 1, "money": 1, "shares": 0}
+    assert counts == {
+        "goals": 3,
+        "segments": 1,
+        "annotations": 1,
+        "money": 1,
+        "shares": 0,
+        "funnels": 1,
+    }

@@ -9,6 +9,7 @@ from query.resources.saved_validation import MAX_FILTERS_BYTES
 from schemas.errors import Malformed
 from schemas.registry import (
     Annotation,
+    Funnel,
     Goal,
     MoneyProperty,
     SavedRecord,
@@ -22,6 +23,8 @@ SHOP = Website(
     id="shop", organization_id="acme", domain="shop.example", created_at=NOW, updated_at=NOW
 )
 GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
+CONTRY = {**GERMAN, "field": "contry"}
+STEPS = [{"path": "/"}, {"event": "e"}]
 EVENT = {"name": "a", "event": "e"}
 MONEY = {**EVENT, "property": "properties.total"}
 
@@ -38,6 +41,22 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
             {"name": "a", "expires": "2026-11-30T00:53:20Z"},
             "'expires' is 2026-11-30T00:53:20.000Z; give an instant after 2026-11-30T00:53:20.000Z",
         ),
+        (
+            Funnel,
+            {"name": "a", "steps": [{"event": "e"}, {"path": "/", "goal": "g"}]},
+            r"'steps\[1\]' must have one of 'event', 'path', 'goal' and 'name'",
+        ),
+        (
+            Funnel,
+            {"name": "a", "steps": [{"event": "e"}, {"path": "/", "filters": [CONTRY]}]},
+            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+        ),
+        (
+            Funnel,
+            {"name": "a", "steps": STEPS, "breakdown": "contry"},
+            "Unknown column 'contry' in 'breakdown'; did you mean 'country'?",
+        ),
+        (Funnel, {"name": " ", "steps": STEPS}, "'name' must have 1 to 255 characters"),
         (Goal, {"name": "a"}, "A goal has either 'event' or 'path'; give one of them"),
         (Goal, {**EVENT, "path": "/"}, "A goal has either 'event' or 'path'; give one of them"),
         (Goal, {**EVENT, "name": " "}, "'name' must have 1 to 255 characters"),
@@ -151,3 +170,15 @@ def test_currencies_are_stored_in_upper_case() -> None:
     assert valid(MoneyProperty, **MONEY, currency="eur").currency == "EUR"
     held = valid(MoneyProperty, **MONEY, currencyProperty="properties.currency")
     assert (held.currency, held.currency_property) == (None, "properties.currency")
+
+
+@pytest.mark.parametrize("steps", [STEPS[:1], STEPS * 6])
+def test_a_funnel_has_two_to_ten_steps(steps: list[dict[str, str]]) -> None:
+    with pytest.raises(Malformed, match="steps"):
+        valid(Funnel, name="a", steps=steps)
+
+
+@pytest.mark.parametrize("members", [{"by": "page"}, {"window": 0}])
+def test_a_funnel_has_the_options_of_a_query(members: dict[str, Any]) -> None:
+    with pytest.raises(Malformed):
+        valid(Funnel, name="a", steps=STEPS, **members)

@@ -6,6 +6,7 @@ from typing import Any
 
 from schemas.registry import (
     Annotation,
+    Funnel,
     Goal,
     Key,
     MoneyProperty,
@@ -62,6 +63,9 @@ def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
             frame_origins=("https://agency.example",),
             secret_hash="0" * 64,
             **common,
+        ),
+        Funnel(
+            id=f"fun_{suffix}", name="Buy", steps=({"path": "/"}, {"event": "purchase"}), **common
         ),
     )
 

@@ -21,6 +21,7 @@ export function useSuggestions(): Suggestions {
     path: pages.value?.rows.map((row) => row.name) ?? [],
     event: events.value?.rows.map((row) => row.name) ?? [],
     goal: goals.value?.data.map(({ name }) => name) ?? [],
+    name: [],
   };
 }
 
@@ -41,15 +42,19 @@ export function StepInputs({ step, change, name, suggestions, kinds = KINDS, req
 }) {
   const list = useId();
   const [text, setText] = useState(step.value);
-  useLayoutEffect(() => setText(step.value), [step]); // before anybody types on
+  useLayoutEffect(() => setText(step.value), [step.kind, step.value]); // before anybody types on
+  const complete = (typed: string) => {
+    setText(typed);
+    change({ ...step, label: undefined, value: typed });
+  };
   const kind = (value: StepKind) => change({ kind: value, value: suggestions[value].includes(step.value) ? step.value : "" });
   return (
     <span class="step-inputs">
       <select aria-label={`${name}: ${t.kind}`} value={step.kind} onChange={(e) => kind(e.currentTarget.value as StepKind)}>
-        {kinds.map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
+        {[...new Set([...kinds, step.kind])].map((each) => <option key={each} value={each}>{t.kinds[each]}</option>)}
       </select>
       <input aria-label={name} list={list} required={required} placeholder={t.placeholders[step.kind]} value={text}
-        onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => change({ ...step, value: e.currentTarget.value.trim() })} />
+        onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => complete(e.currentTarget.value.trim())} />
       <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
     </span>
   );

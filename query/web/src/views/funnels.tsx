@@ -2,22 +2,23 @@
 import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
-import { useAnswer } from "../api/use";
-import { address, goOwn } from "../app/address";
+import { type Loaded, useAnswer } from "../api/use";
+import { address, go, goOwn } from "../app/address";
 import { Card } from "../components/card";
-import { Empty, Async } from "../components/states";
-import { type Suggestions, StepInputs, useSuggestions } from "../components/step_inputs";
+import { fieldName } from "../components/filter_text";
+import { FunnelActions, useFunnels } from "../components/saved_funnels";
+import { Async, Empty, Failed, Skeleton } from "../components/states";
+import { type Suggestions, useSuggestions } from "../components/step_inputs";
+import { StepList } from "../components/step_list";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatDuration, formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
-import { formatSteps, isComplete, parseSteps, type Step, stepMember } from "../state/steps";
+import { DAY, type FunnelOptions, optionsOf, ownOf, queryOptions, type SavedFunnel } from "../state/funnel";
+import { isComplete, type Step } from "../state/steps";
 import { texts } from "../texts";
 
 const t = texts.funnels;
-const MOST_STEPS = 10;
-const DAY = 86_400;
-const WINDOWS = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windows.week, [30 * DAY]: t.windows.month };
-const DEFAULT_WINDOW = 7 * DAY;
+const WINDOWS: Record<number, string> = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windows.week, [30 * DAY]: t.windows.month };
 const BREAKDOWNS = ["", "visit.channel", "visit.utm_campaign", "device_type", "country", "visitor.is_new"];
 const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }];
 
@@ -33,31 +34,54 @@ const FILE: FileColumn[] = [
 ];
 
 export default function Funnels() {
-  const { own } = address.value;
-  const stored = own.steps ? parseSteps(own.steps) : null;
-  const [picked, setSteps] = useState<Step[] | null>(stored);
+  const { item } = address.value;
+  const list = useFunnels();
+  const [stored, setStored] = useState<SavedFunnel | null>(null);
+  const listed = list.value?.find(({ id }) => id === item);
+  // The list may be older than what was just stored.
+  const saved = stored?.id === item && stored.updatedAt > (listed?.updatedAt ?? "") ? stored : listed;
+  const changed = (funnel: SavedFunnel | null) => {
+    setStored(funnel);
+    list.reload();
+    if (funnel?.id !== item) go({ item: funnel?.id ?? "", own: {} });
+  };
+  if (item && !saved) {
+    return list.error ? <Failed error={list.error} retry={list.reload} />
+      : list.value ? <Empty text={t.unknown} /> : <Skeleton lines={8} />;
+  }
+  return <Funnel key={item} saved={item ? saved! : null} list={list} changed={changed} />;
+}
+
+function Funnel({ saved, list, changed }: {
+  saved: SavedFunnel | null;
+  list: Loaded<SavedFunnel[]>;
+  changed: (funnel: SavedFunnel | null) => void;
+}) {
+  const options = optionsOf(address.value.own, saved);
+  const [picked, setSteps] = useState<Step[] | null>(null);
   const suggestions = useSuggestions();
-  const steps = picked ?? firstSteps(suggestions);
-  const change = (changed: Step[]) => {
-    setSteps(changed);
-    goOwn({ steps: formatSteps(changed.filter(isComplete)) }, { replace: true });
+  const steps = picked ?? (options.steps.length ? options.steps : firstSteps(suggestions));
+  const change = (edited: Step[]) => {
+    setSteps(edited);
+    goOwn(ownOf({ ...options, steps: edited.filter(isComplete) }, saved), { replace: true });
   };
-  const complete = steps.filter(isComplete);
-  const options = {
-    steps: complete.map(stepMember),
-    window: Number(own.window) || DEFAULT_WINDOW,
-    by: own.by_session ? "session" : "visitor",
-    ...(own.breakdown ? { breakdown: own.breakdown } : {}),
+  const discard = () => {
+    setSteps(null);
+    go({ own: {} });
   };
-  const ask: Ask<"funnel"> | null = complete.length > 1 ? { name: "funnel", options } : null;
+  const shown = { ...options, steps: steps.filter(isComplete) };
+  const { breakdown } = shown;
+  const asked = queryOptions(shown);
+  const ask: Ask<"funnel"> | null = shown.steps.length > 1 ? { name: "funnel", options: asked } : null;
   return (
     <>
-      <Card title={t.steps} className="wide">
+      <Card title={saved?.name ?? t.steps} className="wide"
+        actions={<FunnelActions list={list} saved={saved} options={shown} changed={changed} discard={discard} />}>
         <StepList steps={steps} change={change} suggestions={suggestions} />
-        <Settings />
+        <Settings options={options} set={(part) => goOwn(ownOf({ ...options, ...part }, saved))} />
       </Card>
-      <Card title={t.title} ask={ask ?? undefined} file={own.breakdown ? [{ field: "breakdown", label: texts.filters.fields[own.breakdown] ?? own.breakdown }, ...FILE] : FILE} className="wide">
-        {ask ? <Result ask={ask} options={options} /> : <Empty text={t.pick} />}
+      <Card title={t.title} ask={ask ?? undefined} file={breakdown ? [{ field: "breakdown", label: fieldName(breakdown) }, ...FILE] : FILE} className="wide">
+        {ask ? <Result ask={ask} options={asked} /> : <Empty text={t.pick} />}
       </Card>
     </>
   );
@@ -66,45 +90,27 @@ export default function Funnels() {
 /** What is shown before anything is picked: from the start page to a goal, if there is one. */
 const firstSteps = ({ goal: [name] }: Suggestions): Step[] => (name ? [START[0]!, { kind: "goal", value: name }] : START);
 
-function StepList({ steps, change, suggestions }: { steps: Step[]; change: (steps: Step[]) => void; suggestions: Suggestions }) {
-  const replaced = (at: number, step: Step) => steps.map((each, i) => (i === at ? step : each));
-  const moved = (at: number) => steps.map((each, i) => (i === at - 1 ? steps[at]! : i === at ? steps[at - 1]! : each));
-  return (
-    <ol class="steps">
-      {steps.map((step, i) => (
-        <li key={i}>
-          <span class="step-number">{i + 1}</span>
-          <StepInputs step={step} name={t.step(i + 1)} suggestions={suggestions} change={(changed) => change(replaced(i, changed))} />
-          <button type="button" class="icon" disabled={i === 0} aria-label={t.earlier(i + 1)} onClick={() => change(moved(i))}>↑</button>
-          <button type="button" class="icon" disabled={steps.length <= 2} aria-label={t.remove(i + 1)}
-            onClick={() => change(steps.filter((_, at) => at !== i))}>×</button>
-        </li>
-      ))}
-      {steps.length < MOST_STEPS && (
-        <li><button type="button" class="button" onClick={() => change([...steps, { kind: "path", value: "" }])}>+ {t.add}</button></li>
-      )}
-    </ol>
-  );
-}
+const windowName = (seconds: number): string => WINDOWS[seconds] ?? formatDuration(seconds);
 
-function Settings() {
-  const { own } = address.value;
+function Settings({ options, set }: { options: FunnelOptions; set: (part: Partial<FunnelOptions>) => void }) {
+  const { window, by, breakdown } = options;
+  const windows = [...new Set([...Object.keys(WINDOWS).map(Number), window])];
   return (
     <div class="settings">
       <label>{t.window}
-        <select value={own.window ?? String(DEFAULT_WINDOW)} onChange={(e) => goOwn({ window: e.currentTarget.value })}>
-          {Object.entries(WINDOWS).map(([seconds, name]) => <option key={seconds} value={seconds}>{name}</option>)}
+        <select value={window} onChange={(e) => set({ window: Number(e.currentTarget.value) })}>
+          {windows.map((seconds) => <option key={seconds} value={seconds}>{windowName(seconds)}</option>)}
         </select>
       </label>
       <label>{t.by}
-        <select value={own.by_session ?? ""} onChange={(e) => goOwn({ by_session: e.currentTarget.value })}>
-          <option value="">{texts.metrics.visitors}</option>
-          <option value="1">{texts.metrics.visits}</option>
+        <select value={by} onChange={(e) => set({ by: e.currentTarget.value as FunnelOptions["by"] })}>
+          <option value="visitor">{texts.metrics.visitors}</option>
+          <option value="session">{texts.metrics.visits}</option>
         </select>
       </label>
       <label>{t.breakdown}
-        <select value={own.breakdown ?? ""} onChange={(e) => goOwn({ breakdown: e.currentTarget.value })}>
-          {BREAKDOWNS.map((field) => <option key={field} value={field}>{field ? texts.filters.fields[field] ?? field : t.none}</option>)}
+        <select value={breakdown} onChange={(e) => set({ breakdown: e.currentTarget.value })}>
+          {[...new Set([...BREAKDOWNS, breakdown])].map((field) => <option key={field} value={field}>{field ? fieldName(field) : t.none}</option>)}
         </select>
       </label>
     </div>

@@ -1,0 +1,42 @@
+// Asks before something is done that cannot be undone.
+import { useState } from "preact/hooks";
+import type { RequestError } from "../api/request";
+import { texts } from "../texts";
+import { Dialog } from "./dialog";
+import { messageOf } from "./states";
+
+export function ConfirmDialog({ title, text, action, run, close }: {
+  title: string;
+  text: string;
+  /** What the button says. */
+  action: string;
+  /** Closed when it is done; what went wrong is shown. */
+  run: () => Promise<void>;
+  close: () => void;
+}) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState("");
+  const confirmed = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await run();
+      close();
+    } catch (problem) {
+      setError(messageOf(problem as RequestError));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} close={close}>
+      <form class="form" onSubmit={(event) => void confirmed(event)}>
+        <p>{text}</p>
+        {error && <p class="error" role="alert">{error}</p>}
+        <footer>
+          <button type="button" class="button" onClick={close}>{texts.filters.cancel}</button>
+          <button type="submit" class="button danger" disabled={busy}>{action}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
