@@ -100,7 +100,7 @@ def test_no_table_shows_a_change_since_before_the_data_began(
     assert page.tab.js(f"{at}.querySelector('.hint')?.innerText ?? null") == said
     column = page.tab.js(f"{at}.cellIndex")
     shown = {row[column] for row in page.rows(TABLES[view])}
-    assert shown == {"–"} if said else shown & {"new", "±0%", "+100%", "+200%"}
+    assert shown == {"–"} if said else shown & {"0 before", "±0%", "+100%", "+200%"}
 
 
 def test_vitals_change(page: Dashboard) -> None:
@@ -113,7 +113,7 @@ def test_vitals_change(page: Dashboard) -> None:
 def test_events_change_and_are_drawn_over_time(page: Dashboard) -> None:
     page.open("events", by="hourly")
     rows = {row[0]: row[2] for row in page.rows("Events")}
-    assert rows == {"signup": "+200%", "download": "new"}
+    assert rows == {"signup": "+200%", "download": "0 before"}
     page.press("Show as table")
     series = page.ask("custom_events_trends", granularity="hourly")
     assert [row[1] for row in page.rows("Events over time")] == [

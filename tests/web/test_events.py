@@ -12,6 +12,7 @@ FACTS = """(title) => { const card = [...document.querySelectorAll("main .card")
   return card && Object.fromEntries([...card.querySelectorAll('.facts div')].map((fact) =>
     [fact.querySelector('dt').innerText, fact.querySelector('dd').innerText])); }"""
 
+TOTALS = "[...document.querySelectorAll('main tfoot :is(th, td)')].map((e) => e.innerText)"
 MEASURED = 30
 
 
@@ -46,7 +47,14 @@ def test_events_are_those_of_the_api_and_one_opens(dashboard: Dashboard) -> None
     expected = dashboard.ask("custom_events", order_by=[{"field": "total_events"}])
     rows = dashboard.rows("Events")
     fields = ("total_events", "unique_users", "unique_sessions")
-    assert sorted(row[:4] for row in rows) == sorted(shown(expected, "name", *fields))
+    found = [[*row[:2], *row[3:5]] for row in rows]
+    assert sorted(found) == sorted(shown(expected, "name", *fields))
+    [sums] = shown(dashboard.ask("custom_events_summary"), *fields)
+    assert dashboard.until(TOTALS) == ["Total", sums[0], "100%", *sums[1:], ""]
+    shares = {row["name"]: 100 * row["total_events"] / int(sums[0]) for row in expected}
+    assert {row[0]: row[2] for row in rows} == {
+        name: f"{share:.1f}".removesuffix(".0") + "%" for name, share in shares.items()
+    }
 
     dashboard.press("signup", "main")
     dashboard.until("location.pathname.endsWith('/events/signup')")
@@ -56,6 +64,22 @@ def test_events_are_those_of_the_api_and_one_opens(dashboard: Dashboard) -> None
         filters=[{**IS_PURCHASE, "value": "signup"}],
     )
     assert dashboard.rows("plan") == shown(plans, "property_value", "count")
+
+
+def test_an_event_shows_its_totals(dashboard: Dashboard) -> None:
+    dashboard.open("events/purchase", compare="none")
+    facts = dashboard.until(f"({FACTS})('In this time range')")
+    [row] = dashboard.ask("custom_events", filters=[IS_PURCHASE])
+    fields = ("total_events", "unique_users", "unique_sessions")
+    assert [facts["Events"], facts["Visitors"], facts["Visits"]] == shown([row], *fields)[0]
+
+
+def test_a_search_without_a_result_says_what_was_searched(dashboard: Dashboard) -> None:
+    for view in ("events", "visitors", "list/top_pages"):
+        dashboard.open(view, q="no such thing")
+        assert dashboard.text("main .empty") == (
+            "Nothing in this time range contains “no such thing”."
+        )
 
 
 def test_an_event_shows_its_trend_and_the_latest(dashboard: Dashboard) -> None:

@@ -18,8 +18,12 @@ LONG = "W" * 255
 NOTE = "N" * 1000
 REVERSED = "\u202egnp.exe"
 SHOWN = "[U+202E]gnp.exe"
+UNSEEN = ("\u3164", "\u2800", "\u034f", "\U000e0041", "\U000e0100")
+"""A Hangul filler, an empty Braille pattern, a joiner, a tag, a variant of a letter."""
+SEEN = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f \u845b\U000e0100"
+"""The flag of Scotland, which is spelled with tags, and a variant of a Chinese character."""
 READS_ON = """(() => {
-  const text = document.querySelector('main .card h2').firstChild;
+  const text = document.querySelector('main .card:has(.series-frame) h2').firstChild;
   const left = (at) => {
     const range = new Range();
     range.setStart(text, at);
@@ -64,6 +68,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
         a_vital("LCP", 1200, **common),
         an_event(LONG, path=f"/{LONG}", properties=f'{{"{LONG}":"{LONG}"}}', **common),
         an_event(REVERSED, **common),
+        an_event("".join(UNSEEN), **common),
+        an_event(SEEN, **common),
         an_error(LONG, error_type=LONG, filename=LONG, **common),
     ]
     with query_alone(tmp_path_factory.mktemp("hostile"), rows, name=LONG) as tenant:
@@ -126,7 +132,7 @@ def test_a_link_with_a_long_name_can_be_revoked_without_scrolling(page: Dashboar
 
 def test_a_name_that_turns_around_turns_nothing_beside_it(page: Dashboard) -> None:
     page.open(f"events/{quote(REVERSED)}")
-    assert page.text("main .card h2").endswith(" over time")
+    assert page.text("main .card:has(.series-frame) h2").endswith(" over time")
     assert page.tab.js(READS_ON)
     notes = page.until("[...document.querySelectorAll('.note-mark bdi')].map((e) => e.innerText)")
     assert set(notes) == {NOTE, SHOWN}
@@ -134,7 +140,8 @@ def test_a_name_that_turns_around_turns_nothing_beside_it(page: Dashboard) -> No
 
 def test_characters_that_nobody_sees_are_named_wherever_a_text_is_shown(page: Dashboard) -> None:
     page.open("events")
-    assert SHOWN in [row[0] for row in page.rows("Events")]
+    names = [row[0] for row in page.rows("Events")]
+    assert {SHOWN, "".join(f"[U+{ord(unseen):04X}]" for unseen in UNSEEN), SEEN} <= set(names)
     page.press(SHOWN, "main")
     page.until("document.querySelector('.crumbs')")
     page.settle()

@@ -129,7 +129,7 @@ export const texts = {
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
   breakdowns: {
-    change: "Change", isNew: "new", times: (times: string) => `×${times}`,
+    change: "Change", times: (times: string) => `×${times}`,
     sources: "Sources", channels: "Channels", campaigns: "Campaigns", utmSources: "UTM sources",
     utmMediums: "UTM mediums", utmTerms: "UTM terms", utmContent: "UTM content",
     pages: "Pages", topPages: "Pages", entryPages: "Entry", exitPages: "Exit",
@@ -154,6 +154,7 @@ export const texts = {
     open: "Click to see it alone",
     nothingBefore: "There is nothing to compare with in the time range before",
     noneBefore: "no data before",
+    zeroBefore: "0 before", zeroHint: "There was none in the time range that this is compared with; there may have been earlier ones.",
     began: "too little before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
   },
   sessions: {
@@ -177,7 +178,9 @@ export const texts = {
     on: (path: string) => `on ${isolate(path)}`,
   },
   events: {
-    title: "Events", event: "Event", share: "Share", first: "First time", last: "Last time", back: "All events", range: "From – to",
+    title: "Events", event: "Event", share: "Share of events", total: "Total", totals: "In this time range",
+    definition: "Custom events by name. The share is that of all events found; who did several has a part in several rows, and is counted once in the total.",
+    once: "Each is counted once, whichever events it had", first: "First time", last: "Last time", back: "All events", range: "From – to",
     series: "Events over time",
     trend: (name: string) => `${isolate(name)} over time`,
     properties: "Properties", recent: "Latest events",
@@ -239,6 +242,7 @@ export const texts = {
   states: {
     loading: "Loading",
     empty: "No data in this time range.",
+    emptySearch: (text: string) => `Nothing in this time range contains “${isolate(text)}”.`,
     emptyFiltered: "Nothing matches these filters in this time range.",
     unreachable: "The service does not answer. It may be restarting.",
     forbidden: "Your key has no permission for this.",

@@ -34,6 +34,17 @@ export function Change({ percent, before, lessIsBetter }: {
 
 const NoChange = ({ hint }: { hint?: string }) => <span class="change" title={hint}>–</span>;
 
+/** The change of a field of a row, which the compared time range may not have. */
+export function RowChange({ field, compared, before, lessIsBetter }: {
+  field: string;
+  compared: ComparedRow | undefined;
+  before: ComparedData | null;
+  lessIsBetter?: boolean;
+}) {
+  if (before === "enough" && !compared?.previous) return <span class={`change ${lessIsBetter ? "worse" : ""}`} title={t.zeroHint}>{t.zeroBefore}</span>;
+  return <Change percent={compared?.changePercent[field]} before={before} lessIsBetter={lessIsBetter} />;
+}
+
 /**
  * A column with the change of one field of each row, which are in the order of `compared`; none without a comparison.
  * Where the compared time range has too little data, its head says so.
@@ -45,8 +56,6 @@ export function changeColumn<One>(field: string, compared: ComparedRow[] | undef
     key: "change", label: texts.breakdowns.change, number: true, extra, hint: without?.text,
     render: (_, i) => (without
       ? <NoChange hint={without.hint} />
-      : compared[i]?.previous || before === null
-        ? <Change percent={compared[i]?.changePercent[field]} before={before} lessIsBetter={lessIsBetter} />
-        : <span class={`change ${lessIsBetter ? "worse" : ""}`}>{texts.breakdowns.isNew}</span>),
+      : <RowChange field={field} compared={compared[i]} before={before} lessIsBetter={lessIsBetter} />),
   }];
 }

@@ -31,7 +31,7 @@ export const parseSort = (text: string | undefined): Sort | null => {
   return field ? { field, direction: direction === "asc" ? "asc" : "desc" } : null;
 };
 
-export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, className = "" }: {
+export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, totals, className = "" }: {
   /** Read aloud as the caption. */
   label: string;
   columns: Column<One>[];
@@ -39,6 +39,8 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
   rowKey?: (row: One, index: number) => string | number;
   sort?: Sort | null;
   onSort?: (sort: Sort) => void;
+  /** What stands in the last row, by the key of its column. */
+  totals?: Record<string, ComponentChildren>;
   className?: string;
 }) {
   const [all, setAll] = useState(false);
@@ -72,6 +74,16 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, cla
             </tr>
           ))}
         </tbody>
+        {totals && (
+          <tfoot>
+            <tr>
+              {columns.map((column, i) =>
+                i === 0
+                  ? <th key={column.key} scope="row" class={classOf(column)}>{totals[column.key]}</th>
+                  : <td key={column.key} class={classOf(column)}>{totals[column.key]}</td>)}
+            </tr>
+          </tfoot>
+        )}
       </table>
     </div>
   );

@@ -45,7 +45,7 @@ function place(anchor: HTMLElement, panel: HTMLElement): void {
   const { offsetWidth: width, offsetHeight: height } = panel;
   const below = at.bottom + MARGIN / 2;
   const fits = below + height + MARGIN <= innerHeight || at.top < innerHeight - at.bottom;
-  const left = Math.min(Math.max(at.left, MARGIN), innerWidth - width - MARGIN);
+  const left = Math.min(Math.max(at.left, MARGIN), document.documentElement.clientWidth - width - MARGIN); // beside the scroll bar
   panel.style.left = `${Math.max(left, MARGIN)}px`;
   const top = Math.min(fits ? below : at.top - height - MARGIN / 2, innerHeight - height - MARGIN);
   panel.style.top = `${Math.max(top, MARGIN)}px`;

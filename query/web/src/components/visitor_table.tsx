@@ -70,11 +70,11 @@ export const VISITOR_FILE: FileColumn[] = [
   { field: "traits", label: t.traits },
 ];
 
-export function VisitorTable({ ask, label }: { ask: Ask<"profile_list" | "visitors">; label: string }) {
+export function VisitorTable({ ask, label, empty }: { ask: Ask<"profile_list" | "visitors">; label: string; empty?: string }) {
   const { own } = address.value;
   const loaded = useAnswer(ask);
   return (
-    <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length}>
+    <Async loaded={loaded} lines={14} isEmpty={({ rows }) => !rows.length} empty={empty}>
       {({ rows, total }) => (
         <>
           <DataTable label={label} className="many" columns={COLUMNS} rows={rows as Visitor[]} rowKey={(row) => row.visitor_id} sort={sortOf(own)}

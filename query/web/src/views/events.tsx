@@ -7,8 +7,9 @@ import { address, addressWith, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
-import { changeColumn } from "../components/change";
+import { Change, changeColumn, RowChange } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
+import { Facts } from "../components/facts";
 import { PropertyCard } from "../components/property_card";
 import { Search } from "../components/search";
 import { countFormat } from "../components/series_chart";
@@ -42,16 +43,20 @@ const COLUMNS: Column<OneEvent>[] = [
   { key: "total_events", label: m.events, number: true, sortable: true, render: (row) => formatNumber(row.total_events) },
   { key: "unique_users", extra: true, label: m.visitors, number: true, sortable: true, render: (row) => formatNumber(row.unique_users) },
   { key: "unique_sessions", extra: true, label: m.visits, number: true, sortable: true, render: (row) => formatNumber(row.unique_sessions) },
-  { key: "percentage", extra: true, label: t.share, number: true, sortable: true, render: (row) => formatPercent(row.percentage ?? 0) },
   { key: "last_occurrence", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_occurrence, timezone.value) },
 ];
 
-const FILE: FileColumn[] = [
+/** The share of all events that are found. */
+const shareOf = (events: unknown, all: number): number => (all ? (100 * Number(events)) / all : 0);
+const shareColumn = (all: number): Column<OneEvent> =>
+  ({ key: "share", extra: true, label: t.share, number: true, render: (row) => formatPercent(shareOf(row.total_events, all)) });
+
+const fileOf = (all: number): FileColumn[] => [
   { field: "name", label: t.event },
   { field: "total_events", label: m.events },
+  { field: "total_events", label: texts.download.percent(t.share), show: (events) => shareOf(events, all).toFixed(2) },
   { field: "unique_users", label: m.visitors },
   { field: "unique_sessions", label: m.visits },
-  { field: "percentage", label: texts.download.percent(t.share) },
   { field: "first_occurrence", label: texts.download.utc(t.first) },
   { field: "last_occurrence", label: texts.download.utc(t.last) },
 ];
@@ -84,15 +89,28 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
     name: "custom_events", compared: true, options: { limit: ROWS, page, orderBy: [sort] }, filters,
   };
   const loaded = useAnswer(ask);
+  const { value: sums } = useAnswer({ name: "custom_events_summary", compared: true, filters });
   const before = useComparedData();
+  const all = sums?.rows[0];
   return (
-    <Card title={t.title} ask={ask} file={FILE} className="wide">
+    <Card title={t.title} ask={ask} definition={t.definition} file={all ? fileOf(all.total_events) : null} className="wide">
       <Search value={search} />
-      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? undefined : unlessFiltered(t.none)}>
+      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={t.title} rows={rows} rowKey={(row) => row.name} sort={sort}
-              columns={[...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>("total_events", comparison?.rows, before), ...COLUMNS.slice(2)]}
+              columns={[
+                ...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>("total_events", comparison?.rows, before), shareColumn(all?.total_events ?? 0),
+                ...COLUMNS.slice(2),
+              ]}
+              totals={all && {
+                name: t.total,
+                total_events: formatNumber(all.total_events),
+                change: sums.comparison && before === "enough" && <Change percent={sums.comparison.rows[0]?.changePercent.total_events} before={before} />,
+                share: formatPercent(shareOf(all.total_events, all.total_events)),
+                unique_users: <span title={t.once}>{formatNumber(all.unique_users)}</span>,
+                unique_sessions: <span title={t.once}>{formatNumber(all.unique_sessions)}</span>,
+              }}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>
@@ -107,10 +125,37 @@ function EventDetail({ name }: { name: string }) {
   return (
     <>
       <p class="crumbs"><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a> <span aria-hidden="true">›</span> <strong>{name}</strong></p>
+      <EventTotals filters={filters} />
       <TimeSeries title={t.trend(name)} unit={m.events} name="custom_events_trends" field="total_events" filters={filters} format={countFormat} />
       <EventProperties name={name} filters={filters} />
       <RecentEvents filters={filters} />
     </>
+  );
+}
+
+function EventTotals({ filters }: OfEvent) {
+  const ask: Ask<"custom_events"> = { name: "custom_events", options: { limit: 1 }, compared: true, filters };
+  const loaded = useAnswer(ask);
+  const before = useComparedData();
+  return (
+    <Card title={t.totals} ask={ask} definition={t.definition} className="wide">
+      <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length}>
+        {({ rows: [row], comparison }) => {
+          const withChange = (field: "total_events" | "unique_users" | "unique_sessions") => (
+            <>{formatNumber(row![field])}{comparison && <RowChange field={field} compared={comparison.rows[0]} before={before} />}</>
+          );
+          return (
+            <Facts facts={[
+              [m.events, withChange("total_events")],
+              [m.visitors, withChange("unique_users")],
+              [m.visits, withChange("unique_sessions")],
+              [t.first, formatInstant(row!.first_occurrence, timezone.value)],
+              [t.last, formatInstant(row!.last_occurrence, timezone.value)],
+            ]} />
+          );
+        }}
+      </Async>
+    </Card>
   );
 }
 

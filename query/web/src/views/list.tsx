@@ -45,7 +45,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
     <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={visitors === undefined ? null : fileColumns(breakdown, visitors)} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
-      <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length}>
+      <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : undefined}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows, before)} rows={rows as unknown as Row[]} sort={sort}

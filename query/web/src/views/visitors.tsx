@@ -31,7 +31,7 @@ export default function Visitors() {
   return (
     <Card title={t.title} ask={ask} file={VISITOR_FILE} className="wide">
       <Search value={search} label={t.search} />
-      <VisitorTable ask={ask} label={t.title} />
+      <VisitorTable ask={ask} label={t.title} empty={search ? texts.states.emptySearch(search) : undefined} />
     </Card>
   );
 }

@@ -25,7 +25,7 @@ export function AuditTrail() {
         {({ data, meta }) => (
           <>
             <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
-              { key: "at", label: t.at, render: (one) => formatInstant(one.at, timezone.value, true) },
+              { key: "at", label: t.at, className: "nowrap", render: (one) => formatInstant(one.at, timezone.value, true) },
               { key: "actor", extra: true, label: t.actor, render: (one) => one.actor },
               { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
               { key: "record", label: t.name, render: (one) => <>{nameOf(one)} <code>{one.recordId}</code></> },

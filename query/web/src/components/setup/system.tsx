@@ -3,7 +3,7 @@ import { freshness } from "../../api/freshness";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
-import { subjectQuery, timezone } from "../../app/session";
+import { subjectQuery, timezone, website } from "../../app/session";
 import { formatInstant, formatNumber } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
@@ -53,9 +53,9 @@ export function System() {
             <>
               <p class="quiet">{t.plan(meta.plan, meta.windowSeconds)}</p>
               <DataTable label={t.limits} rows={data} columns={[
-                { key: "group", label: t.group, render: (one) => one.group },
+                { key: "group", label: t.group, render: (one) => <>{one.group}{one.websiteId && <small> {website.value?.name}</small>}</> },
                 { key: "requests", label: t.requests, number: true, render: ({ requests }) => used(requests) },
-                { key: "items", label: t.items, number: true, render: ({ items }) => (items ? used(items) : "–") },
+                { key: "items", extra: true, label: t.items, number: true, render: ({ items }) => (items ? used(items) : "–") },
               ]} />
             </>
           )}
