@@ -65,13 +65,15 @@ function Summary({ before }: Compared) {
   const loaded = useAnswer(ask);
   return (
     <Card title={t.summary} ask={ask} className="wide">
-      <Async loaded={loaded} lines={2}>
-        {({ rows: [row], comparison }) => (
-          <Facts facts={TOTALS.map(([field, label, format]) => [label, (
-            <>{format(row?.[field] ?? 0)}{comparison && <> <TotalChange field={field} compared={comparison.rows[0]} before={before} /></>}</>
-          )])} />
-        )}
-      </Async>
+      <div class="facts-frame">
+        <Async loaded={loaded} lines={2}>
+          {({ rows: [row], comparison }) => (
+            <Facts facts={TOTALS.map(([field, label, format]) => [label, (
+              <>{format(row?.[field] ?? 0)}{comparison && <> <TotalChange field={field} compared={comparison.rows[0]} before={before} /></>}</>
+            )])} />
+          )}
+        </Async>
+      </div>
     </Card>
   );
 }

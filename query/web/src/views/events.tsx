@@ -139,22 +139,24 @@ function EventTotals({ filters }: OfEvent) {
   const before = useComparedData();
   return (
     <Card title={t.totals} ask={ask} definition={t.definition} className="wide">
-      <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length}>
-        {({ rows: [row], comparison }) => {
-          const withChange = (field: "total_events" | "unique_users" | "unique_sessions") => (
-            <>{formatNumber(row![field])}{comparison && <RowChange field={field} compared={comparison.rows[0]} before={before} />}</>
-          );
-          return (
-            <Facts facts={[
-              [m.events, withChange("total_events")],
-              [m.visitors, withChange("unique_users")],
-              [m.visits, withChange("unique_sessions")],
-              [t.first, formatInstant(row!.first_occurrence, timezone.value)],
-              [t.last, formatInstant(row!.last_occurrence, timezone.value)],
-            ]} />
-          );
-        }}
-      </Async>
+      <div class="facts-frame">
+        <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length}>
+          {({ rows: [row], comparison }) => {
+            const withChange = (field: "total_events" | "unique_users" | "unique_sessions") => (
+              <>{formatNumber(row![field])}{comparison && <RowChange field={field} compared={comparison.rows[0]} before={before} />}</>
+            );
+            return (
+              <Facts facts={[
+                [m.events, withChange("total_events")],
+                [m.visitors, withChange("unique_users")],
+                [m.visits, withChange("unique_sessions")],
+                [t.first, formatInstant(row!.first_occurrence, timezone.value)],
+                [t.last, formatInstant(row!.last_occurrence, timezone.value)],
+              ]} />
+            );
+          }}
+        </Async>
+      </div>
     </Card>
   );
 }

@@ -58,35 +58,37 @@ function Totals({ chosen }: { chosen: Vital }) {
   });
   const share = shares.value?.[0];
   return (
-    <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
-      {({ rows, comparison }) => (
-        <section class="totals vitals" aria-label={t.title}>
-          {VITALS.map((vital) => {
-            const at = rows.findIndex((each) => each.metric_name === vital);
-            const row = rows[at];
-            const compared = comparison?.rows[at];
-            return (
-              <div key={vital} class={`total ${vital === chosen ? "chosen" : ""}`}>
-                <button type="button" aria-pressed={vital === chosen} title={t.bounds(...boundsText(vital))}
-                  onClick={() => goOwn({ vital: vital === "LCP" ? "" : vital })}>
-                  <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
-                  <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
-                  {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
-                  {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
-                </button>
-                {row && share && (
-                  <RatingBar vital={vital} shares={{
-                    good: Number(share[`good_${vital.toLowerCase()}`]),
-                    needs_improvement: Number(share[`needs_improvement_${vital.toLowerCase()}`]),
-                    poor: Number(share[`poor_${vital.toLowerCase()}`]),
-                  }} />
-                )}
-              </div>
-            );
-          })}
-        </section>
-      )}
-    </Async>
+    <div class="vitals-frame">
+      <Async loaded={loaded} lines={5} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
+        {({ rows, comparison }) => (
+          <section class="totals vitals" aria-label={t.title}>
+            {VITALS.map((vital) => {
+              const at = rows.findIndex((each) => each.metric_name === vital);
+              const row = rows[at];
+              const compared = comparison?.rows[at];
+              return (
+                <div key={vital} class={`total ${vital === chosen ? "chosen" : ""}`}>
+                  <button type="button" aria-pressed={vital === chosen} title={t.bounds(...boundsText(vital))}
+                    onClick={() => goOwn({ vital: vital === "LCP" ? "" : vital })}>
+                    <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
+                    <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
+                    {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
+                    {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
+                  </button>
+                  {row && share && (
+                    <RatingBar vital={vital} shares={{
+                      good: Number(share[`good_${vital.toLowerCase()}`]),
+                      needs_improvement: Number(share[`needs_improvement_${vital.toLowerCase()}`]),
+                      poor: Number(share[`poor_${vital.toLowerCase()}`]),
+                    }} />
+                  )}
+                </div>
+              );
+            })}
+          </section>
+        )}
+      </Async>
+    </div>
   );
 }
 
