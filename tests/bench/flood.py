@@ -49,7 +49,7 @@ def measure() -> BenchmarkResult:
         Installation(Path(folder)) as up,
     ):
         other = Tenant.create(up)
-        alone = statistics.median(delay(other, number) for number in range(ALONE))
+        alone = statistics.median(delay(other, f"alone-{number}") for number in range(ALONE))
         figures = [f for name in FLOODS for f in _beside(name, other, alone)]
     return BenchmarkResult(
         "Flood",
@@ -72,8 +72,8 @@ def _beside(name: str, other: Tenant, alone: float) -> Iterator[Figure]:
         sender.start()
     watchers: list[threading.Thread] = []
     while time.monotonic() < until:
-        number = hash((name, len(watchers)))
-        watchers.append(threading.Thread(target=lambda n=number: delays.append(delay(other, n))))
+        event = f"{name}-{len(watchers)}"
+        watchers.append(threading.Thread(target=lambda e=event: delays.append(delay(other, e))))
         watchers[-1].start()
         time.sleep(1)
     for thread in (*senders, *watchers):

@@ -86,13 +86,15 @@ def unlimited_website(settings: Settings) -> str:
     return website.id
 
 
-def post(stack: Installation, website: str, bodies: Path, seconds: float) -> Mapping[str, float]:
+def post(
+    stack: Installation, website: str, bodies: Path, seconds: float, rate: float = RATE
+) -> Mapping[str, float]:
     """Post at the rate; what the load generator counted."""
     done = subprocess.run(
         [
             sys.executable, "-m", "tests.bench.load_generator",
             str(stack.settings.collect_port), f"/track?website_id={website}",
-            str(CONNECTIONS), str(seconds), str(bodies), str(RATE),
+            str(CONNECTIONS), str(seconds), str(bodies), str(rate),
         ],
         cwd=ROOT, stdout=subprocess.PIPE, check=True,
     )  # fmt: skip
