@@ -59,6 +59,17 @@ def test_a_list_is_a_file_with_all_rows(
     )
 
 
+def test_the_file_of_visits_has_the_entry_page_and_both_times(dashboard: Dashboard) -> None:
+    dashboard.open("sessions")
+    rows = downloaded(dashboard, "Visits")
+    assert {row["Entry page"] for row in rows} == {"/"}
+    expected = {row["session_id"]: row for row in dashboard.ask("session_list", limit=500)}
+    for row in rows:
+        visit = expected[row["Session id"]]
+        times = [row["Began (UTC)"], row["Last event (UTC)"]]
+        assert times == [visit["first_visit"], visit["last_visit"]]
+
+
 def test_a_file_has_the_rows_of_all_pages_under_the_filters(dashboard: Dashboard) -> None:
     dashboard.open("sessions", f="visit.utm_source:eq:newsletter")
     where = [{"field": "visit.utm_source", "operator": "eq", "value": "newsletter"}]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.web.dashboard import Dashboard
 
 NEXT = "document.querySelector('[aria-label=\"Later time range\"]')"
@@ -21,6 +23,22 @@ def test_the_menu_begins_at_the_chosen_time_range(page: Dashboard) -> None:
     page.open("overview", period="last_30d")
     page.tab.js("document.querySelector('.period [popovertarget]').click()")
     page.until("document.activeElement?.innerText === 'Last 30 days'")
+
+
+@pytest.mark.parametrize(
+    ("view", "compares"),
+    [("overview", True), ("events", True), ("shares", False), ("explore", False), ("links", False)],
+)
+def test_a_comparison_is_offered_where_something_is_compared(
+    page: Dashboard, view: str, compares: bool
+) -> None:
+    page.tab.set_size(1280)
+    page.open(view)
+    names = page.tab.js(
+        "[...document.querySelectorAll('.period button')].map((each) => each.ariaLabel)"
+    )
+    assert any(str(name).startswith("Time range") for name in names)
+    assert any(str(name).startswith("Comparison:") for name in names) is compares
 
 
 def test_no_arrow_leads_into_the_future(page: Dashboard) -> None:

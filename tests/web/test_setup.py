@@ -52,7 +52,6 @@ def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) ->
 
 def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     dashboard.open("setup", part="keys")
-    dashboard.tab.js("window.confirm = () => true")
     dashboard.press("+ New key")
     dashboard.type_into("dialog input[name=name]", "Reader")
     dashboard.tab.js("document.querySelector('dialog input[value=\"read:links\"]').click()")
@@ -64,6 +63,12 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     assert dashboard.tenant.ask("summary", key=text).status == 200
 
     dashboard.press("Revoke the key Reader")
+    assert "Whoever uses it is refused at once" in dashboard.text("dialog p")
+    dashboard.press("Cancel", "dialog")
+    dashboard.until("!document.querySelector('dialog')")
+    assert dashboard.tenant.ask("summary", key=text).status == 200
+    dashboard.press("Revoke the key Reader")
+    dashboard.press("Revoke", "dialog form")
     dashboard.until("document.querySelector('main').innerText.includes('revoked')")
     eventually(lambda: dashboard.tenant.ask("summary", key=text).status == 401, 20)
 

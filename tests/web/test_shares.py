@@ -48,6 +48,12 @@ def share(
     return link
 
 
+def until_unlisted(dashboard: Dashboard, name: str) -> None:
+    """Wait until the list has no link with this name."""
+    rows = "[...document.querySelectorAll('main tbody tr')]"
+    dashboard.until(f"!{rows}.some((row) => row.innerText.includes('{name}'))")
+
+
 def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
     dashboard: Dashboard, visitor: Dashboard
 ) -> None:
@@ -80,6 +86,8 @@ def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
         visitor.tab.go(filtered)
         visitor.until("document.querySelector('.totals')")
         visitor.settle()
+    shown = "[...document.querySelectorAll('nav.side a')].map((a) => [a.dataset.key, a.innerText])"
+    assert visitor.tab.js(shown) == [["1", "Overview"], ["0", "Web vitals"]]
     visitor.tab.go(f"{link}/shares")
     visitor.until("document.querySelector('main .empty')")
     visitor.check_tab()
@@ -109,9 +117,9 @@ def test_a_password_is_asked_first(dashboard: Dashboard, visitor: Dashboard) -> 
     assert visitor.text(".chip.fixed") == "Country is Germany"
     visitor.check_tab()
 
-    dashboard.tab.js("window.confirm = () => true")
     dashboard.press("Revoke the link locked")
-    dashboard.until("!document.querySelector('main').innerText.includes('locked')")
+    dashboard.press("Revoke", "dialog form")
+    until_unlisted(dashboard, "locked")
     visitor.tab.go("about:blank")
     visitor.tab.go(f"{link}/overview?period={RANGE}")
     assert "not available" in visitor.text("main .card")
@@ -120,9 +128,9 @@ def test_a_password_is_asked_first(dashboard: Dashboard, visitor: Dashboard) -> 
 
 def test_an_ended_link_says_so(dashboard: Dashboard, visitor: Dashboard) -> None:
     link = share(dashboard, "short")
-    dashboard.tab.js("window.confirm = () => true")
     dashboard.press("Revoke the link short")
-    dashboard.until("!document.querySelector('main').innerText.includes('short')")
+    dashboard.press("Revoke", "dialog form")
+    until_unlisted(dashboard, "short")
     visitor.tab.go(link)
     assert "not available" in visitor.text("main .card")
     visitor.check_tab()

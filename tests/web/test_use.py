@@ -57,7 +57,7 @@ def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
     shown = "[...document.querySelectorAll('nav.side a')].map((a) => [a.dataset.key, a.innerText])"
     views = page.tab.js(shown)
     numbered = [[key, name] for key, name in views if key]
-    assert [key for key, _ in numbered] == list("123456789")
+    assert [key for key, _ in numbered] == list("1234567890")
     assert numbered[:2] == [["1", "Overview"], ["2", "Live"]]
     hint = "getComputedStyle(document.querySelector('nav.side a'), '::after').content"
     assert page.tab.js(hint).startswith('"1"')
@@ -69,7 +69,7 @@ def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
             " [key.innerText, key.nextElementSibling.innerText])"
         )
     )
-    assert [[key, keys[key]] for key in "123456789"] == numbered
+    assert [[key, keys[key]] for key in "1234567890"] == numbered
     page.press("Close", "dialog")
     page.tab.js(
         "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '3', bubbles: true}))"

@@ -95,7 +95,7 @@ function ViewFrame({ view }: { view: View }) {
     <>
       <header class="view-head">
         <h1>{titleOf(view, item)}</h1>
-        {view.ranged && <PeriodBar />}
+        {view.ranged && <PeriodBar compares={view.compares === "item" ? item !== "" : view.compares ?? false} />}
       </header>
       {view.ranged && !view.unfiltered && <FilterBar />}
       {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}

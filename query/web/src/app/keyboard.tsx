@@ -5,7 +5,7 @@ import { Dialog } from "../components/dialog";
 import { shift } from "../components/period_bar";
 import { texts } from "../texts";
 import { go } from "./address";
-import { keyOf, shownViews } from "./navigation";
+import { keyOf, shownViews, viewOfKey } from "./navigation";
 
 export const helpOpen = signal(false);
 const t = texts.keyboard;
@@ -44,7 +44,7 @@ export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if ((event.target as Element).closest(event.key.startsWith("Arrow") ? `${TYPED}, ${MOVED}` : TYPED)) return;
-    const view = shownViews()[Number(event.key) - 1];
+    const view = viewOfKey(event.key);
     const shortcut = SHORTCUTS.find(({ keys }) => keys === event.key);
     if (!view && !shortcut) return;
     event.preventDefault();
@@ -62,7 +62,7 @@ export function Help() {
     <Dialog title={texts.app.keys} close={close}>
       <dl class="keys">
         {SHORTCUTS.map(({ keys, text }) => [<dt><kbd>{SIGNS[keys] ?? keys}</kbd></dt>, <dd>{text}</dd>])}
-        {shownViews().map(({ id, label }, at) => keyOf(at) && [<dt key={id}><kbd>{keyOf(at)}</kbd></dt>, <dd>{label}</dd>])}
+        {shownViews().map(({ id, label }) => keyOf(id) && [<dt key={id}><kbd>{keyOf(id)}</kbd></dt>, <dd>{label}</dd>])}
         <dt><kbd>Esc</kbd></dt><dd>{t.close}</dd>
       </dl>
     </Dialog>

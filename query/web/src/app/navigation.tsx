@@ -6,7 +6,7 @@ import { isShared, me } from "./session";
 import { follow } from "./top_bar";
 import { type View, VIEWS } from "./views";
 
-const KEYS = 9;
+const KEYS = "1234567890";
 
 export function shownViews(): View[] {
   const shared = isShared();
@@ -14,8 +14,14 @@ export function shownViews(): View[] {
   return VIEWS.filter((view) => !view.hidden && (!shared || view.shared) && (!view.scope || scopes.includes(view.scope)));
 }
 
-/** The key that opens the view at a position of the list; undefined for the ones after the ninth. */
-export const keyOf = (at: number): string | undefined => (at < KEYS ? String(at + 1) : undefined);
+/** Views by their keys, the same whoever is signed in and on shared dashboards. */
+const KEYED = new Map(VIEWS.filter((view) => !view.hidden).slice(0, KEYS.length).map(({ id }, at) => [KEYS[at]!, id]));
+
+/** The key that opens a view; undefined for the ones after the tenth. */
+export const keyOf = (id: string): string | undefined => [...KEYED].find(([, each]) => each === id)?.[0];
+
+/** The view that a key opens, if it is shown. */
+export const viewOfKey = (key: string): View | undefined => shownViews().find(({ id }) => id === KEYED.get(key));
 
 export function Navigation() {
   const shown = shownViews();
@@ -34,15 +40,15 @@ export function Navigation() {
       {groups.map(({ label, views }) => (
         <div key={label}>
           <span class="side-group">{label}</span>
-          {views.map((view) => <Entry key={view.id} view={view} at={shown.indexOf(view)} current={view.id === current} />)}
+          {views.map((view) => <Entry key={view.id} view={view} current={view.id === current} />)}
         </div>
       ))}
     </nav>
   );
 }
 
-function Entry({ view: { id, label }, at, current }: { view: View; at: number; current: boolean }) {
-  const key = keyOf(at);
+function Entry({ view: { id, label }, current }: { view: View; current: boolean }) {
+  const key = keyOf(id);
   return (
     <a href={addressWith({ view: id, item: "", own: {} })} onClick={follow} aria-current={current ? "page" : undefined}
       aria-keyshortcuts={key} data-key={key} title={key && texts.keyboard.opens(label, key)}>{label}</a>

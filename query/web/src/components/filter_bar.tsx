@@ -5,6 +5,7 @@ import { address, go } from "../app/address";
 import { isShared, may, shared, subjectQuery } from "../app/session";
 import { type Filter, negated } from "../state/filters";
 import { texts } from "../texts";
+import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
 import { FilterDialog } from "./filter_dialog";
 import { filterText } from "./filter_text";
@@ -66,22 +67,34 @@ function Chip({ filter, at, edit }: { filter: Filter; at: number; edit: (editing
   );
 }
 
+interface Segment {
+  id: string;
+  name: string;
+}
+
 function Segments({ save }: { save: (() => void) | null }) {
+  const [removed, setRemoved] = useState<Segment | null>(null);
+  const remove = async ({ id }: Segment) => fetchJson<void>(`/v1/segments/${id}`, { method: "DELETE" });
   return (
-    <Popover label={t.saved} className="button">
-      {(close) => <SegmentList save={save} close={close} />}
-    </Popover>
+    <>
+      <Popover label={t.saved} className="button">
+        {(close) => <SegmentList save={save} remove={setRemoved} close={close} />}
+      </Popover>
+      {removed && (
+        <ConfirmDialog title={t.deleteSegment(removed.name)} text={t.confirmDelete(removed.name)} action={texts.goals.remove}
+          run={() => remove(removed)} close={() => setRemoved(null)} />
+      )}
+    </>
   );
 }
 
-function SegmentList({ save, close }: { save: (() => void) | null; close: () => void }) {
+function SegmentList({ save, remove, close }: {
+  save: (() => void) | null;
+  remove: (segment: Segment) => void;
+  close: () => void;
+}) {
   const list = useSegments();
   const segments = list.value?.data ?? [];
-  const remove = async (id: string, name: string) => {
-    if (!confirm(t.confirmDelete(name))) return;
-    await fetchJson(`/v1/segments/${id}`, { method: "DELETE" });
-    list.reload();
-  };
   const apply = (segment: string) => {
     close();
     setFilters([...address.value.filters, { segment }]);
@@ -94,7 +107,7 @@ function SegmentList({ save, close }: { save: (() => void) | null; close: () => 
         <span key={id} class="menu-row">
           <MenuItem onClick={() => apply(name)}>{name}{description && <small>{description}</small>}</MenuItem>
           {may("manage:websites") && (
-            <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => remove(id, name)}>×</button>
+            <button type="button" class="chip-remove" aria-label={t.deleteSegment(name)} onClick={() => { close(); remove({ id, name }); }}>×</button>
           )}
         </span>
       ))}

@@ -1,4 +1,4 @@
-// Several lines over time with a legend: of each combination of groups one, told apart by color and dashes.
+// Several lines over time with a legend: of each combination of groups one, told apart by color and dashes; the running bucket is dashed.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatBucket, formatNumber } from "../format";
@@ -6,7 +6,7 @@ import type { Line } from "../state/lines";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
-import { axesOf, CHART_HEIGHT, countFormat, fitted } from "./series_chart";
+import { axesOf, CHART_HEIGHT, countFormat, fitted, runningPart, untilRunning } from "./series_chart";
 
 export interface Lines {
   /** What the values are. */
@@ -21,6 +21,7 @@ const t = texts.chart;
 /** Of the lines, in their order; colors are in the style sheet. */
 const DASHES = [[], [], [], [], [6, 3], [6, 3], [2, 3], [2, 3]];
 export const MOST_LINES = DASHES.length;
+const RUNNING_DASH = [5, 5];
 
 export function LinesChart({ chart }: { chart: Lines }) {
   const frame = useRef<HTMLDivElement>(null);
@@ -76,17 +77,19 @@ function LinesTable({ chart: { name, labels, lines, granularity } }: { chart: Li
   );
 }
 
-function draw(frame: HTMLElement, { labels, lines, granularity }: Lines, colors: string[], hover: (at: number | null) => void): uPlot {
+function draw(frame: HTMLElement, { labels, lines, granularity, partial }: Lines, colors: string[], hover: (at: number | null) => void): uPlot {
+  const running = partial === null ? -1 : labels.indexOf(partial);
   const whole = lines.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
   const options: uPlot.Options = {
     width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false }, padding: [12, 28, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] } },
     axes: axesOf(frame, labels, granularity, whole ? countFormat : formatNumber),
-    series: [{}, ...lines.map((_, i) => ({
-      stroke: colors[i], dash: DASHES[i], width: 2, spanGaps: true, points: { show: labels.length === 1 },
-    }))],
+    series: [{}, ...[DASHES, ...(running < 0 ? [] : [DASHES.map(() => RUNNING_DASH)])].flatMap((dashes) => lines.map((_, i) => ({
+      stroke: colors[i], dash: dashes[i], width: 2, spanGaps: true, points: { show: labels.length === 1 },
+    })))],
     hooks: { setCursor: [(chart) => hover(chart.cursor.idx ?? null)] },
   };
-  return new uPlot(options, [labels.map((_, i) => i), ...lines.map(({ values }) => values)], frame);
+  const [over, open] = [lines.map(({ values }) => untilRunning(values, running)), lines.map(({ values }) => runningPart(values, running))];
+  return new uPlot(options, [labels.map((_, i) => i), ...over, ...(running < 0 ? [] : open)], frame);
 }

@@ -18,7 +18,8 @@ export const shift = (direction: 1 | -1): void => go({ period: shifted(direction
 /** Whether there is no period on this side: it would begin in the future, or before 1970. */
 const isLast = (direction: 1 | -1): boolean => formatPeriod(shifted(direction)) === formatPeriod(address.value.period);
 
-export function PeriodBar() {
+/** `compares`: whether the view compares its numbers. */
+export function PeriodBar({ compares }: { compares: boolean }) {
   const { period, compare } = address.value;
   return (
     <div class="period" role="group" aria-label={t.label}>
@@ -27,19 +28,21 @@ export function PeriodBar() {
         {(close) => <PeriodMenu close={close} />}
       </Popover>
       <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>
-      <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}
-        className="button wide-only">
-        {(close) => <CompareMenu close={close} />}
-      </Popover>
+      {compares && (
+        <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}
+          className="button wide-only">
+          {(close) => <CompareMenu close={close} />}
+        </Popover>
+      )}
       <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form"
         className="button wide-only options">
         {() => <Options />}
       </Popover>
-      <Popover label="⋯" name={t.more} className="icon phone-only">
+      <Popover label="⋯" name={compares ? t.more : t.options} className="icon phone-only">
         {(close) => (
           <>
-            <strong class="menu-title">{t.compare}</strong>
-            <CompareMenu close={close} />
+            {compares && <strong class="menu-title">{t.compare}</strong>}
+            {compares && <CompareMenu close={close} />}
             <div class="dates"><strong>{t.options}</strong><Options /></div>
           </>
         )}

@@ -122,8 +122,7 @@ function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | nul
   const color = (name: string) => style.getPropertyValue(name).trim();
   const { labels, values } = series;
   const running = series.partial === null ? -1 : labels.indexOf(series.partial);
-  const closed = values.map((value, i) => (running >= 0 && i >= running ? null : value));
-  const open = values.map((value, i) => (running >= 0 && (i === running || i === running - 1) ? value : null));
+  const [closed, open] = [untilRunning(values, running), runningPart(values, running)];
   const line = { width: 2, spanGaps: true, points: { show: labels.length === 1 } };
   const options: uPlot.Options = {
     width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false },
@@ -146,6 +145,16 @@ function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | nul
   const positions = labels.map((_, i) => i);
   return new uPlot(options, [positions, series.previous ?? labels.map(() => null), closed, open], frame);
 }
+
+type Values = (number | null)[];
+
+/** The values of the buckets that are over; `running` is the position of the one that is not, or negative. */
+export const untilRunning = (values: Values, running: number): Values =>
+  values.map((value, i) => (running >= 0 && i >= running ? null : value));
+
+/** The running bucket and the one before, from which its line comes. */
+export const runningPart = (values: Values, running: number): Values =>
+  values.map((value, i) => (running >= 0 && (i === running || i === running - 1) ? value : null));
 
 /** Labels of buckets below, values at the left. */
 export function axesOf(frame: HTMLElement, labels: string[], granularity: string, format: (value: number) => string): uPlot.Axis[] {

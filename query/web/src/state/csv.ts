@@ -13,6 +13,12 @@ const CELL = /(?:"((?:[^"]+|"")*)"|([^,\r\n]*))(,|\r\n|$)/gy;
 const BYTE_ORDER_MARK = "\ufeff";
 const LINE_END = "\r\n";
 
+const PLAIN_PATH = /^\/[^;\t\r\n]*$/;
+
+/** A path that is taken out of a cell: what is no plain path gets apostrophes wherever a spreadsheet might begin a formula. */
+export const guardedPath = (path: string): string =>
+  !path || PLAIN_PATH.test(path) ? path : path.replace(/^|[;\t\r\n]/g, (separator) => `${separator}'`);
+
 export function parseCsv(text: string): string[][] {
   const lines: string[][] = [];
   let line: string[] = [];

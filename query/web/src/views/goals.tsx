@@ -121,9 +121,9 @@ function Attribution({ goals }: { goals: Goal[] }) {
           </select>
         </label>
       </div>
-      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.some((row) => row.conversions > 0)}>
         {({ rows }) => (
-          <BarList nameLabel={texts.filters.fields[by]!} valueLabel={t.conversions} bars={rows.map((row) => ({
+          <BarList nameLabel={texts.filters.fields[by]!} valueLabel={t.conversions} bars={rows.filter((row) => row.conversions > 0).map((row) => ({
             key: String(row.name), name: row.name ?? t.noTouch, value: row.conversions,
           }))} />
         )}

@@ -11,7 +11,7 @@ import { deviceText, Facts } from "../components/facts";
 import { Async, Empty } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
 import { countryName, formatDuration, formatInstant, formatNumber } from "../format";
-import type { FileColumn } from "../state/csv";
+import { type FileColumn, guardedPath } from "../state/csv";
 import { kindOf } from "../state/event_kinds";
 import { equals } from "../state/filters";
 import { texts } from "../texts";
@@ -33,15 +33,15 @@ export const visitorAddress = (id: string): string => addressWith({ view: "visit
 
 /** Seconds from the first event to the last one; the duration of visits also knows what pages reported. */
 const durationOf = (row: Session): number => (Date.parse(row.last_visit ?? "") - Date.parse(row.first_visit ?? "")) / 1000 || 0;
-const entryOf = (row: Session): string =>
-  row.events.find(([, , name]) => kindOf(String(name)) === "page_view")?.[3] as string | undefined ?? "–";
+const entryOf = (events: Session["events"]): string | undefined =>
+  events.find(([, , name]) => kindOf(String(name)) === "page_view")?.[3] as string | undefined;
 
 const COLUMNS: Column<Session>[] = [
   {
     key: "first_visit", label: t.began, sortable: true, className: "nowrap",
     render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
   },
-  { key: "entry", label: t.entry, className: "long", render: entryOf },
+  { key: "entry", label: t.entry, className: "long", render: (row) => entryOf(row.events) ?? "–" },
   { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
   { key: "duration", extra: true, label: t.length, number: true, render: (row) => formatDuration(durationOf(row)) },
   { key: "referrer", extra: true, label: t.source, sortable: true, className: "wrap", render: (row) => row.referrer ?? "–" },
@@ -56,6 +56,7 @@ const COLUMNS: Column<Session>[] = [
 const FILE: FileColumn[] = [
   { field: "first_visit", label: texts.download.utc(t.began) },
   { field: "last_visit", label: texts.download.utc(t.lastEvent) },
+  { field: "events", label: t.entry, show: (events) => guardedPath(entryOf(JSON.parse(events)) ?? "") },
   { field: "page_views", label: m.pageviews },
   { field: "referrer", label: t.source },
   { field: "country", label: t.country, show: countryName },

@@ -7,6 +7,7 @@ import { address, formatAddress, parseAddress } from "../app/address";
 import { subjectQuery, timezone } from "../app/session";
 import { VIEWS } from "../app/views";
 import { Card } from "../components/card";
+import { ConfirmDialog } from "../components/confirm_dialog";
 import { DataTable } from "../components/data_table";
 import { filterText } from "../components/filter_text";
 import { formMessage } from "../components/form_message";
@@ -23,9 +24,9 @@ export default function Shares() {
   const query = subjectQuery.value;
   const list = useLoaded(JSON.stringify(query), (signal) =>
     fetchJson<Schemas["ShareListResponse"]>("/v1/shares", { query: { ...query, limit: "100" }, signal }));
+  const [asked, setAsked] = useState<Share | null>(null);
   const [revoked, setRevoked] = useState(0); // a link that was just made may be the one
   const revoke = async (share: Share) => {
-    if (!confirm(t.confirmRevoke(share.name))) return;
     await fetchJson(`/v1/shares/${share.id}`, { method: "DELETE" });
     setRevoked((n) => n + 1);
     list.reload();
@@ -35,9 +36,13 @@ export default function Shares() {
       <NewShare key={revoked} created={list.reload} />
       <Card title={t.title}>
         <Async loaded={list} lines={3} empty={t.none} isEmpty={({ data }) => !data.length}>
-          {({ data }) => <ShareTable shares={data} revoke={revoke} />}
+          {({ data }) => <ShareTable shares={data} revoke={setAsked} />}
         </Async>
       </Card>
+      {asked && (
+        <ConfirmDialog title={t.revoke(asked.name)} text={t.confirmRevoke(asked.name)} action={t.revokeShort}
+          run={() => revoke(asked)} close={() => setAsked(null)} />
+      )}
     </>
   );
 }

@@ -1,4 +1,5 @@
 // Imports of historical data, with their progress; each can be undone.
+import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
@@ -6,6 +7,7 @@ import { subjectQuery, timezone } from "../../app/session";
 import { formatInstant, formatNumber } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
+import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 
@@ -17,8 +19,8 @@ export function Imports() {
   const websiteId = subjectQuery.value.website_id!;
   const list = useLoaded(websiteId, (signal) =>
     fetchJson<Schemas["ImportListResponse"]>("/v1/imports", { query: { websiteId, limit: "100" }, signal }), SECONDS);
+  const [asked, setAsked] = useState<Import | null>(null);
   const undo = async (one: Import) => {
-    if (!confirm(t.confirmUndo(one.name))) return;
     await fetchJson(`/v1/imports/${one.id}`, { method: "DELETE" });
     list.reload();
   };
@@ -34,10 +36,14 @@ export function Imports() {
             { key: "removed", extra: true, label: t.removed, number: true, render: (one) => formatNumber(one.removed) },
             { key: "at", extra: true, label: t.at, render: (one) => formatInstant(one.createdAt, timezone.value) },
             { key: "undo", label: "", render: (one) => (one.state === "open" || one.state === "done") && (
-              <button type="button" class="quiet-button" aria-label={t.undoOne(one.name)} onClick={() => void undo(one)}>{t.undo}</button>) },
+              <button type="button" class="quiet-button" aria-label={t.undoOne(one.name)} onClick={() => setAsked(one)}>{t.undo}</button>) },
           ]} />
         )}
       </Async>
+      {asked && (
+        <ConfirmDialog title={t.undoOne(asked.name)} text={t.confirmUndo(asked.name)} action={t.undo}
+          run={() => undo(asked)} close={() => setAsked(null)} />
+      )}
     </Card>
   );
 }

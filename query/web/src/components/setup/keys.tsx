@@ -7,6 +7,7 @@ import { may, me, timezone } from "../../app/session";
 import { formatInstant } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
+import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
@@ -30,8 +31,10 @@ export function Keys() {
     list.reload();
   };
   const act = (work: () => Promise<unknown>) => work().then(() => setError(""), (problem) => setError((problem as Error).message)).finally(list.reload);
-  const revoke = (key: Key) => {
-    if (confirm(t.confirmRevoke(key.name || key.prefix))) void act(() => fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" }));
+  const [asked, setAsked] = useState<Key | null>(null);
+  const revoke = async (key: Key) => {
+    await fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" });
+    list.reload();
   };
   const rotate = (key: Key) => void act(async () => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} })));
   if (!may("admin")) return <NeedsAdmin title={t.keys} />;
@@ -52,11 +55,15 @@ export function Keys() {
             { key: "act", label: "", render: (key) => key.state === "active" && (
               <span class="row-actions">
                 <button type="button" class="quiet-button" aria-label={t.rotateOne(key.name || key.prefix)} onClick={() => rotate(key)}>{t.rotate}</button>
-                <button type="button" class="quiet-button" aria-label={t.revokeOne(key.name || key.prefix)} onClick={() => revoke(key)}>{t.revoke}</button>
+                <button type="button" class="quiet-button" aria-label={t.revokeOne(key.name || key.prefix)} onClick={() => setAsked(key)}>{t.revoke}</button>
               </span>) },
           ]} />
         )}
       </Async>
+      {asked && (
+        <ConfirmDialog title={t.revokeOne(asked.name || asked.prefix)} text={t.confirmRevoke(asked.name || asked.prefix)} action={t.revoke}
+          run={() => revoke(asked)} close={() => setAsked(null)} />
+      )}
       {creating && (
         <FormDialog<Created> title={t.addKey} method="POST" path="/v1/keys" close={() => setCreating(false)} done={show} submit={t.addKey}
           inputs={[

@@ -8,6 +8,7 @@ import { loadSession, timezone, website } from "../../app/session";
 import { formatInstant, formatNumber } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
+import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
@@ -61,18 +62,24 @@ function WebsiteDialog({ website: one, close, done }: {
     { name: "timezone", label: texts.period.timezone, value: one?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone, choices: zones() },
     { name: "allowedOrigins", label: t.origins, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
   ];
+  const [asked, setAsked] = useState(false);
   const remove = async () => {
     await fetchJson(`/v1/websites/${one!.id}`, { method: "DELETE", query: { domain: one!.domain } });
     await done(null);
   };
   return (
-    <FormDialog<Schemas["WebsiteResponse"]> title={one ? t.editOne(one.name || one.domain) : t.addWebsite} inputs={inputs} close={close}
-      method={one ? "PATCH" : "POST"} path={one ? `/v1/websites/${one.id}` : "/v1/websites"}
-      body={({ allowedOrigins, name, domain, timezone: zone }) => ({
-        domain: hostOf(domain ?? ""), timezone: zone, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
-      })}
-      done={({ data }) => void done(data)}
-      danger={one ? { label: t.deleteWebsite, run: async () => { if (confirm(t.confirmDelete(one.domain))) await remove(); } } : undefined} />
+    <>
+      <FormDialog<Schemas["WebsiteResponse"]> title={one ? t.editOne(one.name || one.domain) : t.addWebsite} inputs={inputs} close={close}
+        method={one ? "PATCH" : "POST"} path={one ? `/v1/websites/${one.id}` : "/v1/websites"}
+        body={({ allowedOrigins, name, domain, timezone: zone }) => ({
+          domain: hostOf(domain ?? ""), timezone: zone, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
+        })}
+        done={({ data }) => void done(data)}
+        danger={one ? { label: t.deleteWebsite, run: async () => setAsked(true) } : undefined} />
+      {asked && (
+        <ConfirmDialog title={t.deleteWebsite} text={t.confirmDelete(one!.domain)} action={t.deleteWebsite} run={remove} close={() => setAsked(false)} />
+      )}
+    </>
   );
 }
 
