@@ -91,7 +91,8 @@ VISITOR_COLUMNS = (
     Column(
         "event_hash",
         ColumnType.LONG,
-        "deduplication key: 63-bit hash of event_id or Idempotency-Key; NULL without one",
+        "deduplication key: 63-bit hash of event_id or Idempotency-Key; NULL without one, and "
+        "in merged files of past days where event_id has a value",
         public=False,
     ),
 )

@@ -8,7 +8,7 @@ files by files with the same rows, so a query sees each row exactly once.
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from datetime import date
+from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,7 +19,12 @@ from schemas.lake.data_files import data_file_path, file_checksum
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import Column, ColumnType, Table
-from stream.maintenance.merge_plan import LiveDataFile, live_data_files, merge_plan
+from stream.maintenance.merge_plan import (
+    QUIET_MS,
+    LiveDataFile,
+    live_data_files,
+    merge_plan,
+)
 from stream.maintenance.sorted_files import ROW_GROUP, row_group_sizes, visit_order, write_files
 from stream.maintenance.sorted_portions import (
     PORTION_ROWS,
@@ -30,6 +35,7 @@ from stream.maintenance.sorted_portions import (
 )
 from stream.maintenance.verification import DamagedFileError, undamaged_files, verified_files
 from stream.runtime.errors import Fenced, LedgerMismatch
+from stream.state.derived_event_hashes import are_hashes_derived
 from stream.storage.delta_commit import LakeTable
 from stream.storage.object_store import temporary_directory
 from stream.storage.parquet_writer import STATISTICS_COLUMNS, NewDataFile, statistics
@@ -37,9 +43,16 @@ from stream.storage.table_schema import DAY_COLUMN
 
 log = logging.getLogger(__name__)
 
+MAX_DERIVED_HASHES = 5_000_000
+"""Rows of a past day whose deduplication keys are left out: a worker that starts within 27 hours
+computes them again, 1 µs each."""
+STORED_HASHES = """CASE WHEN COALESCE(event_id, '') = '' OR trusted IS NULL
+                        THEN event_hash END AS event_hash"""
+"""The keys of requests, and of rows of versions that did not store what the others follow from."""
 HISTORY_FILE_BYTES = 32 * 1024 * 1024
 """Size of a file of imported rows: some months of a busy website; readers skip the others."""
 MEMORY_LIMIT = "512MB"
+DAY_MS = 86_400_000
 DAMAGE_CONSEQUENCE = "compaction skips it; queries that need it fail"
 
 
@@ -98,6 +111,7 @@ def merge_files(
 ) -> list[NewDataFile]:
     """The same rows in new files: one for rows in time, one for late rows; imported rows apart."""
     new_files: list[NewDataFile] = []
+    without_hashes = _leaves_hashes_out(table.table, day, data_files)
     with (
         ExitStack() as on_error,
         verified_files(table, data_files, DAMAGE_CONSEQUENCE) as paths,
@@ -106,7 +120,9 @@ def merge_files(
     ):
         for side in (Side.HISTORY,) if data_files[0].is_imported else (Side.DAY, Side.LATE):
             target = folder / f"{side}.parquet"
-            write_sorted(connection, table.table, day, paths, side, target)
+            write_sorted(
+                connection, table.table, day, paths, side, target, without_hashes=without_hashes
+            )
             for path in sorted(target.iterdir()) if target.is_dir() else [target]:
                 if new_file := adopt(table, day, path):
                     on_error.callback(table.store.remove, new_file.path)
@@ -118,6 +134,22 @@ def merge_files(
     return new_files
 
 
+def _leaves_hashes_out(table: Table, day: date, data_files: Sequence[LiveDataFile]) -> bool:
+    """Whether deduplication needs no stored keys of these rows where they have an event id.
+
+    Imported rows have none in use; of a day that has just ended a worker may not know that it has.
+    """
+    if not are_hashes_derived(table):
+        return False
+    if data_files[0].is_imported:
+        return True
+    ended_ms = datetime.combine(day, time(), UTC).timestamp() * 1000 + DAY_MS
+    return (
+        now_ms() > ended_ms + QUIET_MS
+        and sum(file.rows for file in data_files) <= MAX_DERIVED_HASHES
+    )
+
+
 def write_sorted(
     connection: duckdb.DuckDBPyConnection,
     table: Table,
@@ -127,11 +159,13 @@ def write_sorted(
     target: Path,
     portion: int = PORTION_ROWS,
     row_group: int = ROW_GROUP,
+    without_hashes: bool = False,
 ) -> None:
     """Write the rows of one side of midnight, sorted in portions of about so many, `row_group` at
     most in a row group.
 
-    Imported rows become a folder of files; each covers a range of websites and time.
+    Imported rows become a folder of files; each covers a range of websites and time. Without
+    hashes, deduplication keys are left out where they follow from the event id.
     """
     paths = [str(file) for file in files]
     described = connection.execute(
@@ -140,8 +174,11 @@ def write_sorted(
     ).fetchall()
     midnight = {} if side is Side.HISTORY else {"midnight": f"{day} 00:00:00+00"}
     visits = visit_order(table)
+    columns = list(column_expressions(table, {name for name, *_ in described}))
+    if without_hashes:
+        columns = [STORED_HASHES if name == "event_hash" else name for name in columns]
     rows = SortedRows(
-        list(column_expressions(table, {name for name, *_ in described})),
+        columns,
         _condition(table, side),
         visits or table.sort_order,
         {"files": paths, **midnight},

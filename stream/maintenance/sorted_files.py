@@ -128,7 +128,7 @@ def _options(table: Table, schema: pa.Schema, sizes: Sequence[int]) -> Mapping[s
         "column_encoding": encodings,
         "dictionary_pagesize_limit": DICTIONARY_BYTES,
         # Bounds of other columns would skip nothing, and the footer is read with each file.
-        "write_statistics": [n for n in (*table.sort_order, *STATISTICS_COLUMNS) if n in names],
+        "write_statistics": [n for n in _bounded_columns(table) if n in names],
         "bloom_filter_options": {
             name: {"ndv": _distinct_values(sizes), "fpp": FALSE_POSITIVES}
             for name in LOOKUP_COLUMNS
@@ -138,6 +138,11 @@ def _options(table: Table, schema: pa.Schema, sizes: Sequence[int]) -> Mapping[s
         "store_schema": False,
         "write_page_checksum": True,
     }
+
+
+def _bounded_columns(table: Table) -> tuple[str, ...]:
+    """With min/max statistics; of `event_hash`, workers need the number of NULLs."""
+    return (*table.sort_order, *STATISTICS_COLUMNS, "event_hash")
 
 
 def _distinct_values(sizes: Sequence[int]) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from msgspec import Struct
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.runtime.allocator import trim_memory
 from stream.state.bloom_filter import Ids, Mask
+from stream.state.derived_event_hashes import EVENT_HASH, scan_derived_hashes
 from stream.state.id_index import (
     BUCKET_MS,
     SLACK_BUCKETS,
@@ -24,7 +26,6 @@ from stream.state.partition_state import PartitionStates
 from stream.state.table_scan import PARTITION, RECEIVED_AT, scan_recent_rows, to_unix_ms
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 
-EVENT_HASH = "event_hash"
 SAME_ID = "same eventId as an item received before"
 SAME_REQUEST = "same Idempotency-Key and place as an item received before"
 ENTRY_COLUMNS = ("event_id", PARTITION, "kafka_offset", "seq")
@@ -128,10 +129,15 @@ class Deduplication:
 
     def _scan(self, partitions: Collection[int], since: int) -> Mapping[int, IdIndex]:
         by_partition = {partition: IdIndex() for partition in partitions}
-        condition = pc.field(EVENT_HASH).is_valid()
-        for rows in scan_recent_rows(
-            self._table, [EVENT_HASH], condition, partitions, since * BUCKET_MS
-        ):
+        stored = scan_recent_rows(
+            self._table,
+            [EVENT_HASH],
+            pc.field(EVENT_HASH).is_valid(),
+            partitions,
+            since * BUCKET_MS,
+        )
+        derived = scan_derived_hashes(self._table, partitions, since * BUCKET_MS)
+        for rows in chain(stored, derived):
             self.state.files_scanned += 1
             if id_column := _id_column(rows):
                 for partition, partition_ids in id_column.by_partition().items():

@@ -3,7 +3,7 @@
 A data file that cannot be read is reported and skipped: storing continues, for all tenants.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -30,10 +30,12 @@ def scan_recent_rows(
     filter_: pc.Expression,
     partitions: Collection[int],
     since_ms: int,
+    is_wanted: Callable[[str], bool] = lambda path: True,  # noqa: ARG005
 ) -> Iterator[pa.RecordBatch]:
     """The rows of these topic partitions received since then, as of the handle's version.
 
-    Oldest data files first; a few hundred thousand rows are in memory at a time.
+    Oldest data files first, those whose path is wanted; a few hundred thousand rows are in memory
+    at a time.
     """
     since = datetime.fromtimestamp(since_ms / 1000, UTC)
     recent = (pc.field(RECEIVED_AT) >= pa.scalar(since, pa.timestamp("us", "UTC"))) & filter_
@@ -43,6 +45,8 @@ def scan_recent_rows(
         if data_file.name in damaged:
             continue
         try:
+            if not is_wanted(data_file.path):
+                continue
             yield from _rows(table, data_file.path, columns, condition)
         except (OSError, pa.ArrowException) as error:
             problem = f"cannot be read ({str(error).splitlines()[0][:200]})"

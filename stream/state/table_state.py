@@ -6,7 +6,8 @@ import pyarrow as pa
 from msgspec import Struct
 
 from stream.rows.quarantine import QuarantineEntry
-from stream.state.deduplication import EVENT_HASH, DeduplicatedBatch, Deduplication
+from stream.state.deduplication import DeduplicatedBatch, Deduplication
+from stream.state.derived_event_hashes import EVENT_HASH
 from stream.state.memory_budget import MemoryBudget
 from stream.state.sessionizer import DERIVED_COLUMN, SessionizedBatch, Sessionizer
 from stream.storage.delta_commit import LakeTable, OffsetUpdate

@@ -11,3 +11,8 @@ def hash63(text: str) -> int:
 def optional_hash63(text: str | None) -> int | None:
     """The hash of a text; None for None."""
     return None if text is None else hash63(text)
+
+
+def owner_hash(kind: str, subject_id: str, trusted: bool) -> int:
+    """What keeps the event ids of one owner apart from those of others."""
+    return hash63(f"{kind}\0{subject_id}" + ("\0key" if trusted else ""))

@@ -13,7 +13,7 @@ import numpy as np
 
 from schemas.envelope import Envelope
 from stream.enrich.rules.cache import GenerationalCache
-from stream.enrich.rules.hashes import hash63, optional_hash63
+from stream.enrich.rules.hashes import optional_hash63, owner_hash
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import Column, RowBatch
@@ -42,7 +42,7 @@ def put_identity_hashes(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG0
 
 
 _hashes = GenerationalCache(optional_hash63)
-_owners: GenerationalCache[Owner, int] = GenerationalCache(lambda owner: hash63(_scope(*owner)))
+_owners: GenerationalCache[Owner, int] = GenerationalCache(lambda owner: owner_hash(*owner))
 
 
 def _put_visitor(rows: RowBatch) -> None:
@@ -82,11 +82,6 @@ def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> l
     hashes = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
     owned: list[int] = (hashes ^ np.array(owners, np.uint64)).tolist()
     return owned
-
-
-def _scope(kind: str, subject_id: str, trusted: bool) -> str:
-    """The text whose hash keeps the event ids of one owner apart from those of others."""
-    return f"{kind}\0{subject_id}" + ("\0key" if trusted else "")
 
 
 def _scatter(indexes: list[int], hashes: list[int], count: int) -> Column:
