@@ -18,6 +18,7 @@ from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.drain import until_ready
 from schemas.http.error_bodies import collect_error
+from schemas.http.limit_metrics import LimitMetrics
 from schemas.http.limit_usage import COLLECTOR
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
@@ -117,7 +118,7 @@ def run(settings: Settings, name: str) -> None:
         peers=peers,
     )
 
-    start_telemetry(settings, name, app.requests)
+    start_telemetry(settings, name, app.requests, LimitMetrics(app.admission))
     add_producer_gauges(producer)
     add_registry_gauge(follower)
     port = settings.collect_port

@@ -5,6 +5,7 @@ import sys
 
 from query.app import create_app
 from schemas.http.error_bodies import query_error
+from schemas.http.limit_metrics import LimitMetrics
 from schemas.http.limit_usage import QUERY
 from schemas.http.server import serve
 from schemas.http.shared_rate_limit import SharedRateLimiter
@@ -40,7 +41,7 @@ def main() -> None:
         sys.exit(f"query: {error}")
     except (DatabaseError, ImportError) as error:
         sys.exit(f"query: {registry_unavailable(error)}")
-    start_telemetry(settings, name, service.app.requests)
+    start_telemetry(settings, name, service.app.requests, LimitMetrics(service.app.admission))
     add_registry_gauge(service.follower)
     with frozen_startup_objects():
         serve(

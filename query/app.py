@@ -50,9 +50,9 @@ from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import health_endpoint
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.limit_usage import LimitUsage
+from schemas.http.local_rate_limit import LocalRateLimiter, RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
-from schemas.http.rate_limit import LocalRateLimiter, RateLimiter
 from schemas.http.unknown_records import reread_for_unknown
 from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS

@@ -120,19 +120,19 @@ class QueryDependencies(Struct, frozen=True):
         with suppress(DatabaseError):  # the write succeeded; the follower reports the problem
             await asyncio.to_thread(self.follower.refresh)
 
-    def authorize(self, request: Request, scope: str, group: Group, *others: str) -> Key:
+    async def authorize(self, request: Request, scope: str, group: Group, *others: str) -> Key:
         """The API key of a request, counted against the rate limit of its organization.
 
         It needs the scope, or one of the others.
         """
         key = self.authenticate(request, scope, *others)
-        self.count_request(request, key, group)
+        await self.count_request(request, key, group)
         return key
 
-    def authorize_or_share(self, request: Request, scope: str, group: Group) -> Key:
+    async def authorize_or_share(self, request: Request, scope: str, group: Group) -> Key:
         """As `authorize`; also the rights of a shared dashboard."""
         key = require_scope(self.identify_or_share(request), scope)
-        self.count_request(request, key, group)
+        await self.count_request(request, key, group)
         return key
 
     def authenticate(self, request: Request, scope: str, *others: str) -> Key:
@@ -194,7 +194,7 @@ class QueryDependencies(Struct, frozen=True):
         middleware: HttpMiddleware = request.scope["app"]
         middleware.admit_anonymous(request.scope)
 
-    def count_request(self, request: Request, key: Key, group: Group, cost: int = 1) -> None:
+    async def count_request(self, request: Request, key: Key, group: Group, cost: int = 1) -> None:
         """Count a request of the key's organization; RateLimitExceeded when none is left.
 
         Its shared dashboards have a limit of their own, of which one network may use a part.
@@ -202,12 +202,17 @@ class QueryDependencies(Struct, frozen=True):
         middleware: HttpMiddleware = request.scope["app"]
         admission, owner = middleware.admission, self.registry.organizations[key.organization_id]
         if not isinstance(key, ShareKey):
+            if admission.reserves:
+                await admission.reserve_with_key(owner, group, cost)
             admission.count_with_key(request.scope, owner, group, cost)
             return
         network, now = middleware.client_network(request.scope), self.clock()
         buckets = admission.anonymous_buckets(network, owner, group, f"shares of {owner.id}", now)
+        if admission.reserves:
+            await admission.reserve(buckets, cost)
+            now = self.clock()
         for _ in range(cost):
-            admission.count_anonymous(request.scope, buckets, now)
+            admission.count_anonymous(request.scope, buckets, group, now)
 
 
 Handler = Callable[[QueryDependencies, Request], Awaitable[Response]]

@@ -43,6 +43,20 @@ def percentiles(metric: str, by: str) -> Mapping[str, str]:
     }
 
 
+LIMITS = (
+    Panel(
+        "Rate limits in use, of the tenant nearest to them",
+        "percentunit",
+        {"{{limit}} {{unit}}": "max by (limit, unit) (tidemark_limit_used_ratio) > 0"},
+    ),
+    Panel(
+        "Requests that a rate limit rejected per second",
+        "reqps",
+        {"{{limit}}": rate("tidemark_limited_requests_total", "limit")},
+    ),
+)
+"""Of both services that count requests; which tenant it is, `GET /v1/limits` says."""
+
 DASHBOARDS: Mapping[str, Sequence[Panel]] = {
     "ingest": (
         Panel(
@@ -77,6 +91,7 @@ DASHBOARDS: Mapping[str, Sequence[Panel]] = {
                 "producers replaced {{instance}}": "tidemark_producers_replaced",
             },
         ),
+        *LIMITS,
     ),
     "stream": (
         Panel("Lag", "s", {"{{topic}}": "max by (topic) (tidemark_lag_seconds)"}),
@@ -157,6 +172,7 @@ DASHBOARDS: Mapping[str, Sequence[Panel]] = {
             "cps",
             {"{{source}}": rate("tidemark_visit_sources_total", "source")},
         ),
+        *LIMITS,
         Panel(
             "Exchanges of rate-limit counts that failed",
             "cps",

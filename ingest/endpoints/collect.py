@@ -15,7 +15,12 @@ from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
-from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_request
+from ingest.endpoints.rate_limits import (
+    admit_request,
+    charge_rejects,
+    count_request,
+    reserve_request,
+)
 from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse, remarks
 from ingest.endpoints.wait_for_storage import waiting_endpoint
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
@@ -64,6 +69,9 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         head = read_request_head(scope)
         sender = authenticate(head, registry, now)
         client_network = middleware.client_network(scope)
+        reserves = middleware.admission.reserves
+        if reserves and sender is not None and sender.trusted:
+            await reserve_request(dependencies, sender, client_network)
         buckets = admit_request(dependencies, scope, sender, client_network, now)
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
@@ -74,6 +82,8 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
         header = EnvelopeHeader(sender, head, client_network, now, dependencies.anonymous_ids)
         encoded = encode_request(accepted, header, registry)
+        if reserves and not sender.trusted:
+            await reserve_request(dependencies, sender, client_network)
         count_request(
             dependencies, scope, sender, client_network, buckets, len(body), encoded.count
         )

@@ -80,9 +80,11 @@ def debug(dependencies: Dependencies) -> ASGIApp:
             raise MethodNotAllowed("GET")
         registry, head = dependencies.registry.snapshot, read_request_head(scope)
         key = require_key(registry, head.key, KeyScope.READ_DATA, dependencies.clock())
-        dependencies.middleware.admission.count_with_key(
-            scope, registry.organizations[key.organization_id], Group.QUERY
-        )
+        admission = dependencies.middleware.admission
+        organization = registry.organizations[key.organization_id]
+        if admission.reserves:
+            await admission.reserve_with_key(organization, Group.QUERY)
+        admission.count_with_key(scope, organization, Group.QUERY)
         subject_id = _subject_id(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
             async with _follow(dependencies, subject_id, key.organization_id) as queue:

@@ -91,12 +91,13 @@ def import_events(dependencies: Dependencies) -> ASGIApp:
         head = read_request_head(scope)
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
         organization = registry.organizations[key.organization_id]
-        dependencies.middleware.admission.count_with_key(scope, organization, Group.COLLECT)
+        admission = dependencies.middleware.admission
+        if admission.reserves:
+            await admission.reserve_with_key(organization, Group.COLLECT)
+        admission.count_with_key(scope, organization, Group.COLLECT)
         target_import = authorize_import(registry, key, scope["query_string"])
         body = await receive_body(scope, receive, head)
-        dependencies.middleware.admission.count_with_key(
-            scope, organization, Group.COLLECT, cost=0, size=len(body)
-        )
+        admission.count_with_key(scope, organization, Group.COLLECT, cost=0, size=len(body))
         async with throttle.slot():
             accepted = reject_invalid(decode_body(decoder, body), target_import, now)
             envelope = import_envelope(accepted, target_import, now)

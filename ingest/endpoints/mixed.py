@@ -21,7 +21,12 @@ from ingest.decoding.request_head import RequestHead, read_request_head
 from ingest.dependencies import Dependencies
 from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.mixed_responses import MixedResult, request_error
-from ingest.endpoints.rate_limits import admit_request, charge_rejects, count_request
+from ingest.endpoints.rate_limits import (
+    admit_request,
+    charge_rejects,
+    count_request,
+    reserve_request,
+)
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import ApiError, MethodNotAllowed, NoneAccepted, PayloadTooLarge
 from schemas.http.openapi import Operation
@@ -56,6 +61,9 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
             dependencies.clock(),
         )
         sender = authenticate(head, dependencies.registry.snapshot, now)
+        reserves = dependencies.middleware.admission.reserves
+        if reserves and sender is not None and sender.trusted:
+            await reserve_request(dependencies, sender, client_network)
         buckets = admit_request(dependencies, scope, sender, client_network, now)
         items = await route.read_items(scope, receive, head)
         grouped = group_by_kind(items, route.format_of)
@@ -68,6 +76,8 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
         encoded = encode_by_kind(grouped, sender, head, client_network, dependencies)
         if encoded:
             item_count = sum(encoded_request.count for _, encoded_request in encoded)
+            if reserves and not sender.trusted:
+                await reserve_request(dependencies, sender, client_network)
             count_request(
                 dependencies,
                 scope,

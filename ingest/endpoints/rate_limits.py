@@ -24,6 +24,18 @@ LARGE_BODY = bytes(SMALL_BODY_BYTES + 1)
 """Placeholder for a body that has not arrived yet."""
 
 
+async def reserve_request(dependencies: Dependencies, sender: Sender, client_network: str) -> None:
+    """Wait for the room of a request in small limits, where a server counts them (`reserves`).
+
+    To be awaited for a sender with a key before `admit_request`, else before `count_request`.
+    """
+    admission = dependencies.middleware.admission
+    if sender.trusted:
+        await admission.reserve_with_key(sender.organization, Group.COLLECT)
+    else:
+        await admission.reserve(_buckets(admission, sender, client_network, dependencies.clock()))
+
+
 def admit_request(
     dependencies: Dependencies,
     scope: Scope,
@@ -43,7 +55,7 @@ def admit_request(
     if sender is None or len(scope.get(WHOLE_BODY_KEY) or LARGE_BODY) <= SMALL_BODY_BYTES:
         return ()
     buckets = _buckets(admission, sender, client_network, now_ms)
-    admission.check_buckets(scope, buckets, now_ms)
+    admission.check_buckets(scope, buckets, Group.COLLECT, now_ms)
     return buckets
 
 
@@ -64,7 +76,7 @@ def count_request(
     now = dependencies.clock()
     try:
         charged_buckets = buckets or _buckets(admission, sender, client_network, now)
-        admission.count_anonymous(scope, charged_buckets, now, size, items)
+        admission.count_anonymous(scope, charged_buckets, Group.COLLECT, now, size, items)
     except RateLimitExceeded:  # the decoding was wasted: charge the network
         if cost := rejection_cost(items, size):
             admission.charge_network(client_network, cost)

@@ -88,7 +88,7 @@ def redirect_endpoint(dependencies: Dependencies) -> ASGIApp:
         slug = slug.removesuffix(QR_CODE_SUFFIX)
         link = dependencies.registry.snapshot.links_by_slug.get(slug)
         try:
-            _admit(dependencies, link, scope)
+            await _admit(dependencies, link, scope)
         except RateLimitExceeded as exceeded:
             await _send_error(scope, send, RATE_LIMITED_PAGE, exceeded)
             return
@@ -104,7 +104,7 @@ def redirect_endpoint(dependencies: Dependencies) -> ASGIApp:
     return endpoint
 
 
-def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) -> None:
+async def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) -> None:
     """Count against the organization of the link; against the client network if it is unknown."""
     if link is None:
         dependencies.middleware.admit_anonymous(scope)
@@ -118,7 +118,10 @@ def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) -> None:
     buckets = admission.anonymous_buckets(
         client_network, organization, Group.REDIRECTS, organization.id, now
     )
-    admission.count_anonymous(scope, buckets, now)
+    if admission.reserves:
+        await admission.reserve(buckets)
+        now = dependencies.clock()
+    admission.count_anonymous(scope, buckets, Group.REDIRECTS, now)
 
 
 async def _redirect(dependencies: Dependencies, link: Link, scope: Scope, send: Send) -> None:

@@ -41,7 +41,7 @@ from schemas.registry import KeyScope as KeyScope
 
 async def run_custom_query(dependencies: QueryDependencies, request: Request) -> Response:
     """Run a custom query; the rows as JSON or as a file."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    key = await dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)

@@ -42,7 +42,7 @@ class _Member(Struct):
 
 async def explain(dependencies: QueryDependencies, request: Request) -> Response:
     """Explain standard queries or a custom query without running them."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    key = await dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     body = await read_bytes(request)

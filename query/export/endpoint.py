@@ -25,7 +25,7 @@ from schemas.registry import KeyScope as KeyScope
 
 async def export_rows(dependencies: QueryDependencies, request: Request) -> Response:
     """Stream the rows of an export."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
+    key = await dependencies.authorize(request, KeyScope.READ_DATA, Group.CUSTOM)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FILE_FORMATS, NDJSON)

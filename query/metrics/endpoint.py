@@ -47,7 +47,7 @@ WEBSITE_PARAMETER = next(p for p in SUBJECT_PARAMETERS if p.name == SubjectKind.
 
 async def run_metrics_query(dependencies: QueryDependencies, request: Request) -> Response:
     """Run a metrics query; the rows as JSON or as a file."""
-    key = dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
+    key = await dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)

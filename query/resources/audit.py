@@ -63,7 +63,7 @@ class AuditResponse(Struct):
 
 async def list_changes(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: a key of one website sees the changes of that website and its records."""
-    key = dependencies.authorize(request, KeyScope.ADMIN, Group.RECORDS)
+    key = await dependencies.authorize(request, KeyScope.ADMIN, Group.RECORDS)
     params = request.query_params
     limit = query_integer(params, "limit", DEFAULT_LIMIT, MAX_LIMIT)
     before = query_integer(params, "before", MAX_NUMBER, MAX_NUMBER)

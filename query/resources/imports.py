@@ -48,7 +48,7 @@ async def create_import(dependencies: QueryDependencies, request: Request) -> Re
 
     409 when there are too many.
     """
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     body = await read_json(request, NewImport)
     website = authorize_website(dependencies.registry, key, body.website_id)
     import_ = validation.new_import(website, body.name, dependencies.clock())
@@ -59,7 +59,7 @@ async def create_import(dependencies: QueryDependencies, request: Request) -> Re
 
 async def list_imports(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/imports: one page of the organization's imports, or of one website's."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     website_id = request.query_params.get("websiteId") or key.website_id
     if website_id is not None:
         authorize_website(dependencies.registry, key, website_id)
@@ -69,7 +69,7 @@ async def list_imports(dependencies: QueryDependencies, request: Request) -> Res
 
 async def show_import(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/imports/{id}: an import with the number of its stored rows."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     import_ = await _import_of_tenant(dependencies, key, request)
     # All rows were removed before the state changed; the pinned version may be slightly older.
     stored = 0 if import_.state is ImportState.UNDONE else await _count_rows(dependencies, import_)
@@ -78,7 +78,7 @@ async def show_import(dependencies: QueryDependencies, request: Request) -> Resp
 
 async def delete_import(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE /v1/imports/{id}: 202; no further items are accepted, and its rows are removed."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     import_ = await _import_of_tenant(dependencies, key, request)
     if import_.accepts_events:
         store, import_id, now = dependencies.store_for(key), import_.id, dependencies.clock()
@@ -111,8 +111,8 @@ def _import_response(resource: ImportResource, status: int = 200) -> Response:
     return json_response(ImportResponse(success=True, data=resource), status)
 
 
-def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.LINKS)
+async def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
+    return await dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.LINKS)
 
 
 async def _import_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Import:

@@ -42,7 +42,7 @@ from schemas.runtime.clock import format_instant
 
 async def create_key(dependencies: QueryDependencies, request: Request) -> Response:
     """POST /v1/keys: 201 with the new key and its text; 409 when there are too many."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     body = await read_json(request, NewApiKey)
     website_id = key.website_id if body.website_id is UNSET else body.website_id
     if website_id is not None or key.website_id is not None:
@@ -58,7 +58,7 @@ async def create_key(dependencies: QueryDependencies, request: Request) -> Respo
 
 async def list_keys(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/keys: one page of the organization's keys, or of those of one website."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     website_id = request.query_params.get("website_id") or key.website_id
     if website_id is not None:
         authorize_website(dependencies.registry, key, website_id)
@@ -69,13 +69,13 @@ async def list_keys(dependencies: QueryDependencies, request: Request) -> Respon
 
 async def show_key(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/keys/{id}."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     return _key_response(dependencies, await _key_of_tenant(dependencies, key, request))
 
 
 async def update_key(dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH /v1/keys/{id}: update the fields that the body names."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     changed = await _key_of_tenant(dependencies, key, request)
     changes = given_members(await read_json(request, ApiKeyChanges))
     if "expires_at" in changes:
@@ -90,7 +90,7 @@ async def update_key(dependencies: QueryDependencies, request: Request) -> Respo
 
 async def rotate(dependencies: QueryDependencies, request: Request) -> Response:
     """POST /v1/keys/{id}/rotate: 201 with the new key; 409 when the old one has ended."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     old = await _key_of_tenant(dependencies, key, request)
     body = await read_json(request, KeyRotation)
     store, now = dependencies.store_for(key), dependencies.clock()
@@ -112,7 +112,7 @@ async def rotate(dependencies: QueryDependencies, request: Request) -> Response:
 
 async def revoke_key(dependencies: QueryDependencies, request: Request) -> Response:
     """POST /v1/keys/{id}/revoke: it ends at once and stays listed."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     revoked = await _key_of_tenant(dependencies, key, request)
     if revoked.revoked_at is None:
         store, now, key_id = dependencies.store_for(key), dependencies.clock(), revoked.id
@@ -124,15 +124,15 @@ async def revoke_key(dependencies: QueryDependencies, request: Request) -> Respo
 
 async def delete_key(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE /v1/keys/{id}: it ends at once and is listed no more."""
-    key = _authorize(dependencies, request)
+    key = await _authorize(dependencies, request)
     deleted = await _key_of_tenant(dependencies, key, request)
     store = dependencies.store_for(key)
     await write_record(dependencies, Key, lambda: store.delete(Key, deleted.id))
     return json_response(SuccessResponse(success=True))
 
 
-def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.ADMIN, Group.RECORDS)
+async def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
+    return await dependencies.authorize(request, KeyScope.ADMIN, Group.RECORDS)
 
 
 async def _key_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Key:

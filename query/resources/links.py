@@ -36,7 +36,7 @@ from schemas.registry.records import LINK_FIELDS, LinkFieldKind
 
 async def create_link(dependencies: QueryDependencies, request: Request) -> Response:
     """POST /v1/links: 201 with the new link; 409 when the slug is taken, or there are too many."""
-    key = _authorize_write(dependencies, request)
+    key = await _authorize_write(dependencies, request)
     body = await read_json(request, NewLink)
     organization_id = body.organization_id or key.organization_id
     authorize_organization(dependencies.registry, key, organization_id)
@@ -55,7 +55,7 @@ async def create_link(dependencies: QueryDependencies, request: Request) -> Resp
 
 async def list_links(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/links: one page of the organization's links, oldest first."""
-    key = dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
+    key = await dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
     params = request.query_params
     where = {
         "organization_id": params.get("organizationId") or key.organization_id,
@@ -67,13 +67,13 @@ async def list_links(dependencies: QueryDependencies, request: Request) -> Respo
 
 async def show_link(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/links/{id}."""
-    key = dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
+    key = await dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
     return _link_response(await _link_of_tenant(dependencies, key, request))
 
 
 async def update_link(dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH /v1/links/{id}: update the fields that the body names."""
-    key = _authorize_write(dependencies, request)
+    key = await _authorize_write(dependencies, request)
     link = await _link_of_tenant(dependencies, key, request)
     changes = _changes(await read_json(request, LinkChanges), dependencies.app_schemes)
     store, now = dependencies.store_for(key), dependencies.clock()
@@ -85,7 +85,7 @@ async def update_link(dependencies: QueryDependencies, request: Request) -> Resp
 
 async def delete_link(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE /v1/links/{id}: delete the link; its clicks stay stored."""
-    key = _authorize_write(dependencies, request)
+    key = await _authorize_write(dependencies, request)
     link = await _link_of_tenant(dependencies, key, request)
     await write_record(
         dependencies, Link, lambda: dependencies.store_for(key).delete(Link, link.id)
@@ -97,8 +97,8 @@ def _link_response(link: Link, status: int = 200) -> Response:
     return json_response(LinkResponse(success=True, data=link_resource(link)), status)
 
 
-def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
-    key = dependencies.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
+async def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
+    key = await dependencies.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
     return require_whole_organization(key)
 
 

@@ -27,14 +27,14 @@ from schemas.registry.validation import validate_name
 async def show_organization(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/organization."""
     scopes = KeyScope.MANAGE_WEBSITES, Group.RECORDS
-    key = require_whole_organization(dependencies.authorize(request, *scopes))
+    key = require_whole_organization(await dependencies.authorize(request, *scopes))
     return _organization_response(dependencies.registry.organizations[key.organization_id])
 
 
 async def update_organization(dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH /v1/organization: rename it."""
     scopes = KeyScope.ADMIN, Group.RECORDS
-    key = require_whole_organization(dependencies.authorize(request, *scopes))
+    key = require_whole_organization(await dependencies.authorize(request, *scopes))
     name = validate_name("name", (await read_json(request, OrganizationChanges)).name)
     store, now = dependencies.store_for(key), dependencies.clock()
     renamed = await write_record(

@@ -91,7 +91,7 @@ class QuarantineResponse(Struct):
 
 async def list_reasons(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: of one website; items that do not tell their website are the operator's."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
+    key = await dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
     website_id = request.query_params.get("website_id") or key.website_id
     if website_id is None:
         raise Malformed("'website_id' is missing in the query string, as in ?website_id=…")

@@ -72,7 +72,7 @@ class LimitsResponse(Struct):
 
 async def list_limits(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: a key of one website sees the limit of that website's requests only."""
-    key = dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
+    key = await dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
     website_id = request.query_params.get("website_id") or key.website_id
     owner = dependencies.registry.organizations[key.organization_id]
     entries: list[LimitEntry] = []

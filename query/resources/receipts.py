@@ -85,7 +85,9 @@ class ReceiptResponse(Struct):
 
 async def receipt_status(dependencies: QueryDependencies, request: Request) -> Response:
     """The status of each item, and the number of items per status."""
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS)
+    key = await dependencies.authorize(
+        request, KeyScope.READ_DATA, Group.QUERY, KeyScope.TRACK_EVENTS
+    )
     check_query_string(request, ENDPOINTS[0].operation)
     with_bots = _with_bots(key, request.query_params.get("bots", "false"))
     text = request.path_params["receipt"]

@@ -37,7 +37,7 @@ from schemas.registry.record_limits import MAX_RECORDS
 
 async def create(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """POST: 201 with the new record; 409 when the name is taken, or there are too many."""
-    key = _authorize_write(saved, dependencies, request)
+    key = await _authorize_write(saved, dependencies, request)
     website = _website(dependencies, key, request)
     body = await read_json(request, saved.bodies.new)
     record = new_record(saved.record, website, body, dependencies.clock())
@@ -49,20 +49,20 @@ async def create(saved: SavedType, dependencies: QueryDependencies, request: Req
 
 async def list_all(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """GET: one page of the website's records, oldest first."""
-    key = _authorize_read(dependencies, request)
+    key = await _authorize_read(dependencies, request)
     where = {"website_id": _website(dependencies, key, request).id}
     return await list_page(dependencies, request, saved.record, where, resource)
 
 
 async def show(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """GET of one."""
-    key = _authorize_read(dependencies, request)
+    key = await _authorize_read(dependencies, request)
     return _record_response(await _record_of_tenant(saved, dependencies, key, request))
 
 
 async def update(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH: update the fields that the body names."""
-    key = _authorize_write(saved, dependencies, request)
+    key = await _authorize_write(saved, dependencies, request)
     record = await _record_of_tenant(saved, dependencies, key, request)
     changes = given_fields(await read_json(request, saved.bodies.changes))
     store, now = dependencies.store_for(key), dependencies.clock()
@@ -75,20 +75,22 @@ async def update(saved: SavedType, dependencies: QueryDependencies, request: Req
 
 async def delete(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE."""
-    key = dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
+    key = await dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
     record = await _record_of_tenant(saved, dependencies, key, request)
     store = dependencies.store_for(key)
     await write_record(dependencies, saved.record, lambda: store.delete(saved.record, record.id))
     return json_response(SuccessResponse(success=True))
 
 
-def _authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.READ_DATA, Group.RECORDS)
+async def _authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
+    return await dependencies.authorize(request, KeyScope.READ_DATA, Group.RECORDS)
 
 
-def _authorize_write(saved: SavedType, dependencies: QueryDependencies, request: Request) -> Key:
+async def _authorize_write(
+    saved: SavedType, dependencies: QueryDependencies, request: Request
+) -> Key:
     manages, *others = saved.scopes
-    key = dependencies.authorize(request, manages, Group.RECORDS)
+    key = await dependencies.authorize(request, manages, Group.RECORDS)
     for scope in others:
         require_scope(key, scope)
     return key

@@ -106,7 +106,7 @@ async def sign_in(dependencies: QueryDependencies, request: Request) -> Response
     except Unauthorized:
         middleware.admission.count_attempt(attempts)
         raise
-    dependencies.count_request(request, key, Group.RECORDS)
+    await dependencies.count_request(request, key, Group.RECORDS)
     sign_ins = dependencies.sign_ins
     ends_at = sign_ins.session_end(key)
     response = _me(dependencies, key, ends_at)
@@ -130,7 +130,7 @@ async def sign_out(dependencies: QueryDependencies, request: Request) -> Respons
 async def show_me(dependencies: QueryDependencies, request: Request) -> Response:
     """GET: organization, websites and scopes."""
     key = dependencies.identify_or_share(request)
-    dependencies.count_request(request, key, Group.RECORDS)
+    await dependencies.count_request(request, key, Group.RECORDS)
     ends_at = key.access_ends_at if isinstance(key, ShareKey) else key.expires_at
     if not dependencies.api_key_text(request):
         session = dependencies.sign_ins.session(request)

@@ -38,7 +38,7 @@ TRUTHS = {"true": True, "false": False}
 
 async def show_snippet(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/websites/{id}/snippet."""
-    key = authorize_read(dependencies, request)
+    key = await authorize_read(dependencies, request)
     website = await website_of_key(dependencies, key, request)
     params = request.query_params
     extras = [name for name in params.get("scripts", "").split(",") if name]
@@ -56,7 +56,7 @@ async def show_snippet(dependencies: QueryDependencies, request: Request) -> Res
 
 async def show_status(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/websites/{id}/status: what is stored, in the newest version of the table."""
-    key = authorize_read(dependencies, request)
+    key = await authorize_read(dependencies, request)
     website = await website_of_key(dependencies, key, request)
     run = partial(_status, dependencies, website)
     status = await dependencies.snapshots.with_pinned([EVENTS], None, run)

@@ -38,7 +38,7 @@ NOT_CONFIRMED = (
 
 async def create_website(dependencies: QueryDependencies, request: Request) -> Response:
     """POST /v1/websites: 201 with the new website; 409 when there are too many."""
-    key = require_whole_organization(_authorize_write(dependencies, request))
+    key = require_whole_organization(await _authorize_write(dependencies, request))
     body = await read_json(request, NewWebsite)
     now = dependencies.clock()
     website = new_website(key.organization_id, now_ms=now, **given_members(body))
@@ -49,20 +49,20 @@ async def create_website(dependencies: QueryDependencies, request: Request) -> R
 
 async def list_websites(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/websites: one page of those that the key has access to, oldest first."""
-    key = authorize_read(dependencies, request)
+    key = await authorize_read(dependencies, request)
     where = {"organization_id": key.organization_id, "id": key.website_id}
     return await list_page(dependencies, request, Website, where, website_resource)
 
 
 async def show_website(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/websites/{id}."""
-    key = authorize_read(dependencies, request)
+    key = await authorize_read(dependencies, request)
     return _website_response(await website_of_key(dependencies, key, request))
 
 
 async def update_website(dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH /v1/websites/{id}: update the fields that the body names."""
-    key = _authorize_write(dependencies, request)
+    key = await _authorize_write(dependencies, request)
     website = await website_of_key(dependencies, key, request)
     changes = validate_website_fields(given_members(await read_json(request, WebsiteChanges)))
     store, now = dependencies.store_for(key), dependencies.clock()
@@ -74,7 +74,7 @@ async def update_website(dependencies: QueryDependencies, request: Request) -> R
 
 async def delete_website(dependencies: QueryDependencies, request: Request) -> Response:
     """DELETE /v1/websites/{id}: with all records that belong to it; stored events stay."""
-    key = require_whole_organization(_authorize_write(dependencies, request))
+    key = require_whole_organization(await _authorize_write(dependencies, request))
     website = await website_of_key(dependencies, key, request)
     if request.query_params.get("domain") != website.domain:
         raise Malformed(NOT_CONFIRMED)
@@ -83,10 +83,10 @@ async def delete_website(dependencies: QueryDependencies, request: Request) -> R
     return json_response(SuccessResponse(success=True))
 
 
-def authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
+async def authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
     """The key of a request that reads websites."""
     scopes = KeyScope.READ_DATA, Group.RECORDS, KeyScope.MANAGE_WEBSITES
-    return dependencies.authorize(request, *scopes)
+    return await dependencies.authorize(request, *scopes)
 
 
 async def website_of_key(dependencies: QueryDependencies, key: Key, request: Request) -> Website:
@@ -94,8 +94,8 @@ async def website_of_key(dependencies: QueryDependencies, key: Key, request: Req
     return await read_record(dependencies, key, Website, request.path_params["website_id"])
 
 
-def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
-    return dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
+async def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
+    return await dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
 
 
 def _website_response(website: Website, status: int = 200) -> Response:

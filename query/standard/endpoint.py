@@ -59,7 +59,7 @@ TYPES_PER_REQUEST_COUNT = 10
 
 async def run_standard_queries(dependencies: QueryDependencies, request: Request) -> Response:
     """Respond to a request, or to an array of them."""
-    key = dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
+    key = await dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
     check_query_string(request, ENDPOINTS[0].operation)
     subject = authorized_subject(dependencies, key, request)
     format_ = negotiate_format(request, FORMATS, JSON)
@@ -100,7 +100,7 @@ async def parse_counted(
             wire_body, subject, time_zone, dependencies.clock(), uses_prepared(request)
         )
     if more := (len(parsed.queries) - 1) // TYPES_PER_REQUEST_COUNT:
-        dependencies.count_request(request, key, group, more)
+        await dependencies.count_request(request, key, group, more)
     return parsed
 
 
@@ -138,7 +138,7 @@ async def _batch_response(
         savepoint = budget.savepoint()
         try:
             if i:
-                dependencies.count_request(request, key, Group.QUERY)
+                await dependencies.count_request(request, key, Group.QUERY)
             parsed = await parse_counted(dependencies, request, key, subject, body)
             result: object = await response_body(dependencies, parsed, budget)
         except ApiError as error:

@@ -17,11 +17,19 @@ from typing import NoReturn
 from msgspec import Struct
 from starlette.types import Scope
 
-from schemas.http.rate_limit import ExceededLimit, RateLimitBucket, RateLimiter, count_in_all
+from schemas.http.local_rate_limit import RateLimiter
+from schemas.http.rate_limit import (
+    SMALL_LIMIT,
+    ExceededLimit,
+    RateLimitBucket,
+    UsedShare,
+    count_in_all,
+)
 from schemas.http.rate_limit_headers import RateLimitStatus, rate_limit_error
 from schemas.plans import PLANS, Group, Limit, limit_for, network_limit
 from schemas.registry import Organization
 from schemas.runtime.clock import Clock
+from schemas.telemetry.instruments import LIMITED_REQUESTS
 
 RATE_LIMIT_KEY = "tidemark.allowance"
 """Key of the ASGI scope: the rate limit that the response headers show."""
@@ -35,9 +43,13 @@ REJECTS_PER_REQUEST = 10
 BYTES_PER_REQUEST = 16_384
 """Rejected items, and body bytes, that count as one more rejected request: equal CPU time."""
 
+UNUSED = UsedShare(0.0, 0.0, 0.0)
+
 CLEANUP_THRESHOLD = 1_000
 """Number of tenants at which idle ones are dropped."""
 
+NETWORK = "_network"
+"""After the name of a group: the part of its limit that one client network may use."""
 PUBLIC_SUBJECT = "unauthenticated or rejected requests from one network"
 
 
@@ -67,9 +79,23 @@ class Admission:
     def __init__(self, limiter: RateLimiter, clock: Clock) -> None:
         self._limiter = limiter
         self._known = limiter.find_anonymous
+        self.reserves = limiter.reserves
+        """Whether small limits are counted by a server; only then need `reserve` be awaited."""
         self._clock = clock
         self._tenants: dict[tuple[Group, str], _TenantLimits] = {}
         self._cleanup_at = CLEANUP_THRESHOLD
+
+    async def reserve_with_key(self, owner: Organization, group: Group, cost: int = 1) -> None:
+        """Wait for the room that `count_with_key` takes, where a server counts it."""
+        await self.reserve((self._tenant(owner, group, owner.id, self._clock()).total,), cost)
+
+    async def reserve(self, buckets: Sequence[RateLimitBucket], cost: int = 1) -> None:
+        """The same of other buckets; of each only if those before it have room."""
+        for bucket in buckets:
+            if bucket.limit.requests <= SMALL_LIMIT:
+                await self._limiter.reserve(bucket, self._clock(), cost)
+                if not bucket.fits(self._clock(), cost):
+                    return
 
     def count_with_key(
         self,
@@ -84,7 +110,7 @@ class Admission:
         now = self._clock()
         bucket = self._tenant(owner, group, owner.id, now).total
         if not bucket.fits(now, cost, size, items):
-            self._raise_exceeded(scope, bucket.exceeded(cost, size, items))
+            self._raise_exceeded(scope, group, bucket.exceeded(cost, size, items))
         bucket.add(now, cost, size, items)
         scope[RATE_LIMIT_KEY] = bucket
         return bucket
@@ -93,14 +119,14 @@ class Admission:
         """Count bytes and items of a request that is counted already."""
         now = self._clock()
         if not bucket.fits(now, 0, size, items):
-            self._raise_exceeded(scope, bucket.exceeded(0, size, items))
+            self._raise_exceeded(scope, Group.COLLECT, bucket.exceeded(0, size, items))
         bucket.add(now, 0, size, items)
 
     def check_network(self, scope: Scope, client_network: str, now_ms: int) -> None:
         """Reject a network with too many rejected requests, before decoding; counts nothing."""
         public = self._known(client_network)
         if public is not None and not public.fits(now_ms):
-            self._raise_exceeded(scope, public.exceeded())
+            self._raise_exceeded(scope, Group.PUBLIC, public.exceeded())
 
     def anonymous_buckets(
         self, client_network: str, owner: Organization, group: Group, subject: str, now_ms: int
@@ -115,16 +141,19 @@ class Admission:
         )
         return (share, tenant.total)
 
-    def check_buckets(self, scope: Scope, buckets: Sequence[RateLimitBucket], now_ms: int) -> None:
+    def check_buckets(
+        self, scope: Scope, buckets: Sequence[RateLimitBucket], group: Group, now_ms: int
+    ) -> None:
         """Reject the request if one of the buckets is full; counts nothing."""
-        for bucket in buckets:
+        for kind, bucket in zip((f"{group}{NETWORK}", group), buckets, strict=True):
             if not bucket.fits(now_ms):
-                self._raise_exceeded(scope, bucket.exceeded())
+                self._raise_exceeded(scope, kind, bucket.exceeded())
 
     def count_anonymous(
         self,
         scope: Scope,
         buckets: Sequence[RateLimitBucket],
+        group: Group,
         now_ms: int,
         size: int = 0,
         items: int = 0,
@@ -132,9 +161,9 @@ class Admission:
         """Count a valid request without a key."""
         share, total = buckets
         if not share.fits(now_ms, 1, size, items):
-            self._raise_exceeded(scope, share.exceeded(1, size, items))
+            self._raise_exceeded(scope, f"{group}{NETWORK}", share.exceeded(1, size, items))
         if not total.fits(now_ms, 1, size, items):
-            self._raise_exceeded(scope, total.exceeded(1, size, items))
+            self._raise_exceeded(scope, group, total.exceeded(1, size, items))
         remaining = share.add(now_ms, 1, size, items)
         scope[RATE_LIMIT_KEY] = share if remaining <= total.add(now_ms, 1, size, items) else total
 
@@ -142,7 +171,7 @@ class Admission:
         """Count a request without a tenant, or a rejected one, up to the remaining limit."""
         outcome = self.charge_network(client_network, cost)
         if isinstance(outcome, ExceededLimit):
-            self._raise_exceeded(scope, outcome)
+            self._raise_exceeded(scope, Group.PUBLIC, outcome)
         scope[RATE_LIMIT_KEY] = outcome
 
     def charge_network(self, client_network: str, cost: int) -> RateLimitBucket | ExceededLimit:
@@ -155,12 +184,21 @@ class Admission:
         remaining = max(1, PUBLIC_GROUP_LIMIT.requests - bucket.requests)
         return count_in_all((bucket,), now, min(cost, remaining))
 
+    async def reserve_attempt(self, limit: AttemptLimit, id_: str) -> None:
+        """Wait for the room of an attempt that counts in any case."""
+        if self.reserves:
+            await self.reserve((self._attempts(limit, id_, self._clock()),))
+
+    def _attempts(self, limit: AttemptLimit, id_: str, now_ms: int) -> RateLimitBucket:
+        key = (limit.name, id_)
+        return self._limiter.anonymous_bucket(key, limit.limit, limit.subject, now_ms)
+
     def check_attempts(self, scope: Scope, limit: AttemptLimit, id_: str) -> RateLimitBucket:
         """The bucket of failed attempts at a secret; rejects the request when it is full."""
         now = self._clock()
-        bucket = self._limiter.anonymous_bucket((limit.name, id_), limit.limit, limit.subject, now)
+        bucket = self._attempts(limit, id_, now)
         if not bucket.fits(now):
-            self._raise_exceeded(scope, bucket.exceeded())
+            self._raise_exceeded(scope, limit.name, bucket.exceeded())
         return bucket
 
     def count_attempt(self, bucket: RateLimitBucket) -> None:
@@ -176,7 +214,19 @@ class Admission:
         bucket.fits(now)
         return bucket.status()
 
-    def _raise_exceeded(self, scope: Scope, exceeded: ExceededLimit) -> NoReturn:
+    def used_shares(self) -> dict[Group, UsedShare]:
+        """Of each group the shares of the tenant that is nearest to its limits.
+
+        Another thread may call it: it changes nothing.
+        """
+        now, nearest = self._clock(), dict.fromkeys(Group, UNUSED)
+        for (group, _), tenant in list(self._tenants.items()):
+            used = tenant.total.used_share(now)
+            nearest[group] = UsedShare(*map(max, zip(used, nearest[group], strict=True)))
+        return nearest
+
+    def _raise_exceeded(self, scope: Scope, kind: str, exceeded: ExceededLimit) -> NoReturn:
+        LIMITED_REQUESTS.labels(kind).inc()
         scope[RATE_LIMIT_KEY] = exceeded.status
         raise rate_limit_error(exceeded.status, self._clock(), exceeded.message)
 

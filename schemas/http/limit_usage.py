@@ -7,13 +7,13 @@ from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 
+from schemas.http.server_counts import server_counts
 from schemas.http.shared_counts import (
     Counted,
     MachineCounts,
     SharedCounts,
     bucket_name,
     counts_path,
-    server_counts,
 )
 from schemas.runtime.settings import Settings
 

@@ -7,9 +7,8 @@ within the last 65 s.
 Only a part of the items and bytes of a minute may come within one STEP, to bound bursts.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -25,8 +24,8 @@ from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, Limit
 STEP_MS = WINDOW_MS // 12
 FAR_FUTURE_MS = 2**62
 
-MAX_ANONYMOUS_BUCKETS = 30_000
-"""Buckets of client networks in memory; 250 bytes each, 2 KB at most."""
+SMALL_LIMIT = 1_000
+"""Requests up to which a limit is small: one request too many would be a thousandth or more."""
 
 
 class WindowEntry(Struct, frozen=True, gc=False):
@@ -36,6 +35,14 @@ class WindowEntry(Struct, frozen=True, gc=False):
     requests: int
     bytes: int
     items: int
+
+
+class UsedShare(NamedTuple):
+    """Shares of a limit that are used, 0 to 1."""
+
+    requests: float
+    bytes: float
+    items: float
 
 
 class RateLimitBucket:
@@ -109,6 +116,27 @@ class RateLimitBucket:
         self.items += items
         self.requests = used = self.requests + cost
         return self.limit.requests - used
+
+    def used_share(self, now_ms: int) -> UsedShare:
+        """The shares of the limit; changes nothing, so another thread may ask."""
+        return self._share_of(*self._counts(now_ms))
+
+    def _counts(self, now_ms: int) -> tuple[int, int, int]:
+        """Requests, bytes and items in the window."""
+        if now_ms - self.last_ms >= WINDOW_MS:
+            return 0, 0, 0
+        gone = [entry for entry in self.older if entry.last_ms + WINDOW_MS <= now_ms]
+        return (
+            self.requests - sum(entry.requests for entry in gone),
+            self.bytes - sum(entry.bytes for entry in gone),
+            self.items - sum(entry.items for entry in gone),
+        )
+
+    def _share_of(self, requests: int, size: int, items: int) -> UsedShare:
+        limit = self.limit
+        return UsedShare(
+            requests / (limit.requests or 1), size / (limit.bytes or 1), items / (limit.items or 1)
+        )
 
     def status(self) -> RateLimitStatus:
         """Limit, remaining requests and reset."""
@@ -211,27 +239,6 @@ class ExceededLimit(Struct, frozen=True, gc=False):
     """Names the limit."""
 
 
-class RateLimiter(Protocol):
-    """Creates buckets; those of `SharedRateLimiter` have the counts of all processes."""
-
-    problem: str | None
-    """Why counts are not shared with other processes."""
-
-    def tenant_bucket(
-        self, key: Hashable, limit: Limit, subject: str, now_ms: int
-    ) -> RateLimitBucket:
-        """A new bucket of a tenant; the caller keeps it."""
-
-    def anonymous_bucket(
-        self, key: Hashable, limit: Limit, subject: str, now_ms: int
-    ) -> RateLimitBucket:
-        """The bucket of an unauthenticated client network; an LRU cache bounds their number."""
-
-    @property
-    def find_anonymous(self) -> Callable[[Hashable], RateLimitBucket | None]:
-        """Returns the bucket of a client network, if there is one."""
-
-
 def count_in_all(
     buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1, size: int = 0, items: int = 0
 ) -> RateLimitBucket | ExceededLimit:
@@ -248,41 +255,3 @@ def count_in_all(
         if remaining < fewest:
             nearest, fewest = bucket, remaining
     return nearest
-
-
-class LocalRateLimiter:
-    """Counts in this process, in bounded memory."""
-
-    def __init__(self) -> None:
-        self.problem: str | None = None
-        self._anonymous: OrderedDict[Hashable, RateLimitBucket] = OrderedDict()
-        self.find_anonymous: Callable[[Hashable], RateLimitBucket | None] = self._anonymous.get
-
-    def new_bucket(
-        self,
-        key: Hashable,  # noqa: ARG002
-        limit: Limit,
-        subject: str,
-        now_ms: int,
-    ) -> RateLimitBucket:
-        """A bucket without counts."""
-        return RateLimitBucket(limit, subject, now_ms)
-
-    def tenant_bucket(
-        self, key: Hashable, limit: Limit, subject: str, now_ms: int
-    ) -> RateLimitBucket:
-        return self.new_bucket(key, limit, subject, now_ms)
-
-    def anonymous_bucket(
-        self, key: Hashable, limit: Limit, subject: str, now_ms: int
-    ) -> RateLimitBucket:
-        bucket = self._anonymous.get(key)
-        if bucket is None:
-            bucket = self._anonymous[key] = self.new_bucket(key, limit, subject, now_ms)
-            if len(self._anonymous) > MAX_ANONYMOUS_BUCKETS:
-                self._anonymous.popitem(last=False)
-            return bucket
-        self._anonymous.move_to_end(key)
-        if bucket.limit is not limit:
-            bucket.agree(limit)
-        return bucket

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from schemas.http.rate_limit import STEP_MS, ExceededLimit, RateLimitBucket
+from schemas.http.rate_limit import SMALL_LIMIT, STEP_MS, ExceededLimit, RateLimitBucket
 from schemas.http.rate_limit_headers import WINDOW_MS, HeaderNumbers, RateLimitStatus
 from schemas.http.shared_counts import Counted
 from schemas.plans import Limit
@@ -13,12 +13,12 @@ SPARE_SHARE = 1_000
 """A process always passes this part of a limit, or one request, before it asks again."""
 UNKNOWN_SHARE = 8
 """The part of a limit that it passes before it knows the counts of all."""
-SMALL_LIMIT = 1_000
-"""Requests up to which a limit is small: one request too many would be a thousandth or more."""
-
-
 RECENT_MS = 100
 """Age up to which the counts of a small limit that is not half used need not be looked at."""
+
+
+RESERVED_MS = 1_000
+"""Time for which a reserved request may pass; it is counted at the time when it was reserved."""
 
 
 class CountExchange(Protocol):
@@ -52,6 +52,8 @@ class SharedBucket(RateLimitBucket):
         "known_leaves_ms",
         "known_ms",
         "name",
+        "reserved_ms",
+        "reserved_requests",
         "unsent_bytes",
         "unsent_items",
         "unsent_requests",
@@ -75,12 +77,17 @@ class SharedBucket(RateLimitBucket):
         self.known_ms = -KNOWN_MS
         self.is_queued = False
         """Whether its counts are about to be exchanged."""
+        self.reserved_requests = 0
+        """Requests that are in the counts of all already, for those that are about to pass."""
+        self.reserved_ms = now_ms
 
     def fits(self, now_ms: int, cost: int = 1, size: int = 0, items: int = 0) -> bool:
         """Whether it fits by the counts of this process and by those of all."""
         if not super().fits(now_ms, cost, size, items):
             return False
         limit = self.limit
+        if 0 < cost <= self.reserved(now_ms):
+            return self._fits_size(size, items)
         if limit.requests <= SMALL_LIMIT and self._limiter.is_exact:
             age_ms = now_ms - self.known_ms
             fits = self._fits_all(cost, size, items)
@@ -100,18 +107,38 @@ class SharedBucket(RateLimitBucket):
         return fits
 
     def _fits_all(self, cost: int, size: int, items: int) -> bool:
-        limit = self.limit
         return (
-            (self.all_requests + cost <= limit.requests or not self.all_requests)
-            and (self.all_bytes + (size or 1) <= limit.bytes or not self.all_bytes)
-            and (self.all_items + (items or 1) <= limit.items or not self.all_items)
+            self.all_requests + cost <= self.limit.requests or not self.all_requests
+        ) and self._fits_size(size, items)
+
+    def _fits_size(self, size: int, items: int) -> bool:
+        limit = self.limit
+        return (self.all_bytes + (size or 1) <= limit.bytes or not self.all_bytes) and (
+            self.all_items + (items or 1) <= limit.items or not self.all_items
         )
+
+    def reserved(self, now_ms: int) -> int:
+        """Requests that may pass without a look at the counts of all, because they are in them."""
+        if self.reserved_requests and abs(now_ms - self.reserved_ms) >= RESERVED_MS:
+            self.reserved_requests = 0
+        return self.reserved_requests
+
+    def may_reserve(self, now_ms: int, cost: int) -> bool:
+        """Whether to ask for room: nothing that is known rejects the request."""
+        if not super().fits(now_ms, cost):
+            return False
+        is_known = 0 <= now_ms - self.known_ms < self.known_leaves_ms
+        taken = self.all_requests - self.reserved(now_ms)
+        return not is_known or not taken or taken + cost <= self.limit.requests
 
     def add(self, now_ms: int, cost: int, size: int, items: int = 0) -> int:
         self.last_ms = now_ms
         self.requests = used = self.requests + cost
         self.bytes += size
         self.items += items
+        if 0 < cost <= self.reserved_requests:
+            self.reserved_requests -= cost
+            cost = 0  # they are in the counts of all
         self.all_requests = all_used = self.all_requests + cost
         self.all_bytes += size
         self.all_items += items
@@ -122,7 +149,7 @@ class SharedBucket(RateLimitBucket):
         if self.limit.requests <= SMALL_LIMIT and self._limiter.is_exact:
             self._limiter.exchange_now(self)
             all_used = self.all_requests
-        elif not self.is_queued:
+        elif not self.is_queued and (cost or size or items):
             self._limiter.share(self)
         return self.limit.requests - (used if used > all_used else all_used)
 
@@ -154,6 +181,9 @@ class SharedBucket(RateLimitBucket):
             1, self.limit.requests // SPARE_SHARE, -(-remaining // (counted.processes + 1))
         )
         self.known_ms = now_ms
+        if counted.reserved:
+            self.reserved_requests = self.reserved(now_ms) + counted.reserved
+            self.reserved_ms = now_ms
 
     def count_alone(self, now_ms: int) -> None:
         """Take the counts of this process for those of all, which cannot be reached."""
@@ -167,6 +197,14 @@ class SharedBucket(RateLimitBucket):
             processes=0,
         )
         self.receive(own, now_ms)
+
+    def _counts(self, now_ms: int) -> tuple[int, int, int]:
+        """Those of all processes while they are known, else of this one."""
+        own = super()._counts(now_ms)
+        if not 0 <= now_ms - self.known_ms < self.known_leaves_ms:
+            return own
+        shared = (self.all_requests, self.all_bytes, self.all_items)
+        return max(own[0], shared[0]), max(own[1], shared[1]), max(own[2], shared[2])
 
     def status(self) -> RateLimitStatus:
         own = super().status()

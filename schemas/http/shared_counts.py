@@ -1,7 +1,7 @@
-"""Counts of rate-limit buckets that processes share: of one machine in a file, of more in Valkey.
+"""Counts of rate-limit buckets that processes share: of one machine in a file.
 
-Both count by steps of five seconds and forget a step when it has been over for 60 s, so never more
-than the limit passes within any 60 s.
+Both these and those of `server_counts` count by steps of five seconds and forget a step when it has
+been over for 60 s, so never more than the limit passes within any 60 s.
 """
 
 import errno
@@ -14,14 +14,12 @@ from collections.abc import Hashable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from schemas.http.rate_limit import STEP_MS
 from schemas.http.rate_limit_headers import WINDOW_MS
 from schemas.runtime.clock import Clock, now_ms
-from schemas.runtime.limits_access import limits_arguments
 from schemas.runtime.settings import Settings
 
 STEPS = WINDOW_MS // STEP_MS + 1
@@ -41,6 +39,8 @@ class Counted(Struct, frozen=True, gc=False):
     """Of a window: milliseconds until its oldest step leaves it."""
     processes: int = 1
     """Of a window: processes that counted in the bucket during the last seconds."""
+    reserved: int = 0
+    """Of a window: how many of the wanted requests fit; they are counted in it."""
 
 
 def bucket_name(service: str, key: Hashable) -> bytes:
@@ -171,91 +171,3 @@ def _lock(file: int) -> None:
         else:
             return
     raise BlockingIOError("the shared rate-limit counts are locked by another process")
-
-
-ADD_AND_SUM = f"""
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local step = math.floor(now / {STEP_MS})
-for i, name in ipairs({{'r', 'b', 'i'}}) do
-  local more = tonumber(ARGV[i])
-  if more > 0 then redis.call('HINCRBY', KEYS[1], step .. name, more) end
-end
-redis.call('HSET', KEYS[1], 'p' .. ARGV[4], step)
-local sums, oldest, processes = {{r = 0, b = 0, i = 0}}, step, 0
-local fields = redis.call('HGETALL', KEYS[1])
-for n = 1, #fields, 2 do
-  local at, name = tonumber(string.sub(fields[n], 1, -2)), string.sub(fields[n], -1)
-  if string.sub(fields[n], 1, 1) == 'p' then
-    if tonumber(fields[n + 1]) >= step - 1 then
-      processes = processes + 1
-    else
-      redis.call('HDEL', KEYS[1], fields[n])
-    end
-  elseif at <= step - {STEPS} then
-    redis.call('HDEL', KEYS[1], fields[n])
-  else
-    sums[name] = sums[name] + tonumber(fields[n + 1])
-    oldest = math.min(oldest, at)
-  end
-end
-redis.call('PEXPIRE', KEYS[1], {WINDOW_MS + 2 * STEP_MS})
-return {{sums.r, sums.b, sums.i, (oldest + {STEPS}) * {STEP_MS} - now, processes}}
-"""
-"""Adds to one bucket and sums its window, by the clock of the server."""
-
-KEY_PREFIX = b"tidemark:limit:"
-CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 1.0
-
-
-class ServerCounts:
-    """Counts of all machines, on a Valkey or Redis server: one round trip for all buckets.
-
-    `options` are arguments of the client, such as those of `limits_arguments`.
-    """
-
-    def __init__(self, url: str, **options: Any) -> None:
-        from valkey.asyncio import Valkey  # slow to load, and only needed with a server
-
-        self._client = Valkey.from_url(
-            url,
-            socket_connect_timeout=CONNECT_SECONDS,
-            socket_timeout=ANSWER_SECONDS,
-            **options,
-        )
-        self._process = f"{os.getpid()}-{os.urandom(4).hex()}"
-        self._script = self._client.register_script(ADD_AND_SUM)
-
-    async def add(self, counts: Sequence[Counted]) -> Sequence[Counted]:
-        from valkey.exceptions import ValkeyError
-
-        try:
-            pipeline = self._client.pipeline(transaction=False)
-            for one in counts:
-                await self._script(
-                    keys=[KEY_PREFIX + one.name.hex().encode()],
-                    args=[one.requests, one.bytes, one.items, self._process],
-                    client=pipeline,
-                )
-            replies = await pipeline.execute()
-        except ValkeyError as error:
-            raise OSError(str(error) or repr(error)) from error
-        return [
-            Counted(one.name, *map(int, reply)) for one, reply in zip(counts, replies, strict=True)
-        ]
-
-    async def close(self) -> None:
-        await self._client.aclose()
-
-
-def server_counts(settings: Settings) -> ServerCounts | None:
-    """The counts on the server of the settings; None when they name none."""
-    if not settings.limits_url:
-        return None
-    return ServerCounts(settings.limits_url, **limits_arguments(settings))
-
-
-def server_address(url: str) -> str:
-    """Host and port, without the password."""
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or 6379}"

@@ -5,8 +5,9 @@ milliseconds, for all buckets in one round trip, which returns the counts of all
 two round trips a process passes at most a part of what remains, so that all of them together hold
 the limit. When the shared counts are away the process counts alone: requests pass.
 
-Small limits that only the processes of this machine share are exact: each request looks at the
-shared counts and adds to them at once, which takes some microseconds.
+Small limits are exact. Where only the processes of this machine share them, each request looks at
+the shared counts and adds to them at once, which takes some microseconds. Where several machines
+do, each request waits for a round trip in which the server counts it if it fits (`reserve`).
 """
 
 import asyncio
@@ -14,7 +15,10 @@ import logging
 from collections.abc import Hashable, Sequence
 from typing import Self
 
-from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.local_rate_limit import LocalRateLimiter
+from schemas.http.rate_limit import SMALL_LIMIT, RateLimitBucket
+from schemas.http.reservations import Reservations
+from schemas.http.server_counts import ServerCounts, Wanted, server_address, server_counts
 from schemas.http.shared_bucket import SharedBucket
 from schemas.http.shared_counts import (
     Counted,
@@ -22,8 +26,6 @@ from schemas.http.shared_counts import (
     SharedCounts,
     bucket_name,
     counts_path,
-    server_address,
-    server_counts,
 )
 from schemas.plans import Limit
 from schemas.runtime.clock import Clock, now_ms
@@ -46,7 +48,7 @@ class SharedRateLimiter(LocalRateLimiter):
         service: str,
         clock: Clock,
         machine: MachineCounts,
-        server: SharedCounts | None = None,
+        server: ServerCounts | None = None,
         address: str = "",
     ) -> None:
         super().__init__()
@@ -59,6 +61,8 @@ class SharedRateLimiter(LocalRateLimiter):
         self._full: set[SharedBucket] = set()
         """Buckets whose counts are asked for when the oldest of them leave the window."""
         self._exchange: asyncio.Task[None] | None = None
+        self._reservations = Reservations(self._reserve_on_server)
+        self.reserves = server is not None
         self._server_away_until = 0.0
         self._machine_used_at = float("-inf")
         self._is_alone = False
@@ -88,6 +92,47 @@ class SharedRateLimiter(LocalRateLimiter):
         self._machine_used_at = asyncio.get_running_loop().time()
         return True
 
+    async def reserve(self, bucket: RateLimitBucket, now_ms: int, cost: int = 1) -> None:
+        """Wait until the counts of all machines are known to have room for a request, or not.
+
+        For a small limit, and only while the server answers; then `fits` tells which.
+        """
+        if (
+            isinstance(bucket, SharedBucket)
+            and cost
+            and bucket.limit.requests <= SMALL_LIMIT
+            and self._is_server_used()
+            and self.problem is None
+            and bucket.may_reserve(now_ms, cost)
+        ):
+            await self._reservations.wait(bucket, cost)
+
+    def _is_server_used(self) -> bool:
+        return (
+            self._server is not None
+            and asyncio.get_running_loop().time() >= self._server_away_until
+        )
+
+    async def _reserve_on_server(self, wanted: Sequence[tuple[SharedBucket, Wanted]]) -> None:
+        """Let the server count what fits; while it is away the buckets go on by what they know."""
+        server = self._server
+        if server is None or not self._is_server_used():
+            return
+        unsent = [bucket.take_unsent() for bucket, _ in wanted]
+        asked = [(one, want) for one, (_, want) in zip(unsent, wanted, strict=True)]
+        try:
+            counted = await server.reserve(asked)
+        except OSError as error:
+            self._note_server_failure(str(error))
+            for (bucket, _), one in zip(wanted, unsent, strict=True):
+                bucket.put_back(one)
+                self.share(bucket)
+            return
+        self.problem = None
+        at_ms = self._clock()
+        for (bucket, _), received in zip(wanted, counted, strict=True):
+            bucket.receive(received, at_ms)
+
     def new_bucket(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> SharedBucket:
         return SharedBucket(self, bucket_name(self._service, key), limit, subject, now_ms)
 
@@ -111,6 +156,7 @@ class SharedRateLimiter(LocalRateLimiter):
 
     async def close(self) -> None:
         """Share what is left and close the connections."""
+        await self._reservations.close()
         if self._exchange is not None:
             await self._exchange
         for counts in (self._machine, self._server):
@@ -133,10 +179,8 @@ class SharedRateLimiter(LocalRateLimiter):
         unsent = [bucket.take_unsent() for bucket in buckets]
         loop = asyncio.get_running_loop()
         counted = None
-        if self._server is not None and loop.time() >= self._server_away_until:
+        if self._server is not None and self._is_server_used():
             counted = await self._try(self._server, unsent)
-            if counted is None:
-                self._server_away_until = loop.time() + RETRY_SECONDS
         if counted is None:
             counted = await self._try(self._machine, unsent)
         at_ms = self._clock()
@@ -162,13 +206,21 @@ class SharedRateLimiter(LocalRateLimiter):
         try:
             counted = await counts.add(unsent)
         except OSError as error:
-            self._note_failure(is_server, str(error))
+            if is_server:
+                self._note_server_failure(str(error))
+            else:
+                self._note_failure(is_server, str(error))
             return None
         if is_server or self._server is None:
             self.problem = None
         if not is_server:
             self._machine_used_at = asyncio.get_running_loop().time()
         return counted
+
+    def _note_server_failure(self, reason: str) -> None:
+        """Do not ask the server for a while."""
+        self._server_away_until = asyncio.get_running_loop().time() + RETRY_SECONDS
+        self._note_failure(is_server=True, reason=reason)
 
     def _note_failure(self, is_server: bool, reason: str) -> None:
         LIMIT_FAILURES.labels("server" if is_server else "machine").inc()

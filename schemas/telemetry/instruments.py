@@ -71,6 +71,13 @@ LIMIT_FAILURES = Counter(
     ("counts",),
     registry=REGISTRY,
 )
+LIMITED_REQUESTS = Counter(
+    "tidemark_limited_requests",
+    "Requests that a rate limit rejected, by its kind: a group of endpoints, or attempts; "
+    "`_network` is the part of one client network",
+    ("limit",),
+    registry=REGISTRY,
+)
 QUARANTINED_ITEMS = Counter(
     "tidemark_quarantined_items",
     "Entries of the quarantine by the stage that refused them",

@@ -54,6 +54,8 @@ def test_what_was_sent_stored_and_asked_is_counted(tenant: Tenant) -> None:
     requests = "tidemark_http_request_seconds_count"
     assert change("collector-1", requests, route="/track", status="200") == 1
     assert change("collector-1", requests, route="/track", status="400") == 1
+    limit = {"limit": "collect", "unit": "requests"}
+    assert value(after["collector-1"], "tidemark_limit_used_ratio", **limit) > 0
     items = {"topic": "events", "outcome": "acknowledged"}
     assert change("collector-1", "tidemark_items_total", **items) == 3
     chunks = "tidemark_kafka_acknowledgement_seconds_count"

@@ -23,7 +23,7 @@ class WebsiteCount(Struct):
 
 
 async def count_websites(dependencies: QueryDependencies, request: Request) -> Response:
-    key = dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
+    key = await dependencies.authorize(request, KeyScope.READ_DATA, Group.QUERY)
     websites = dependencies.registry.websites.values()
     own = [website for website in websites if website.organization_id == key.organization_id]
     return json_response(WebsiteCount(len(own)))

@@ -7,7 +7,7 @@ import pytest
 from schemas.errors import RateLimitExceeded
 from schemas.http import admission
 from schemas.http.admission import PUBLIC_GROUP_LIMIT, RATE_LIMIT_KEY, Admission
-from schemas.http.rate_limit import LocalRateLimiter
+from schemas.http.local_rate_limit import LocalRateLimiter
 from schemas.plans import MIB, Group
 from schemas.registry import Organization
 
@@ -35,7 +35,7 @@ class Counting:
     def anonymous(self, owner: Organization, website: str, network: str, size: int = 0) -> int:
         scope: dict[str, Any] = {}
         buckets = self.admission.anonymous_buckets(network, owner, Group.COLLECT, website, self.now)
-        self.admission.count_anonymous(scope, buckets, self.now, size)
+        self.admission.count_anonymous(scope, buckets, Group.COLLECT, self.now, size)
         return self._left(scope)
 
     def public(self, network: str, cost: int = 1) -> int:
@@ -128,7 +128,7 @@ def test_rejected_requests_of_a_network_are_counted_up_to_the_limit(
 def test_a_flood_of_networks_evicts_no_tenant(
     counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schemas.http.rate_limit.MAX_ANONYMOUS_BUCKETS", 100)
+    monkeypatch.setattr("schemas.http.local_rate_limit.MAX_ANONYMOUS_BUCKETS", 100)
     owner = an_organization(collect=1_000)
     counting.keyed(owner, 1_000)
 

@@ -4,18 +4,10 @@ import sys
 from collections.abc import Sequence
 from copy import deepcopy
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.http import rate_limit
-from schemas.http.rate_limit import (
-    STEP_MS,
-    ExceededLimit,
-    LocalRateLimiter,
-    RateLimitBucket,
-    count_in_all,
-)
+from schemas.http.rate_limit import STEP_MS, ExceededLimit, RateLimitBucket, count_in_all
 from schemas.http.rate_limit_headers import WINDOW_MS, RateLimitStatus
 from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit, limit_for, network_limit
 
@@ -215,18 +207,3 @@ def test_a_bucket_stays_small_under_many_requests() -> None:
     numbers = 4 * 14 * sys.getsizeof(NOW)
     sizes = map(sys.getsizeof, (bucket, bucket.older, *bucket.older))
     assert numbers + sum(sizes) < 3_000
-
-
-def test_a_flood_of_networks_evicts_idle_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "MAX_ANONYMOUS_BUCKETS", 100)
-    limiter, limit = LocalRateLimiter(), Limit(1, MIB)
-    for name in ("busy", "idle"):
-        count_in_all((limiter.anonymous_bucket(name, limit, name, NOW),), NOW)
-
-    for number in range(1_000):
-        limiter.anonymous_bucket(number, limit, "", NOW)
-        if number % 50 == 0:
-            assert is_refused(limiter.anonymous_bucket("busy", limit, "busy", NOW), NOW)
-
-    assert len(limiter._anonymous) == 100
-    assert limiter.find_anonymous("idle") is None

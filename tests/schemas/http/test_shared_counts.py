@@ -2,29 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from valkey import Valkey
 
-from schemas.http import shared_counts
 from schemas.http.rate_limit import STEP_MS
 from schemas.http.rate_limit_headers import WINDOW_MS
-from schemas.http.shared_counts import (
-    PROBES,
-    SLOTS,
-    Counted,
-    MachineCounts,
-    ServerCounts,
-    SharedCounts,
-    server_address,
-    server_counts,
-)
-from schemas.runtime.settings import Settings
-from tests.installation import free_port
-from tests.tls_proxy import Certificates, TlsProxy
+from schemas.http.server_counts import ServerCounts
+from schemas.http.shared_counts import PROBES, SLOTS, Counted, MachineCounts, SharedCounts
 from tests.valkey_server import PASSWORD, ValkeyServer
 
 NOW = 1_796_000_000_000
@@ -89,73 +74,3 @@ def test_a_full_file_forgets_the_bucket_that_was_used_longest_ago(tmp_path: Path
     assert [add(name, second) for second, name in enumerate(same_slot)] == [1] * (PROBES + 1)
     assert add(same_slot[-1], 9) == 2
     assert add(same_slot[0], 9) == 1
-
-
-def test_a_server_that_does_not_answer_is_an_error(tmp_path: Path) -> None:
-    password_file = tmp_path / "password"
-    password_file.write_text("secret\n")
-    settings = Settings(
-        data_dir=str(tmp_path),
-        limits_url=f"redis://127.0.0.1:{free_port()}",
-        limits_password_file=str(password_file),
-    )
-    counts = server_counts(settings)
-    assert counts is not None
-
-    async def add() -> None:
-        with pytest.raises(OSError, match=r"127\.0\.0\.1"):
-            await counts.add([Counted(A, 1)])
-        await counts.close()
-
-    asyncio.run(add())
-    assert server_counts(Settings(data_dir=str(tmp_path))) is None
-
-
-def test_the_certificate_of_a_server_with_tls_is_verified(
-    tmp_path: Path, server: ValkeyServer
-) -> None:
-    ours, others = Certificates(tmp_path / "ours"), Certificates(tmp_path / "others")
-    password = tmp_path / "password"
-    password.write_text(PASSWORD)
-
-    async def added(host: str, authority: Path | None) -> int:
-        """The requests in the window, counted over TLS."""
-        settings = Settings(
-            data_dir=str(tmp_path),
-            limits_url=f"rediss://{host}:{proxy.port}/0",
-            limits_password_file=str(password),
-            limits_ca_file=str(authority or ""),
-        )
-        counts = server_counts(settings)
-        assert counts is not None
-        try:
-            (counted,) = await counts.add([Counted(b"t" * 16, 1)])
-        finally:
-            await counts.close()
-        return counted.requests
-
-    with TlsProxy(server.port, ours) as proxy:
-        assert asyncio.run(added("127.0.0.1", ours.authority_file)) == 1
-        for authority in (others.authority_file, None):
-            with pytest.raises(OSError, match="certificate verify failed"):
-                asyncio.run(added("127.0.0.1", authority))
-        with pytest.raises(OSError, match="not valid for 'localhost'"):
-            asyncio.run(added("localhost", ours.authority_file))
-        assert asyncio.run(added("127.0.0.1", ours.authority_file)) == 2
-
-
-def test_an_address_has_no_password() -> None:
-    assert server_address("rediss://user:secret@limits.example:7000/1") == "limits.example:7000"
-
-
-def test_counts_of_a_server_expire(server: ValkeyServer) -> None:
-    async def add() -> None:
-        counts = ServerCounts(server.url, password=PASSWORD)
-        await counts.add([Counted(b"c" * 16, 1)])
-        await counts.close()
-
-    asyncio.run(add())
-    with closing(Valkey(port=server.port, password=PASSWORD)) as client:
-        key = shared_counts.KEY_PREFIX + (b"c" * 16).hex().encode()
-        left: Any = client.pttl(key)
-    assert 0 < left <= WINDOW_MS + 2 * STEP_MS

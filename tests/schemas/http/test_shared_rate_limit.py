@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from schemas.http.rate_limit import RateLimitBucket
+from schemas.http.server_counts import ServerCounts, server_address
 from schemas.http.shared_bucket import UNKNOWN_SHARE
-from schemas.http.shared_counts import Counted, MachineCounts, ServerCounts, server_address
+from schemas.http.shared_counts import Counted, MachineCounts
 from schemas.http.shared_rate_limit import SharedRateLimiter
 from schemas.plans import Limit
 from schemas.runtime.clock import now_ms
@@ -71,6 +72,22 @@ def test_processes_of_several_machines_hold_the_limit_together(
 
 def test_processes_of_one_machine_hold_a_small_limit_together(tmp_path: Path) -> None:
     assert is_held(tmp_path, machines=1, limit=120)
+
+
+@pytest.mark.parametrize("limit", [30, 120])
+def test_processes_of_several_machines_never_pass_more_than_a_small_limit(
+    tmp_path: Path, server: ValkeyServer, limit: int
+) -> None:
+    """Tried three times: a process without CPU for a second loses the server, or its room."""
+    passed = []
+    for attempt in range(3):
+        folders = [tmp_path / f"small{limit}x{attempt}-{number}" for number in range(4)]
+        for folder in folders:
+            folder.mkdir()
+        passed.append(passed_by(folders, limit, server.url))
+        if passed[-1] == limit:
+            return
+    pytest.fail(f"passed {passed} of {limit}")
 
 
 def test_a_small_limit_is_exact_without_a_pause(tmp_path: Path) -> None:
