@@ -1,12 +1,20 @@
 """`tidemark settings` and `tidemark topics`: effective settings, required and existing topics."""
 
+from collections.abc import Mapping
+
 import click
 import msgspec
 
 from deploy.cli.context import CliContext, as_json, print_json, print_rows
 from deploy.docs.settings_table import describe_settings
 from deploy.local.kafka.broker import KafkaUnavailable
-from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
+from deploy.local.kafka.topic_configuration import ExistingTopic, existing_topics
+from deploy.local.kafka.topics import ensure_topics, required_topics
+
+TOPIC_COLUMNS = (
+    *("name", "partitions", "in_kafka", "replication", "retention_hours"),
+    *("without_leader", "below_min_in_sync"),
+)
 
 
 @click.command()
@@ -34,13 +42,28 @@ def settings(tidemark: CliContext, json: bool) -> None:
 @as_json
 @click.pass_obj
 def topics(tidemark: CliContext, declare: bool, json: bool) -> None:
-    """Show the topics: partitions required by the settings, and partitions in Kafka."""
+    """Show the topics: partitions required by the settings, and partitions in Kafka.
+
+    Partitions without a leader, or with too few replicas in sync, reject messages.
+    """
     wanted = required_topics(tidemark.settings)
     try:
         if declare:
             ensure_topics(tidemark.settings, wanted)
-        have = partition_counts(tidemark.settings, [topic.name for topic in wanted])
+        existing = existing_topics(tidemark.settings, [topic.name for topic in wanted])
     except KafkaUnavailable as error:
         raise click.ClickException(str(error)) from None
-    rows = [{**msgspec.to_builtins(topic), "in_kafka": have[topic.name]} for topic in wanted]
-    print_rows(rows, ("name", "partitions", "in_kafka", "replication", "retention_hours"), json)
+    rows = [
+        {**msgspec.to_builtins(topic), **_in_kafka(existing.get(topic.name))} for topic in wanted
+    ]
+    print_rows(rows, TOPIC_COLUMNS, json)
+
+
+def _in_kafka(topic: ExistingTopic | None) -> Mapping[str, object]:
+    if topic is None:
+        return {"in_kafka": 0, "without_leader": [], "below_min_in_sync": []}
+    return {
+        "in_kafka": topic.partitions,
+        "without_leader": list(topic.without_leader),
+        "below_min_in_sync": list(topic.below_min_in_sync),
+    }

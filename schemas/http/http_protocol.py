@@ -8,6 +8,7 @@ response, and error responses come after the responses that are due.
 Nothing is logged here, so that clients cannot fill the log.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 import httptools
@@ -27,6 +28,11 @@ INVALID_HTTP = "Invalid HTTP request"
 BODIES_FULL = "Too many request bodies in transit, in total or from this address; retry later"
 CONNECT_NOT_SUPPORTED = "CONNECT is not supported"
 ONE_HOST = "A request by HTTP/1.1 must have exactly one Host header"
+NO_HOST = "The Host header must be the name or address of a host, with or without a port"
+VERSIONS = "The version of HTTP must be 1.0 or 1.1"
+
+HOST = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\w.~!$&'()*+,;=:-]+\])(?::[0-9]*)?")
+"""A host as RFC 3986 3.2.2 has it, and a port; empty for a target that has none (RFC 9110 7.2)."""
 
 
 class RequestRefused(Exception):
@@ -129,21 +135,27 @@ class HttpProtocol(HttpConnection):
         by_name = dict(self.headers)
         if len(by_name) == len(self.headers):
             self.scope[BY_NAME] = by_name  # type: ignore[literal-required] # a key of ours
-        if not self._names_one_host(by_name):
-            self.pending_error = Malformed(ONE_HOST)
+        if problem := self._head_problem(by_name):
+            self.pending_error = Malformed(problem)
             raise RequestRefused
         if b"expect" in by_name:
             self.expect_100_continue = any(map(is_continue, self.headers))
         self.begin_request()
         self.stage = BODY
 
-    def _names_one_host(self, by_name: Mapping[bytes, bytes]) -> bool:
-        """Whether there is a single Host, which HTTP/1.0 may omit (RFC 9112 3.2)."""
-        if b"host" not in by_name:
-            return self.parser.get_http_version() == "1.0"
-        return len(by_name) == len(self.headers) or (
-            sum(name == b"host" for name, _ in self.headers) == 1
-        )
+    def _head_problem(self, by_name: Mapping[bytes, bytes]) -> str | None:
+        """What is wrong with version or Host, which HTTP/1.0 may omit (RFC 9112 3.2)."""
+        version: str = self.parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            return VERSIONS
+        host = by_name.get(b"host")
+        if host is None:
+            return None if version == "1.0" else ONE_HOST
+        if len(by_name) != len(self.headers) and (
+            sum(name == b"host" for name, _ in self.headers) != 1
+        ):
+            return ONE_HOST
+        return None if HOST.fullmatch(host) else NO_HOST
 
     def begin_request(self) -> None:
         """Start a request: its head is complete."""

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
+from deploy.local.kafka.topic_configuration import existing_topics
 from deploy.local.kafka.topics import (
     TopicSpec,
     ensure_topics,
     required_topics,
     with_admin_client,
 )
+from schemas.kafka.topic_configuration import IN_SYNC
 from schemas.runtime.settings import Settings
 from tests.chaos.kafka_cluster import KafkaCluster
 from tests.http_client import call
@@ -112,6 +114,27 @@ def test_all_partitions_are_back_once_leaders_are_elected(
 
         print_refusals(senders, killed)
         check(collector, senders)
+
+
+def test_partitions_that_reject_messages_are_listed(cluster: KafkaCluster) -> None:
+    settings = Settings(kafka=cluster.address)
+
+    async def create(admin: AIOKafkaAdminClient) -> None:
+        strict = NewTopic("strict", 2, 3, topic_configs={IN_SYNC: "3"})
+        await admin.create_topics([NewTopic("single", 6, 1), strict])
+
+    def rejecting() -> tuple[int, int]:
+        topics = existing_topics(settings, ["single", "strict"])
+        return len(topics["single"].without_leader), len(topics["strict"].below_min_in_sync)
+
+    with_admin_client(settings, create, 30.0)
+    eventually(lambda: rejecting() == (0, 0))
+    cluster.nodes[0].kill()
+    try:
+        eventually(lambda: rejecting() == (2, 2))
+    finally:
+        cluster.nodes[0].start()
+    eventually(lambda: rejecting() == (0, 0))
 
 
 def test_brokers_are_restarted_one_after_the_other(cluster: KafkaCluster, tmp_path: Path) -> None:

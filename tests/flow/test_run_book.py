@@ -16,12 +16,14 @@ COMMANDS = sorted({line.strip() for line in re.findall(r"^ {4}\S.*$", RUN_BOOK, 
 TIDEMARK = [line for line in COMMANDS if line.startswith("tidemark ")]
 CHANGES = [line for line in TIDEMARK if line.startswith("tidemark restart ")]
 """They restart a process of the stack that other tests use; tests/deploy/local tests them."""
+FILES = ("tail ", "df ", "du ")
+"""What is said about the files of the data folder by the usual commands."""
 REPORTS = {"tidemark doctor": (0, 1)}
 """Exit codes other than 0 that report a finding about the machine, such as a disk that is full."""
 
 
 def test_every_command_is_of_a_known_kind() -> None:
-    kinds = ("tidemark ", "curl -s http://", "tail ", "grep ", "df ", "du ", "kafka-topics.sh ")
+    kinds = ("tidemark ", "curl -s http://", "grep ", *FILES)
 
     assert [line for line in COMMANDS if not line.startswith(kinds)] == []
     assert len(TIDEMARK) > len(CHANGES) > 0
@@ -64,3 +66,18 @@ def test_a_text_that_is_searched_for_is_logged(line: str) -> None:
     assert any(
         f'"{text}"' in source.read_text() for folder in sources for source in folder.rglob("*.py")
     )
+
+
+@pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith(FILES)])
+def test_a_command_about_files_runs_in_a_shell(tenant: Tenant, line: str) -> None:
+    done = subprocess.run(
+        line.replace("NAME", "query-1"),
+        shell=True,
+        env=tenant.stack.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()

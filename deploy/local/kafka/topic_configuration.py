@@ -1,14 +1,17 @@
 """Replicas and configuration of topics that exist, whoever created them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from msgspec import Struct
 
 from deploy.local.kafka.topics import with_admin_client
-from schemas.kafka.topic_configuration import CHECKED, Configuration
+from schemas.kafka.topic_configuration import CHECKED, IN_SYNC, Configuration
 from schemas.runtime.settings import Settings
+
+NO_LEADER = -1
 
 
 class ExistingTopic(Struct, frozen=True):
@@ -17,6 +20,11 @@ class ExistingTopic(Struct, frozen=True):
     replicas: int
     """Of the partition that has the fewest."""
     configuration: Configuration
+    partitions: int = 0
+    without_leader: tuple[int, ...] = ()
+    """Partitions that nobody can write to or read from."""
+    below_min_in_sync: tuple[int, ...] = ()
+    """Partitions with fewer replicas in sync than `min.insync.replicas`: they take no message."""
 
 
 def existing_topics(
@@ -30,15 +38,26 @@ async def _existing_topics(
     admin: AIOKafkaAdminClient, names: Sequence[str]
 ) -> Mapping[str, ExistingTopic]:
     described = await admin.describe_topics(list(names))
-    replicas = {
-        topic["topic"]: min(len(partition["replicas"]) for partition in topic["partitions"])
-        for topic in described
-        if topic["partitions"]
-    }
-    configurations = await _configurations(admin, list(replicas))
+    partitions = {topic["topic"]: topic["partitions"] for topic in described if topic["partitions"]}
+    configurations = await _configurations(admin, list(partitions))
     return {
-        name: ExistingTopic(count, configurations.get(name, {})) for name, count in replicas.items()
+        name: _existing_topic(found, configurations.get(name, {}))
+        for name, found in partitions.items()
     }
+
+
+def _existing_topic(
+    partitions: Sequence[Mapping[str, Any]], configuration: Configuration
+) -> ExistingTopic:
+    needed = int(configuration.get(IN_SYNC, 1))
+    by_number = sorted(partitions, key=lambda partition: int(partition["partition"]))
+    return ExistingTopic(
+        replicas=min(len(partition["replicas"]) for partition in partitions),
+        configuration=configuration,
+        partitions=len(partitions),
+        without_leader=tuple(one["partition"] for one in by_number if one["leader"] == NO_LEADER),
+        below_min_in_sync=tuple(one["partition"] for one in by_number if len(one["isr"]) < needed),
+    )
 
 
 async def _configurations(

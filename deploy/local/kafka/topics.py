@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import TypeVar
 
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import KafkaError, NodeNotReadyError, TopicAlreadyExistsError, for_code
 from msgspec import Struct
 
 from deploy.local.kafka.broker import KafkaUnavailable
@@ -16,6 +17,9 @@ from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.settings import Settings
 
 REQUEST_TIMEOUT_SECONDS = 30.0
+OTHER_NODES = 10
+"""How often a request is sent again, by chance to another node, when that node is away."""
+OTHER_NODE_PAUSE_SECONDS = 0.1
 
 
 AdminResult = TypeVar("AdminResult")
@@ -78,6 +82,10 @@ def with_admin_client(
         admin = AIOKafkaAdminClient(**client_arguments(settings))
         try:
             await admin.start()
+            for _ in range(OTHER_NODES):
+                with suppress(NodeNotReadyError):
+                    return await request(admin)
+                await asyncio.sleep(OTHER_NODE_PAUSE_SECONDS)
             return await request(admin)
         finally:
             await admin.close()

@@ -260,6 +260,38 @@ def test_a_request_names_one_host(
     assert status == 200 or b"Host" in reply.body
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(
+            (host, 200)
+            for host in ("x.example", "x.example:80", "[::1]:4000", "192.0.2.7", "a_b", "")
+        ),
+        *(
+            (host, 400)
+            for host in ("x/y", "a b", "user@x.example", "x:port", "[::1", "x\u00e9", "<b>")
+        ),
+    ],
+)
+def test_a_host_is_a_host(service: RunningService, host: str, status: int) -> None:
+    head = f"GET /health/live HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+
+    [reply] = service.say(head.encode())
+
+    assert reply.status == status
+    assert status == 200 or b"Host header" in reply.body
+
+
+@pytest.mark.parametrize("version", ["0.9", "2.0"])
+def test_a_request_by_another_version_of_http_is_refused(
+    service: RunningService, version: str
+) -> None:
+    [reply] = service.say(f"GET /health/live HTTP/{version}\r\nHost: x.example\r\n\r\n".encode())
+
+    assert reply.status == 400
+    assert b"version of HTTP" in reply.body
+
+
 def test_every_response_has_nosniff(service: RunningService) -> None:
     answered = [service.call("GET", path) for path in ("/health/live", "/none", "/openapi.json")]
     answered += service.say(b"rubbish\r\n\r\n")
