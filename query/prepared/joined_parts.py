@@ -138,6 +138,10 @@ class JoinedParts:
         """Numbers that a column of visitors or sessions may have."""
         return self._numbers(column).count
 
+    def hashes(self, column: str, numbers: Numbers) -> Numbers:
+        """The hashes of numbers of visitors or sessions."""
+        return self._numbers(column).hashes(numbers)
+
     def text_numbers(self, table: str, column: str) -> NumberedTexts:
         """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
         known: dict[str | None, int] = {None: NO_TEXT}

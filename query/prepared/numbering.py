@@ -23,10 +23,23 @@ HashesOf: TypeAlias = Callable[[str, PartKey], Numbers]
 class ColumnNumbers(Struct, frozen=True, eq=False):
     """The numbers of one column of several parts."""
 
-    count: int
-    """Numbers that may occur, that of rows without included."""
+    known: Numbers
+    """Hashes by number, in ascending order."""
+    further: Numbers
+    """Those of the numbers after these."""
     by_part: Sequence[Numbers]
     """For each part the numbers by position."""
+
+    @property
+    def count(self) -> int:
+        """Numbers that may occur, that of rows without included."""
+        return len(self.known) + len(self.further)
+
+    def hashes(self, numbers: Numbers) -> Numbers:
+        """The hashes of numbers."""
+        if not len(self.further):
+            return self.known[numbers]
+        return np.concatenate([self.known, self.further])[numbers]
 
 
 class Numbering(Struct, frozen=True, eq=False):
@@ -41,14 +54,14 @@ class Numbering(Struct, frozen=True, eq=False):
         """Bytes in memory."""
         return self.hashes.nbytes + sum(each.nbytes for each in self.by_part.values())
 
-    def with_further(self, hashes: Sequence[Numbers]) -> tuple[int, Sequence[Numbers]]:
-        """Numbers that occur with those of further hashes, and the latter by position."""
+    def with_further(self, hashes: Sequence[Numbers]) -> tuple[Numbers, Sequence[Numbers]]:
+        """The hashes that are new among further ones, and the numbers of all these by position."""
         further = np.concatenate([np.empty(0, np.int64), *hashes])
         numbers = np.minimum(np.searchsorted(self.hashes, further), len(self.hashes) - 1)
         is_new = self.hashes[numbers] != further
         new, positions = np.unique(further[is_new], return_inverse=True)
         numbers[is_new] = len(self.hashes) + positions
-        return len(self.hashes) + len(new), _split(numbers, hashes)
+        return new, _split(numbers, hashes)
 
 
 def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:

@@ -43,7 +43,7 @@ class PartJoin:
         self._known = known
         self._rows_of = rows_of
         self._visits_of = visits_of
-        self._further: dict[str, tuple[Numbering, int, Sequence[Numbers]]] = {}
+        self._further: dict[str, tuple[Numbering, Numbers, Sequence[Numbers]]] = {}
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
@@ -83,12 +83,13 @@ class PartJoin:
 
     def _numbers(self, keys: Sequence[PartKey], rest: int | None, column: str) -> ColumnNumbers:
         """The numbers of a column, of stored parts and of one of the rests or none."""
-        numbering, count, further = self._numbering(column)
+        numbering, new, further = self._numbering(column)
         own = [] if rest is None else further[rest : rest + 1]
-        return ColumnNumbers(count, [*(numbering.by_part[key] for key in keys), *own])
+        by_part = [*(numbering.by_part[key] for key in keys), *own]
+        return ColumnNumbers(numbering.hashes, new, by_part)
 
-    def _numbering(self, column: str) -> tuple[Numbering, int, Sequence[Numbers]]:
-        """The numbering of stored parts, all numbers, and those of the rests of rows and visits."""
+    def _numbering(self, column: str) -> tuple[Numbering, Numbers, Sequence[Numbers]]:
+        """The numbering of stored parts, new hashes, numbers of the rests of rows and visits."""
         if column not in self._further:
             numbering: Numbering = self._made(
                 ("numbering", column),

@@ -75,6 +75,7 @@ SESSIONS = PartTable(
            COUNT(*) AS row_count,
            {VIEW_COUNT} AS views,
            {OTHER_COUNT} AS others,
+           COUNT(DISTINCT path) FILTER (WHERE {PAGE_VIEW}) AS pages,
            CAST(COALESCE(SUM(time_on_page), 0) * {SECOND_PARTS} AS BIGINT) AS visible
       FROM scoped
      WHERE session_hash IS NOT NULL

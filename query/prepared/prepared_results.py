@@ -28,6 +28,7 @@ from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import KIND_OF, KINDS, TOTALS
 from query.prepared.quarters import Quarters
+from query.prepared.session_lists import ListedSessions
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
 from query.scope.visits import around
@@ -171,8 +172,7 @@ class PreparedResults:
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
-        size = rows.size if isinstance(rows, ArrayRows) else ROW_BYTES * (1 + len(rows))
-        self._memory.put(key, rows, size)
+        self._memory.put(key, rows, _size(rows))
         return rows
 
     async def run(self) -> None:
@@ -252,3 +252,10 @@ def prepared_results(
     folder = PartFolder(settings.data / FOLDER, settings.prepared_mb * 2**20)
     memory = ByteCache(settings.prepared_memory_mb * 2**20)
     return PreparedResults(folder, memory, engine, clock)
+
+
+def _size(rows: Sequence[Row]) -> int:
+    """Bytes in memory, about."""
+    if isinstance(rows, ArrayRows | ListedSessions):
+        return rows.size
+    return ROW_BYTES * (1 + len(rows))

@@ -30,6 +30,7 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import PageKeys, find_page_keys
+from query.standard.prepared_keys import find_prepared_keys
 from query.standard.query_types import find_query_type
 from query.standard.scope import scopes_of
 from query.standard.shared_queries import check_shared_options
@@ -116,9 +117,13 @@ class PreparedQuery(Struct, frozen=True):
 
     async def prepared_rows(self) -> Sequence[Row]:
         """All rows of the statement from prepared results; NotPrepared says why there are none."""
-        form, engine = self.form, self.engine
-        if form is None:
+        if self.form is None:
             raise NotPrepared(NO_FORM)
+        return await self.rows_of(self.form)
+
+    async def rows_of(self, form: PreparedForm) -> Sequence[Row]:
+        """All rows of a form from prepared results; NotPrepared says why there are none."""
+        engine = self.engine
         if self.results is None:
             raise NotPrepared(SWITCHED_OFF)
         if reason := reads_stored_rows(self.query):
@@ -222,16 +227,13 @@ async def _page_keys(prepared: PreparedQuery) -> PageKeys | None:
     key_query = query_type.listing.page_keys
     if key_query is None:
         return None
-    limit, offset = page.limit_offset(query_type.default_limit, query_type.max_limit)
-    return await find_page_keys(
-        prepared.engine,
-        key_query,
-        prepared.scope,
-        prepared.scopes,
-        page.order,
-        offset + limit,
-        prepared.seconds_left,
-    )
+    last = sum(page.limit_offset(query_type.default_limit, query_type.max_limit))
+    wanted = key_query, prepared.scope, page.order, last
+    found = await find_prepared_keys(*wanted, prepared.rows_of, prepared.fetch)
+    if found is not None:
+        return found
+    seconds = prepared.seconds_left
+    return await find_page_keys(prepared.engine, *wanted, prepared.scopes, seconds)
 
 
 async def _execute_paged(prepared: PreparedQuery) -> QueryResult:

@@ -44,9 +44,9 @@ async def find_page_keys(
     engine: Engine,
     key_query: PageKeyQuery,
     scope: Scope,
-    other_scopes: Mapping[str, Scope],
     orders: Sequence[OrderTerm],
     last: int,
+    other_scopes: Mapping[str, Scope],
     seconds: float,
 ) -> PageKeys | None:
     """The keys of the rows up to the `last`; None when they are too many or not found so."""
@@ -68,7 +68,7 @@ async def find_page_keys(
     rows = await engine.rows(await build_statement(engine, scope, statement, other_scopes), seconds)
     if not rows or len(rows) > MAX_KEYS:
         return None
-    return PageKeys(_narrowed_scope(scope, key_query.column, rows), rows[0][-1])
+    return PageKeys(narrowed_scope(scope, key_query.column, rows), rows[0][-1])
 
 
 class _KeyOrder(Struct, frozen=True):
@@ -121,8 +121,11 @@ def _not_after(terms: Sequence[_KeyOrder]) -> str:
     )
 
 
-def _narrowed_scope(scope: Scope, key: str, rows: list[Row]) -> Scope:
-    """The scope, limited to these keys and to the time between their first and last row."""
+def narrowed_scope(scope: Scope, key: str, rows: Sequence[Row]) -> Scope:
+    """The scope, limited to keys and to the time between their first and last row.
+
+    A row is a key with the first and the last instant of what belongs to it.
+    """
     time_range = TimeRange(
         min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.time_range.zone
     )

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.request.time_range import Granularity
+from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import TABLES
 from schemas.tables import EVENTS
@@ -148,6 +149,43 @@ def test_paths_between_pages_and_orders_of_sequences(stage: Stage, portions: int
         assert len({str(rows) for rows in service.results(queries)}) > len(ends) / 4
         split = msgspec.structs.replace(paths, options={"breakdown": "country"})
         assert were_prepared(service, [split]) == [False]
+
+
+@pytest.mark.parametrize(("stage", "portions"), [(STAGES[0], 2), (STAGES[2], 2)])
+def test_pages_of_sessions_found_by_prepared_parts(stage: Stage, portions: int) -> None:
+    with Service(fixed_traffic(stage), portions=portions) as service:
+        frame = StandardQuery(
+            name="",
+            start=stage.day - timedelta(days=1),
+            end=stage.day + timedelta(days=1),
+            zone=stage.zone,
+            granularity=Granularity.DAILY,
+        )
+        everything = {table.name: () for table in TABLES}
+        names = [t.name for t in QUERY_TYPES.values() if _has_prepared_keys(t)]
+        plain = [QueryFrame(frame, everything, {}).of(name, EVENTS.name, "shop") for name in names]
+        service.results(plain)
+        prepare(service)
+        queries = [
+            msgspec.structs.replace(
+                query, limit=3, page=page, order_by=[{"field": field, "direction": direction}]
+            )
+            for query in plain
+            for field in QUERY_TYPES[query.name].listing.page_keys.orders  # type: ignore[union-attr]
+            for direction in ("asc", "desc")
+            for page in (1, 2)
+        ]
+
+        assert len(plain) == 2
+        for query in [*plain, *queries]:
+            [found] = service.entries([query])
+            [raw] = service.ask(query, [named(query)], "&prepared=false")
+            assert found == raw, query
+
+
+def _has_prepared_keys(query_type: QueryType) -> bool:
+    keys = query_type.listing.page_keys
+    return keys is not None and keys.prepared is not None
 
 
 FILTERED = {

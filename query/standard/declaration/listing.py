@@ -5,7 +5,9 @@ from itertools import chain
 
 from msgspec import Struct
 
+from query.prepared.session_lists import ScoreTerm, SessionList
 from query.sql.select import Cte
+from query.standard.declaration.statement import Statement
 from schemas.tables import Table
 
 
@@ -40,6 +42,18 @@ class JoinedValue(Struct, frozen=True):
     """What the relation is computed by, where it is none of the statement's own."""
 
 
+class PreparedKeys(Struct, frozen=True, kw_only=True, eq=False):
+    """Finds the keys on a page from prepared parts: sessions by values of fields."""
+
+    form: SessionList
+    own_order: tuple[str, ...]
+    """The fields that the rank is of, each descending."""
+    counts: Mapping[str, Statement] = {}
+    """Further fields: a statement of session hashes and numbers for each."""
+    scores: Mapping[str, Sequence[ScoreTerm]] = {}
+    """Fields that are computed from the others: the terms of their sum."""
+
+
 class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """Finds the keys of the rows on a page, cheaper than computing all rows.
 
@@ -65,6 +79,8 @@ class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """The values of fields that `orderBy` may name, as the type selects them."""
     joined_orders: Mapping[str, JoinedValue] = {}
     """The values of further such fields."""
+    prepared: PreparedKeys | None = None
+    """How the keys are found where there are prepared parts and no filters."""
 
     def can_order_by(self, fields: Iterable[str]) -> bool:
         """Whether it has the values of all these fields."""

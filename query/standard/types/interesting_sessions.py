@@ -4,12 +4,14 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.prepared.session_lists import ScoreTerm, SessionList
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery
+from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery, PreparedKeys
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
 from query.standard.types.session_groups import session_ctes
 from query.standard.types.session_lists import (
     FACT_ORDERS,
@@ -78,6 +80,14 @@ SCORE = """LEAST(page_views, 10) * 2 + LEAST(distinct_pages, 8) * 3
                    + LEAST(outbound_clicks + custom_events, 20)
                    + LEAST(COALESCE(session_errors, 0), 10) * 2
                    + CASE WHEN duration_ms >= 120000 THEN 5 ELSE 0 END"""
+SCORE_TERMS = (
+    ScoreTerm(("page_views",), most=10, weight=2),
+    ScoreTerm(("unique_pages",), most=8, weight=3),
+    ScoreTerm(("analytics_engagement_events", "custom_events"), most=20),
+    ScoreTerm(("errors",), most=10, weight=2),
+    ScoreTerm(("duration_seconds",), divisor=120, most=1, weight=5),
+)
+"""The same score by fields."""
 
 SCORED_SESSIONS = PageKeyQuery(
     column="session_hash",
@@ -105,6 +115,17 @@ SCORED_SESSIONS = PageKeyQuery(
         "interesting_score": SCORE,
     },
     joined_orders=FACT_ORDERS,
+    prepared=PreparedKeys(
+        form=SessionList(with_events=True),
+        own_order=("interesting_score", "last_visit"),
+        counts={
+            "errors": Statement(
+                sql="SELECT error_session, session_errors FROM error_counts",
+                ctes=(SESSION_ERRORS,),
+            )
+        },
+        scores={"interesting_score": SCORE_TERMS},
+    ),
 )
 
 INTERESTING = (

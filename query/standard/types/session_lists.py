@@ -4,11 +4,18 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.prepared.session_lists import SessionList
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
-from query.standard.declaration.listing import JoinedValue, Listing, NestedList, PageKeyQuery
+from query.standard.declaration.listing import (
+    JoinedValue,
+    Listing,
+    NestedList,
+    PageKeyQuery,
+    PreparedKeys,
+)
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.definitions import VIEW_COUNT
 from query.standard.types.session_groups import session_ctes, viewed_value
@@ -143,6 +150,7 @@ NEWEST_SESSIONS = PageKeyQuery(
         "visitor_id": viewed_value("anonymous_id"),
     },
     joined_orders=FACT_ORDERS,
+    prepared=PreparedKeys(form=SessionList(with_events=False), own_order=("first_visit",)),
 )
 
 SESSION_LISTS = (

@@ -37,8 +37,9 @@ def _numbers(parts: Sequence[Part], stored: int) -> NumbersOf:
     for column in (VISITOR_COLUMN, SESSION_COLUMN):
         hashes = [part.hashes[column] for part in parts]
         numbering = number({PartKey("shop", str(i)): h for i, h in enumerate(hashes[:stored])})
-        count, further = numbering.with_further(hashes[stored:])
-        numbers[column] = ColumnNumbers(count, [*numbering.by_part.values(), *further])
+        new, further = numbering.with_further(hashes[stored:])
+        by_part = [*numbering.by_part.values(), *further]
+        numbers[column] = ColumnNumbers(numbering.hashes, new, by_part)
     return numbers.__getitem__
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from query.prepared.numbering import number
+from query.prepared.numbering import ColumnNumbers, number
 from query.prepared.part_folder import PartKey
 
 KEYS = [PartKey("shop", str(i)) for i in range(3)]
@@ -24,8 +24,11 @@ def test_a_hash_has_one_number_in_all_parts() -> None:
 def test_further_hashes_continue_the_numbers() -> None:
     numbering = number(hashes(0))
 
-    count, further = numbering.with_further([np.array([100, -1, 9]), np.array([6, 100])])
+    new, further = numbering.with_further([np.array([100, -1, 9]), np.array([6, 100])])
+    numbers = ColumnNumbers(numbering.hashes, new, further)
 
     assert [each.tolist() for each in further] == [[5, 0, 2], [4, 5]]
-    assert count == 6
-    assert numbering.with_further([]) == (4, [])
+    assert numbers.count == 6
+    assert numbers.hashes(np.array([5, 4, 0, 2])).tolist() == [100, 6, -1, 9]
+    nothing, pieces = numbering.with_further([])
+    assert (len(nothing), pieces) == (0, [])

@@ -1,0 +1,60 @@
+"""Finds the keys on a page of sessions from prepared parts, as `page_keys` does by SQL."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+
+from query.engine.engine import Row
+from query.prepared.prepared_results import NotPrepared
+from query.prepared.session_lists import ListedSessions, SessionList, first_of, score_bounds
+from query.request.order import OrderTerm
+from query.response.worker_threads import run_in_worker
+from query.scope.scope import Scope
+from query.standard.declaration.listing import PageKeyQuery, PreparedKeys
+from query.standard.declaration.statement import Statement
+from query.standard.page_keys import MAX_KEYS, PageKeys, narrowed_scope
+
+
+async def find_prepared_keys(
+    key_query: PageKeyQuery,
+    scope: Scope,
+    orders: Sequence[OrderTerm],
+    last: int,
+    sessions: Callable[[SessionList], Awaitable[Sequence[Row]]],
+    fetch: Callable[[Statement], Awaitable[list[Row]]],
+) -> PageKeys | None:
+    """The keys of the rows up to the `last`; None when they are too many or not found so."""
+    keys = key_query.prepared
+    if keys is None or last > MAX_KEYS:
+        return None
+    try:
+        listed = await sessions(keys.form)
+    except NotPrepared:
+        return None
+    if not isinstance(listed, ListedSessions):  # nothing is listed where there are no rows
+        return None
+    counts = {field: await fetch(statement) for field, statement in keys.counts.items()}
+    rows = await run_in_worker(len(listed), partial(_first, keys, listed, counts, orders, last))
+    if not rows or len(rows) > MAX_KEYS:
+        return None
+    return PageKeys(narrowed_scope(scope, key_query.column, rows), len(listed))
+
+
+def _first(
+    keys: PreparedKeys,
+    listed: ListedSessions,
+    counts: Mapping[str, Sequence[Row]],
+    orders: Sequence[OrderTerm],
+    last: int,
+) -> Sequence[Row]:
+    """Hash, first and last instant of what may be among the first; nothing for other fields."""
+    values = dict(listed.values)
+    for field, counted in counts.items():
+        values[field] = (listed.of_hashes(counted),) * 2
+    for field, score in keys.scores.items():
+        values[field] = score_bounds(score, values)
+    terms = [(order.field, order.direction == "asc") for order in orders]
+    terms += [(field, False) for field in keys.own_order]
+    if any(field not in values for field, _ in terms):
+        return []
+    positions = first_of([(values[f], ascending) for f, ascending in terms], len(listed), last)
+    return listed.rows(positions)

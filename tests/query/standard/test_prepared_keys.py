@@ -1,0 +1,81 @@
+"""The page of a list of sessions is the same, whichever way its keys are found."""
+
+import asyncio
+from itertools import product
+from typing import Any
+
+import pytest
+
+from query.standard.declaration.fields import field_specs
+from query.standard.page_keys import find_page_keys
+from query.standard.query_types import QUERY_TYPES
+from tests.query.query_service import NOVEMBER, InProcessService
+from tests.query.standard.test_page_keys import lists
+
+LISTS = ("session_list", "interesting_sessions")
+
+
+def entry(service: InProcessService, name: str, prepared: str = "true", **more: Any) -> Any:
+    body = {"parameters": [name], **NOVEMBER, **more}
+    reply = service.ask("POST", "/v1/query", body, website_id="shop", prepared=prepared)
+    assert reply.status == 200, reply.body
+    return reply.json["data"][0]
+
+
+def make_parts(service: InProcessService) -> None:
+    entry(service, "session_list")
+    assert service.results is not None
+    asyncio.run(service.results.make_pending())
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_pages_are_those_of_the_stored_rows_in_any_order(
+    service: InProcessService, name: str
+) -> None:
+    lists(service)
+    make_parts(service)
+    fields = [f for f, spec in field_specs(QUERY_TYPES[name].row).items() if spec.suffixes]
+    orders: list[Any] = [
+        [{"field": f, "direction": d}] for f, d in product(fields, ("asc", "desc"))
+    ]
+
+    for order, number in product([[], *orders], (1, 2, 3)):
+        more = {"orderBy": order, "limit": 3, "page": number}
+        found, expected = (entry(service, name, each, **more) for each in ("true", "false"))
+
+        assert found == expected, more
+        assert found["meta"]["totalRows"] == 10
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    ("more", "by_rows"),
+    [
+        ({}, False),
+        ({"orderBy": [{"field": "page_views", "direction": "asc"}]}, False),
+        ({"orderBy": [{"field": "country", "direction": "asc"}]}, True),
+        ({"filters": [{"field": "path", "op": "eq", "value": "/"}]}, True),
+        ({"prepared": "false"}, True),
+        ({"include_bots": True}, True),
+    ],
+)
+def test_stored_rows_are_searched_only_where_parts_have_no_answer(
+    service: InProcessService,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    more: dict[str, Any],
+    by_rows: bool,
+) -> None:
+    lists(service)
+    make_parts(service)
+    searched = []
+
+    async def noted(*wanted: Any) -> Any:
+        searched.append(wanted)
+        return await find_page_keys(*wanted)
+
+    monkeypatch.setattr("query.standard.execute.find_page_keys", noted)
+
+    assert entry(service, name, **more)["success"]
+
+    assert bool(searched) is by_rows
