@@ -95,6 +95,21 @@ class Decoder:
         ignored = ignored_in_items(self._kind, dict(enumerate(split_items(array))))
         return AcceptedItems(items, array, range(len(items)), ignored=ignored)
 
+    def decode_plain(self, body: bytes) -> tuple[Sequence[Item], bytes] | None:
+        """The items and the array of a body without anything to reject, rename or ignore.
+
+        None for every other body, which is left to `decode`.
+        """
+        try:
+            array, single = self._array(body)
+            items = self._known_list_decoder.decode(array)
+        except (Malformed, *DECODE_ERRORS):
+            return None
+        count = len(items)
+        if not 1 <= count <= MAX_ITEMS or (single and count != 1):
+            return None
+        return None if _needs_item_checks(array, items) else (items, array)
+
     def _array(self, body: bytes) -> tuple[bytes, bool]:
         """The body as a JSON array, and whether it was a single item."""
         first = body[:1]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -67,10 +68,10 @@ class RequestHead(Struct, frozen=True, gc=False):
 
 def read_request_head(scope: Scope) -> RequestHead:
     """Read the head of a request; Malformed if its `Idempotency-Key` is too long."""
-    known: dict[str, RequestHead] | None = scope.get(READ_HEADS)
+    known: dict[str, Any] | None = scope.get(READ_HEADS)
     if known is None:
         return _read_request_head(scope)
-    head = known.get(READ_HEADS)
+    head: RequestHead | None = known.get(READ_HEADS)
     if head is None:
         head = known[READ_HEADS] = _read_request_head(scope)
     return head

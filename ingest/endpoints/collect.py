@@ -14,6 +14,7 @@ from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug_log import record_rejects
+from ingest.endpoints.direct_collect import remember_direct
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
 from ingest.endpoints.rate_limits import (
     admit_request,
@@ -93,6 +94,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
             charge_rejects(dependencies, sender, client_network, len(encoded.rejected))
         answer = success_body(kind, encoded, receipt, head.ignored_parameters)
         await middleware.send_success(scope, send, answer)
+        remember_direct(kind, decoder, dependencies, registry, scope, header)
 
     return endpoint
 

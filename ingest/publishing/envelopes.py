@@ -50,21 +50,23 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
     anonymous_ids: AnonymousIds
 
     def encode(self, subject_id: str, items: Sequence[Item], array: bytes) -> bytes:
-        return encode_envelope(
-            Envelope(
-                subject_id,
-                self.sender.organization.id,
-                self.received_ms,
-                len(items),
-                array,
-                self.client_network,
-                self.head.user_agent,
-                self.sender.trusted,
-                self.head.headers,
-                self.head.idempotency_key,
-                anonymous_id=self._anonymous_id(subject_id, items),
-                awaited=self.head.awaited,
-            )
+        return encode_envelope(self.envelope(subject_id, items, array))
+
+    def envelope(self, subject_id: str, items: Sequence[Item], array: bytes) -> Envelope:
+        """The envelope of items of one website."""
+        return Envelope(
+            subject_id,
+            self.sender.organization.id,
+            self.received_ms,
+            len(items),
+            array,
+            self.client_network,
+            self.head.user_agent,
+            self.sender.trusted,
+            self.head.headers,
+            self.head.idempotency_key,
+            anonymous_id=self._anonymous_id(subject_id, items),
+            awaited=self.head.awaited,
         )
 
     def partition_key(self, subject_id: str, items: Sequence[Item]) -> int:

@@ -53,11 +53,27 @@ class Publisher(Struct, frozen=True):
 
     async def publish(self, topic: str, request: EncodedRequest, receipt_key: ReceiptKey) -> str:
         """The receipt, once Kafka has acknowledged; else Unavailable or OutcomeUnknown."""
-        delivery = self.producer.enqueue(
-            topic, request.partition_key, request.envelopes, request.count
-        )
+        delivery = self.enqueue(topic, request)
+        return self.acknowledged(topic, request, delivery, await delivery.report, receipt_key)
+
+    def enqueue(self, topic: str, request: EncodedRequest) -> PendingDelivery:
+        """Queue a request; Unavailable or PayloadTooLarge if it is rejected."""
+        return self.producer.enqueue(topic, request.partition_key, request.envelopes, request.count)
+
+    def acknowledged(
+        self,
+        topic: str,
+        request: EncodedRequest,
+        delivery: PendingDelivery,
+        report: DeliveryReport,
+        receipt_key: ReceiptKey,
+    ) -> str:
+        """Count and record a request that Kafka acknowledged; its receipt.
+
+        Else Unavailable or OutcomeUnknown.
+        """
         try:
-            report = require_acknowledged(await delivery.report)
+            require_acknowledged(report)
         except ApiError:
             item_counter(topic, "failed").inc(request.count)
             raise

@@ -8,9 +8,13 @@ uvicorn's default path.
 
 from typing import Any
 
+from ingest.decoding.request_head import READ_HEADS
+from ingest.endpoints.direct_collect import DIRECT, DirectCollect
 from ingest.endpoints.mixed_routes import MIXED_ROUTES
+from ingest.server.direct_cycle import DirectCycle
 from ingest.server.fast_path import FastPathCycle
 from ingest.server.known_head import KnownHead
+from schemas.errors import ApiError
 from schemas.http.asgi import WHOLE_BODY_KEY
 from schemas.http.http_connection import IDLE
 from schemas.http.http_protocol import PARSE_SLICE_BYTES, HttpProtocol
@@ -41,7 +45,9 @@ class CollectorProtocol(HttpProtocol):
             body = known.body_of(data)
             if body is not None:
                 self.since = self.open_connections.now
-                self._run(known.new_scope(len(body)), body, keep_alive=True)
+                direct: DirectCollect | None = known.shared.get(DIRECT)
+                if direct is None or not self._accepted(known, direct, body):
+                    self._run(known.new_scope(len(body)), body, keep_alive=True)
                 return
         idle = self.stage == IDLE and len(data) <= PARSE_SLICE_BYTES and not self.unparsed
         self.last_request = None
@@ -49,7 +55,30 @@ class CollectorProtocol(HttpProtocol):
         if self.fast_body is not None:
             self._fall_back()
         elif self.last_request is not None and idle:
-            self.known_head = KnownHead.of(data, *self.last_request)
+            self.known_head = known = KnownHead.of(data, *self.last_request)
+            if known is not None:  # this request runs later, and shares what it reads
+                self.scope[READ_HEADS] = known.shared
+
+    def _accepted(self, known: KnownHead, direct: DirectCollect, body: bytes) -> bool:
+        """Whether the request was accepted at once."""
+        if self.open_connections.drain.begun:
+            return False  # its response closes the connection
+        request = direct.accept(body)
+        if request is None:
+            return False
+        cycle: Any = DirectCycle(self, known, request)
+        self.cycle = self.active_cycle = cycle
+        cycle.run()
+        return True
+
+    def respond_to_error(self, failed: DirectCycle, error: ApiError) -> None:
+        """Respond to a request that was accepted at once, and failed."""
+        cycle: Any = FastPathCycle(self.transport, True, self.on_response_complete, self.tasks)
+        parsed_last: object = self.cycle
+        if parsed_last is failed:
+            self.cycle = cycle  # else another request waits behind it
+        self.active_cycle = cycle
+        cycle.run(failed.request.error_response(error), failed.known.new_scope(0))
 
     def _is_idle(self) -> bool:
         """Whether a request may begin on the fast path: as in `_fits_fast_path`."""

@@ -21,14 +21,16 @@ Headers = list[tuple[bytes, bytes]]
 class KnownHead:
     """One head, split at the digits of its length, and the ASGI scope that it became."""
 
-    __slots__ = ("_after", "_before", "_headers", "_scope")
+    __slots__ = ("_after", "_before", "_headers", "_scope", "shared")
 
     def __init__(self, before: bytes, after: bytes, scope: dict[str, Any]) -> None:
         self._before = before
         self._after = after
         self._headers: Headers = scope["headers"]
         self._scope = scope
-        scope[READ_HEADS] = {}
+        self.shared: dict[str, Any] = {}
+        """What requests with this head have in common."""
+        scope[READ_HEADS] = self.shared
 
     @classmethod
     def of(cls, data: bytes, body: bytes, scope: dict[str, Any]) -> Self | None:

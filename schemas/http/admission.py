@@ -128,6 +128,11 @@ class Admission:
         if public is not None and not public.fits(now_ms):
             self._raise_exceeded(scope, Group.PUBLIC, public.exceeded())
 
+    def network_fits(self, client_network: str, now_ms: int) -> bool:
+        """Whether `check_network` passes."""
+        public = self._known(client_network)
+        return public is None or public.fits(now_ms)
+
     def anonymous_buckets(
         self, client_network: str, owner: Organization, group: Group, subject: str, now_ms: int
     ) -> Sequence[RateLimitBucket]:
@@ -164,8 +169,7 @@ class Admission:
             self._raise_exceeded(scope, f"{group}{NETWORK}", share.exceeded(1, size, items))
         if not total.fits(now_ms, 1, size, items):
             self._raise_exceeded(scope, group, total.exceeded(1, size, items))
-        remaining = share.add(now_ms, 1, size, items)
-        scope[RATE_LIMIT_KEY] = share if remaining <= total.add(now_ms, 1, size, items) else total
+        scope[RATE_LIMIT_KEY] = add_anonymous(buckets, now_ms, size, items)
 
     def count_public(self, scope: Scope, client_network: str, cost: int = 1) -> None:
         """Count a request without a tenant, or a rejected one, up to the remaining limit."""
@@ -264,6 +268,15 @@ class Admission:
             if tenant.total.requests or tenant.total.bytes
         }
         self._cleanup_at = max(CLEANUP_THRESHOLD, 2 * len(self._tenants))
+
+
+def add_anonymous(
+    buckets: Sequence[RateLimitBucket], now_ms: int, size: int, items: int
+) -> RateLimitBucket:
+    """Count a request without a key that fits; the bucket with the fewest remaining requests."""
+    share, total = buckets
+    remaining = share.add(now_ms, 1, size, items)
+    return share if remaining <= total.add(now_ms, 1, size, items) else total
 
 
 def rejection_cost(rejected: int, size: int) -> int:

@@ -48,6 +48,8 @@ COUNTRY_KEY = "tidemark.country"
 REQUEST_ID_HEADER = b"x-request-id"
 REQUEST_ID_KEY, BEGAN_KEY = "tidemark.request_id", "tidemark.began"
 """Keys of the ASGI scope: the id of the request, and when it began."""
+STARTED_KEY = "tidemark.started"
+"""Key of the ASGI scope: the response has begun."""
 SUCCESS_LINES = b"content-type: application/json\r\ncontent-length: %d\r\n%b%bx-request-id: %b\r\n"
 """Header lines of a success: length, rate limit, CORS, request id."""
 PUBLIC_REQUESTS = PUBLIC_GROUP_LIMIT.requests
@@ -112,23 +114,9 @@ class HttpMiddleware:
             scope[COUNTRY_KEY] = self._country(scope)
         else:
             self.untrusted_proxies.notice(scope, peer)
-        started = False
         scope[REQUEST_ID_KEY] = request_id
-        scope[BEGAN_KEY] = began = time.perf_counter()
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                self.requests.observe(scope["path"], message["status"], time.perf_counter() - began)
-                message["headers"] = [
-                    *message["headers"],
-                    *_caching(message["headers"]),
-                    *self._response_headers(scope),
-                    (REQUEST_ID_HEADER, request_id),
-                ]
-            await send(message)
-
+        scope[BEGAN_KEY] = time.perf_counter()
+        send_with_headers = self._adding_headers(scope, send)
         if scope["method"] == "OPTIONS":
             await send_options(
                 send_with_headers, scope, await self._allowed_methods(scope, receive)
@@ -138,17 +126,46 @@ class HttpMiddleware:
             try:
                 await self._app(scope, receive, send_with_headers)
             except (Unauthorized, Forbidden):
-                if started or not await self.reread_registry(scope):
+                if STARTED_KEY in scope or not await self.reread_registry(scope):
                     raise
                 await self._app(scope, receive, send_with_headers)
         except ClientDisconnected:
             return
         except Exception as error:
-            if started:
+            if STARTED_KEY in scope:
                 raise
-            api_error = self._with_usage(scope, self._to_api_error(error))
-            self.on_error(scope, api_error)
-            await self._send_error(send_with_headers, scope, api_error)
+            await self._respond_to_error(scope, send_with_headers, error)
+
+    async def respond_to_error(self, scope: Scope, send: Send, error: Exception) -> None:
+        """Respond to a request that was accepted outside of this application, and failed.
+
+        `scope` has its id, when it began and its rate limit.
+        """
+        await self._respond_to_error(scope, self._adding_headers(scope, send), error)
+
+    def _adding_headers(self, scope: Scope, send: Send) -> Send:
+        """`send` that adds the headers of every response."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                scope[STARTED_KEY] = True
+                self.requests.observe(
+                    scope["path"], message["status"], time.perf_counter() - scope[BEGAN_KEY]
+                )
+                message["headers"] = [
+                    *message["headers"],
+                    *_caching(message["headers"]),
+                    *self._response_headers(scope),
+                    (REQUEST_ID_HEADER, scope[REQUEST_ID_KEY]),
+                ]
+            await send(message)
+
+        return send_with_headers
+
+    async def _respond_to_error(self, scope: Scope, send: Send, error: Exception) -> None:
+        api_error = self._with_usage(scope, self._to_api_error(error))
+        self.on_error(scope, api_error)
+        await self._send_error(send, scope, api_error)
 
     async def send_success(self, scope: Scope, send: Send, body: bytes) -> None:
         """Send 200 with JSON; at once where the protocol can, with the same headers."""
@@ -167,6 +184,11 @@ class HttpMiddleware:
             scope[REQUEST_ID_KEY],
         )
         write(200, lines, body)
+
+    def success_template(self, scope: Scope) -> bytes:
+        """Header lines of a success of this head: fill in length, HeaderNumbers and request id."""
+        cors_lines = cors.cors_lines(scope, self._credentials).replace(b"%", b"%%")
+        return SUCCESS_LINES.replace(b"%b%b", HEADER_LINES + cors_lines)
 
     async def _allowed_methods(self, scope: Scope, receive: Receive) -> str:
         """Methods of the route, from its own answer to OPTIONS."""

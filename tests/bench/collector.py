@@ -155,7 +155,7 @@ def _event(number: int, position: int) -> dict[str, object]:
         "name": "screen_view",
         "anonymousId": f"anon_{number:08d}",
         "sessionId": f"sess_{number:08d}",
-        "timestamp": 1_795_000_000_000 + position,
+        "timestamp": now_ms() + position,
         "path": f"https://shop.example/products/{position}?utm_source=news&utm_medium=email",
         "title": "A product of the shop",
         "referrer": "https://www.google.com/",

@@ -1,10 +1,17 @@
 """Chunks are decoded as encoded; other bytes are rejected."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.envelope import Envelope, decode_chunk, encode_chunk, encode_envelope
+from schemas.envelope import (
+    Envelope,
+    EnvelopeTemplate,
+    decode_chunk,
+    encode_chunk,
+    encode_envelope,
+)
 
 TEXT = st.text(max_size=40)
 
@@ -20,6 +27,9 @@ ENVELOPES = st.builds(
     trusted=st.booleans(),
     headers=st.dictionaries(TEXT, TEXT, max_size=3),
     idempotency_key=TEXT,
+    import_id=TEXT,
+    anonymous_id=TEXT,
+    awaited=st.booleans(),
 )
 
 
@@ -30,6 +40,20 @@ def test_a_chunk_is_decoded_as_it_was_encoded(envelopes: list[Envelope]) -> None
         decode_chunk(encode_chunk(encode_envelope(each) for each in envelopes)).envelopes
         == envelopes
     )
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(ENVELOPES, st.integers(0, 2**53), st.integers(0, 500), st.binary(max_size=300), TEXT)
+def test_a_template_encodes_to_the_same_bytes(
+    envelope: Envelope, received_ms: int, count: int, items: bytes, anonymous_id: str
+) -> None:
+    changed = msgspec.structs.replace(
+        envelope, received_ms=received_ms, count=count, items=items, anonymous_id=anonymous_id
+    )
+
+    template = EnvelopeTemplate(envelope)
+
+    assert template.encode(received_ms, count, items, anonymous_id) == encode_envelope(changed)
 
 
 @settings(deadline=None)  # the machine may be busy

@@ -189,3 +189,37 @@ def test_accepted_items_decode_with_the_types_of_schemas(kind: Kind) -> None:
     [item] = msgspec.json.decode(accepted.array, type=list[kind.item])  # type: ignore[name-defined]
     assert (item.timestamp, item.website_id) == ("2026-11-21T10:00:00Z", "w")
     assert isinstance(item, Click) is (kind.name == "click")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"name": "a", "properties": {"n": 1}}',
+        b' [{"name": "a"}, {"name": "b", "timestamp": "2026-11-18T11:06:40Z"}] ',
+    ],
+)
+def test_a_plain_body_is_decoded_like_any_other(body: bytes) -> None:
+    accepted = EVENTS.decode(body)
+
+    assert EVENTS.decode_plain(body) == (accepted.items, accepted.array)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"7",
+        b"[]",
+        b'{"name": "a"}, {"name": "b"}',
+        b'{"name": "a"',
+        b'{"name": "a", "strange": 1}',
+        b'{"name": "a", "anonymous_id": "v"}',
+        b'{"name": 1}',
+        b'{"name": "\xff"}',
+        b'{"name": "a", "timestamp": "soon"}',
+        b'{"name": "a", "properties": {"list": [%b]}}' % b",".join([b"[]"] * 300),
+        b"[%b]" % b",".join([b'{"name": "a"}'] * 501),
+    ],
+)
+def test_a_body_with_anything_to_say_of_is_not_plain(body: bytes) -> None:
+    assert EVENTS.decode_plain(body) is None

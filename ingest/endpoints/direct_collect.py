@@ -1,0 +1,194 @@
+"""DirectCollect: accepts the usual request of a known head in one call, without a coroutine.
+
+The usual request is small, has no API key, and has nothing to reject, rename, ignore or adjust. All
+that follows from its head is prepared: sender, envelope and response. Any other request is left to
+the endpoint in `endpoints/collect.py` before anything of it was counted, so that one place decides
+what is refused, and how.
+"""
+
+import random
+import time
+from typing import Any
+from zlib import crc32
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ingest.decoding.decoder import Decoder
+from ingest.decoding.lone_surrogates import replace_lone_surrogates
+from ingest.decoding.request_head import READ_HEADS
+from ingest.dependencies import Dependencies
+from ingest.endpoints.rate_limits import SMALL_BODY_BYTES
+from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, partition_hash
+from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
+from schemas.envelope import EnvelopeTemplate
+from schemas.event_times import adjusted_count
+from schemas.http.admission import RATE_LIMIT_KEY, add_anonymous
+from schemas.http.asgi import headers_by_name
+from schemas.http.middleware import BEGAN_KEY, REQUEST_ID_HEADER, REQUEST_ID_KEY
+from schemas.http.rate_limit import SMALL_LIMIT, RateLimitBucket
+from schemas.http.raw_responses import STATUS_LINES
+from schemas.http.untrusted_proxies import FORWARDING_HEADERS
+from schemas.kinds import Kind
+from schemas.plans import Group
+from schemas.registry import Snapshot
+from schemas.runtime.request_id import REQUEST_ID
+from schemas.telemetry.spans import Traces
+
+DIRECT = "tidemark.direct"
+"""Key, beside READ_HEADS, in what requests with the same head share: their `DirectCollect`."""
+
+CHANGING_HEADERS = {REQUEST_ID_HEADER, *FORWARDING_HEADERS}
+"""Headers that proxies add: each such request is looked at by the middleware."""
+
+SUCCESS_BODY = b'{"status":"success","type":"%b","count":%%d,"receipt":"%%b"}'
+
+
+class DirectCollect:
+    """Accepts requests of one head, for one website, while the registry does not change."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        decoder: Decoder,
+        dependencies: Dependencies,
+        registry: Snapshot,
+        scope: Scope,
+        header: EnvelopeHeader,
+    ) -> None:
+        self.path: str = scope["path"]
+        self.topic = kind.topic
+        self.publisher = dependencies.publisher
+        self.middleware = dependencies.middleware
+        self.registry = registry
+        self._registry_source = dependencies.registry
+        self._clock = dependencies.clock
+        self._decoder = decoder
+        self._admission = self.middleware.admission
+        self._anonymous_ids = dependencies.anonymous_ids
+        self._organization = header.sender.organization
+        self._website_id = website_id = header.sender.subject_id
+        self._client_network = header.client_network
+        self._user_agent = header.head.user_agent
+        self._visitor_seed = partition_hash(website_id, "")
+        self._key_without_visitor = partition_hash(
+            website_id, self._client_network, self._user_agent
+        )
+        self._envelopes = EnvelopeTemplate(header.envelope(website_id, (), b""))
+        self.head = STATUS_LINES[200] + self.middleware.success_template(scope) + b"\r\n"
+        self.body = SUCCESS_BODY % kind.name.encode()
+
+    def accept(self, body: bytes) -> "DirectRequest | None":
+        """The request, counted and not queued yet; None if the endpoint must look at it."""
+        began, now, size = time.perf_counter(), self._clock(), len(body)
+        admission = self._admission
+        if (
+            size > SMALL_BODY_BYTES
+            or self._registry_source.snapshot is not self.registry
+            or not admission.network_fits(self._client_network, now)
+        ):
+            return None
+        decoded = self._decoder.decode_plain(replace_lone_surrogates(body))
+        if decoded is None:
+            return None
+        items, array = decoded
+        count, website_id = len(items), self._website_id
+        if adjusted_count(items, now) or [
+            item for item in items if item.website_id not in (None, website_id)
+        ]:
+            return None
+        buckets = admission.anonymous_buckets(
+            self._client_network, self._organization, Group.COLLECT, website_id, now
+        )
+        if admission.reserves and [b for b in buckets if b.limit.requests <= SMALL_LIMIT]:
+            return None  # a server counts it, which takes a round trip
+        if not (buckets[0].fits(now, 1, size, count) and buckets[1].fits(now, 1, size, count)):
+            return None
+        visitor, anonymous_id = items[0].anonymous_id, ""
+        if self._client_network and [item for item in items if not item.anonymous_id]:
+            anonymous_id = self._anonymous_ids.for_website(
+                website_id, self._client_network, self._user_agent, now
+            )
+        encoded = EncodedRequest(
+            crc32(visitor.encode(), self._visitor_seed) if visitor else self._key_without_visitor,
+            [self._envelopes.encode(now, count, array, anonymous_id)],
+            count,
+            website_id,
+            now,
+        )
+        return DirectRequest(self, encoded, add_anonymous(buckets, now, size, count), began)
+
+
+class DirectRequest:
+    """A request that was counted, until it has a response."""
+
+    __slots__ = ("_began", "_bucket", "_delivery", "_direct", "_encoded", "_id")
+
+    def __init__(
+        self, direct: DirectCollect, encoded: EncodedRequest, bucket: RateLimitBucket, began: float
+    ) -> None:
+        self._direct = direct
+        self._encoded = encoded
+        self._bucket = bucket
+        self._began = began
+        self._id = b"%016x" % random.getrandbits(64)
+
+    def publish(self) -> PendingDelivery:
+        """Queue it; Unavailable or PayloadTooLarge if it is rejected."""
+        token = REQUEST_ID.set(self._id.decode())
+        try:
+            direct = self._direct
+            self._delivery = direct.publisher.enqueue(direct.topic, self._encoded)
+        finally:
+            REQUEST_ID.reset(token)
+        return self._delivery
+
+    def response(self, report: DeliveryReport) -> bytes:
+        """The whole response; Unavailable or OutcomeUnknown if Kafka did not acknowledge."""
+        direct, encoded = self._direct, self._encoded
+        receipt = direct.publisher.acknowledged(
+            direct.topic, encoded, self._delivery, report, direct.registry.receipt_key
+        )
+        body = direct.body % (encoded.count, receipt.encode())
+        direct.middleware.requests.observe(direct.path, 200, time.perf_counter() - self._began)
+        numbers = self._bucket.header_numbers()
+        return direct.head % (len(body), *numbers, self._id) + body
+
+    def error_response(self, error: Exception) -> ASGIApp:
+        """The application that responds with this error."""
+
+        async def respond(scope: Scope, _receive: Receive, send: Send) -> None:
+            scope[REQUEST_ID_KEY] = self._id
+            scope[BEGAN_KEY] = self._began
+            scope[RATE_LIMIT_KEY] = self._bucket
+            REQUEST_ID.set(self._id.decode())
+            await self._direct.middleware.respond_to_error(scope, send, error)
+
+        return respond
+
+
+def remember_direct(
+    kind: Kind,
+    decoder: Decoder,
+    dependencies: Dependencies,
+    registry: Snapshot,
+    scope: Scope,
+    header: EnvelopeHeader,
+) -> None:
+    """Prepare what accepts further requests with the head of this one, if they can be usual."""
+    shared: dict[str, Any] | None = scope.get(READ_HEADS)
+    if shared is None:
+        return
+    known: DirectCollect | None = shared.get(DIRECT)
+    if (known is None or known.registry is not registry) and _is_usual(scope, header):
+        shared[DIRECT] = DirectCollect(kind, decoder, dependencies, registry, scope, header)
+
+
+def _is_usual(scope: Scope, header: EnvelopeHeader) -> bool:
+    head = header.head
+    return (
+        Traces.tracer is None
+        and head.key is None
+        and head.website_id is not None
+        and not (head.encoding or head.idempotency_key or head.ignored_parameters or head.awaited)
+        and headers_by_name(scope).keys().isdisjoint(CHANGING_HEADERS)
+    )

@@ -1,0 +1,171 @@
+"""Requests that are accepted in one call get the same response, and are published alike."""
+
+import asyncio
+import re
+
+import pytest
+
+from ingest.publishing.partition_queue import DeliveryStatus
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector
+from tests.ingest.server.in_process_connection import InProcessConnection, a_post, exchange
+
+PLAIN = b'{"name": "plain", "anonymousId": "v1"}'
+VARYING = re.compile(rb'x-request-id: [0-9a-f]{16}|"receipt":"[^"]+"|remaining: \d+')
+
+
+def without_ids(response: bytes) -> bytes:
+    return VARYING.sub(b"", response)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        PLAIN,
+        b'[{"name": "a", "anonymousId": "v1"}, {"name": "b", "websiteId": "shop"}]',
+        b'{"name": "without a visitor"}',
+        b' {"name": "half of a character \\ud83d", "timestamp": %d}' % NOW,
+        b'{"name": "\xc3\xa4", "properties": {"a": [1, {"b": null}]}, "eventId": "e1"}',
+    ],
+)
+def test_the_response_and_what_is_published_are_those_of_the_endpoint(
+    collector: InMemoryCollector, body: bytes
+) -> None:
+    (first, second), ran = exchange(collector, [a_post(body)] * 2)
+
+    assert ran == 1
+    assert without_ids(second) == without_ids(first)
+    assert second.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert collector.producer.sent[0] == collector.producer.sent[1]
+    limits = [int(text) for text in re.findall(rb"remaining: (\d+)", first + second)]
+    assert limits[0] - limits[1] == 1
+    assert len(set(re.findall(rb"x-request-id: (\w+)", first + second))) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"name": "a", "strange": 1}', 200),
+        (b'{"name": "a", "anonymous_id": "v"}', 200),
+        (b'{"name": "a", "timestamp": 1}', 200),
+        (b'[{"name": "a"}, {"name": 1}]', 200),
+        (b'{"name": "a", "websiteId": "blog"}', 400),
+        (b'{"name": 1}', 400),
+        (b"{no", 400),
+        (b'{"name": "large", "properties": {"text": "%b"}}' % (b"x" * 5_000), 200),
+    ],
+)
+def test_an_unusual_body_is_left_to_the_endpoint(
+    collector: InMemoryCollector, body: bytes, status: int
+) -> None:
+    [[response], _] = exchange(collector, [a_post(body)])
+
+    (_, _, later), ran = exchange(collector, [a_post(PLAIN), a_post(PLAIN), a_post(body)])
+
+    assert ran == 2
+    assert response.startswith(b"HTTP/1.1 %d" % status)
+    assert without_ids(later) == without_ids(response)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("X-Request-Id: mine",),
+        ("X-Forwarded-For: 198.51.100.1",),
+        ("Idempotency-Key: i1",),
+        ("Content-Encoding: identity",),
+    ],
+)
+def test_an_unusual_head_is_left_to_the_endpoint(
+    collector: InMemoryCollector, more: tuple[str, ...]
+) -> None:
+    responses, ran = exchange(collector, [a_post(PLAIN, *more)] * 3)
+
+    assert ran == 3
+    assert {response[:15] for response in responses} == {b"HTTP/1.1 200 OK"}
+
+
+def test_requests_with_a_key_or_with_the_website_in_the_item_are_left_to_the_endpoint(
+    collector: InMemoryCollector,
+) -> None:
+    key = f"Authorization: Bearer {collector.keys['acme-shop']}"
+    named = b'{"name": "a", "websiteId": "shop"}'
+
+    assert exchange(collector, [a_post(PLAIN, key, target="/track")] * 3)[1] == 3
+    assert exchange(collector, [a_post(named, target="/track")] * 3)[1] == 3
+    assert exchange(collector, [a_post(PLAIN, target="/track?website_id=shop&x=1")] * 3)[1] == 3
+
+
+def test_a_full_limit_is_refused_and_counted_by_the_endpoint(collector: InMemoryCollector) -> None:
+    collector.set_limits("acme", collect=4)
+
+    responses, ran = exchange(collector, [a_post(PLAIN)] * 6)
+
+    passed = [response for response in responses if response.startswith(b"HTTP/1.1 200")]
+    refused = [response for response in responses if response.startswith(b"HTTP/1.1 429")]
+    assert len(passed) + len(refused) == 6
+    assert len(passed) == len(collector.producer.sent)
+    assert ran == 1 + len(refused)
+    assert refused
+
+
+def test_a_changed_registry_is_looked_at_again(collector: InMemoryCollector) -> None:
+    async def run() -> int:
+        connection = InProcessConnection(collector)
+        for _ in range(2):
+            await connection.send(a_post(PLAIN))
+        collector.set_limits("acme", collect=10)
+        responses = [await connection.send(a_post(PLAIN)) for _ in range(2)]
+        assert all(b"x-ratelimit-limit: 5\r\n" in response for response in responses)
+        return len(connection.paths)
+
+    assert asyncio.run(run()) == 2
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (DeliveryStatus.UNKNOWN, b"OUTCOME_UNKNOWN"),
+        (DeliveryStatus.NOT_SENT, b"SERVICE_UNAVAILABLE"),
+    ],
+)
+def test_without_an_acknowledgement_the_response_is_the_error_of_the_endpoint(
+    collector: InMemoryCollector, outcome: DeliveryStatus, code: bytes
+) -> None:
+    exchange(collector, [a_post(PLAIN)])
+    collector.producer.outcome = outcome
+    [[expected], _] = exchange(collector, [a_post(PLAIN)])
+    collector.producer.outcome = DeliveryStatus.ACKNOWLEDGED
+
+    async def run() -> bytes:
+        connection = InProcessConnection(collector)
+        await connection.send(a_post(PLAIN))
+        collector.producer.outcome = outcome
+        response = await connection.send(a_post(PLAIN))
+        assert connection.paths == ["/track"]
+        return response
+
+    response = asyncio.run(run())
+    assert response.startswith(b"HTTP/1.1 503")
+    assert code in response
+    assert without_ids(response) == without_ids(expected)
+    listed = collector.recent.latest("shop")[0]
+    assert listed.error is not None
+    assert listed.error.code.encode() == code
+
+
+def test_what_the_queue_rejects_is_the_error_of_the_endpoint(collector: InMemoryCollector) -> None:
+    async def run() -> tuple[bytes, bytes]:
+        connection = InProcessConnection(collector)
+        await connection.send(a_post(PLAIN))
+        collector.producer.unavailable_reason = "away"
+        refused = await connection.send(a_post(PLAIN))
+        collector.producer.unavailable_reason = None
+        passed = await connection.send(a_post(PLAIN))
+        assert connection.paths == ["/track"]
+        return refused, passed
+
+    refused, passed = asyncio.run(run())
+    assert refused.startswith(b"HTTP/1.1 503")
+    assert b"SERVICE_UNAVAILABLE" in refused
+    assert b"retry-after: " in refused
+    assert passed.startswith(b"HTTP/1.1 200")
