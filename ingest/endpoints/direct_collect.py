@@ -6,6 +6,7 @@ the endpoint in `endpoints/collect.py` before anything of it was counted, so tha
 what is refused, and how.
 """
 
+import logging
 import random
 import time
 from typing import Any
@@ -32,7 +33,10 @@ from schemas.kinds import Kind
 from schemas.plans import Group
 from schemas.registry import Snapshot
 from schemas.runtime.request_id import REQUEST_ID
+from schemas.telemetry.instruments import DIRECT_FAILURES
 from schemas.telemetry.spans import Traces
+
+log = logging.getLogger(__name__)
 
 DIRECT = "tidemark.direct"
 """Key, beside READ_HEADS, in what requests with the same head share: their `DirectCollect`."""
@@ -179,8 +183,14 @@ def remember_direct(
     if shared is None:
         return
     known: DirectCollect | None = shared.get(DIRECT)
-    if (known is None or known.registry is not registry) and _is_usual(scope, header):
-        shared[DIRECT] = DirectCollect(kind, decoder, dependencies, registry, scope, header)
+    if known is not None and known.registry is registry:
+        return
+    try:
+        if _is_usual(scope, header):
+            shared[DIRECT] = DirectCollect(kind, decoder, dependencies, registry, scope, header)
+    except Exception:  # this request has its response already
+        DIRECT_FAILURES.inc()
+        log.exception("head could not be prepared")
 
 
 def _is_usual(scope: Scope, header: EnvelopeHeader) -> bool:

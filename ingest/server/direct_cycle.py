@@ -1,14 +1,12 @@
 """DirectCycle: a request that waits for its acknowledgement without a coroutine."""
 
 import asyncio
-import logging
 from typing import Any, Protocol
 
 from ingest.endpoints.direct_collect import DirectRequest
 from ingest.publishing.partition_queue import DeliveryReport
 from ingest.server.fast_path import NULL_EVENT
 from ingest.server.known_head import KnownHead
-from schemas.errors import ApiError
 
 
 class DirectConnection(Protocol):
@@ -19,8 +17,8 @@ class DirectConnection(Protocol):
 
     def on_response_complete(self) -> None: ...
 
-    def respond_to_error(self, failed: "DirectCycle", error: ApiError) -> None:
-        """Respond with an error instead."""
+    def respond_to_error(self, failed: "DirectCycle", error: Exception) -> None:
+        """Respond with an error instead, which is counted also if the client has left."""
 
 
 class DirectCycle:
@@ -43,7 +41,7 @@ class DirectCycle:
         """Queue the request; its acknowledgement ends it."""
         try:
             delivery = self.request.publish()
-        except ApiError as error:
+        except Exception as error:  # what is no ApiError is logged, and is 500
             self._connection.respond_to_error(self, error)
         else:
             self._connection.tasks.add(self)
@@ -61,12 +59,8 @@ class DirectCycle:
         connection.tasks.discard(self)
         try:
             response = self.request.response(report.result())
-        except ApiError as error:
-            if not self.disconnected:
-                connection.respond_to_error(self, error)
-        except Exception:
-            logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
-            connection.transport.close()
+        except Exception as error:  # as above
+            connection.respond_to_error(self, error)
         else:
             if not self.disconnected:
                 connection.transport.write(response)

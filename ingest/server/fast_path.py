@@ -71,8 +71,11 @@ class FastPathCycle:
 
     def run(self, app: Any, scope: dict[str, Any]) -> None:
         """Like uvicorn's `run_asgi`; the middleware handles errors, so an exception is a bug."""
-        if self.disconnected and self._transport.is_closing():
-            return
+        if not (self.disconnected and self._transport.is_closing()):
+            self.start(app, scope)
+
+    def start(self, app: Any, scope: dict[str, Any]) -> None:
+        """Run the application, also for a client that has left."""
         scope[WRITE_KEY] = self.write
         self._tasks.add(self)
         self._coroutine = app(scope, self.receive, self.send)

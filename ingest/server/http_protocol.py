@@ -6,6 +6,7 @@ loopback a write that wakes its reader costs more than decoding the event. All o
 uvicorn's default path.
 """
 
+import logging
 from typing import Any
 
 from ingest.decoding.request_head import READ_HEADS
@@ -14,11 +15,13 @@ from ingest.endpoints.mixed_routes import MIXED_ROUTES
 from ingest.server.direct_cycle import DirectCycle
 from ingest.server.fast_path import FastPathCycle
 from ingest.server.known_head import KnownHead
-from schemas.errors import ApiError
 from schemas.http.asgi import WHOLE_BODY_KEY
 from schemas.http.http_connection import IDLE
 from schemas.http.http_protocol import PARSE_SLICE_BYTES, HttpProtocol
 from schemas.kinds import KINDS
+from schemas.telemetry.instruments import DIRECT_FAILURES
+
+log = logging.getLogger(__name__)
 
 POST_PATHS = [
     *(kind.path for kind in KINDS if kind.path),
@@ -63,7 +66,12 @@ class CollectorProtocol(HttpProtocol):
         """Whether the request was accepted at once."""
         if self.open_connections.drain.begun:
             return False  # its response closes the connection
-        request = direct.accept(body)
+        try:
+            request = direct.accept(body)
+        except Exception:  # a bug there must not cost the request, which the endpoint may accept
+            DIRECT_FAILURES.inc()
+            log.exception("request could not be accepted directly")
+            return False
         if request is None:
             return False
         cycle: Any = DirectCycle(self, known, request)
@@ -71,14 +79,16 @@ class CollectorProtocol(HttpProtocol):
         cycle.run()
         return True
 
-    def respond_to_error(self, failed: DirectCycle, error: ApiError) -> None:
+    def respond_to_error(self, failed: DirectCycle, error: Exception) -> None:
         """Respond to a request that was accepted at once, and failed."""
         cycle: Any = FastPathCycle(self.transport, True, self.on_response_complete, self.tasks)
         parsed_last: object = self.cycle
         if parsed_last is failed:
             self.cycle = cycle  # else another request waits behind it
-        self.active_cycle = cycle
-        cycle.run(failed.request.error_response(error), failed.known.new_scope(0))
+        if not failed.disconnected:
+            self.active_cycle = cycle
+        cycle.disconnected = failed.disconnected
+        cycle.start(failed.request.error_response(error), failed.known.new_scope(0))
 
     def _is_idle(self) -> bool:
         """Whether a request may begin on the fast path: as in `_fits_fast_path`."""

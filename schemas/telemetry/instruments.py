@@ -152,6 +152,11 @@ REJECTED_ITEMS = Counter(
     ("route",),
     registry=REGISTRY,
 )
+DIRECT_FAILURES = Counter(
+    "tidemark_direct_failures",
+    "Unexpected errors of the collector's shortest path; the usual path took the request",
+    registry=REGISTRY,
+)
 SPANS = Counter(
     "tidemark_spans",
     "Spans of traces: sent, failed (the receiver did not take them), or dropped (queue full)",

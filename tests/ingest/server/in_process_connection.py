@@ -42,7 +42,9 @@ class Wire(asyncio.Transport):
 class InProcessConnection:
     """One connection; `paths` are those of the requests that ran the application."""
 
-    def __init__(self, collector: InMemoryCollector) -> None:
+    def __init__(
+        self, collector: InMemoryCollector, protocol: type[CollectorProtocol] = CollectorProtocol
+    ) -> None:
         self.paths: list[str] = []
         self.wire = Wire()
         self.drain = Drain()
@@ -59,9 +61,7 @@ class InProcessConnection:
         )  # fmt: skip
         config.load()
         shared = OpenConnections(ConnectionLimits(), collect_error, drain=self.drain)
-        self.protocol = CollectorProtocol(
-            shared, config=config, server_state=self.state, app_state={}
-        )
+        self.protocol = protocol(shared, config=config, server_state=self.state, app_state={})
         self.protocol.connection_made(self.wire)
 
     async def send(self, *data: bytes) -> bytes:
