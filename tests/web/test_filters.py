@@ -138,6 +138,7 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
     dashboard.until("document.querySelector('main .notice').innerText.includes('before or after')")
     eventually(lambda: dashboard.rows("Goals")[0][2] == "3", 60)
     dashboard.press("Edit the goal Ordered")
+    dashboard.press("Delete …", "dialog")
     dashboard.press("Delete", "dialog")
     dashboard.until("document.querySelector('main .empty')")
 

@@ -70,6 +70,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     eventually(lambda: dashboard.rows("Goals")[0][2] == str(row["conversions"]), 60)
 
     dashboard.press("Edit the goal Bought")
+    dashboard.press("Delete …", "dialog")
     dashboard.press("Delete", "dialog")
     dashboard.until("document.querySelector('main .empty')")
 

@@ -313,6 +313,8 @@ export const texts = {
     anyOrder: "Visitors count here whether they reached the goal before or after that. A funnel counts those who reached it after.",
     title: "Goals", none: "No goals are saved yet. A goal is an event or a page that visitors should reach.",
     create: "New goal", edit: "Edit", editOne: (name: string) => `Edit the goal ${isolate(name)}`, remove: "Delete", save: "Save",
+    removeOne: (name: string) => `Delete the goal ${isolate(name)}`,
+    confirmRemove: (name: string) => `Delete the goal ${isolate(name)}? Funnels and segments with it show an error.`,
     name: "Goal", reached: "Reached by", valueProperty: "Property with its value (optional)",
     conversions: "Conversions", rate: "Conversion rate", value: "Value",
     who: (name: string) => `Visitors who reached ${isolate(name)}`,
@@ -324,6 +326,8 @@ export const texts = {
   },
   links: {
     title: "Short links", none: "There are no short links yet.", create: "New link", edit: "Edit", save: "Save", remove: "Delete",
+    removeOne: (name: string) => `Delete the short link ${isolate(name)}`,
+    confirmRemove: (name: string) => `Delete the short link ${isolate(name)}? Its address leads nowhere any more, also where it is printed.`,
     name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created",
     expires: "Last day (optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
     android: "Target on Android (optional)", campaign: "How its clicks are counted on your website (optional)", back: "All short links", clicks: "Clicks",

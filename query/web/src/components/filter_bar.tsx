@@ -94,7 +94,7 @@ function SegmentList({ save, remove, close }: {
   close: () => void;
 }) {
   const list = useSegments();
-  const segments = list.value?.data ?? [];
+  const segments = list.value ?? [];
   const apply = (segment: string) => {
     close();
     setFilters([...address.value.filters, { segment }]);

@@ -4,6 +4,7 @@ import { fetchJson } from "../api/request";
 import type { Schemas } from "../api/types";
 import { endOfDay, lastDayOf } from "../state/period";
 import { texts } from "../texts";
+import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
 import { formMessage } from "./form_message";
 
@@ -32,26 +33,33 @@ export function LinkDialog({ link, close, done }: {
   const [values, setValues] = useState<Record<Field, string>>(() =>
     Object.fromEntries(FIELDS.map(([field]) => [field, link?.[field] ?? ""])) as Record<Field, string>);
   const [error, setError] = useState("");
+  const [removing, setRemoving] = useState(false);
+  const path = link ? `/v1/links/${link.id}` : "/v1/links";
   const set = (field: Field, value: string) => setValues((old) => ({ ...old, [field]: value }));
-  const send = async (method: string, body?: unknown) => {
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const changed = FIELDS.filter(([field]) => values[field] !== (link?.[field] ?? ""));
+    if (link && !changed.length) {
+      close();
+      return;
+    }
+    const body = Object.fromEntries(changed.map(([field]) => [field, sent(field, values[field])]));
     try {
-      const path = link ? `/v1/links/${link.id}` : "/v1/links";
-      const response = await fetchJson<Schemas["LinkResponse"]>(path, { method, body });
-      done(method === "DELETE" ? null : response.data);
+      done((await fetchJson<Schemas["LinkResponse"]>(path, { method: link ? "PATCH" : "POST", body })).data);
     } catch (problem) {
       setError(formMessage(problem, LABELS));
     }
   };
-  const save = (event: Event) => {
-    event.preventDefault();
-    const changed = FIELDS.filter(([field]) => values[field] !== (link?.[field] ?? ""));
-    const body = Object.fromEntries(changed.map(([field]) => [field, sent(field, values[field])]));
-    if (link && !changed.length) close();
-    else void send(link ? "PATCH" : "POST", body);
-  };
+  if (link && removing) {
+    const remove = async () => {
+      await fetchJson<void>(path, { method: "DELETE" });
+      done(null);
+    };
+    return <ConfirmDialog title={t.removeOne(link.name)} text={t.confirmRemove(link.name)} action={t.remove} run={remove} close={() => setRemoving(false)} />;
+  }
   return (
     <Dialog title={link ? t.edit : t.create} close={close}>
-      <form class="form" onSubmit={save}>
+      <form class="form" onSubmit={(event) => void save(event)}>
         {FIELDS.map(([field, label, required]) => (
           <label key={field}>{label}
             <input name={field} required={required} type={(DATES.includes(field) ? "date" : "text") as "text"}
@@ -71,7 +79,7 @@ export function LinkDialog({ link, close, done }: {
         </fieldset>
         {error && <p class="error" role="alert">{error}</p>}
         <footer>
-          {link && <button type="button" class="button danger" onClick={() => void send("DELETE")}>{t.remove}</button>}
+          {link && <button type="button" class="button danger" onClick={() => setRemoving(true)}>{t.remove} …</button>}
           <button type="submit" class="button primary">{t.save}</button>
         </footer>
       </form>

@@ -11,7 +11,7 @@ export function PageNote() {
   const { filters } = address.value;
   const segments = useSegments(filters.some(({ segment }) => segment));
   /** What a filter of the page stands for. */
-  const meant = (filter: Filter): Filter[] => segments.value?.data.find(({ name }) => name === filter.segment)?.filters ?? [filter];
+  const meant = (filter: Filter): Filter[] => segments.value?.find(({ name }) => name === filter.segment)?.filters ?? [filter];
   const onPage = filters.flatMap(meant).find(isOnPage);
   if (!onPage) return null;
   const ofVisitors = () => go({

@@ -11,6 +11,7 @@ import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { changeColumn } from "../components/change";
 import { DataTable } from "../components/data_table";
+import { ConfirmDialog } from "../components/confirm_dialog";
 import { Dialog } from "../components/dialog";
 import { formMessage } from "../components/form_message";
 import { PageNote } from "../components/page_note";
@@ -144,31 +145,37 @@ function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => voi
   const [value, setValue] = useState(goal?.valueProperty ?? "");
   const [step, setStep] = useState<Step>(goal?.path ? { kind: "path", value: goal.path } : { kind: "event", value: goal?.event ?? "" });
   const [error, setError] = useState("");
-  const send = async (method: string, body?: unknown) => {
+  const [removing, setRemoving] = useState(false);
+  const path = goal ? `/v1/goals/${goal.id}` : "/v1/goals";
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const other = step.kind === "path" ? "event" : "path";
+    const cleared = goal ? { [other]: null } : {};
+    const body = { name, [step.kind]: sent(step), ...cleared, valueProperty: value ? property(value) : null };
     try {
-      const path = goal ? `/v1/goals/${goal.id}` : "/v1/goals";
-      await fetchJson(path, { method, body, query: goal ? {} : subjectQuery.value });
+      await fetchJson(path, { method: goal ? "PATCH" : "POST", body, query: goal ? {} : subjectQuery.value });
       done();
     } catch (problem) {
       setError(formMessage(problem, LABELS));
     }
   };
-  const save = (event: Event) => {
-    event.preventDefault();
-    const other = step.kind === "path" ? "event" : "path";
-    const cleared = goal ? { [other]: null } : {};
-    void send(goal ? "PATCH" : "POST", { name, [step.kind]: sent(step), ...cleared, valueProperty: value ? property(value) : null });
-  };
+  if (goal && removing) {
+    const remove = async () => {
+      await fetchJson<void>(path, { method: "DELETE" });
+      done();
+    };
+    return <ConfirmDialog title={t.removeOne(goal.name)} text={t.confirmRemove(goal.name)} action={t.remove} run={remove} close={() => setRemoving(false)} />;
+  }
   return (
     <Dialog title={goal ? t.editOne(goal.name) : t.create} close={close}>
-      <form class="form" onSubmit={save}>
+      <form class="form" onSubmit={(event) => void save(event)}>
         <label>{t.name}<input name="name" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
         <label>{t.reached}</label>
         <StepInputs step={step} change={setStep} name={t.reached} suggestions={suggestions} kinds={["event", "path"]} required />
         <label>{t.valueProperty}<input name="value" placeholder="properties.total" value={value} onInput={(e) => setValue(e.currentTarget.value)} /></label>
         {error && <p class="error" role="alert">{error}</p>}
         <footer>
-          {goal && <button type="button" class="button danger" onClick={() => void send("DELETE")}>{t.remove}</button>}
+          {goal && <button type="button" class="button danger" onClick={() => setRemoving(true)}>{t.remove} …</button>}
           <button type="submit" class="button primary">{t.save}</button>
         </footer>
       </form>
