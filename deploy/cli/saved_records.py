@@ -70,8 +70,9 @@ def _create_command(saved: SavedType) -> click.Command:
     @as_json
     @click.pass_obj
     def create(tidemark: CliContext, /, website: str, json: bool, **options: Any) -> None:
-        body = convert_body(saved.bodies.new, _members(saved, _given(options)))
+        members = _members(saved, _given(options))
         with tidemark.open_registry() as store:
+            body = convert_body(saved.bodies.new, members)
             record = new_record(saved.record, store.get(Website, website), body, now_ms())
             record, once = with_link(record)
             print_record(record_fields(store.create(record), **once), json)

@@ -44,7 +44,8 @@ def address_to_open(settings: Settings, shows_link: bool) -> str:
         return f"Open {address}/ in a browser: overview and API page"
     key = parse_key(demo.api_key) if demo and settings.demo else None
     if key is None or not shows_link:
-        return f"Dashboard: {address}/; `{_command()} sign-in-link` prints an address that signs in"
+        command = f"{_command()} sign-in-link --url {address}"
+        return f"Dashboard: {address}/; `{command}` prints an address that signs in"
     store = RegistryStore(settings.registry_url)
     try:
         link = sign_in_link(store, address, key[0], now())

@@ -118,7 +118,7 @@ def _with_bots(key: Key, text: str) -> bool:
     """Whether bots are asked for; Forbidden for a key that may only send."""
     if text not in ("true", "false"):
         raise Malformed(f"'bots' is '{text[:40]}'; it must be true or false")
-    if text == "true" and KeyScope.READ_DATA not in key.scopes:
+    if text == "true" and not key.has_scope(KeyScope.READ_DATA):
         raise Forbidden(f"'bots' needs an API key with the scope {KeyScope.READ_DATA}")
     return text == "true"
 

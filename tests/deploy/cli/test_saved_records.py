@@ -98,6 +98,22 @@ def test_an_unknown_website_is_named(ask: Callable[..., Any], run: Run) -> None:
     assert (done.code, done.err) == (2, "tidemark: no website 'web_none'\n")
 
 
+@pytest.mark.parametrize(
+    ("group", "options", "error"),
+    [
+        ("segments", ("--filters", '{"a": 1}'), "'filters' must be an array, not an object"),
+        ("funnels", ("--steps", '[{"path": "/"}]', "--window", "1e99"), "'window'"),
+    ],
+)
+def test_a_value_of_another_type_is_named(
+    ask: Callable[..., Any], run: Run, group: str, options: tuple[str, ...], error: str
+) -> None:
+    done = run(group, "create", "--website", a_website(ask), "--name", "a", *options)
+
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert error in done.err
+
+
 def test_every_field_is_an_option_of_both_commands() -> None:
     for saved in SAVED_TYPES:
         commands = GROUPS[saved.record.plural].commands

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from ingest.publishing.partition_queue import DeliveryStatus
+from schemas.http.rate_limit import SMALL_LIMIT
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 from tests.ingest.server.in_process_connection import InProcessConnection, a_post, exchange
 
@@ -169,3 +170,14 @@ def test_what_the_queue_rejects_is_the_error_of_the_endpoint(collector: InMemory
     assert b"SERVICE_UNAVAILABLE" in refused
     assert b"retry-after: " in refused
     assert passed.startswith(b"HTTP/1.1 200")
+
+
+def test_small_limits_that_a_server_counts_are_left_to_the_endpoint(
+    collector: InMemoryCollector,
+) -> None:
+    collector.app.admission.reserves = True
+    _, large = exchange(collector, [a_post(PLAIN)] * 2)
+    collector.set_limits("acme", collect=SMALL_LIMIT)
+    _, small = exchange(collector, [a_post(PLAIN)] * 2)
+
+    assert (large, small) == (1, 2)

@@ -23,7 +23,11 @@ from schemas.telemetry.instruments import ITEMS
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector, in_memory_collector
 from tests.ingest.server.in_process_connection import InProcessConnection
 
-REQUEST_ID = re.compile(rb"x-request-id: [0-9a-f]{16}\r\n")
+VARYING = re.compile(
+    rb"x-request-id: [0-9a-f]{16}\r\n"
+    rb"|(?<=x-ratelimit-remaining: 6000\r\n)x-ratelimit-reset: \d+\r\n"
+)
+"""Request ids, and the limit in responses to what is no request, which has the machine's time."""
 DAY_MS = 86_400_000
 
 BODIES = (
@@ -173,7 +177,7 @@ def seen(
                 change(connection, collector, step)
                 continue
             written += [
-                REQUEST_ID.sub(b"", await connection.send(segment))
+                VARYING.sub(b"", await connection.send(segment))
                 for segment in [*step.data] * step.times
                 if not connection.wire.closed
             ]

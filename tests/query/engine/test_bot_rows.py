@@ -92,6 +92,10 @@ def test_a_key_that_may_only_send_is_told_of_no_bots(service: InProcessService) 
     )
 
 
+def test_admin_implies_the_scope(service: InProcessService) -> None:
+    assert look_up(service, key="acme-admin", bots="true").status == 200
+
+
 def test_other_parameters_and_values_are_refused(service: InProcessService) -> None:
     wrong = look_up(service, bots="yes")
     unknown = look_up(service, bot="true")

@@ -129,15 +129,15 @@ function useValues(field: string): string[] | null {
 }
 
 /** Whether a known value has each of the texts in it: they may be the beginning of what somebody types. */
-function mayGoOn(value: Condition["value"], known: string[] | null): boolean {
+function mayGoOn({ field, value }: Condition, known: string[] | null): boolean {
   const texts = [value].flat().map((text) => String(text ?? "").toLowerCase()).filter(Boolean);
-  return known === null || texts.every((text) => known.some((each) => each.toLowerCase().includes(text)));
+  return known === null || texts.every((text) => known.some((each) => `${each}\n${shownValue(field, each)}`.toLowerCase().includes(text)));
 }
 
 /** Whether nobody matches a condition; false until that is known, and while its value is still being typed. */
 function useUnseen(condition: Condition, known: string[] | null, complete: boolean): boolean {
   const { operator, value } = condition;
-  const checked = OCCURRING.includes(operator) && String(value ?? "").trim() && (complete || !mayGoOn(value, known));
+  const checked = OCCURRING.includes(operator) && String(value ?? "").trim() && (complete || !mayGoOn(condition, known));
   const asked = checked ? JSON.stringify(typed(condition)) : null;
   const [settled, setSettled] = useState<string | null>(null);
   useEffect(() => {

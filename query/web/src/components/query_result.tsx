@@ -49,8 +49,9 @@ function Cell({ group, value }: { group: string; value: unknown }) {
 function OverTime({ exploration, rows, partial }: Result) {
   const { period } = address.value;
   const [first = "", ...others] = exploration.groups;
+  const { selects } = exploration;
   const granularity = first.replace(TIME, "");
-  const name = valueText(exploration.selects[0]!);
+  const name = selects.map(valueText).join(", ");
   const { labels, lines } = useMemo(() => {
     if (!hasLines(exploration)) return { labels: [], lines: [] };
     const labels = labelsOf(rows, granularity, daysOf(period, timezone.value), today(timezone.value));
@@ -62,7 +63,7 @@ function OverTime({ exploration, rows, partial }: Result) {
   }), [drawn, partial, granularity, name]);
   const chart = useMemo(() => ({ name, labels, lines: drawn, partial, granularity }), [drawn, partial, granularity, name]);
   if (!hasLines(exploration)) return <Empty text={t.needsTime} />;
-  if (!others.length) return <SeriesChart series={series} />;
+  if (!others.length && selects.length === 1) return <SeriesChart series={series} />;
   return (
     <>
       {lines.length > drawn.length && <p class="quiet">{t.most(drawn.length, formatNumber(lines.length))}</p>}
@@ -72,11 +73,15 @@ function OverTime({ exploration, rows, partial }: Result) {
 }
 
 function Bars({ exploration: { groups, selects }, rows }: Result) {
-  const value = selects[0]!;
   if (!groups.length) return <Empty text={t.needsGroup} />;
+  const names = rows.map((row) => groups.map((group) => cellText(group, row[columnOf(group)], timezone.value)).join(" · "));
   return (
-    <BarList nameLabel={groups.map(columnText).join(", ")} valueLabel={valueText(value)} bars={rows.map((row, i) => ({
-      key: String(i), name: groups.map((group) => cellText(group, row[columnOf(group)], timezone.value)).join(" · "), value: Number(row[aliasOf(value)] ?? 0),
-    }))} />
+    <>
+      {selects.map((select) => (
+        <BarList key={aliasOf(select)} nameLabel={groups.map(columnText).join(", ")} valueLabel={valueText(select)} bars={rows.map((row, i) => ({
+          key: String(i), name: names[i]!, value: Number(row[aliasOf(select)] ?? 0),
+        }))} />
+      ))}
+    </>
   );
 }

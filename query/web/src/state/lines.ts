@@ -1,5 +1,5 @@
-// Rows of a custom query as lines over time: one for each combination of the groups after the bucket.
-import { cellText, columnText } from "./columns";
+// Rows of a custom query as lines over time: one for each value and combination of the groups after the bucket.
+import { cellText, valueText } from "./columns";
 import { aliasOf, columnOf, DATE, type Exploration, TIME } from "./exploration";
 import { addDays, bucketDays, type Days, mondayOf } from "./period";
 
@@ -23,21 +23,25 @@ export function hasLines({ groups: [first, ...others] }: Exploration): boolean {
   return first !== undefined && isBucket(first) && !others.some(isBucket);
 }
 
-/** Lines of the first value, the largest sum first. */
+/** With groups the largest sum first, else in the order of the values. */
 export function linesOf(rows: Row[], exploration: Exploration, labels: string[], zone: string): Line[] {
-  const [value] = exploration.selects;
-  const others = exploration.groups.slice(1);
-  const empty = COUNTS.includes(value!.aggregate) ? 0 : null;
+  const { selects, groups: [, ...others] } = exploration;
   const at = new Map(labels.map((label, i) => [label, i]));
   const lines = new Map<string, Line>();
   for (const row of rows) {
-    const key = JSON.stringify(others.map((group) => row[columnOf(group)]));
-    const name = others.map((group) => cellText(group, row[columnOf(group)], zone)).join(NAME_SEPARATOR);
-    const line = lines.get(key) ?? { name: name || columnText(exploration.groups[0]!), values: labels.map(() => empty) };
-    lines.set(key, line);
-    line.values[at.get(String(row[DATE]))!] = row[aliasOf(value!)] as number | null;
+    const names = others.map((group) => cellText(group, row[columnOf(group)], zone));
+    for (const select of selects) {
+      const alias = aliasOf(select);
+      const key = JSON.stringify([alias, ...others.map((group) => row[columnOf(group)])]);
+      const name = [...names, ...(selects.length > 1 || !names.length ? [valueText(select)] : [])].join(NAME_SEPARATOR);
+      const empty = COUNTS.includes(select.aggregate) ? 0 : null;
+      const line = lines.get(key) ?? { name, values: labels.map(() => empty) };
+      lines.set(key, line);
+      line.values[at.get(String(row[DATE]))!] = row[alias] as number | null;
+    }
   }
-  return [...lines.values()].toSorted((a, b) => sumOf(b) - sumOf(a));
+  const all = [...lines.values()];
+  return others.length ? all.toSorted((a, b) => sumOf(b) - sumOf(a)) : all;
 }
 
 const sumOf = ({ values }: Line): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0);

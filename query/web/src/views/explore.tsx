@@ -49,7 +49,7 @@ export default function Explore() {
       <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body }}
         tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
         actions={<Actions body={body} table={exploration.table} total={loaded.value?.meta.totalRows ?? 0} />}>
-        <Async loaded={loaded} lines={8} isEmpty={({ data }) => !data.length}>
+        <Async loaded={loaded} lines={8} empty={exploration.filters.length ? texts.states.emptyFiltered : undefined} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
             <>
               <p class="quiet">{t.rows(formatNumber(data.length), formatNumber(meta.totalRows), formatNumber(meta.executionTime))}</p>

@@ -70,6 +70,7 @@ function cohortsOf(rows: Cell[]): [date: string, cells: Cell[]][] {
 
 function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
   const cohorts = cohortsOf(rows);
+  const most = Math.max(...rows.map((cell) => (cell.period ? cell.rate ?? 0 : 0)));
   const last = Math.max(...cohorts.flatMap(([, cells]) => cells.map((cell) => cell.period)));
   const periods = Array.from({ length: last }, (_, i) => i + 1);
   return (
@@ -87,7 +88,7 @@ function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
             <tr key={date}>
               <th scope="row">{cohortText(date, width)}</th>
               <td class="number"><CellButton cell={cells[0]!} text={formatNumber(cells[0]!.visitors)} width={width} /></td>
-              {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} />)}
+              {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} most={most} />)}
             </tr>
           ))}
         </tbody>
@@ -97,13 +98,14 @@ function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
   );
 }
 
-const shadeOf = (rate: number): number => (rate > 0 ? Math.min(SHADES, Math.ceil((rate / 100) * 2 * SHADES)) : 0);
+/** The darkest is that of the largest share that is shown. */
+const shadeOf = (rate: number, most: number): number => (rate > 0 ? Math.ceil((rate / most) * SHADES) : 0);
 
-function GridCell({ cell, width }: { cell: Cell | undefined; width: Width }) {
+function GridCell({ cell, width, most }: { cell: Cell | undefined; width: Width; most: number }) {
   if (!cell?.visitors || cell.rate === null) return <td />;
   const nothingYet = !cell.complete && !cell.returned;
   return (
-    <td class={`number shade-${shadeOf(cell.rate)} ${cell.complete ? "" : "incomplete"}`}>
+    <td class={`number shade-${shadeOf(cell.rate, most)} ${cell.complete ? "" : "incomplete"}`}>
       <CellButton cell={cell} text={nothingYet ? "–" : `${formatPercent(cell.rate)}${cell.complete ? "" : "*"}`} width={width} />
     </td>
   );
@@ -126,7 +128,7 @@ function Means({ rows, periods }: { rows: Cell[]; periods: number[] }) {
   const sums = (period: number) => {
     const over = rows.filter((row) => row.period === period && row.complete);
     const [returned, visitors] = [over.reduce((n, row) => n + row.returned, 0), over.reduce((n, row) => n + row.visitors, 0)];
-    return visitors ? formatPercent((100 * returned) / visitors) : "–";
+    return visitors ? formatPercent((100 * returned) / visitors) : "";
   };
   return (
     <tr>
