@@ -55,7 +55,7 @@ NO_PARTS = "most rows are in data files without a part: those of today, and thos
 NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
 TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
 PART_GONE = "a part was removed or damaged; it is made anew"
-UNTOLD_VISITS = "parts cannot tell the first page view of each visit"
+UNTOLD_VISITS = "parts cannot tell the order of page views within each visit"
 
 
 class NotPrepared(Exception):

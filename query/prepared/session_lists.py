@@ -23,6 +23,15 @@ from query.request.time_range import TimeRange
 
 SESSION_COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms")
 
+FIELDS = ("first_visit", "last_visit", "page_views")
+EVENT_FIELDS = (
+    "duration_seconds",
+    "unique_pages",
+    "custom_events",
+    "analytics_engagement_events",
+)
+"""Of sessions with further events, durations and distinct pages."""
+
 Bounds: TypeAlias = tuple[Numbers, Numbers]
 """The least and the greatest value that each session may have; the same where it is known."""
 
@@ -102,6 +111,11 @@ class SessionList(Struct, frozen=True):
     visit_tables: Sequence[str] = ()
     filter_fields: ClassVar[Mapping[str, int]] = {}
     text_count: ClassVar[int] = 0
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields of lists that it has values of."""
+        return (*FIELDS, *(EVENT_FIELDS if self.with_events else ()))
 
     @property
     def tables(self) -> Sequence[str]:

@@ -6,7 +6,7 @@ Raises Malformed with the field and the rule.
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import singledispatch
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -22,6 +22,7 @@ from query.request.time_parameters import DATE_PATTERN, parse_date
 from query.request.time_range import FIRST_DAY, LAST_DAY
 from query.standard.sql.breakdown import parse_breakdown
 from query.standard.sql.steps import FIELDS as STEP_FIELDS
+from query.standard.sql.steps import resolve_step, step_condition
 from query.standard.types.funnel import FunnelOptions
 from schemas.errors import Malformed
 from schemas.registry import (
@@ -139,10 +140,8 @@ def _funnel(funnel: Funnel) -> Funnel:
     )
     parse_breakdown(options)
     for i, step in enumerate(options.steps):
-        act = [value for value in (step.event, step.path, step.goal, step.name) if value]
-        if len(act) != 1:
-            raise Malformed(f"'steps[{i}]' must have one of 'event', 'path', 'goal' and 'name'")
-        _check_filters(tuple(msgspec.to_builtins(step.filters)), STEP_FIELDS, "table 'events'")
+        at = f"steps[{i}]"
+        step_condition(resolve_step(step, _AnySaved(), at), at, "step")
     return replace(funnel, name=validate_name("name", funnel.name))
 
 
@@ -190,6 +189,17 @@ def _check_size(name: str, filters: FilterList) -> None:
 _ANY_GOAL = Goal(
     id="", organization_id="", website_id="", created_at=0, updated_at=0, name="", event="any"
 )
+_ANY_SEGMENT = Segment(
+    id="", organization_id="", website_id="", created_at=0, updated_at=0, name="any",
+    filters=({"field": "path", "operator": "is_not_null"},),
+)  # fmt: skip
+
+
+class _AnySaved(SavedRecords, frozen=True):
+    """Has every goal and segment: they are looked up when a funnel is asked, and may change."""
+
+    def find(self, record_type: type[Any], reference: str) -> Any:  # noqa: ARG002
+        return _ANY_SEGMENT if record_type is Segment else _ANY_GOAL
 
 
 def _with_goals(filters: FilterList) -> list[Filter]:

@@ -1,14 +1,20 @@
 """Parses the SQL of all query types ahead of the first queries, which would wait for it."""
 
 import asyncio
+import logging
 
 from query.sql.portable import names_in
 from query.standard.query_types import FAMILIES
 
+log = logging.getLogger(__name__)
+
 
 async def parse_ahead() -> None:
-    """Parse it in a thread."""
-    await asyncio.to_thread(parse_all)
+    """Parse it in a thread; a text that fails is reported by its own query."""
+    try:
+        await asyncio.to_thread(parse_all)
+    except Exception:
+        log.exception("SQL was not parsed ahead")
 
 
 def parse_all() -> None:

@@ -12,6 +12,7 @@ from query.scope.scope import Scope
 from query.standard.declaration.listing import PageKeyQuery, PreparedKeys
 from query.standard.declaration.statement import Statement
 from query.standard.page_keys import MAX_KEYS, PageKeys, narrowed_scope
+from schemas.errors import ResultTooLarge
 
 
 async def find_prepared_keys(
@@ -24,7 +25,7 @@ async def find_prepared_keys(
 ) -> PageKeys | None:
     """The keys of the rows up to the `last`; None when they are too many or not found so."""
     keys = key_query.prepared
-    if keys is None or last > MAX_KEYS:
+    if keys is None or last > MAX_KEYS or not keys.can_order_by(term.field for term in orders):
         return None
     try:
         listed = await sessions(keys.form)
@@ -32,9 +33,12 @@ async def find_prepared_keys(
         return None
     if not isinstance(listed, ListedSessions):  # nothing is listed where there are no rows
         return None
-    counts = {field: await fetch(statement) for field, statement in keys.counts.items()}
+    try:
+        counts = {field: await fetch(statement) for field, statement in keys.counts.items()}
+    except ResultTooLarge:  # the search by SQL joins them without a result
+        return None
     rows = await run_in_worker(len(listed), partial(_first, keys, listed, counts, orders, last))
-    if not rows or len(rows) > MAX_KEYS:
+    if not rows:
         return None
     return PageKeys(narrowed_scope(scope, key_query.column, rows), len(listed))
 
@@ -46,7 +50,7 @@ def _first(
     orders: Sequence[OrderTerm],
     last: int,
 ) -> Sequence[Row]:
-    """Hash, first and last instant of what may be among the first; nothing for other fields."""
+    """Hash, first and last instant of what may be among the first; nothing when it is too much."""
     values = dict(listed.values)
     for field, counted in counts.items():
         values[field] = (listed.of_hashes(counted),) * 2
@@ -54,7 +58,5 @@ def _first(
         values[field] = score_bounds(score, values)
     terms = [(order.field, order.direction == "asc") for order in orders]
     terms += [(field, False) for field in keys.own_order]
-    if any(field not in values for field, _ in terms):
-        return []
     positions = first_of([(values[f], ascending) for f, ascending in terms], len(listed), last)
-    return listed.rows(positions)
+    return listed.rows(positions) if len(positions) <= MAX_KEYS else ()

@@ -53,6 +53,10 @@ class PreparedKeys(Struct, frozen=True, kw_only=True, eq=False):
     scores: Mapping[str, Sequence[ScoreTerm]] = {}
     """Fields that are computed from the others: the terms of their sum."""
 
+    def can_order_by(self, fields: Iterable[str]) -> bool:
+        """Whether it has the values of all these fields."""
+        return {*self.form.fields, *self.counts, *self.scores}.issuperset(fields)
+
 
 class PageKeyQuery(Struct, frozen=True, kw_only=True):
     """Finds the keys of the rows on a page, cheaper than computing all rows.

@@ -44,6 +44,11 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
         (
             Funnel,
             {"name": "a", "steps": [{"event": "e"}, {"path": "/", "goal": "g"}]},
+            r"'steps\[1\]' has both 'path' and 'goal'; give one of them",
+        ),
+        (
+            Funnel,
+            {"name": "a", "steps": [{"event": "e"}, {"label": "second"}]},
             r"'steps\[1\]' must have one of 'event', 'path', 'goal' and 'name'",
         ),
         (
@@ -178,7 +183,16 @@ def test_a_funnel_has_two_to_ten_steps(steps: list[dict[str, str]]) -> None:
         valid(Funnel, name="a", steps=steps)
 
 
-@pytest.mark.parametrize("members", [{"by": "page"}, {"window": 0}])
-def test_a_funnel_has_the_options_of_a_query(members: dict[str, Any]) -> None:
-    with pytest.raises(Malformed):
+def test_goals_and_segments_of_steps_are_looked_up_later() -> None:
+    steps = [{"goal": "Bought"}, {"path": "/", "filters": [{"segment": "Germans"}]}]
+
+    assert len(valid(Funnel, name="a", steps=steps).steps) == 2
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [({"by": "page"}, "'by' is not valid"), ({"window": 0}, "'window' must be at least 1")],
+)
+def test_a_funnel_has_the_options_of_a_query(members: dict[str, Any], error: str) -> None:
+    with pytest.raises(Malformed, match=error):
         valid(Funnel, name="a", steps=STEPS, **members)

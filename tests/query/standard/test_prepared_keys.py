@@ -4,11 +4,16 @@ import asyncio
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
+from query.prepared.session_lists import ListedSessions, SessionList
+from query.request.order import OrderTerm
 from query.standard.declaration.fields import field_specs
 from query.standard.page_keys import find_page_keys
+from query.standard.prepared_keys import find_prepared_keys
 from query.standard.query_types import QUERY_TYPES
+from schemas.errors import ResultTooLarge
 from tests.query.query_service import NOVEMBER, InProcessService
 from tests.query.standard.test_page_keys import lists
 
@@ -79,3 +84,37 @@ def test_stored_rows_are_searched_only_where_parts_have_no_answer(
     assert entry(service, name, **more)["success"]
 
     assert bool(searched) is by_rows
+
+
+INTERESTING = QUERY_TYPES["interesting_sessions"].listing.page_keys
+ONE = np.array([1])
+
+
+def found(order: OrderTerm | None, asked: list[SessionList]) -> Any:
+    """What is found where the counts of errors are too many to be read."""
+
+    async def sessions(form: SessionList) -> ListedSessions:
+        asked.append(form)
+        return ListedSessions(ONE, ONE, dict.fromkeys(form.fields, (ONE, ONE)))
+
+    async def fetch(_statement: Any) -> Any:
+        raise ResultTooLarge("too many rows")
+
+    assert INTERESTING is not None
+    scope: Any = None  # used only where there are keys
+    orders = [order] if order else []
+    return asyncio.run(find_prepared_keys(INTERESTING, scope, orders, 10, sessions, fetch))
+
+
+def test_counts_that_are_too_many_leave_the_search_to_stored_rows() -> None:
+    asked: list[SessionList] = []
+
+    assert found(None, asked) is None
+    assert len(asked) == 1
+
+
+def test_parts_are_not_read_for_an_order_that_they_do_not_have() -> None:
+    asked: list[SessionList] = []
+
+    assert found(OrderTerm(field="country", direction="asc"), asked) is None
+    assert not asked

@@ -1,5 +1,5 @@
 // Saved funnels: the list of them, and saving, renaming and deleting one.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { fetchAll } from "../api/pages";
 import { fetchJson, type RequestError } from "../api/request";
 import type { Schemas } from "../api/types";
@@ -42,6 +42,9 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
 }) {
   const [open, setOpen] = useState<"save" | "rename" | "delete" | null>(null);
   const [error, setError] = useState("");
+  const [saving, setSaving] = useState(false);
+  const latest = useRef(options);
+  latest.current = options;
   const close = () => setOpen(null);
   const body = savedBody(options) as Schemas["NewFunnel"];
   const complete = options.steps.length > 1;
@@ -53,10 +56,19 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
   const update = async (changes: Schemas["FunnelChanges"]) => {
     const { data } = await fetchJson<Answer>(`${PATH}/${saved!.id}`, { method: "PATCH", body: changes });
     changed(data);
+    return data;
   };
-  const saveChanges = () => {
+  const saveChanges = async () => {
     setError("");
-    update(body).then(discard, (problem) => setError(messageOf(problem as RequestError)));
+    setSaving(true);
+    try {
+      const stored = await update(body);
+      if (!differs(latest.current, stored)) discard(); // else it was changed meanwhile
+    } catch (problem) {
+      setError(messageOf(problem as RequestError));
+    } finally {
+      setSaving(false);
+    }
   };
   const remove = async () => {
     await fetchJson(`${PATH}/${saved!.id}`, { method: "DELETE" });
@@ -71,14 +83,14 @@ export function FunnelActions({ list, saved, options, changed, discard }: {
       {edited && <button type="button" class="quiet-button" onClick={discard}>{t.discard}</button>}
       {may("manage:websites") && (
         <>
-          {edited && complete && <button type="button" class="button primary" onClick={saveChanges}>{t.save}</button>}
+          {edited && complete && <button type="button" class="button primary" disabled={saving} onClick={() => void saveChanges()}>{t.save}</button>}
           {complete && <button type="button" class="button" onClick={() => setOpen("save")}>{saved ? t.saveAs : t.saveNew}</button>}
           {saved && <button type="button" class="quiet-button" onClick={() => setOpen("rename")}>{t.rename}</button>}
           {saved && <button type="button" class="quiet-button" onClick={() => setOpen("delete")}>{t.delete}</button>}
         </>
       )}
       {open === "save" && <NameDialog title={t.saveTitle} name="" submit={store} close={close} />}
-      {open === "rename" && <NameDialog title={t.renameTitle} name={saved!.name} submit={(name) => update({ name })} close={close} />}
+      {open === "rename" && <NameDialog title={t.renameTitle} name={saved!.name} submit={async (name) => void await update({ name })} close={close} />}
       {open === "delete" && (
         <ConfirmDialog title={t.deleteTitle} text={t.confirmDelete(saved!.name)} action={t.deleteAction} run={remove} close={close} />
       )}
@@ -96,7 +108,7 @@ function FunnelMenu({ list, close }: { list: Loaded<SavedFunnel[]>; close: () =>
     <>
       {list.error && <Failed error={list.error} />}
       {list.value?.length === 0 && <p class="quiet">{t.noneSaved}</p>}
-      {list.value?.map((funnel) => (
+      {!list.loading && list.value?.map((funnel) => (
         <a key={funnel.id} class="menu-item" href={addressWith({ item: funnel.id, own: {} })} onClick={opened}
           aria-current={funnel.id === item ? "page" : undefined}>
           {funnel.name}<small>{stepsText(funnel)}</small>

@@ -47,7 +47,7 @@ export default function Funnels() {
   };
   if (item && !saved) {
     return list.error ? <Failed error={list.error} retry={list.reload} />
-      : list.value ? <Empty text={t.unknown} /> : <Skeleton lines={8} />;
+      : list.value && !list.loading ? <Empty text={t.unknown} /> : <Skeleton lines={8} />;
   }
   return <Funnel key={item} saved={item ? saved! : null} list={list} changed={changed} />;
 }

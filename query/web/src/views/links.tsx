@@ -49,6 +49,7 @@ function AllLinks() {
               ...(clicks ? [{ key: "clicks", label: t.clicks, number: true, render: (link: Link) => formatNumber(clicks.get(link.id) ?? 0) }] : []),
               { key: "created", extra: true, label: t.created, number: true, render: (link) => formatInstant(link.createdAt, timezone.value) },
             ]} />
+            {clicks && <p class="quiet">{t.inRange}</p>}
             <Pages page={page} pages={Math.ceil(meta.total / ROWS)} go={(to) => go({ own: { page: String(to) } })} />
           </>
         )}
