@@ -63,6 +63,13 @@ class DirectCycle:
             connection.respond_to_error(self, error)
         else:
             if not self.disconnected:
-                connection.transport.write(response)
-                self.response_complete = True
-                connection.on_response_complete()
+                self._respond(connection, response)
+
+    def _respond(self, connection: DirectConnection, response: bytes) -> None:
+        if not self.keep_alive:  # a shutdown began meanwhile
+            response = response.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n", 1)
+        connection.transport.write(response)
+        self.response_complete = True
+        if not self.keep_alive:
+            connection.transport.close()
+        connection.on_response_complete()

@@ -2,8 +2,9 @@
 
 Nearly all requests are a POST to a collect route that arrives in one piece. For these the same ASGI
 application is called with the buffered body, and the response is written once instead of twice; on
-loopback a write that wakes its reader costs more than decoding the event. All other requests take
-uvicorn's default path.
+loopback a write that wakes its reader costs more than decoding the event. Where a connection
+repeats its head, `direct_collect` may accept the usual request at once, without the application.
+All other requests take uvicorn's default path.
 """
 
 import logging
@@ -81,7 +82,9 @@ class CollectorProtocol(HttpProtocol):
 
     def respond_to_error(self, failed: DirectCycle, error: Exception) -> None:
         """Respond to a request that was accepted at once, and failed."""
-        cycle: Any = FastPathCycle(self.transport, True, self.on_response_complete, self.tasks)
+        cycle: Any = FastPathCycle(
+            self.transport, failed.keep_alive, self.on_response_complete, self.tasks
+        )
         parsed_last: object = self.cycle
         if parsed_last is failed:
             self.cycle = cycle  # else another request waits behind it

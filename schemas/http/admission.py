@@ -19,7 +19,6 @@ from starlette.types import Scope
 
 from schemas.http.local_rate_limit import RateLimiter
 from schemas.http.rate_limit import (
-    SMALL_LIMIT,
     ExceededLimit,
     RateLimitBucket,
     UsedShare,
@@ -90,12 +89,8 @@ class Admission:
         await self.reserve((self._tenant(owner, group, owner.id, self._clock()).total,), cost)
 
     async def reserve(self, buckets: Sequence[RateLimitBucket], cost: int = 1) -> None:
-        """The same of other buckets; of each only if those before it have room."""
-        for bucket in buckets:
-            if bucket.limit.requests <= SMALL_LIMIT:
-                await self._limiter.reserve(bucket, self._clock(), cost)
-                if not bucket.fits(self._clock(), cost):
-                    return
+        """The same of other buckets, in one round trip."""
+        await self._limiter.reserve(buckets, self._clock(), cost)
 
     def count_with_key(
         self,

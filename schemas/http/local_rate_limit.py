@@ -1,7 +1,7 @@
 """LocalRateLimiter: buckets with the counts of this process, and what every limiter offers."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from schemas.http.rate_limit import RateLimitBucket
@@ -19,8 +19,8 @@ class RateLimiter(Protocol):
     reserves: bool
     """Whether `reserve` does anything: small limits are counted by a server."""
 
-    async def reserve(self, bucket: RateLimitBucket, now_ms: int, cost: int = 1) -> None:
-        """Wait until it is known whether a request fits a small limit of several machines."""
+    async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
+        """Wait until it is known whether a request fits small limits of several machines."""
 
     def tenant_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
@@ -56,7 +56,7 @@ class LocalRateLimiter:
         """A bucket without counts."""
         return RateLimitBucket(limit, subject, now_ms)
 
-    async def reserve(self, bucket: RateLimitBucket, now_ms: int, cost: int = 1) -> None:
+    async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
         """Nothing to wait for: counts of this process are at hand."""
 
     def tenant_bucket(

@@ -50,8 +50,11 @@ REQUEST_ID_KEY, BEGAN_KEY = "tidemark.request_id", "tidemark.began"
 """Keys of the ASGI scope: the id of the request, and when it began."""
 STARTED_KEY = "tidemark.started"
 """Key of the ASGI scope: the response has begun."""
-SUCCESS_LINES = b"content-type: application/json\r\ncontent-length: %d\r\n%b%bx-request-id: %b\r\n"
-"""Header lines of a success: length, rate limit, CORS, request id."""
+SUCCESS_LINES = (
+    b"content-type: application/json\r\ncontent-length: %d\r\ncache-control: no-store\r\n"
+    b"%b%bx-request-id: %b\r\n"
+)
+"""Header lines of a success: length, that no cache keeps it, rate limit, CORS, request id."""
 PUBLIC_REQUESTS = PUBLIC_GROUP_LIMIT.requests
 CHARGED_STATUSES = (400, 401, 403, 404, 408, 413)
 """Statuses that count against the client network of a request without a key."""

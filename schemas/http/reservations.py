@@ -6,7 +6,7 @@ fits; those that come meanwhile share the next one.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from schemas.http.server_counts import Wanted
 from schemas.http.shared_bucket import SharedBucket
@@ -30,18 +30,22 @@ class Reservations:
         self._waiting: dict[SharedBucket, list[tuple[int, asyncio.Future[None]]]] = {}
         self._asking: asyncio.Task[None] | None = None
 
-    async def wait(self, bucket: SharedBucket, cost: int) -> None:
-        """Return when the server has answered for the request, or does not in time."""
+    async def wait(self, buckets: Sequence[SharedBucket], cost: int) -> None:
+        """Return when the server has answered for all buckets of a request, or not in time."""
         loop = asyncio.get_running_loop()
-        answered: asyncio.Future[None] = loop.create_future()
-        self._waiting.setdefault(bucket, []).append((cost, answered))
+        answers: list[asyncio.Future[None]] = [loop.create_future() for _ in buckets]
+        for bucket, answered in zip(buckets, answers, strict=True):
+            self._waiting.setdefault(bucket, []).append((cost, answered))
         if self._asking is None:
             self._asking = loop.create_task(self._ask_for_all())
-        timer = loop.call_later(MAX_WAIT_SECONDS, _end_wait, answered)
+        timer = loop.call_later(MAX_WAIT_SECONDS, _end_waits, answers)
         try:
-            await answered
+            for answered in answers:
+                await answered
         finally:
             timer.cancel()
+            for answered in answers:
+                answered.cancel()  # of a request that is gone: no room is asked for it
 
     async def close(self) -> None:
         """Answer those who wait."""
@@ -58,9 +62,8 @@ class Reservations:
                 try:
                     await self._exchange([(b, _wanted(b, costs)) for b, costs in asked.items()])
                 finally:
-                    for costs in asked.values():
-                        for _, answered in costs:
-                            _end_wait(answered)
+                    _end_waits(answered for costs in asked.values() for _, answered in costs)
+                await asyncio.sleep(0)  # they take their room before more is asked for
         finally:
             self._asking = None
 
@@ -72,6 +75,7 @@ def _wanted(bucket: SharedBucket, waiting: Sequence[tuple[int, asyncio.Future[No
     return Wanted(bucket.limit.requests, requests, costs[0] if requests else 0)
 
 
-def _end_wait(answered: asyncio.Future[None]) -> None:
-    if not answered.done():
-        answered.set_result(None)
+def _end_waits(answers: Iterable[asyncio.Future[None]]) -> None:
+    for answered in answers:
+        if not answered.done():
+            answered.set_result(None)

@@ -92,20 +92,25 @@ class SharedRateLimiter(LocalRateLimiter):
         self._machine_used_at = asyncio.get_running_loop().time()
         return True
 
-    async def reserve(self, bucket: RateLimitBucket, now_ms: int, cost: int = 1) -> None:
+    async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
         """Wait until the counts of all machines are known to have room for a request, or not.
 
-        For a small limit, and only while the server answers; then `fits` tells which.
+        For small limits, and only while the server answers; then `fits` tells which. Nothing is
+        asked for where one of the limits is known to have no room.
         """
+        small = [
+            bucket
+            for bucket in buckets
+            if isinstance(bucket, SharedBucket) and bucket.limit.requests <= SMALL_LIMIT
+        ]
         if (
-            isinstance(bucket, SharedBucket)
+            small
             and cost
-            and bucket.limit.requests <= SMALL_LIMIT
             and self._is_server_used()
             and self.problem is None
-            and bucket.may_reserve(now_ms, cost)
+            and all(bucket.may_reserve(now_ms, cost) for bucket in small)
         ):
-            await self._reservations.wait(bucket, cost)
+            await self._reservations.wait(small, cost)
 
     def _is_server_used(self) -> bool:
         return (

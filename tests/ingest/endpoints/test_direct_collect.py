@@ -172,6 +172,21 @@ def test_what_the_queue_rejects_is_the_error_of_the_endpoint(collector: InMemory
     assert passed.startswith(b"HTTP/1.1 200")
 
 
+def test_a_body_in_two_segments_gets_the_same_response(collector: InMemoryCollector) -> None:
+    post = a_post(PLAIN)
+
+    async def run() -> list[bytes]:
+        connection = InProcessConnection(collector)
+        return [
+            without_ids(await connection.send(*parts))
+            for parts in ((post,), (post,), (post[:-5], post[-5:]))
+        ]
+
+    responses = asyncio.run(run())
+    assert len(set(responses)) == 1
+    assert b"\r\ncache-control: no-store\r\n" in responses[0]
+
+
 def test_small_limits_that_a_server_counts_are_left_to_the_endpoint(
     collector: InMemoryCollector,
 ) -> None:

@@ -17,7 +17,7 @@ from tests.asgi_client import ADDRESS
 from tests.ingest.in_memory_collector import InMemoryCollector
 
 
-class Wire(asyncio.Transport):
+class RecordingTransport(asyncio.Transport):
     """What the collector writes."""
 
     def __init__(self) -> None:
@@ -48,19 +48,16 @@ class InProcessConnection:
         self, collector: InMemoryCollector, protocol: type[CollectorProtocol] = CollectorProtocol
     ) -> None:
         self.paths: list[str] = []
-        self.wire = Wire()
+        self.wire = RecordingTransport()
         self.drain = Drain()
         self.state = ServerState()
+        self.state.default_headers = [NOSNIFF_HEADER]
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             self.paths.append(scope["path"])
             await collector.app(scope, receive, send)
 
-        (name, value) = NOSNIFF_HEADER
-        config = uvicorn.Config(
-            app, ws="none", lifespan="off", log_config=None, server_header=False,
-            date_header=False, headers=[(name.decode(), value.decode())],
-        )  # fmt: skip
+        config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None)
         config.load()
         shared = OpenConnections(ConnectionLimits(), collect_error, drain=self.drain)
         self.protocol = protocol(shared, config=config, server_state=self.state, app_state={})

@@ -96,6 +96,25 @@ def test_a_shutdown_that_takes_long_cancels_it(collector: InMemoryCollector) -> 
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("status", [DeliveryStatus.ACKNOWLEDGED, DeliveryStatus.UNKNOWN])
+def test_a_shutdown_closes_the_connection_after_the_response(
+    collector: InMemoryCollector, status: DeliveryStatus
+) -> None:
+    async def run() -> bytes:
+        connection = HeldConnection(collector)
+        await connection.begin()
+        connection.protocol.shutdown()
+        assert not connection.wire.closed
+        connection.acknowledge(status)
+        response = await connection.send()
+        assert connection.wire.closed
+        return response
+
+    head, _, body = asyncio.run(run()).partition(b"\r\n\r\n")
+    assert head.count(b"connection: close") == 1
+    assert body.startswith(b'{"status":')
+
+
 def test_while_the_process_drains_responses_close_the_connection(
     collector: InMemoryCollector,
 ) -> None:
