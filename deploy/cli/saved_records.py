@@ -53,6 +53,7 @@ JSON_HELP: Mapping[str, str] = {
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
+METAVARS: Mapping[str, str] = {**dict.fromkeys(JSON_HELP, "JSON"), "window": "SECONDS"}
 
 
 def _group(saved: SavedType) -> click.Group:
@@ -109,7 +110,7 @@ def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
         text = JSON_HELP.get(field.name) or _help(field)
         yield click.option(
             f"--{field.name.replace('_', '-')}",
-            metavar="JSON" if field.name in JSON_HELP else "TEXT",
+            metavar=METAVARS.get(field.name, "TEXT"),
             required=new and field.default is NODEFAULT,
             help=text,
         )

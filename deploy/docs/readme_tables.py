@@ -53,7 +53,7 @@ def kinds_table() -> str:
 
 def tables_section() -> str:
     return "\n\n".join(
-        f"### {t.name}\n\nOrder of rows: {', '.join(t.sort_order)}.\n\n"
+        f"### {t.name}\n\nOrder of rows in new data files: {', '.join(t.sort_order)}.\n\n"
         + markdown_table(
             ("column", "type", "meaning"),
             ((f"`{c.name}`", c.type, c.description) for c in t.columns),

@@ -9,6 +9,7 @@ what is refused, and how.
 import logging
 import random
 import time
+import weakref
 from typing import Any
 from zlib import crc32
 
@@ -63,7 +64,9 @@ class DirectCollect:
         self.topic = kind.topic
         self.publisher = dependencies.publisher
         self.middleware = dependencies.middleware
-        self.registry = registry
+        self.registry = weakref.ref(registry)
+        """Idle connections keep no old one in memory."""
+        self.receipt_key = registry.receipt_key
         self._registry_source = dependencies.registry
         self._clock = dependencies.clock
         self._decoder = decoder
@@ -87,7 +90,7 @@ class DirectCollect:
         admission = self._admission
         if (
             size > SMALL_BODY_BYTES
-            or self._registry_source.snapshot is not self.registry
+            or self._registry_source.snapshot is not self.registry()
             or not admission.network_fits(self._client_network, now)
         ):
             return None
@@ -150,7 +153,7 @@ class DirectRequest:
         """The whole response; Unavailable or OutcomeUnknown if Kafka did not acknowledge."""
         direct, encoded = self._direct, self._encoded
         receipt = direct.publisher.acknowledged(
-            direct.topic, encoded, self._delivery, report, direct.registry.receipt_key
+            direct.topic, encoded, self._delivery, report, direct.receipt_key
         )
         body = direct.body % (encoded.count, receipt.encode())
         direct.middleware.requests.observe(direct.path, 200, time.perf_counter() - self._began)
@@ -183,7 +186,7 @@ def remember_direct(
     if shared is None:
         return
     known: DirectCollect | None = shared.get(DIRECT)
-    if known is not None and known.registry is registry:
+    if known is not None and known.registry() is registry:
         return
     try:
         if _is_usual(scope, header):

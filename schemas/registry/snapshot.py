@@ -19,7 +19,7 @@ from schemas.registry.store import RegistryStore
 SnapshotRecordT = TypeVar("SnapshotRecordT", bound=Record)
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     """All records at one revision, by id and other lookup keys."""
 
     version: RegistryVersion
@@ -32,7 +32,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Website ids by organization."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
     saved: SavedRecordIndex = SavedRecordIndex()
-    """Goals, segments, annotations and money properties by website."""
+    """By website."""
     receipt_key: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
     """Signs and verifies receipts."""
     key_uses: dict[str, int] = {}

@@ -92,7 +92,7 @@ VISITOR_COLUMNS = (
         "event_hash",
         ColumnType.LONG,
         "deduplication key: 63-bit hash of event_id or Idempotency-Key; NULL without one, and "
-        "in merged files of past days where event_id has a value",
+        "where compaction left it out, as it follows from event_id and `trusted`",
         public=False,
     ),
 )

@@ -25,7 +25,7 @@ from stream.maintenance.merge_plan import (
     live_data_files,
     merge_plan,
 )
-from stream.maintenance.sorted_files import ROW_GROUP, row_group_sizes, visit_order, write_files
+from stream.maintenance.sorted_files import ROW_GROUP, row_group_sizes, visitor_order, write_files
 from stream.maintenance.sorted_portions import (
     PORTION_ROWS,
     SortedRows,
@@ -173,17 +173,17 @@ def write_sorted(
         [paths],
     ).fetchall()
     midnight = {} if side is Side.HISTORY else {"midnight": f"{day} 00:00:00+00"}
-    visits = visit_order(table)
+    by_visitor = visitor_order(table)
     columns = list(column_expressions(table, {name for name, *_ in described}))
     if without_hashes:
         columns = [STORED_HASHES if name == "event_hash" else name for name in columns]
     rows = SortedRows(
         columns,
         _condition(table, side),
-        visits or table.sort_order,
+        by_visitor or table.sort_order,
         {"files": paths, **midnight},
         table.time_column,
-        3 if visits else 2,
+        3 if by_visitor else 2,
     )
     sizes = row_group_sizes(subject_counts(connection, rows), row_group)
     reader = sorted_reader(connection, rows, portion_bounds(connection, rows, portion))

@@ -45,18 +45,18 @@ LOOKUP_COLUMNS = ("anonymous_id", "session_id")
 ROWS_A_VALUE = 6
 FALSE_POSITIVES = 0.1
 
-VISITOR_COLUMNS = ("visitor_hash", "session_hash")
+HASH_COLUMNS = ("visitor_hash", "session_hash")
 
 
-def visit_order(table: Table) -> tuple[str, ...] | None:
+def visitor_order(table: Table) -> tuple[str, ...] | None:
     """Expressions by which rows of visitors are sorted; None for tables of something else.
 
     Rows without a visitor come by time, before the others of their slot.
     """
-    if not all(table.column(name) for name in VISITOR_COLUMNS):
+    if not all(table.column(name) for name in HASH_COLUMNS):
         return None
     subject, time, *key = table.sort_order
-    visitor, session = VISITOR_COLUMNS
+    visitor, session = HASH_COLUMNS
     slot = f"time_bucket(INTERVAL {SLOT_MINUTES} MINUTE, {time})"
     return (subject, slot, f"COALESCE({visitor}, epoch_ms({time}))", session, *key)
 

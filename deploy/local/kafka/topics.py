@@ -76,7 +76,10 @@ def with_admin_client(
     request: Callable[[AIOKafkaAdminClient], Awaitable[AdminResult]],
     seconds: float,
 ) -> AdminResult:
-    """The result of a request to Kafka's admin API; KafkaUnavailable says what to do."""
+    """The result of a request to Kafka's admin API; KafkaUnavailable says what to do.
+
+    While a broker is down `request` may be called again: it must be idempotent.
+    """
 
     async def run() -> AdminResult:
         admin = AIOKafkaAdminClient(**client_arguments(settings))

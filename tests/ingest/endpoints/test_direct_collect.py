@@ -1,7 +1,9 @@
 """Requests that are accepted in one call get the same response, and are published alike."""
 
 import asyncio
+import gc
 import re
+import weakref
 
 import pytest
 
@@ -185,6 +187,20 @@ def test_a_body_in_two_segments_gets_the_same_response(collector: InMemoryCollec
     responses = asyncio.run(run())
     assert len(set(responses)) == 1
     assert b"\r\ncache-control: no-store\r\n" in responses[0]
+
+
+def test_an_idle_connection_keeps_no_old_registry(collector: InMemoryCollector) -> None:
+    async def run() -> None:
+        connection = InProcessConnection(collector)
+        await connection.send(a_post(PLAIN))
+        await connection.send(a_post(PLAIN))
+        assert connection.paths == ["/track"]
+        old = weakref.ref(collector.registry.snapshot)
+        collector.set_limits("acme", collect=1_000)
+        gc.collect()
+        assert old() is None
+
+    asyncio.run(run())
 
 
 def test_small_limits_that_a_server_counts_are_left_to_the_endpoint(

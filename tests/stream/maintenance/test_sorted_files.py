@@ -12,7 +12,7 @@ from stream.maintenance.sorted_files import (
     ROW_GROUP,
     SMALL_ROW_GROUP,
     row_group_sizes,
-    visit_order,
+    visitor_order,
     write_files,
 )
 
@@ -46,9 +46,9 @@ def test_tables_of_visitors_are_sorted_by_visitor_within_half_an_hour() -> None:
     slot, visitor = "time_bucket(INTERVAL 30 MINUTE, ts)", "COALESCE(visitor_hash, epoch_ms(ts))"
     key = ("epoch", "kafka_partition", "kafka_offset", "seq")
 
-    assert visit_order(EVENTS) == ("website_id", slot, visitor, "session_hash", *key)
-    assert visit_order(CLICKS) is None  # a click has no session
-    assert visit_order(LEDGER) is None
+    assert visitor_order(EVENTS) == ("website_id", slot, visitor, "session_hash", *key)
+    assert visitor_order(CLICKS) is None  # a click has no session
+    assert visitor_order(LEDGER) is None
 
 
 def reader(rows: int) -> pa.RecordBatchReader:
