@@ -1,5 +1,6 @@
 """Funnels built by picking steps, and goals: numbers, the visitors behind them, changes."""
 
+from tests.http_client import call
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 
@@ -73,6 +74,23 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     dashboard.press("Delete …", "dialog")
     dashboard.press("Delete", "dialog")
     dashboard.until("document.querySelector('main .empty')")
+
+
+def test_more_goals_than_one_request_answers_have_pages(dashboard: Dashboard) -> None:
+    tenant = dashboard.tenant
+    url, headers = f"{dashboard.url}/v1/goals", {"x-api-key": tenant.key}
+    ids = []
+    for number in range(21):
+        goal = {"name": f"Goal {number}", "event": "purchase"}
+        made = call("POST", f"{url}?website_id={tenant.website.id}", goal, headers)
+        ids.append(made.json["data"]["id"])
+
+    dashboard.open("goals")
+    assert len(dashboard.rows("Goals")) == 20
+    dashboard.press("Next page", "main")
+    eventually(lambda: len(dashboard.rows("Goals")) == 1, 60)
+    for goal_id in ids:
+        assert call("DELETE", f"{url}/{goal_id}", None, headers).status == 200
 
 
 def choose(dashboard: Dashboard, name: str, value: str) -> None:

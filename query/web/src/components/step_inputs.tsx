@@ -1,6 +1,6 @@
 // Inputs for one step, with the pages, events and goals that exist as suggestions.
 import { useId, useLayoutEffect, useState } from "preact/hooks";
-import { fetchJson } from "../api/request";
+import { fetchAll } from "../api/pages";
 import type { Schemas } from "../api/types";
 import { useAnswer, useLoaded } from "../api/use";
 import { subjectQuery } from "../app/session";
@@ -20,15 +20,15 @@ export function useSuggestions(): Suggestions {
   return {
     path: pages.value?.rows.map((row) => row.name) ?? [],
     event: events.value?.rows.map((row) => row.name) ?? [],
-    goal: goals.value?.data.map(({ name }) => name) ?? [],
+    goal: goals.value?.map(({ name }) => name) ?? [],
     name: [],
   };
 }
 
 export function useGoals() {
-  const query = { ...subjectQuery.value, limit: "100" };
-  return useLoaded(JSON.stringify(query), (signal) =>
-    fetchJson<Schemas["GoalListResponse"]>("/v1/goals", { query, signal }));
+  const query = subjectQuery.value;
+  return useLoaded(`goals ${JSON.stringify(query)}`, (signal) =>
+    fetchAll<Schemas["GoalResource"]>("/v1/goals", query, signal));
 }
 
 export function StepInputs({ step, change, name, suggestions, kinds = KINDS, required }: {

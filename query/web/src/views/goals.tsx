@@ -10,7 +10,7 @@ import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { changeColumn } from "../components/change";
-import { DataTable } from "../components/data_table";
+import { DataTable, Pages } from "../components/data_table";
 import { ConfirmDialog } from "../components/confirm_dialog";
 import { Dialog } from "../components/dialog";
 import { formMessage } from "../components/form_message";
@@ -28,6 +28,8 @@ const t = texts.goals;
 const MODELS = ["last_touch", "first_touch", "last_non_direct", "linear", "position_based"] as const;
 const FACTS = ["visit.channel", "visit.referrer_name", "visit.utm_campaign", "visit.entry_page"];
 
+/** Goals that one request answers. */
+const ROWS = 20;
 const FILE: FileColumn[] = [
   { field: "name", label: t.name },
   { field: "visitors", label: texts.metrics.visitors },
@@ -39,7 +41,10 @@ const FILE: FileColumn[] = [
 export default function Goals() {
   const saved = useGoals();
   const [edited, setEdited] = useState<Goal | "new" | null>(null);
-  const goals = saved.value?.data ?? [];
+  const all = saved.value ?? [];
+  const pages = Math.ceil(all.length / ROWS);
+  const page = Math.min(Number(address.value.own.page) || 1, Math.max(pages, 1));
+  const goals = all.slice((page - 1) * ROWS, page * ROWS);
   const done = () => {
     setEdited(null);
     refresh(); // the goals, and the numbers of one that changed
@@ -53,11 +58,12 @@ export default function Goals() {
         <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
         <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
-        <Async loaded={saved} lines={4} empty={t.none} isEmpty={({ data }) => !data.length}>
-          {({ data }) => <GoalTable goals={data} ask={ask} edit={writes ? setEdited : null} />}
+        <Async loaded={saved} lines={4} empty={t.none} isEmpty={() => !goals.length}>
+          {() => <GoalTable goals={goals} ask={ask} edit={writes ? setEdited : null} />}
         </Async>
+        <Pages page={page} pages={pages} go={(to) => goOwn({ page: String(to) })} />
       </Card>
-      {goals.length > 0 && <Attribution goals={goals} />}
+      {all.length > 0 && <Attribution goals={all} />}
       {edited && <GoalDialog goal={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
     </>
   );
