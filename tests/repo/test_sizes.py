@@ -24,6 +24,7 @@ ROOT_MODULES: dict[str, set[str]] = {
     "deploy": set(),
 }
 """What stands at the root of each package; everything else lies in a folder for its stage."""
+ROOT_FILES = {"CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -44,3 +45,8 @@ def test_the_root_of_a_package_holds_entry_points_only(package: str) -> None:
     names = {source.stem for source in sources(package) if source.parent == ROOT / package}
 
     assert names - {"__init__"} == ROOT_MODULES[package]
+
+
+def test_nothing_else_lies_at_the_top() -> None:
+    files = {path.name for path in ROOT.iterdir() if path.is_file()}
+    assert {name for name in files if not name.startswith(".")} == ROOT_FILES

@@ -9,6 +9,7 @@ from tests.http_client import call
 from tests.ingest.links.qr_reader import read_qr_code
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
+from tests.web.downloads import downloaded
 
 TARGET = "https://shop.example/autumn?utm_source=news+letter&utm_campaign=autumn#offer"
 BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
@@ -50,6 +51,7 @@ def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboa
     for name, target in (
         ("Long", f"https://shop.example/?q={'word-' * 300}"),
         ("Quiet", "a.example"),
+        ("=1+1", "a.example"),
     ):
         dashboard.press("+ New link")
         dashboard.until("document.activeElement?.name === 'name'")
@@ -72,6 +74,13 @@ def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboa
         return {row[0]: row[3] for row in dashboard.rows("Short links")}
 
     eventually(lambda: {"Long": "1", "Quiet": "0"}.items() <= clicks().items(), 60)
+    file = {row["Name"]: row for row in downloaded(dashboard, "Short links")}
+    assert {name: file[name]["Clicks"] for name in ("Long", "Quiet", "'=1+1")} == {
+        "Long": "1",
+        "Quiet": "0",
+        "'=1+1": "0",
+    }
+    assert file["Quiet"]["Target"] == "https://a.example"
     heights = dashboard.tab.js(
         "[...document.querySelectorAll('main tbody tr')].map((row) => row.clientHeight)"
     )

@@ -10,7 +10,8 @@ from schemas.runtime.clock import now_ms
 from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.installation import Installation, eventually
-from tests.web.dashboard import Dashboard
+from tests.web.dashboard import TABLE, Dashboard
+from tests.web.downloads import downloaded
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +113,19 @@ def test_the_state_of_the_system_is_shown(dashboard: Dashboard) -> None:
     limits = dashboard.rows("Rate limits")
     assert all(" / " in row[1] for row in limits)
     assert limits
+
+
+def test_what_was_not_stored_is_listed_and_downloaded(dashboard: Dashboard) -> None:
+    item = {"name": "hello", "eventId": "twice", "anonymousId": "a", "sessionId": "s"}
+    for _ in range(2):
+        assert dashboard.tenant.send(item).status == 200
+
+    def listed() -> list[list[str]]:
+        dashboard.open("setup", part="system")
+        return dashboard.tab.js(f"({TABLE})('Not stored')") or []
+
+    [row] = eventually(listed, 60)
+    [line] = downloaded(dashboard, "Not stored")
+    assert [line["Reason"], line["Table"], line["Items"]] == row[:3]
+    assert row[1:3] == ["events", "1"]
+    assert not line["Sample"]  # of a duplicate only its id is known

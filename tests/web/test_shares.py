@@ -9,14 +9,31 @@ import pytest
 from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
 from tests.browser.web_site import Html, WebSite
-from tests.flow.tenant import Tenant
+from tests.flow.tenant import DAY, Tenant
 from tests.installation import Installation
 from tests.web.dashboard import RANGE, Dashboard
 from tests.web.downloads import downloaded
 
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
+MOBILE = {"field": "device_type", "operator": "eq", "value": "mobile"}
 GERMANY = {"field": "country", "operator": "eq", "value": "DE"}
+SHARED_VIEWS = [
+    ["1", "Overview"],
+    ["2", "Live"],
+    ["5", "Events"],
+    ["6", "Paths"],
+    ["7", "Funnels"],
+    ["9", "Retention"],
+    ["0", "Web vitals"],
+]
 PASSWORD = "correct horse"
+CARDS = (
+    "[...document.querySelectorAll('main section.card[aria-label]')].map((each) => each.ariaLabel)"
+)
+PERSONAL = (
+    "!!document.querySelector('main .row-link, main .link-button, .retention button,"
+    " .card-actions .icon')"
+)
 BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 
 
@@ -87,7 +104,7 @@ def test_a_link_shows_the_filtered_dashboard_and_nothing_else(
         visitor.until("document.querySelector('.totals')")
         visitor.settle()
     shown = "[...document.querySelectorAll('nav.side a')].map((a) => [a.dataset.key, a.innerText])"
-    assert visitor.tab.js(shown) == [["1", "Overview"], ["0", "Web vitals"]]
+    assert visitor.tab.js(shown) == SHARED_VIEWS
     visitor.tab.go(f"{link}/shares")
     visitor.until("document.querySelector('main .empty')")
     visitor.check_tab()
@@ -205,4 +222,44 @@ def test_web_vitals_are_shared_without_what_a_link_may_not_ask(
     [row] = visitor.rows("By device and country")
     assert row[-2:] == [str(device["measurements"]), str(device["visitors"])]
     assert not visitor.tab.js("!!document.querySelector('.rating-bar')")
+    visitor.check_tab()
+
+
+def test_behavior_is_shared_without_single_visitors(
+    dashboard: Dashboard, visitor: Dashboard
+) -> None:
+    link = share(dashboard, "behavior", fixed="device_type:eq:mobile")
+
+    def opened(view: str, query: str = "") -> None:
+        visitor.tab.go(f"{link}/{view}?period={RANGE}{query}")
+        visitor.until("document.querySelector('main .card')")
+        visitor.settle()
+        assert visitor.text(".chip.fixed") == "Device is mobile"
+        assert not visitor.tab.js(PERSONAL)
+
+    opened("live")
+    assert visitor.tab.js(CARDS) == ["Pages", "Sources", "Countries"]
+    opened("events")
+    events = dashboard.ask("custom_events", filters=[MOBILE])
+    assert {row[0]: row[1] for row in visitor.rows("Events")} == {
+        row["name"]: str(row["total_events"]) for row in events
+    }
+    opened(f"events/{events[0]['name']}")
+    assert visitor.tab.js(CARDS) == ["In this time range", f"{events[0]['name']} over time"]
+    opened("paths", "&path=/")
+    paths = dashboard.ask("paths", max_steps=4, filters=[MOBILE])
+    assert [[row[0], row[-1]] for row in visitor.rows("Paths")] == [
+        [row["name"], str(row["visitors"])] for row in paths
+    ]
+    opened("funnels", "&steps=path:%2F,path:%2Fpricing")
+    steps = [{"path": "/"}, {"path": "/pricing"}]
+    rows = dashboard.ask("funnel", steps=steps, filters=[MOBILE])
+    assert f"{rows[1]['visitors']} of {rows[0]['visitors']}" in visitor.text(".funnel-total")
+    offered = "[...document.querySelector('.steps select').options].map((each) => each.value)"
+    assert visitor.tab.js(offered) == ["path", "event"]
+    opened("retention", f"&cohort={DAY}&after=0")
+    [cohort] = dashboard.ask("retention", period="day", filters=[MOBILE])
+    assert visitor.text(".retention tbody td").startswith(str(cohort["visitors"]))
+    visitor.tab.go(f"{link}/goals?period={RANGE}")
+    visitor.until("document.querySelector('main .empty')")
     visitor.check_tab()

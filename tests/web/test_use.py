@@ -5,6 +5,7 @@ from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 from tests.web.test_live import view
 
+KEYS = "1234567890exlsu"
 BEFORE_NOW = "Date.now = (now => () => now() + 61_000)(Date.now)"
 """The clock of the page a minute later."""
 
@@ -56,8 +57,8 @@ def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
     page.open("overview")
     shown = "[...document.querySelectorAll('nav.side a')].map((a) => [a.dataset.key, a.innerText])"
     views = page.tab.js(shown)
-    numbered = [[key, name] for key, name in views if key]
-    assert [key for key, _ in numbered] == list("1234567890")
+    numbered = [[key, name] for key, name in views]
+    assert [key for key, _ in numbered] == list(KEYS)
     assert numbered[:2] == [["1", "Overview"], ["2", "Live"]]
     hint = "getComputedStyle(document.querySelector('nav.side a'), '::after').content"
     assert page.tab.js(hint).startswith('"1"')
@@ -69,12 +70,26 @@ def test_the_numbers_of_the_views_are_shown(page: Dashboard) -> None:
             " [key.innerText, key.nextElementSibling.innerText])"
         )
     )
-    assert [[key, keys[key]] for key in "1234567890"] == numbered
+    assert [[key, keys[key]] for key in KEYS] == numbered
     page.press("Close", "dialog")
     page.tab.js(
         "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '3', bubbles: true}))"
     )
     page.until("location.pathname.endsWith('/sessions')")
+    page.tab.js(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'e', bubbles: true}))"
+    )
+    page.until("location.pathname.endsWith('/errors')")
+
+
+def test_the_first_tab_of_a_page_skips_to_its_content(page: Dashboard) -> None:
+    page.open("overview")
+    assert page.tab.js("document.activeElement === document.body")
+    page.tab.tell("Input.dispatchKeyEvent", type="keyDown", key="Tab", windowsVirtualKeyCode=9)
+    page.until("document.activeElement.className === 'skip'")
+    page.tab.js("document.activeElement.blur()")
+    page.press("Live", "nav")
+    page.until("document.activeElement.id === 'content'")
 
 
 def test_a_definition_is_a_sentence_with_code(page: Dashboard) -> None:

@@ -230,7 +230,8 @@ export const texts = {
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
     },
-    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”; – instead of a share: nobody came again so far. Click a cell for its visitors.",
+    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”; – instead of a share: nobody came again so far.",
+    click: "Click a cell for its visitors.",
     filtered: "Only what matches the filters counts, for the first visit and for coming again.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>
       `${cohort}, ${after}: ${returned} of ${visitors} visitors`,
@@ -288,7 +289,7 @@ export const texts = {
     visitor: "Visitor", country: "Country", device: "Device", last: "Last seen",
   },
   funnels: {
-    title: "Funnel", steps: "Steps", pick: "Pick at least two steps: pages, events or goals.",
+    title: "Funnel", steps: "Steps", pick: "Pick at least two steps: pages, events or goals.", pickShared: "Pick at least two steps: pages or events.",
     step: (n: number) => `Step ${n}`, add: "Step",
     remove: (n: number) => `Remove step ${n}`, earlier: (n: number) => `Move step ${n} one up`,
     later: (n: number) => `Move step ${n} one down`, insert: (n: number) => `Insert a step after step ${n}`,
@@ -328,7 +329,7 @@ export const texts = {
     title: "Short links", none: "There are no short links yet.", create: "New link", edit: "Edit", save: "Save", remove: "Delete",
     removeOne: (name: string) => `Delete the short link ${isolate(name)}`,
     confirmRemove: (name: string) => `Delete the short link ${isolate(name)}? Its address leads nowhere any more, also where it is printed.`,
-    name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created",
+    name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created", ends: "Ends",
     expires: "Last day (optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
     android: "Target on Android (optional)", campaign: "How its clicks are counted on your website (optional)", back: "All short links", clicks: "Clicks",
     total: (n: string) => `Clicks in this time range: ${n}`, inRange: "Clicks are those in the time range, without bots unless they are shown.",

@@ -1,9 +1,9 @@
 // The page: sign-in, a shared dashboard, or the views of a website.
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
 import { Boundary } from "../components/boundary";
-import { FilterBar } from "../components/filter_bar";
+import { FilterBar, FixedFilters } from "../components/filter_bar";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton } from "../components/states";
 import { isolate } from "../isolate";
@@ -51,8 +51,11 @@ function Dashboard() {
   const found = findView(id);
   const view = isShared() && !found?.shared ? undefined : found;
   useEffect(() => (view && !view.manual ? keepFresh() : undefined), [view]);
+  const first = useRef(true);
   useEffect(() => {
-    if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
+    // On a page that was just loaded the first Tab goes to its beginning.
+    if (!first.current && document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
+    first.current = false;
   }, [base, id, item]);
   useEffect(() => {
     const parts = [view && titleOf(view, item), isolate(website.value?.name ?? ""), t.name];
@@ -97,7 +100,7 @@ function ViewFrame({ view }: { view: View }) {
         <h1>{titleOf(view, item)}</h1>
         {view.ranged && <PeriodBar compares={view.compares === "item" ? item !== "" : view.compares ?? false} />}
       </header>
-      {view.ranged && !view.unfiltered && <FilterBar />}
+      {view.ranged && !view.unfiltered ? <FilterBar /> : <FixedFilters />}
       {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
       {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />

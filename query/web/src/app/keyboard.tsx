@@ -62,7 +62,7 @@ export function Help() {
     <Dialog title={texts.app.keys} close={close}>
       <dl class="keys">
         {SHORTCUTS.map(({ keys, text }) => [<dt><kbd>{SIGNS[keys] ?? keys}</kbd></dt>, <dd>{text}</dd>])}
-        {shownViews().map(({ id, label }) => keyOf(id) && [<dt key={id}><kbd>{keyOf(id)}</kbd></dt>, <dd>{label}</dd>])}
+        {shownViews().map(({ id, label }) => [<dt key={id}><kbd>{keyOf(id)}</kbd></dt>, <dd>{label}</dd>])}
         <dt><kbd>Esc</kbd></dt><dd>{t.close}</dd>
       </dl>
     </Dialog>

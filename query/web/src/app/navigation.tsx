@@ -6,7 +6,7 @@ import { isShared, me } from "./session";
 import { follow } from "./top_bar";
 import { type View, VIEWS } from "./views";
 
-const KEYS = "1234567890";
+const DIGITS = "1234567890";
 
 export function shownViews(): View[] {
   const shared = isShared();
@@ -15,10 +15,10 @@ export function shownViews(): View[] {
 }
 
 /** Views by their keys, the same whoever is signed in and on shared dashboards. */
-const KEYED = new Map(VIEWS.filter((view) => !view.hidden).slice(0, KEYS.length).map(({ id }, at) => [KEYS[at]!, id]));
+const KEYED = new Map(VIEWS.filter((view) => !view.hidden).map(({ id, key }, at) => [key ?? DIGITS[at]!, id]));
 
-/** The key that opens a view; undefined for the ones after the tenth. */
-export const keyOf = (id: string): string | undefined => [...KEYED].find(([, each]) => each === id)?.[0];
+/** The key that opens a view: its own, or its place among the views. */
+export const keyOf = (id: string): string => [...KEYED].find(([, each]) => each === id)![0];
 
 /** The view that a key opens, if it is shown. */
 export const viewOfKey = (key: string): View | undefined => shownViews().find(({ id }) => id === KEYED.get(key));
@@ -51,6 +51,6 @@ function Entry({ view: { id, label }, current }: { view: View; current: boolean 
   const key = keyOf(id);
   return (
     <a href={addressWith({ view: id, item: "", own: {} })} onClick={follow} aria-current={current ? "page" : undefined}
-      aria-keyshortcuts={key} data-key={key} title={key && texts.keyboard.opens(label, key)}>{label}</a>
+      aria-keyshortcuts={key} data-key={key} title={texts.keyboard.opens(label, key)}>{label}</a>
   );
 }

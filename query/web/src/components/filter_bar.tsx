@@ -29,7 +29,7 @@ export function FilterBar() {
   const [saving, setSaving] = useState(false);
   return (
     <div class="filters" role="group" aria-label={t.label}>
-      {shared.value?.filters.map((filter) => <span key={filterText(filter)} class="chip fixed">{filterText(filter)}</span>)}
+      <FixedChips />
       {filters.map((filter, i) => (
         <Chip key={filterText(filter)} filter={filter} at={i} edit={setEditing} />
       ))}
@@ -44,6 +44,17 @@ export function FilterBar() {
       {saving && <SaveSegment close={() => setSaving(false)} />}
     </div>
   );
+}
+
+/** The filters of a shared dashboard, which always apply. */
+function FixedChips() {
+  return shared.value?.filters.map((filter) => <span key={filterText(filter)} class="chip fixed">{filterText(filter)}</span>) ?? null;
+}
+
+/** The fixed filters alone, for a view that takes no others. */
+export function FixedFilters() {
+  if (!shared.value?.filters.length) return null;
+  return <div class="filters" role="group" aria-label={t.label}><FixedChips /></div>;
 }
 
 function Chip({ filter, at, edit }: { filter: Filter; at: number; edit: (editing: Editing) => void }) {

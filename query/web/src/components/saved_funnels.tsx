@@ -5,7 +5,7 @@ import { fetchJson, type RequestError } from "../api/request";
 import type { Schemas } from "../api/types";
 import { type Loaded, useLoaded } from "../api/use";
 import { address, addressWith } from "../app/address";
-import { may, subjectQuery } from "../app/session";
+import { isShared, may, subjectQuery } from "../app/session";
 import { follow } from "../app/top_bar";
 import { differs, type FunnelOptions, type SavedFunnel, savedBody } from "../state/funnel";
 import { stepOf } from "../state/steps";
@@ -23,7 +23,7 @@ type Answer = Schemas["FunnelResponse"];
 /** All of the website, by name. */
 export function useFunnels(): Loaded<SavedFunnel[]> {
   const query = subjectQuery.value;
-  return useLoaded(`funnels ${JSON.stringify(query)}`, async (signal) =>
+  return useLoaded(isShared() ? null : `funnels ${JSON.stringify(query)}`, async (signal) =>
     (await fetchAll<SavedFunnel>(PATH, query, signal)).sort((a, b) => a.name.localeCompare(b.name)));
 }
 

@@ -3,8 +3,8 @@ import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { fetchAll } from "../api/pages";
 import type { Schemas } from "../api/types";
 import { useAnswer, useLoaded } from "../api/use";
-import { subjectQuery } from "../app/session";
-import { KINDS, type Step, type StepKind } from "../state/steps";
+import { isShared, subjectQuery } from "../app/session";
+import { KINDS, SHARED_KINDS, type Step, type StepKind } from "../state/steps";
 import { texts } from "../texts";
 
 const SUGGESTED = 100;
@@ -12,7 +12,7 @@ const t = texts.steps;
 
 export type Suggestions = Record<StepKind, string[]>;
 
-/** The most viewed pages, the most frequent events, and the saved goals. */
+/** The most viewed pages, the most frequent events, and the saved goals, which a shared dashboard does not know. */
 export function useSuggestions(): Suggestions {
   const pages = useAnswer({ name: "top_pages", options: { limit: SUGGESTED } });
   const events = useAnswer({ name: "custom_events", options: { limit: SUGGESTED } });
@@ -27,11 +27,11 @@ export function useSuggestions(): Suggestions {
 
 export function useGoals() {
   const query = subjectQuery.value;
-  return useLoaded(`goals ${JSON.stringify(query)}`, (signal) =>
+  return useLoaded(isShared() ? null : `goals ${JSON.stringify(query)}`, (signal) =>
     fetchAll<Schemas["GoalResource"]>("/v1/goals", query, signal));
 }
 
-export function StepInputs({ step, change, name, suggestions, kinds = KINDS, required }: {
+export function StepInputs({ step, change, name, suggestions, kinds = isShared() ? SHARED_KINDS : KINDS, required }: {
   step: Step;
   change: (step: Step) => void;
   /** Read aloud, such as "Step 1". */

@@ -13,11 +13,12 @@ const CELL = /(?:"((?:[^"]+|"")*)"|([^,\r\n]*))(,|\r\n|$)/gy;
 const BYTE_ORDER_MARK = "\ufeff";
 const LINE_END = "\r\n";
 
-const PLAIN_PATH = /^\/[^;\t\r\n]*$/;
+/** Begins with a sign that begins no formula, and has nothing that separates cells; some letters are not seen. */
+const PLAIN = /^(?![\u115f\u1160\u3164\uffa0])[\p{L}\p{N}/[{][^;\t\r\n]*$/u;
 
-/** A path that is taken out of a cell: what is no plain path gets apostrophes wherever a spreadsheet might begin a formula. */
-export const guardedPath = (path: string): string =>
-  !path || PLAIN_PATH.test(path) ? path : path.replace(/^|[;\t\r\n]/g, (separator) => `${separator}'`);
+/** A text that did not come as CSV: what is not plain gets apostrophes wherever a spreadsheet might begin a formula. */
+export const guarded = (text: string): string =>
+  !text || PLAIN.test(text) ? text : text.replace(/^|[;\t\r\n]/g, (separator) => `${separator}'`);
 
 export function parseCsv(text: string): string[][] {
   const lines: string[][] = [];
@@ -37,6 +38,15 @@ const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replace
 const lineOf = (cells: string[]): string => cells.map(cell).join(",") + LINE_END;
 
 export const csvHeader = (columns: FileColumn[]): string => BYTE_ORDER_MARK + lineOf(columns.map(({ label }) => label));
+
+/** The label of a column, and what it shows of a record. */
+export type RecordColumn<One> = [label: string, show: (record: One) => string];
+
+/** A file of records that did not come as CSV. */
+export function csvFile<One>(records: One[], columns: RecordColumn<One>[]): string {
+  const rows = records.map((record) => lineOf(columns.map(([, show]) => guarded(show(record)))));
+  return csvHeader(columns.map(([label]) => ({ field: "", label }))) + rows.join("");
+}
 
 /** The rows of a CSV text with a header of fields, with the given columns only. */
 export function csvLines(text: string, columns: FileColumn[]): string {

@@ -3,6 +3,8 @@ import type { Schemas } from "../api/types";
 import { type Filter, isFilter, isRecord, parseJson } from "./filters";
 
 export const KINDS = ["path", "event", "goal"] as const;
+/** Those of a shared dashboard, which does not know what is saved. */
+export const SHARED_KINDS = KINDS.filter((kind) => kind !== "goal");
 /** `name` is a goal, a page or an event, whichever the API finds. */
 const ALL_KINDS = [...KINDS, "name"] as const;
 export type StepKind = (typeof ALL_KINDS)[number];

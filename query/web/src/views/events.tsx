@@ -4,7 +4,7 @@ import type { Row } from "../api/types";
 import { useComparedData } from "../api/compared";
 import { useAnswer } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
-import { timezone } from "../app/session";
+import { isShared, timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { Change, changeColumn, RowChange } from "../components/change";
@@ -127,8 +127,12 @@ function EventDetail({ name }: { name: string }) {
       <p class="crumbs"><a href={addressWith({ item: "" })} onClick={follow}>{t.back}</a> <span aria-hidden="true">›</span> <strong>{name}</strong></p>
       <EventTotals filters={filters} />
       <TimeSeries title={t.trend(name)} unit={m.events} name="custom_events_trends" field="total_events" filters={filters} format={countFormat} />
-      <EventProperties name={name} filters={filters} />
-      <RecentEvents filters={filters} />
+      {!isShared() && (
+        <>
+          <EventProperties name={name} filters={filters} />
+          <RecentEvents filters={filters} />
+        </>
+      )}
     </>
   );
 }

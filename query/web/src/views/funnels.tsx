@@ -4,12 +4,14 @@ import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
 import { type Loaded, useAnswer } from "../api/use";
 import { address, go, goOwn } from "../app/address";
+import { isShared } from "../app/session";
 import { Card } from "../components/card";
 import { fieldName } from "../components/filter_text";
 import { FunnelActions, useFunnels } from "../components/saved_funnels";
 import { Async, Empty, Failed, Skeleton } from "../components/states";
 import { type Suggestions, useSuggestions } from "../components/step_inputs";
 import { StepList } from "../components/step_list";
+import { VisitorsButton } from "../components/visitors_button";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatDuration, formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
@@ -20,6 +22,7 @@ import { texts } from "../texts";
 const t = texts.funnels;
 const WINDOWS: Record<number, string> = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windows.week, [30 * DAY]: t.windows.month };
 const BREAKDOWNS = ["", "visit.channel", "visit.utm_campaign", "device_type", "country", "visitor.is_new"];
+const SHARED_BREAKDOWNS = BREAKDOWNS.filter((field) => !field.startsWith("visitor."));
 const START: Step[] = [{ kind: "path", value: "/" }, { kind: "path", value: "" }];
 
 const FILE: FileColumn[] = [
@@ -35,7 +38,7 @@ const FILE: FileColumn[] = [
 
 export default function Funnels() {
   const { item } = address.value;
-  const list = useFunnels();
+  const list = useFunnels(); // none on a shared dashboard
   const [stored, setStored] = useState<SavedFunnel | null>(null);
   const listed = list.value?.find(({ id }) => id === item);
   // The list may be older than what was just stored.
@@ -76,12 +79,12 @@ function Funnel({ saved, list, changed }: {
   return (
     <>
       <Card title={saved?.name ?? t.steps} className="wide"
-        actions={<FunnelActions list={list} saved={saved} options={shown} changed={changed} discard={discard} />}>
+        actions={!isShared() && <FunnelActions list={list} saved={saved} options={shown} changed={changed} discard={discard} />}>
         <StepList steps={steps} change={change} suggestions={suggestions} />
         <Settings options={options} set={(part) => goOwn(ownOf({ ...options, ...part }, saved))} />
       </Card>
       <Card title={t.title} ask={ask ?? undefined} file={breakdown ? [{ field: "breakdown", label: fieldName(breakdown) }, ...FILE] : FILE} className="wide">
-        {ask ? <Result ask={ask} options={asked} /> : <Empty text={t.pick} />}
+        {ask ? <Result ask={ask} options={asked} /> : <Empty text={isShared() ? t.pickShared : t.pick} />}
       </Card>
     </>
   );
@@ -110,7 +113,7 @@ function Settings({ options, set }: { options: FunnelOptions; set: (part: Partia
       </label>
       <label>{t.breakdown}
         <select value={breakdown} onChange={(e) => set({ breakdown: e.currentTarget.value })}>
-          {[...new Set([...BREAKDOWNS, breakdown])].map((field) => <option key={field} value={field}>{field ? fieldName(field) : t.none}</option>)}
+          {[...new Set([...(isShared() ? SHARED_BREAKDOWNS : BREAKDOWNS), breakdown])].map((field) => <option key={field} value={field}>{field ? fieldName(field) : t.none}</option>)}
         </select>
       </label>
     </div>
@@ -168,16 +171,16 @@ function Bars({ rows, show }: { rows: Row<"funnel">[]; show: (shown: Shown) => v
             <span class="funnel-name">{row.step}. {row.name}</span>
             <span class="funnel-track"><span style={{ width: `${row.conversion_rate}%` }} /></span>
             <span class="funnel-numbers">
-              <button type="button" class="row-link" onClick={() => show({ step: row.step, outcome: "completed", group, title: t.completed(row.name) })}>
+              <VisitorsButton class="row-link" open={() => show({ step: row.step, outcome: "completed", group, title: t.completed(row.name) })}>
                 {t.visitors(row.visitors, formatNumber(row.visitors))}
-              </button>
+              </VisitorsButton>
               <span>{formatPercent(row.conversion_rate, 2)}</span>
               {row.step > 1 && (
                 <>
-                  <button type="button" class="row-link dropped" disabled={!row.dropped}
-                    onClick={() => show({ step: row.step, outcome: "dropped", group, title: t.droppedBefore(row.name) })}>
+                  <VisitorsButton class="row-link dropped" disabled={!row.dropped}
+                    open={() => show({ step: row.step, outcome: "dropped", group, title: t.droppedBefore(row.name) })}>
                     {t.dropped(formatNumber(row.dropped), formatPercent(row.drop_off_rate, 2))}
-                  </button>
+                  </VisitorsButton>
                   {row.median_seconds !== null && <span class="quiet">{t.median(formatDuration(row.median_seconds))}</span>}
                 </>
               )}

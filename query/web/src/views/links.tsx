@@ -1,6 +1,8 @@
 // Short links: list, create, change, QR code, clicks.
 import { useMemo, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
+import type { CsvFile } from "../api/download";
+import { fetchAll } from "../api/pages";
 import { fetchJson } from "../api/request";
 import type { QueryType, Schemas } from "../api/types";
 import { useAnswer, useLoaded } from "../api/use";
@@ -10,18 +12,22 @@ import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable, Pages } from "../components/data_table";
+import { DownloadCsv, recordsFile } from "../components/download";
 import { LinkDialog } from "../components/link_dialog";
 import { QrCode } from "../components/qr_code";
 import { Snippet } from "../components/request_dialog";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
 import { countryName, formatInstant, formatNumber } from "../format";
+import type { RecordColumn } from "../state/csv";
 import { daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
 import { texts } from "../texts";
 
 type Link = Schemas["LinkResource"];
 const t = texts.links;
 const ROWS = 25;
+/** Of one organization. */
+const MOST_LINKS = 10_000;
 
 export const shortUrl = ({ slug }: Link): string => `${me.value?.collectUrl ?? ""}/l/${slug}`;
 
@@ -37,8 +43,12 @@ function AllLinks() {
   const clicks = useClicks(list.value?.data ?? []);
   const [creating, setCreating] = useState(false);
   return (
-    <Card title={t.title} className="wide" actions={may("write:links") && (
-      <button type="button" class="button" onClick={() => setCreating(true)}>+ {t.create}</button>)}>
+    <Card title={t.title} className="wide" actions={(
+      <>
+        {list.value?.data.length ? <DownloadCsv title={t.title} load={linksFile} /> : null}
+        {may("write:links") && <button type="button" class="button" onClick={() => setCreating(true)}>+ {t.create}</button>}
+      </>
+    )}>
       <Async loaded={list} empty={t.none} isEmpty={({ data }) => !data.length}>
         {({ data, meta }) => (
           <>
@@ -61,19 +71,35 @@ function AllLinks() {
   );
 }
 
+/** The query of the clicks of each link in the time range of the page. */
+const clicksBody = (limit: number, filters: object[] = []) => ({
+  query: { table: "clicks", selects: [{ field: "*", aggregate: "count", alias: "clicks" }], groupBy: ["link_id"], filters },
+  limit, timezone: timezone.value, ...periodMembers(address.value.period),
+});
+
+async function fetchClicks(body: ReturnType<typeof clicksBody>, signal?: AbortSignal): Promise<Map<string, number>> {
+  const { data } = await fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query: subjectQuery.value, body, signal });
+  return new Map(data.map((row) => [String(row.link_id), Number(row.clicks)]));
+}
+
 /** Clicks of each link in the time range of the page; null until they are known. */
 function useClicks(links: Link[]): Map<string, number> | null {
-  const { period } = address.value;
-  const body = {
-    query: {
-      table: "clicks", selects: [{ field: "*", aggregate: "count", alias: "clicks" }], groupBy: ["link_id"],
-      filters: [{ field: "link_id", operator: "in", value: links.map(({ id }) => id) }],
-    },
-    limit: ROWS, timezone: timezone.value, ...periodMembers(period),
-  };
-  const { value } = useLoaded(links.length && website.value ? JSON.stringify(body) : null, (signal) =>
-    fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query: subjectQuery.value, body, signal }));
-  return value && new Map(value.data.map((row) => [String(row.link_id), Number(row.clicks)]));
+  const body = clicksBody(ROWS, [{ field: "link_id", operator: "in", value: links.map(({ id }) => id) }]);
+  return useLoaded(links.length && website.value ? JSON.stringify(body) : null, (signal) => fetchClicks(body, signal)).value;
+}
+
+/** All short links with their clicks in the time range of the page, as a file. */
+async function linksFile(): Promise<CsvFile> {
+  const links = await fetchAll<Link>("/v1/links", {});
+  const clicks = website.value ? await fetchClicks(clicksBody(MOST_LINKS)) : null;
+  return recordsFile(links, [
+    [t.name, ({ name }) => name],
+    [t.short, shortUrl],
+    [t.target, ({ targetUrl }) => targetUrl],
+    ...(clicks ? [[t.clicks, ({ id }) => String(clicks.get(id) ?? 0)] as RecordColumn<Link>] : []),
+    [texts.download.utc(t.created), ({ createdAt }) => createdAt],
+    [texts.download.utc(t.ends), ({ expiresAt }) => expiresAt ?? ""],
+  ]);
 }
 
 function OneLink({ id }: { id: string }) {

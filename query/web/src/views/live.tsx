@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import type { QueryType, Row } from "../api/types";
 import { type Loaded, useAnswer } from "../api/use";
-import { timezone } from "../app/session";
+import { isShared, timezone } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
@@ -24,10 +24,6 @@ const now = <Name extends QueryType>(name: Name, limit?: number): Ask<Name> => (
 export default function Live() {
   const active = useAnswer(now("active_stats"), SECONDS);
   const velocity = useAnswer(now("realtime_velocity"), SECONDS);
-  const feed = now("realtime_feed", 30);
-  const visits = now("realtime_sessions", 20);
-  const fed = useAnswer(feed, SECONDS);
-  const open = useAnswer(visits, SECONDS);
   return (
     <>
       <section class="card live-now" aria-live="polite">
@@ -42,33 +38,49 @@ export default function Live() {
         <Names title={t.pages} ask={now("realtime_pages", 10)} name={(row: Row<"realtime_pages">) => row.path} />
         <Names title={t.sources} ask={now("realtime_referrers", 10)} name={(row: Row<"realtime_referrers">) => row.referrer} />
         <Names title={t.countries} ask={now("realtime_countries", 10)} name={(row: Row<"realtime_countries">) => countryName(row.name)} />
-        <Card title={t.visits} ask={visits}>
-          <Async loaded={open} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
-            {({ rows }) => (
-              <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
-                { key: "page", label: texts.filters.fields.path!, render: (row) => row.current_page },
-                { key: "country", extra: "wide", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
-                { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
-                { key: "seen", extra: "wide", label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
-              ]} />
-            )}
-          </Async>
-        </Card>
+        {!isShared() && <Visits />}
       </div>
-      <Card title={t.feed} ask={feed} className="wide">
-        <Async loaded={fed} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
-          {({ rows }) => (
-            <DataTable label={t.feed} rows={rows} columns={[
-              { key: "time", label: texts.chart.bucket, render: (row) => formatTime(row.timestamp, timezone.value) },
-              { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => eventName(row.event_name) },
-              { key: "path", label: texts.filters.fields.path!, className: "breakable", render: (row) => row.path },
-              { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
-              { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
-            ]} />
-          )}
-        </Async>
-      </Card>
+      {!isShared() && <Feed />}
     </>
+  );
+}
+
+function Visits() {
+  const ask = now("realtime_sessions", 20);
+  const loaded = useAnswer(ask, SECONDS);
+  return (
+    <Card title={t.visits} ask={ask}>
+      <Async loaded={loaded} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
+            { key: "page", label: texts.filters.fields.path!, render: (row) => row.current_page },
+            { key: "country", extra: "wide", label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+            { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.pages_viewed) },
+            { key: "seen", extra: "wide", label: m.lastSeen, number: true, render: (row) => formatTime(row.last_seen, timezone.value) },
+          ]} />
+        )}
+      </Async>
+    </Card>
+  );
+}
+
+function Feed() {
+  const ask = now("realtime_feed", 30);
+  const loaded = useAnswer(ask, SECONDS);
+  return (
+    <Card title={t.feed} ask={ask} className="wide">
+      <Async loaded={loaded} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
+        {({ rows }) => (
+          <DataTable label={t.feed} rows={rows} columns={[
+            { key: "time", label: texts.chart.bucket, render: (row) => formatTime(row.timestamp, timezone.value) },
+            { key: "name", label: texts.filters.fields.name!, className: "breakable", render: (row) => eventName(row.event_name) },
+            { key: "path", label: texts.filters.fields.path!, className: "breakable", render: (row) => row.path },
+            { key: "country", extra: true, label: texts.filters.fields.country!, render: (row) => countryName(row.country) },
+            { key: "browser", extra: true, label: texts.filters.fields.browser_name!, render: (row) => row.browser_name },
+          ]} />
+        )}
+      </Async>
+    </Card>
   );
 }
 

@@ -4,10 +4,12 @@ import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
+import { isShared } from "../app/session";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages } from "../components/data_table";
 import { FlowChart } from "../components/flow_chart";
 import { Async } from "../components/states";
+import { VisitorsButton } from "../components/visitors_button";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
@@ -58,7 +60,7 @@ export default function Paths() {
           {(value) => <PathTable rows={value.rows} />}
         </Async>
       </Card>
-      {own.path && <PathVisitors path={own.path} options={options} />}
+      {own.path && !isShared() && <PathVisitors path={own.path} options={options} />}
     </>
   );
 }
@@ -97,8 +99,8 @@ const COLUMNS: Column<Row<"paths">>[] = [
   { key: "percentage", label: m.percentage, number: true, render: (row) => formatPercent(row.percentage ?? 0, 2) },
   {
     key: "visitors", label: m.visitors, number: true, render: (row) => (
-      <button type="button" class="link-button" aria-label={t.showVisitors(formatNumber(row.visitors), row.name)}
-        onClick={() => goOwn({ path: row.name, page: "", sort: "" })}>{formatNumber(row.visitors)}</button>
+      <VisitorsButton class="link-button" label={t.showVisitors(formatNumber(row.visitors), row.name)}
+        open={() => goOwn({ path: row.name, page: "", sort: "" })}>{formatNumber(row.visitors)}</VisitorsButton>
     ),
   },
 ];

@@ -3,9 +3,10 @@ import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
-import { timezone } from "../app/session";
+import { isShared, timezone } from "../app/session";
 import { Card } from "../components/card";
 import { Async } from "../components/states";
+import { VisitorsButton } from "../components/visitors_button";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
 import { formatBucket, formatDays, formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
@@ -44,10 +45,10 @@ export default function Retention() {
       <Card title={t.title} ask={ask} file={FILE} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
         onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
         <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
-          {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}{address.value.filters.length > 0 && ` ${t.filtered}`}</p></>}
+          {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p></>}
         </Async>
       </Card>
-      {own.cohort && <CellVisitors width={width} />}
+      {own.cohort && !isShared() && <CellVisitors width={width} />}
     </>
   );
 }
@@ -117,9 +118,8 @@ function CellButton({ cell, text, width }: { cell: Cell; text: string; width: Wi
   const result = t.cell(cohortText(date, width), t.after[width](period), formatNumber(returned), formatNumber(visitors));
   const words = complete || !period ? result : `${result}; ${returned ? texts.chart.partial : t.nothingYet}`;
   return (
-    <button type="button" aria-pressed={own.cohort === date && own.after === String(period)} title={words}
-      aria-label={words}
-      onClick={() => goOwn({ cohort: date, after: String(period), outcome: "", page: "", sort: "" })}>{text}</button>
+    <VisitorsButton pressed={own.cohort === date && own.after === String(period)} title={words} label={words}
+      open={() => goOwn({ cohort: date, after: String(period), outcome: "", page: "", sort: "" })}>{text}</VisitorsButton>
   );
 }
 

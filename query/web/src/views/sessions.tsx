@@ -11,7 +11,7 @@ import { deviceText, Facts } from "../components/facts";
 import { Async, Empty } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
 import { countryName, formatDuration, formatInstant, formatNumber } from "../format";
-import { type FileColumn, guardedPath } from "../state/csv";
+import { type FileColumn, guarded } from "../state/csv";
 import { kindOf } from "../state/event_kinds";
 import { equals } from "../state/filters";
 import { texts } from "../texts";
@@ -56,7 +56,7 @@ const COLUMNS: Column<Session>[] = [
 const FILE: FileColumn[] = [
   { field: "first_visit", label: texts.download.utc(t.began) },
   { field: "last_visit", label: texts.download.utc(t.lastEvent) },
-  { field: "events", label: t.entry, show: (events) => guardedPath(entryOf(JSON.parse(events)) ?? "") },
+  { field: "events", label: t.entry, show: (events) => guarded(entryOf(JSON.parse(events)) ?? "") },
   { field: "page_views", label: m.pageviews },
   { field: "referrer", label: t.source },
   { field: "country", label: t.country, show: countryName },

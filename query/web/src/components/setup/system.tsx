@@ -5,13 +5,22 @@ import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
 import { subjectQuery, timezone, website } from "../../app/session";
 import { formatInstant, formatNumber } from "../../format";
+import type { RecordColumn } from "../../state/csv";
 import { texts } from "../../texts";
 import { Card } from "../card";
+import { DownloadCsv, recordsFile } from "../download";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 
 const t = texts.setup;
 const SECONDS = 10;
+const QUARANTINE_FILE: RecordColumn<Schemas["QuarantineResponse"]["data"][number]>[] = [
+  [t.reason, ({ reason }) => reason],
+  [t.table, ({ table }) => table],
+  [t.items, ({ items }) => String(items)],
+  [texts.download.utc(t.at), ({ lastAt }) => lastAt],
+  [t.sample, ({ sample }) => sample ?? ""],
+];
 
 export function System() {
   const query = subjectQuery.value;
@@ -31,7 +40,8 @@ export function System() {
           )}
         </Async>
       </Card>
-      <Card title={t.quarantine}>
+      <Card title={t.quarantine} actions={quarantine.value?.data.length ? (
+        <DownloadCsv title={t.quarantine} load={async () => recordsFile(quarantine.value!.data, QUARANTINE_FILE)} />) : null}>
         <Async loaded={quarantine} empty={t.noQuarantine} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
             <>
