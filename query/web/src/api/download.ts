@@ -1,5 +1,5 @@
 // All rows of a query as one CSV file, page by page, of one version of the stored rows.
-import { csvHeader, csvLines, type FileColumn } from "../state/csv";
+import { csvFile, csvHeader, csvLines, type FileColumn, type RecordColumn } from "../state/csv";
 import { subjectQuery } from "../app/session";
 import { type Ask, bodyOf } from "./ask";
 import { fetchJson, send } from "./request";
@@ -17,6 +17,10 @@ export interface CsvFile {
   /** Of the query; more than `rows` when the file is cut. */
   total: number;
 }
+
+/** A file of records that are known already. */
+export const recordsFile = <One>(records: One[], columns: RecordColumn<One>[]): CsvFile =>
+  ({ data: new Blob([csvFile(records, columns)], { type: "text/csv" }), rows: records.length, total: records.length });
 
 export async function csvOf(ask: Ask<QueryType>, columns: FileColumn[]): Promise<CsvFile> {
   const query = ask.link ? { link_id: ask.link } : subjectQuery.value;

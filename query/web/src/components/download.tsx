@@ -5,7 +5,6 @@ import type { CsvFile } from "../api/download";
 import { address } from "../app/address";
 import { timezone, website } from "../app/session";
 import { formatNumber } from "../format";
-import { csvFile, type RecordColumn } from "../state/csv";
 import { fileName } from "../state/file_name";
 import { daysOf } from "../state/period";
 import { texts } from "../texts";
@@ -25,10 +24,6 @@ export function save(data: Blob, name: string): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
-
-/** A file of records that are known already. */
-export const recordsFile = <One,>(records: One[], columns: RecordColumn<One>[]): CsvFile =>
-  ({ data: new Blob([csvFile(records, columns)], { type: "text/csv" }), rows: records.length, total: records.length });
 
 export function DownloadCsv({ title, load }: { title: string; load: () => Promise<CsvFile> }) {
   const [busy, setBusy] = useState(false);

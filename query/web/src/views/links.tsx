@@ -12,7 +12,7 @@ import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable, Pages } from "../components/data_table";
-import { DownloadCsv, recordsFile } from "../components/download";
+import { DownloadCsv } from "../components/download";
 import { LinkDialog } from "../components/link_dialog";
 import { QrCode } from "../components/qr_code";
 import { Snippet } from "../components/request_dialog";
@@ -90,6 +90,7 @@ function useClicks(links: Link[]): Map<string, number> | null {
 
 /** All short links with their clicks in the time range of the page, as a file. */
 async function linksFile(): Promise<CsvFile> {
+  const { recordsFile } = await import("../api/download");
   const links = await fetchAll<Link>("/v1/links", {});
   const clicks = website.value ? await fetchClicks(clicksBody(MOST_LINKS)) : null;
   return recordsFile(links, [

@@ -8,7 +8,7 @@ import { formatInstant, formatNumber } from "../../format";
 import type { RecordColumn } from "../../state/csv";
 import { texts } from "../../texts";
 import { Card } from "../card";
-import { DownloadCsv, recordsFile } from "../download";
+import { DownloadCsv } from "../download";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 
@@ -41,7 +41,7 @@ export function System() {
         </Async>
       </Card>
       <Card title={t.quarantine} actions={quarantine.value?.data.length ? (
-        <DownloadCsv title={t.quarantine} load={async () => recordsFile(quarantine.value!.data, QUARANTINE_FILE)} />) : null}>
+        <DownloadCsv title={t.quarantine} load={async () => (await import("../../api/download")).recordsFile(quarantine.value!.data, QUARANTINE_FILE)} />) : null}>
         <Async loaded={quarantine} empty={t.noQuarantine} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
             <>
