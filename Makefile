@@ -26,11 +26,13 @@ DOCS := schemas/http/docs/dist/swagger-ui-bundle.js
 WEB  := query/web/dist/index.html
 WEB_PACKAGES := query/web/node_modules/.package-lock.json
 WEB_SOURCES := $(shell find query/web/src -type f) $(shell find query schemas -name node_modules -prune -o -name '*.py' -print)
+HELM := $(VENV)/helm-cli/helm
+KUBERNETES := $(VENV)/.installed-helm
 PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs alerts chaos upgrade cluster conformance bench lock mcp traces geo clean browser
+.PHONY: help setup run test format lint types check docs alerts helm chaos upgrade cluster conformance bench lock mcp traces geo clean browser
 
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +64,9 @@ docs: $(DEV) $(PAGE) ## regenerate the generated files and tables
 alerts: $(PROMTOOL) ## test the alert rules with promtool, which is built first (needs Go; some minutes)
 	@cp deploy/helm/tidemark/monitoring/alerts.yaml tests/deploy/helm/alerts_test.yaml $(VENV)/promtool
 	@cd $(VENV)/promtool && ./promtool check rules alerts.yaml && ./promtool test rules alerts_test.yaml
+
+helm: $(HELM) $(KUBERNETES) ## lint and render the Helm chart with every option, and validate the objects (builds helm first; needs Go; some minutes)
+	@$(VENV)/helm/bin/python tests/deploy/helm/validate_chart.py $(HELM)
 
 chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
 	@$(BIN)/python -m pytest tests/chaos $(ARGS)
@@ -96,6 +101,8 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
 	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group clickhouse -o $(LOCKS)/clickhouse.txt
+	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header --group helm -o $(LOCKS)/helm.txt
 	@rm -rf $(VENV)/lock
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
 	@$(BIN)/python -m tests.s3.jars --lock
@@ -115,6 +122,18 @@ clean: ## remove build files and the environment; data stays
 
 $(PROMTOOL): $(BARE) tests/deploy/helm/promtool/go.mod
 	@cd tests/deploy/helm/promtool && go build -o ../../../../$@ github.com/prometheus/prometheus/cmd/promtool
+
+$(HELM): $(BARE) tests/deploy/helm/helm/go.mod
+	@echo "setup: helm, built with Go"
+	@cd tests/deploy/helm/helm && go build -o ../../../../$@ helm.sh/helm/v3/cmd/helm
+
+# Schemas of Kubernetes, in an environment of their own.
+$(KUBERNETES): $(BARE) $(LOCKS)/helm.txt
+	@echo "setup: schemas of Kubernetes"
+	@$(BIN)/python -m venv --clear $(VENV)/helm
+	@$(VENV)/helm/bin/python -m pip --disable-pip-version-check --no-input install --quiet \
+		--require-hashes -r $(LOCKS)/helm.txt
+	@touch $@
 
 $(BARE):
 	@$(if $(PYTHON),,echo "Tidemark needs Python 3.11 or newer with venv; none was found. Name one: make PYTHON=/path/to/python3.12" >&2; exit 1)
