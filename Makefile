@@ -42,7 +42,7 @@ setup: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv
 run: $(RUN) $(PAGE) $(DOCS) $(WEB) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
+test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
 
 format: $(DEV) ## format the code
@@ -172,7 +172,7 @@ $(TRINO_SERVER): $(DEV) $(LOCKS)/trino-server.sha256
 
 # An environment of its own: its packages need other versions than ours.
 $(CLICKHOUSE): $(BARE) $(LOCKS)/clickhouse.txt
-	@echo "setup: ClickHouse, for its benchmark"
+	@echo "setup: ClickHouse, for tests and its benchmark"
 	@$(BIN)/python -m venv --clear $(VENV)/clickhouse
 	@$(VENV)/clickhouse/bin/python -m pip --disable-pip-version-check --no-input install --quiet \
 		--require-hashes -r $(LOCKS)/clickhouse.txt

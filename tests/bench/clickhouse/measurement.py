@@ -169,7 +169,7 @@ def question(
         repeated, other_ranges, prepared = from_parts(ours, query, data_set)
         answer = check(name, "prepared results", answer, prepared)
     answer = check(name, "plain DuckDB", answer, plainly.data)
-    if answer is not None and (found := first_difference(answer, others[0].rows)):
+    if answer is not None and (found := first_difference(answer, others[0].records)):
         raise AnswersDiffer(f"{name}: ours and ClickHouse: {found}")
     by_stored_rows = middle(stored) if stored[0].data is not None else None
     print(f"  {name}: {stored[0].ms:.0f} ms, ClickHouse {others[0].ms:.0f} ms", flush=True)

@@ -23,12 +23,14 @@ def executed(session: Session, statement: str) -> dict[str, Any]:
     """The rows of a statement, its milliseconds, and the most memory the process ever had (KiB)."""
     spent, began = time.process_time(), time.perf_counter()
     try:
-        text = str(session.query(statement, "JSON"))
+        text = str(session.query(statement, "JSONCompact"))
     except RuntimeError as error:
         return {"error": str(error)}
     took, spent = time.perf_counter() - began, time.process_time() - spent
+    table = json.loads(text) if text.startswith("{") else {"meta": [], "data": []}
     return {
-        "rows": json.loads(text)["data"] if text.startswith("{") else [],
+        "columns": table["meta"],
+        "rows": table["data"],
         "ms": took * 1000,
         "cpuMs": spent * 1000,
         "peakKib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

@@ -30,9 +30,17 @@ class ClickHouseResult(Struct, frozen=True, rename="camel"):
     ms: float
     cpu_ms: float
     """Of all its threads."""
-    rows: list[dict[str, Any]]
+    columns: list[dict[str, str]]
+    """The `name` and `type` of each."""
+    rows: list[list[Any]]
     peak_kib: int
     """The most memory that the process has had until then."""
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The rows by the names of their columns."""
+        names = [column["name"] for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
 
 
 class ClickHouse:
@@ -58,7 +66,7 @@ class ClickHouse:
 def clickhouse(folder: Path) -> Iterator[ClickHouse]:
     """A process with its tables in that folder."""
     if not PYTHON.exists():
-        raise ClickHouseError('ClickHouse is not installed; `make bench ARGS="clickhouse"` does it')
+        raise ClickHouseError("ClickHouse is not installed; `make test` does it")
     with subprocess.Popen(
         [PYTHON, PROGRAM, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -78,6 +86,6 @@ class LoadCost(Struct, frozen=True):
 def load(running: ClickHouse, data_set: LakeFiles) -> LoadCost:
     """Fill the table and merge its parts; all rows of the lake are in it."""
     spent = sum(running.execute(step).cpu_ms for step in load_table(data_set))
-    [size] = running.execute(TABLE_SIZE).rows
+    [size] = running.execute(TABLE_SIZE).records
     assert size["row_count"] == data_set.events, size
     return LoadCost(spent * 1000 / data_set.events, size["bytes"] / data_set.events)
