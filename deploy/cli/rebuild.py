@@ -44,6 +44,6 @@ def rebuild(tidemark: CliContext, website: str | None, json: bool) -> None:
     )
     if rebuilt.not_prepared:
         click.echo(
-            f"{rebuilt.not_prepared:,} data files were not prepared; queries read their rows"
+            f"{rebuilt.not_prepared:,} were not made; queries read the rows of their data files"
         )
     return None

@@ -183,14 +183,14 @@ class PreparedResults:
             self._wanted.clear()
             await self.make_pending()
 
-    def remove(self, website: str) -> None:
-        """Remove the parts of a website; they are made again when they are asked for."""
-        self._folder.remove_others(website, ())
-        self._index_files.remove_others(website, ())
+    def remove(self, website: str, kind: str) -> None:
+        """Remove the parts of a kind of a website; they are made again when they are asked for."""
+        self._folder.remove_others(website, (), (kind,))
+        self._index_files.remove_others(website, (), (kind,))
 
-    def want_all(self, scope: Scope) -> int:
-        """Have the totals of all data files of a scope made that can be; how many of them wait."""
-        self._made_parts(TOTALS, scope)
+    def want_all(self, scope: Scope, kind: str) -> int:
+        """Have the parts of all data files of a scope made that can be; how many of them wait."""
+        self._made_parts(kind, scope)
         return len(self._pending)
 
     @property

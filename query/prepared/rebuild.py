@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from itertools import product
 
 from msgspec import Struct
 
@@ -9,6 +10,7 @@ from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_source import data_file_source
 from query.engine.pools import custom_limits, open_pool
 from query.engine.snapshots import SnapshotCache
+from query.prepared.part_tables import SEQUENCES, TOTALS
 from query.prepared.prepared_results import MAX_PENDING, PreparedResults, prepared_results
 from query.scope.row_scope import Scope
 from query.scope.visitor_sets import all_time
@@ -17,6 +19,8 @@ from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 
 POOL = "rebuild"
+KINDS = (SEQUENCES, TOTALS)
+"""Totals come last: in a folder that is full they are asked for more often."""
 
 
 class Rebuilt(Struct, frozen=True):
@@ -25,7 +29,7 @@ class Rebuilt(Struct, frozen=True):
     websites: int
     parts: int
     not_prepared: int
-    """Data files that are too diverse, or that could not be read: queries read their rows."""
+    """Parts of data files that are too diverse, or could not be read: queries read their rows."""
     size: int
     """Bytes of all parts."""
 
@@ -60,15 +64,16 @@ async def _rebuild(
 ) -> Rebuilt:
     pinned = await SnapshotCache(settings.lake_url, clock).pin_at(EVENTS, None)
     counts = {True: 0, False: 0}
-    for done, website in enumerate(websites):
+    for i, (kind, website) in enumerate(product(KINDS, websites)):
+        done = max(0, i - len(websites) * (len(KINDS) - 1))
 
         def count(is_made: bool, done: int = done) -> None:
             counts[is_made] += 1
             report(counts[True], done)
 
-        results.remove(website)
+        results.remove(website, kind)
         scope = Scope(pinned, EVENTS.subject_column, (website,), all_time("UTC"), events=pinned)
-        while waiting := results.want_all(scope):
+        while waiting := results.want_all(scope, kind):
             await results.make_pending(count)
             if waiting < MAX_PENDING:
                 break  # what is missing now gave way to others: the folder is full

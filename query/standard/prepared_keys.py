@@ -13,6 +13,7 @@ from query.standard.declaration.listing import PageKeyQuery, PreparedKeys
 from query.standard.declaration.statement import Statement
 from query.standard.page_keys import MAX_KEYS, PageKeys, narrowed_scope
 from schemas.errors import ResultTooLarge
+from schemas.telemetry.instruments import LIST_PAGES
 
 
 async def find_prepared_keys(
@@ -24,8 +25,23 @@ async def find_prepared_keys(
     fetch: Callable[[Statement], Awaitable[list[Row]]],
 ) -> PageKeys | None:
     """The keys of the rows up to the `last`; None when they are too many or not found so."""
-    keys = key_query.prepared
-    if keys is None or last > MAX_KEYS or not keys.can_order_by(term.field for term in orders):
+    if key_query.prepared is None:
+        return None
+    found = await _find(key_query, key_query.prepared, scope, orders, last, sessions, fetch)
+    LIST_PAGES.labels("rows" if found is None else "prepared").inc()
+    return found
+
+
+async def _find(
+    key_query: PageKeyQuery,
+    keys: PreparedKeys,
+    scope: Scope,
+    orders: Sequence[OrderTerm],
+    last: int,
+    sessions: Callable[[SessionList], Awaitable[Sequence[Row]]],
+    fetch: Callable[[Statement], Awaitable[list[Row]]],
+) -> PageKeys | None:
+    if last > MAX_KEYS or not keys.can_order_by(term.field for term in orders):
         return None
     try:
         listed = await sessions(keys.form)

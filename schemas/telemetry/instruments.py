@@ -134,6 +134,12 @@ PREPARED_ANSWERS = Counter(
     ("source",),
     registry=REGISTRY,
 )
+LIST_PAGES = Counter(
+    "tidemark_list_pages",
+    "Pages of sessions whose keys can be prepared: found in prepared results, or in stored rows",
+    ("source",),
+    registry=REGISTRY,
+)
 VISIT_SOURCES = Counter(
     "tidemark_visit_sources",
     "Data files whose visits queries read: prepared by the keeper, or computed by the query",

@@ -36,8 +36,20 @@ def test_the_first_answer_is_prepared_after_it(service: InProcessService) -> Non
     size = sum(path.stat().st_size for path in parts)
     assert (rebuilt.websites, rebuilt.parts, rebuilt.not_prepared) == (2, len(parts), 0)
     assert rebuilt.size == size
-    [entry] = service.query("summary").json["data"]
-    assert entry["meta"]["prepared"] is True
+    for name in ("summary", "paths", "session_flow"):
+        [entry] = service.query(name).json["data"]
+        assert entry["meta"]["prepared"] is True, name
+
+
+def test_websites_are_done_when_all_of_theirs_is_made(service: InProcessService) -> None:
+    stored(service)
+    options = Settings(data_dir=str(service.data))
+    told: list[tuple[int, int]] = []
+
+    asyncio.run(rebuild(options, ["shop", "blog"], lambda *done: told.append(done), lambda: NOW))
+
+    assert [parts for parts, _ in told] == list(range(1, len(told) + 1))
+    assert [done for _, done in told] == [0, 0, 0, 1]
 
 
 def test_parts_that_are_there_are_made_anew(service: InProcessService) -> None:

@@ -14,6 +14,7 @@ from query.standard.page_keys import find_page_keys
 from query.standard.prepared_keys import find_prepared_keys
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import ResultTooLarge
+from schemas.telemetry.instruments import LIST_PAGES
 from tests.query.query_service import NOVEMBER, InProcessService
 from tests.query.standard.test_page_keys import lists
 
@@ -74,6 +75,8 @@ def test_stored_rows_are_searched_only_where_parts_have_no_answer(
     lists(service)
     make_parts(service)
     searched = []
+    counter = LIST_PAGES.labels("rows" if by_rows else "prepared")
+    before = counter._value.get()
 
     async def noted(*wanted: Any) -> Any:
         searched.append(wanted)
@@ -84,6 +87,7 @@ def test_stored_rows_are_searched_only_where_parts_have_no_answer(
     assert entry(service, name, **more)["success"]
 
     assert bool(searched) is by_rows
+    assert counter._value.get() == before + 1
 
 
 INTERESTING = QUERY_TYPES["interesting_sessions"].listing.page_keys
