@@ -96,6 +96,9 @@ def check(server: TrinoServer, duckdb: QueryService, trino: QueryService) -> int
         "a query of a caller that is gone ends": checks.a_query_of_a_caller_that_is_gone_ends(
             server
         ),
+        "organizations have groups of their own": (
+            checks.organizations_have_groups_of_their_own(server, trino)
+        ),
         "the death of a worker is survived": (
             checks.the_death_of_a_worker_is_survived(server, duckdb, trino)
         ),

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from query.app import QueryService
 from query.engine.engine import Sql
@@ -17,6 +18,10 @@ from tests.query.query_service import NOVEMBER
 ENDLESS = "SELECT COUNT(*) FROM events a, events b, events c, events d"
 WAIT_SECONDS = 60.0
 MAX_BYTES = 1_000_000
+SHARE = 4
+"""Statements of one organization that run at once, as `resource-groups.json` has it."""
+GREEDY_SECONDS = 30.0
+GROUPS = "SELECT resource_group_id, query FROM system.runtime.queries"
 
 
 def count_question(version: int | None = None) -> Question:
@@ -55,6 +60,32 @@ def a_query_beyond_its_limit_ends(server: TrinoServer) -> str | None:
     except QueryTimeout:
         return None if _ended(server, text) else "it still runs on the server"
     return "it gave rows"
+
+
+def organizations_have_groups_of_their_own(server: TrinoServer, trino: QueryService) -> str | None:
+    """One that asks for more than its share waits for itself; another one is answered."""
+    engine = trino_engine(server.address, MAX_BYTES).for_tenant("greedy")
+    texts = [f"{ENDLESS} WHERE a.name > 'greedy {number}'" for number in range(SHARE + 2)]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        asked = [pool.submit(_until_timeout, engine, text) for text in texts]
+        waiting = eventually(lambda: _states(server, texts) == ["QUEUED"] * 2 + ["RUNNING"] * SHARE)
+        states = _states(server, texts)
+        status, _ = answer(trino, count_question())
+        others = [future for future in asked if future.done()]
+    groups = {tuple(group) for group, text in server.rows(GROUPS) if text in texts}
+    if waiting and status == 200 and not others and groups == {("tidemark", "greedy")}:
+        return None
+    return f"{states}, {status}, {len(others)} had ended, groups {groups}"
+
+
+def _until_timeout(engine: TrinoEngine, text: str) -> None:
+    with suppress(QueryTimeout):
+        asyncio.run(engine.rows(Sql(text), GREEDY_SECONDS))
+
+
+def _states(server: TrinoServer, texts: list[str]) -> list[str]:
+    known = server.query_states()
+    return sorted(known.get(text, "") for text in texts)
 
 
 def a_query_of_a_caller_that_is_gone_ends(server: TrinoServer) -> str | None:

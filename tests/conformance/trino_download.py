@@ -1,7 +1,7 @@
 """The Trino server that `make conformance` starts: pinned, verified, downloaded once.
 
-Of its plugins only the Delta Lake connector is kept: 405 MB of 1.2 GB. 476 is the last version of
-which Maven Central has the whole server.
+Of its plugins the Delta Lake connector and resource groups are kept: 405 MB of 1.2 GB. 476 is the
+last version of which Maven Central has the whole server.
 """
 
 import hashlib
@@ -16,12 +16,13 @@ from deploy.local.kafka.jars import InvalidJar, read_checksums
 VERSION = "476"
 CHECKSUM_FILE = Path(__file__).parents[2] / "deploy" / "locks" / "trino-server.sha256"
 FOLDER = Path(sys.prefix) / "share" / "tidemark" / f"trino-{VERSION}"
-PLUGIN = "delta-lake"
+PLUGINS = frozenset(("delta-lake", "resource-group-managers"))
 
 
 def trino_folder() -> Path:
-    """The folder of the server, downloaded when there is none yet."""
-    if not FOLDER.is_dir():
+    """The folder of the server, downloaded when there is none with these plugins yet."""
+    if not all((FOLDER / "plugin" / plugin).is_dir() for plugin in PLUGINS):
+        shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=FOLDER.parent, prefix="fetching-") as scratch:
             _install(_verified(_download(Path(scratch))), Path(scratch))
@@ -58,7 +59,7 @@ def _install(archive: Path, scratch: Path) -> None:
         tar.extractall(scratch / "unpacked", filter="data")
     server = scratch / "unpacked" / f"trino-server-{VERSION}"
     for plugin in (server / "plugin").iterdir():
-        if plugin.name != PLUGIN:
+        if plugin.name not in PLUGINS:
             shutil.rmtree(plugin)
     server.replace(FOLDER)
 

@@ -15,6 +15,7 @@ from msgspec import json
 from query.engine.trino.address import parse_address
 from query.engine.trino.client import TrinoClient, TrinoError, TrinoUnreachable
 from tests.conformance.trino_node import TrinoNode
+from tests.installation import ROOT
 
 CATALOG, SCHEMA, USER = "lake", "tidemark", "tidemark"
 START_SECONDS = 240.0
@@ -22,6 +23,7 @@ STATEMENT_SECONDS = 30.0
 HEAPS = {"coordinator": "1G", "worker": "1536M"}
 MAX_MEMORY = {"coordinator": "400MB", "worker": "900MB"}
 """Of all queries on a node; the rest of the heap is what Trino keeps free."""
+RESOURCE_GROUPS = ROOT / "deploy" / "compose" / "trino" / "resource-groups.json"
 SOURCE = "tests"
 READS = f"""
     SELECT node_id, SUM(physical_input_bytes)
@@ -124,7 +126,18 @@ class TrinoServer:
         }
         if name == "worker":
             return {"coordinator": "false", **common}
+        self._set_resource_groups()
         return {"coordinator": "true", "node-scheduler.include-coordinator": "false", **common}
+
+    def _set_resource_groups(self) -> None:
+        """As the compose file has them."""
+        etc = self.coordinator.folder / "etc"
+        etc.mkdir(parents=True, exist_ok=True)
+        path = etc / RESOURCE_GROUPS.name
+        path.write_bytes(RESOURCE_GROUPS.read_bytes())
+        (etc / "resource-groups.properties").write_text(
+            f"resource-groups.configuration-manager=file\nresource-groups.config-file={path}\n"
+        )
 
     def _catalog(self) -> Mapping[str, str]:
         store = self._store

@@ -93,9 +93,12 @@ class TrinoClient:
         self._source = source
 
     async def pages(
-        self, text: str, seconds: float, tags: Sequence[str] = ()
+        self, text: str, seconds: float, tenant: str | None = None
     ) -> AsyncGenerator[Page, None]:
-        """The pages of the result of one statement; close it when stopping early."""
+        """The pages of the result of one statement; close it when stopping early.
+
+        The tenant is in its source and in its client tag: a resource group can be made of either.
+        """
         async with self._session() as session:
             next_url: str | None = None
             try:
@@ -103,7 +106,7 @@ class TrinoClient:
                     session.post(
                         self._address.url + STATEMENT_PATH,
                         data=text.encode(),
-                        headers=self._headers(seconds, tags),
+                        headers=self._headers(seconds, tenant),
                     )
                 )
                 while True:
@@ -119,14 +122,14 @@ class TrinoClient:
                 if next_url is not None:
                     await asyncio.shield(_cancel(session, next_url))
 
-    def _headers(self, seconds: float, tags: Sequence[str]) -> Mapping[str, str]:
+    def _headers(self, seconds: float, tenant: str | None) -> Mapping[str, str]:
         return {
             "X-Trino-User": self._address.user,
-            "X-Trino-Source": self._source,
+            "X-Trino-Source": f"{self._source}:{tenant}" if tenant else self._source,
             "X-Trino-Catalog": self._address.catalog,
             "X-Trino-Schema": self._address.schema,
             "X-Trino-Time-Zone": "UTC",
-            "X-Trino-Client-Tags": ",".join(tags),
+            "X-Trino-Client-Tags": f"organization:{tenant}" if tenant else "",
             "X-Trino-Session": (
                 f"query_max_run_time={max(seconds, 0.1):.3f}s,query_max_stage_count={MAX_STAGES}"
             ),

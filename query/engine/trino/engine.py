@@ -53,14 +53,14 @@ class TrinoEngine:
 
     name, dialect = "trino", TrinoDialect
 
-    def __init__(self, client: TrinoClient, rows_bytes: int, tags: Sequence[str] = ()) -> None:
+    def __init__(self, client: TrinoClient, rows_bytes: int, tenant: str | None = None) -> None:
         self._client = client
         self._rows_bytes = rows_bytes
-        self._tags = tags
+        self._tenant = tenant
 
     def for_tenant(self, tenant: str) -> "TrinoEngine":
-        """The engine with the organization as client tag, by which resource groups select."""
-        return TrinoEngine(self._client, self._rows_bytes, (*self._tags, f"organization:{tenant}"))
+        """The engine whose statements name the organization, by which resource groups select."""
+        return TrinoEngine(self._client, self._rows_bytes, tenant)
 
     async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
         """The table at its version, between the days of the data files."""
@@ -117,7 +117,7 @@ class TrinoEngine:
         loop = asyncio.get_running_loop()
         ends = loop.time() + seconds
         with _translated_errors():
-            async with aclosing(self._client.pages(text, seconds, self._tags)) as pages:
+            async with aclosing(self._client.pages(text, seconds, self._tenant)) as pages:
                 while True:
                     async with asyncio.timeout_at(ends):
                         page = await anext(pages, None)

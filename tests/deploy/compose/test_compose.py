@@ -124,12 +124,20 @@ def test_the_addresses_of_trino_are_those_of_its_files(compose: Any) -> None:
     ]
 
 
-def test_queries_are_in_a_resource_group_of_their_own() -> None:
+def test_each_organization_has_a_resource_group_of_its_own() -> None:
     groups = json.loads((TRINO / "resource-groups.json").read_text())
-    source = TrinoClient(parse_address("trino://a@b:1/c.d"))._source
+    headers = TrinoClient(parse_address("trino://a@b:1/c.d"))._headers(1.0, "org_1")
 
-    assert {"source": source, "group": "tidemark"} in groups["selectors"]
-    assert {s["group"] for s in groups["selectors"]} == {g["name"] for g in groups["rootGroups"]}
+    tenant, others = groups["selectors"]
+    found = re.fullmatch(tenant["source"].replace("?<", "?P<"), headers["X-Trino-Source"])
+    assert found
+    assert found.groupdict() == {"organization": "org_1"}
+    names = {
+        root["name"]: [sub["name"] for sub in root.get("subGroups", ())]
+        for root in groups["rootGroups"]
+    }
+    assert tenant["group"] == "tidemark.${organization}"
+    assert names == {"tidemark": ["${organization}"], others["group"]: []}
 
 
 def files_of_variables() -> Iterator[str]:

@@ -23,7 +23,7 @@ def client_of(played: Coordinator) -> TrinoClient:
 
 def read(client: TrinoClient, text: str = "SELECT 1", seconds: float = 10.0) -> list[Page]:
     async def pages() -> list[Page]:
-        return [page async for page in client.pages(text, seconds, ["organization:acme"])]
+        return [page async for page in client.pages(text, seconds, "acme")]
 
     return asyncio.run(pages())
 
@@ -50,6 +50,7 @@ def test_a_statement_has_its_user_its_schema_and_its_limit() -> None:
         "Session": "query_max_run_time=2.500s,query_max_stage_count=600",
     }
     assert headers["X-Trino-Client-Tags"] == "organization:acme"
+    assert headers["X-Trino-Source"] == "tidemark:acme"
     assert headers["X-Trino-Time-Zone"] == "UTC"
 
 
