@@ -65,5 +65,9 @@ def _number(value: object) -> str:
 
 def json_path(pointer: str) -> str:
     """The JSON path of a JSON pointer: `/a/b` is `$["a"]["b"]`."""
-    keys = (key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:])
-    return "$" + "".join(f"[{json.dumps(key, ensure_ascii=False)}]" for key in keys)
+    return "$" + "".join(f"[{json.dumps(key, ensure_ascii=False)}]" for key in keys_of(pointer))
+
+
+def keys_of(pointer: str) -> list[str]:
+    """The keys of a JSON pointer (RFC 6901), from the outermost."""
+    return [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]

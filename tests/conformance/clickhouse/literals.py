@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+from query.engine.trino.literals import keys_of
 from tests.conformance.clickhouse.dialect import AS_KEYS
 
 TOKEN = re.compile(
@@ -21,7 +22,7 @@ def bind(text: str, values: Mapping[str, object]) -> str:
         if match["quoted"]:
             return match["quoted"]
         if match["keys"]:
-            return _keys(str(values[match["keys"]]))
+            return ", ".join(map(literal, keys_of(str(values[match["keys"]]))))
         return literal(values[match["name"]])
 
     return TOKEN.sub(literal_of, text)
@@ -46,8 +47,3 @@ def literal(value: object) -> str:
     if isinstance(value, int):
         return str(value) if abs(value) < 2**63 else f"toInt128('{value}')"
     return f"toFloat64('{value!r}')"
-
-
-def _keys(pointer: str) -> str:
-    keys = (key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:])
-    return ", ".join(map(literal, keys))
