@@ -44,6 +44,7 @@ def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard:
     dashboard.settle()
     assert dashboard.text(".funnel-total") == "Clicks in this time range: 1"
     assert dashboard.rows("Browsers") == [["Firefox", "1"]]
+    assert dashboard.rows("Cities") == [["Unknown", "1"]]
 
 
 def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboard) -> None:

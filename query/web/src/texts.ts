@@ -334,7 +334,7 @@ export const texts = {
     android: "Target on Android (optional)", campaign: "How its clicks are counted on your website (optional)", back: "All short links", clicks: "Clicks",
     total: (n: string) => `Clicks in this time range: ${n}`, inRange: "Clicks are those in the time range, without bots unless they are shown.",
     later: "This link was made after this time range.", sinceThen: "Show its clicks since then", qrOf: (url: string) => `QR code of ${url}`,
-    referrers: "Referrers", countries: "Countries", devices: "Devices", browsers: "Browsers",
+    referrers: "Referrers", countries: "Countries", regions: "Regions", cities: "Cities", devices: "Devices", browsers: "Browsers",
   },
   explore: {
     question: "Question", result: "Result", table: "Table", values: "Values", groups: "Groups", filters: "Filters",
