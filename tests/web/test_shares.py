@@ -257,6 +257,8 @@ def test_behavior_is_shared_without_single_visitors(
     assert f"{rows[1]['visitors']} of {rows[0]['visitors']}" in visitor.text(".funnel-total")
     offered = "[...document.querySelector('.steps select').options].map((each) => each.value)"
     assert visitor.tab.js(offered) == ["path", "event"]
+    opened("funnels")
+    assert visitor.until("document.querySelector('.funnel-total')?.innerText")
     opened("retention", f"&cohort={DAY}&after=0")
     [cohort] = dashboard.ask("retention", period="day", filters=[MOBILE])
     assert visitor.text(".retention tbody td").startswith(str(cohort["visitors"]))

@@ -90,8 +90,11 @@ function Funnel({ saved, list, changed }: {
   );
 }
 
-/** What is shown before anything is picked: from the start page to a goal, if there is one. */
-const firstSteps = ({ goal: [name] }: Suggestions): Step[] => (name ? [START[0]!, { kind: "goal", value: name }] : START);
+/** What is shown before anything is picked: from the start page to a goal, if there is one, or to an event where goals are not known. */
+function firstSteps({ goal: [goal], event: [event] }: Suggestions): Step[] {
+  if (goal) return [START[0]!, { kind: "goal", value: goal }];
+  return isShared() && event ? [START[0]!, { kind: "event", value: event }] : START;
+}
 
 const windowName = (seconds: number): string => WINDOWS[seconds] ?? formatDuration(seconds);
 
