@@ -262,6 +262,8 @@ def test_behavior_is_shared_without_single_visitors(
     opened("retention", f"&cohort={DAY}&after=0")
     [cohort] = dashboard.ask("retention", period="day", filters=[MOBILE])
     assert visitor.text(".retention tbody td").startswith(str(cohort["visitors"]))
+    box = "getComputedStyle(document.querySelector('.retention tbody td > span')).display"
+    assert visitor.tab.js(box) == "block"  # as wide as its cell, for its shade
     visitor.tab.go(f"{link}/goals?period={RANGE}")
     visitor.until("document.querySelector('main .empty')")
     visitor.check_tab()
