@@ -47,6 +47,14 @@ def is_adjusted(timestamp: float | str | None, received_ms: int) -> bool:
     )
 
 
+def keeps_time(timestamp: float | str, received_ms: int) -> bool:
+    """Whether it is a valid timestamp, and an item is stored under the time that it means."""
+    instant = instant_ms(timestamp)
+    return instant is not None and (
+        received_ms - MAX_AGE_MS <= instant <= received_ms + MAX_FUTURE_MS
+    )
+
+
 def adjusted_count(items: Iterable[Item], received_ms: int) -> int:
     """The number of items whose timestamp is adjusted."""
     oldest, newest = received_ms - MAX_AGE_MS, received_ms + MAX_FUTURE_MS

@@ -98,17 +98,26 @@ class Decoder:
     def decode_plain(self, body: bytes) -> tuple[Sequence[Item], bytes] | None:
         """The items and the array of a body without anything to reject, rename or ignore.
 
-        None for every other body, which is left to `decode`.
+        None for every other body, which is left to `decode`. Whether their timestamps are valid is
+        left to the caller.
         """
+        first = body[:1]
+        if first not in (b"[", b"{"):
+            body = body.strip(JSON_WHITESPACE)
+            first = body[:1]
+        if first == b"{" and not self._kind.batch_only:
+            array, most = b"[%b]" % body, 1
+        elif first == b"[":
+            array, most = body, MAX_ITEMS
+        else:
+            return None
         try:
-            array, single = self._array(body)
             items = self._known_list_decoder.decode(array)
-        except (Malformed, *DECODE_ERRORS):
+        except DECODE_ERRORS:
             return None
-        count = len(items)
-        if not 1 <= count <= MAX_ITEMS or (single and count != 1):
+        if not 1 <= len(items) <= most or _is_unusual(array):
             return None
-        return None if _needs_item_checks(array, items) else (items, array)
+        return items, array
 
     def _array(self, body: bytes) -> tuple[bytes, bool]:
         """The body as a JSON array, and whether it was a single item."""
@@ -209,15 +218,21 @@ def join_items(texts: Sequence[bytes]) -> bytes:
 
 def _needs_item_checks(array: bytes, items: Sequence[Item]) -> bool:
     """Whether an item may break a rule that decoding in one pass does not check."""
-    return bool(
-        len(array) > MAX_ITEM_BYTES
-        or _bracket_count(array) > MAX_BRACKETS
-        or not (array.isascii() or _is_utf8(array))
-        or [
+    return _is_unusual(array) or bool(
+        [
             item
             for item in items
             if isinstance(item.timestamp, str) and not _has_valid_timestamp(item)
         ]
+    )
+
+
+def _is_unusual(array: bytes) -> bool:
+    """Whether it is large, deep or not in UTF-8, which decoding in one pass does not check."""
+    return (
+        len(array) > MAX_ITEM_BYTES
+        or _bracket_count(array) > MAX_BRACKETS
+        or not (array.isascii() or _is_utf8(array))
     )
 
 

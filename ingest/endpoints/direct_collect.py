@@ -23,9 +23,10 @@ from ingest.endpoints.rate_limits import SMALL_BODY_BYTES
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, partition_hash
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
 from schemas.envelope import EnvelopeTemplate
-from schemas.event_times import adjusted_count
+from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, keeps_time
 from schemas.http.admission import RATE_LIMIT_KEY, add_anonymous
 from schemas.http.asgi import headers_by_name
+from schemas.http.http_requests import count_duration
 from schemas.http.middleware import BEGAN_KEY, REQUEST_ID_HEADER, REQUEST_ID_KEY
 from schemas.http.rate_limit import SMALL_LIMIT, RateLimitBucket
 from schemas.http.raw_responses import STATUS_LINES
@@ -60,7 +61,7 @@ class DirectCollect:
         scope: Scope,
         header: EnvelopeHeader,
     ) -> None:
-        self.path: str = scope["path"]
+        self.durations = dependencies.middleware.requests.counts(scope["path"], 200)
         self.topic = kind.topic
         self.publisher = dependencies.publisher
         self.middleware = dependencies.middleware
@@ -81,7 +82,7 @@ class DirectCollect:
             website_id, self._client_network, self._user_agent
         )
         self._envelopes = EnvelopeTemplate(header.envelope(website_id, (), b""))
-        self.head = STATUS_LINES[200] + self.middleware.success_template(scope) + b"\r\n"
+        self.head = STATUS_LINES[200] + self.middleware.success_template(scope) + b"\r\n%b"
         self.body = SUCCESS_BODY % kind.name.encode()
 
     def accept(self, body: bytes) -> "DirectRequest | None":
@@ -99,19 +100,29 @@ class DirectCollect:
             return None
         items, array = decoded
         count, website_id = len(items), self._website_id
-        if adjusted_count(items, now) or [
-            item for item in items if item.website_id not in (None, website_id)
-        ]:
-            return None
+        oldest, newest, all_named = now - MAX_AGE_MS, now + MAX_FUTURE_MS, True
+        for item in items:
+            if item.website_id is not None and item.website_id != website_id:
+                return None
+            timestamp = item.timestamp
+            if (
+                timestamp is not None
+                and not (timestamp.__class__ is int and oldest <= timestamp <= newest)
+                and not keeps_time(timestamp, now)
+            ):
+                return None
+            if not item.anonymous_id:
+                all_named = False
         buckets = admission.anonymous_buckets(
             self._client_network, self._organization, Group.COLLECT, website_id, now
         )
         if admission.reserves and [b for b in buckets if b.limit.requests <= SMALL_LIMIT]:
             return None  # a server counts it, which takes a round trip
-        if not (buckets[0].fits(now, 1, size, count) and buckets[1].fits(now, 1, size, count)):
+        share, total = buckets
+        if not (share.fits(now, 1, size, count) and total.fits(now, 1, size, count)):
             return None
         visitor, anonymous_id = items[0].anonymous_id, ""
-        if self._client_network and [item for item in items if not item.anonymous_id]:
+        if self._client_network and not all_named:
             anonymous_id = self._anonymous_ids.for_website(
                 website_id, self._client_network, self._user_agent, now
             )
@@ -156,9 +167,8 @@ class DirectRequest:
             direct.topic, encoded, self._delivery, report, direct.receipt_key
         )
         body = direct.body % (encoded.count, receipt.encode())
-        direct.middleware.requests.observe(direct.path, 200, time.perf_counter() - self._began)
-        numbers = self._bucket.header_numbers()
-        return direct.head % (len(body), *numbers, self._id) + body
+        count_duration(direct.durations, time.perf_counter() - self._began)
+        return direct.head % (len(body), *self._bucket.header_numbers(), self._id, body)
 
     def error_response(self, error: Exception) -> ASGIApp:
         """The application that responds with this error."""

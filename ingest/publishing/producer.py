@@ -35,7 +35,7 @@ from ingest.publishing.topic import Topic
 from schemas.errors import PayloadTooLarge, Unavailable
 from schemas.kafka.request_ids import Headers
 from schemas.runtime.settings import Settings
-from schemas.telemetry.instruments import ACKNOWLEDGEMENT_SECONDS, CHUNK_BYTES
+from schemas.telemetry.instruments import acknowledgement_seconds, chunk_bytes
 
 log = logging.getLogger(__name__)
 
@@ -255,8 +255,8 @@ class KafkaProducer:
         except DeliveryError as error:
             return self._fail(connection, queue, DeliveryStatus.UNKNOWN, error)
         self.counts.acknowledged += 1
-        ACKNOWLEDGEMENT_SECONDS.labels(name).observe(self._now() - began)
-        CHUNK_BYTES.labels(name).observe(len(message))
+        acknowledgement_seconds(name).observe(self._now() - began)
+        chunk_bytes(name).observe(len(message))
         # After a retry Kafka may not know the offset of a batch that it has; then it is -1.
         return DeliveryReport(DeliveryStatus.ACKNOWLEDGED, partition, record.offset, topic.id)
 

@@ -10,9 +10,9 @@ from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.envelopes import EncodedRequest
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.publishing.recent_requests import RecentRequests, record_published
-from schemas.errors import ApiError, OutcomeUnknown, Unavailable
+from schemas.errors import OutcomeUnknown, Unavailable
 from schemas.receipts import RECEIPT_FORMAT, Receipt, ReceiptKey
-from schemas.telemetry.instruments import item_counter
+from schemas.telemetry.instruments import ITEMS
 
 NOT_SENT_MESSAGE = "Kafka did not respond in time; nothing was accepted. Retry later"
 OUTCOME_UNKNOWN_MESSAGE = (
@@ -72,12 +72,10 @@ class Publisher(Struct, frozen=True):
 
         Else Unavailable or OutcomeUnknown.
         """
-        try:
+        if report.status is not DeliveryStatus.ACKNOWLEDGED:
+            ITEMS.add(topic, "failed", request.count)
             require_acknowledged(report)
-        except ApiError:
-            item_counter(topic, "failed").inc(request.count)
-            raise
-        item_counter(topic, "acknowledged").inc(request.count)
+        ITEMS.add(topic, "acknowledged", request.count)
         self.acknowledged_counter.add_request(topic, request)
         receipt = receipt_key.sign(
             Receipt(

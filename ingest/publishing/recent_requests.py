@@ -75,16 +75,11 @@ class _RequestBuffer:
     __slots__ = ("bytes", "last", "requests")
 
     def __init__(self, last: int) -> None:
-        self.requests: deque[RecentRequest] = deque()
+        self.requests: deque[tuple[int, RecentRequest]] = deque()
+        """Oldest first, each with its size."""
         self.bytes = 0
         self.last = last
         """Number of the newest request; they are numbered without gaps."""
-
-    def drop_oldest(self) -> int:
-        """Drop the oldest request; returns the bytes freed."""
-        size = self.requests.popleft().size
-        self.bytes -= size
-        return size
 
 
 FollowerQueue = asyncio.Queue[RecentRequest | str | None]
@@ -116,14 +111,15 @@ class RecentRequests:
             buffer = self._buffers[subject_id] = _RequestBuffer(self._added)
         else:
             self._buffers.move_to_end(subject_id)
-        added_bytes = request.size
-        buffer.requests.append(request)
-        buffer.bytes += added_bytes
+        requests, size, before = buffer.requests, request.size, buffer.bytes
+        requests.append((size, request))
+        size += before
+        while size > MAX_WEBSITE_BYTES or len(requests) > MAX_REQUESTS:
+            size -= requests.popleft()[0]
+        buffer.bytes = size
         buffer.last += 1
         self._added += 1
-        while buffer.bytes > MAX_WEBSITE_BYTES or len(buffer.requests) > MAX_REQUESTS:
-            added_bytes -= buffer.drop_oldest()
-        self._bytes += added_bytes
+        self._bytes += size - before
         while self._bytes > MAX_TOTAL_BYTES:
             _, evicted = self._buffers.popitem(last=False)
             self._bytes -= evicted.bytes
@@ -133,7 +129,7 @@ class RecentRequests:
     def latest(self, subject_id: str) -> Sequence[RecentRequest]:
         """The last requests, newest first."""
         buffer = self._buffers.get(subject_id)
-        return [] if buffer is None else [*reversed(buffer.requests)]
+        return [] if buffer is None else [request for _, request in reversed(buffer.requests)]
 
     def after(self, subject_id: str, number: int) -> tuple[int, Sequence[RecentRequest]]:
         """Number of the last request, and those behind `number` that are kept, newest first."""

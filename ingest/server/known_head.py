@@ -21,11 +21,13 @@ Headers = list[tuple[bytes, bytes]]
 class KnownHead:
     """One head, split at the digits of its length, and the ASGI scope that it became."""
 
-    __slots__ = ("_after", "_before", "_headers", "_scope", "shared")
+    __slots__ = ("_after", "_after_size", "_before", "_headers", "_scope", "_start", "shared")
 
     def __init__(self, before: bytes, after: bytes, scope: dict[str, Any]) -> None:
         self._before = before
         self._after = after
+        """Begins with the end of its line."""
+        self._start, self._after_size = len(before), len(after)
         self._headers: Headers = scope["headers"]
         self._scope = scope
         self.shared: dict[str, Any] = {}
@@ -57,13 +59,12 @@ class KnownHead:
         """The body, if `data` is one whole request with this head; else None."""
         if not data.startswith(self._before):
             return None
-        start = len(self._before)
-        end = data.find(b"\r\n", start, start + MAX_DIGITS + 2)
-        digits = data[start:end]
-        if end < 0 or not digits.isdigit() or not data.startswith(self._after, end):
+        start = self._start
+        end = data.find(b"\r", start, start + MAX_DIGITS + 1)
+        if end < 0 or not data.startswith(self._after, end):
             return None
-        body = data[end + len(self._after) :]
-        return body if digits == b"%d" % len(body) else None
+        body = data[end + self._after_size :]
+        return body if data[start:end] == b"%d" % len(body) else None
 
     def new_scope(self, length: int) -> dict[str, Any]:
         """The scope of another request with this head."""

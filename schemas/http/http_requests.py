@@ -26,12 +26,15 @@ class HttpRequests(Collector):
 
     def observe(self, path: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
+        count_duration(self.counts(path, status), seconds)
+
+    def counts(self, path: str, status: int) -> list[float]:
+        """What `count_duration` counts the requests of this route and status in."""
         key = self.route_of(path), status
         counts = self._buckets.get(key)
         if counts is None:
             counts = self._buckets[key] = [0] * (len(SHORT_SECONDS) + 2)
-        counts[bisect_left(SHORT_SECONDS, seconds)] += 1
-        counts[-1] += seconds
+        return counts
 
     def collect(self) -> Iterator[HistogramMetricFamily]:
         family = HistogramMetricFamily(
@@ -46,6 +49,12 @@ class HttpRequests(Collector):
                 cumulative.append((str(bound), total))
             family.add_metric((route, str(status)), cumulative, counts[-1])
         yield family
+
+
+def count_duration(counts: list[float], seconds: float) -> None:
+    """Count a request that was answered, whose route and status are known beforehand."""
+    counts[bisect_left(SHORT_SECONDS, seconds)] += 1
+    counts[-1] += seconds
 
 
 def routes(templates: Collection[str], prefixes: Sequence[str] = ()) -> RouteOf:

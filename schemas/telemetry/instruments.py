@@ -11,6 +11,7 @@ from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from schemas.telemetry.item_counts import ItemCounts
 from schemas.telemetry.spans import child_span
 
 REGISTRY = CollectorRegistry()
@@ -18,12 +19,7 @@ REGISTRY = CollectorRegistry()
 SHORT_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 LONG_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
 
-ITEMS = Counter(
-    "tidemark_items",
-    "Valid items of requests by topic: acknowledged, or failed (Kafka did not acknowledge)",
-    ("topic", "outcome"),
-    registry=REGISTRY,
-)
+ITEMS = ItemCounts(REGISTRY)
 ACKNOWLEDGEMENT_SECONDS = Histogram(
     "tidemark_kafka_acknowledgement_seconds",
     "Time from sending a chunk to its acknowledgement by Kafka",
@@ -172,9 +168,15 @@ SPANS = Counter(
 
 
 @cache
-def item_counter(topic: str, outcome: str) -> Counter:
-    """The counter of items with these labels; looking it up by labels costs some microseconds."""
-    return ITEMS.labels(topic, outcome)
+def acknowledgement_seconds(topic: str) -> Histogram:
+    """The histogram of this topic; looking it up by its label costs some microseconds."""
+    return ACKNOWLEDGEMENT_SECONDS.labels(topic)
+
+
+@cache
+def chunk_bytes(topic: str) -> Histogram:
+    """The histogram of this topic, in the same way."""
+    return CHUNK_BYTES.labels(topic)
 
 
 @contextmanager

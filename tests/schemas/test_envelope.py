@@ -37,8 +37,17 @@ ENVELOPES = st.builds(
 @given(st.lists(ENVELOPES, max_size=5))
 def test_a_chunk_is_decoded_as_it_was_encoded(envelopes: list[Envelope]) -> None:
     assert (
-        decode_chunk(encode_chunk(encode_envelope(each) for each in envelopes)).envelopes
+        decode_chunk(encode_chunk([encode_envelope(each) for each in envelopes])).envelopes
         == envelopes
+    )
+
+
+@pytest.mark.parametrize("count", [0, 15, 16, 65_535, 65_536])
+def test_a_chunk_may_have_any_number_of_envelopes(count: int) -> None:
+    envelope = Envelope("shop", "acme", 1, 1, b"[]")
+
+    assert decode_chunk(encode_chunk([encode_envelope(envelope)] * count)).envelopes == (
+        [envelope] * count
     )
 
 

@@ -8,6 +8,7 @@ from schemas.event_times import (
     adjusted_count,
     event_time_ms,
     is_adjusted,
+    keeps_time,
 )
 from schemas.items import Item, Timestamp
 
@@ -38,6 +39,8 @@ NOW = 1_795_000_000_000
 def test_the_time_of_an_item(timestamp: float | str | None, time_ms: int, adjusted: bool) -> None:
     assert event_time_ms(timestamp, NOW) == time_ms
     assert is_adjusted(timestamp, NOW) is adjusted
+    if timestamp is not None:
+        assert keeps_time(timestamp, NOW) is (not adjusted and timestamp != "no time")
 
 
 @pytest.mark.parametrize("others", [[], [None], ["2026-11-18T11:06:40Z"], [NOW // 1000]])

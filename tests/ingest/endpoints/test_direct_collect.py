@@ -4,6 +4,7 @@ import asyncio
 import gc
 import re
 import weakref
+from datetime import UTC, datetime
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 from tests.ingest.server.in_process_connection import InProcessConnection, a_post, exchange
 
 PLAIN = b'{"name": "plain", "anonymousId": "v1"}'
+DAY_BEFORE = datetime.fromtimestamp(NOW / 1000 - 86_400, UTC).isoformat().encode()
 VARYING = re.compile(rb'x-request-id: [0-9a-f]{16}|"receipt":"[^"]+"|remaining: \d+')
 
 
@@ -26,6 +28,9 @@ def without_ids(response: bytes) -> bytes:
         PLAIN,
         b'[{"name": "a", "anonymousId": "v1"}, {"name": "b", "websiteId": "shop"}]',
         b'{"name": "without a visitor"}',
+        b'[{"name": "a", "timestamp": %d}, {"name": "b", "timestamp": %d.5}]'
+        % (NOW - 9, NOW // 1000),
+        b'{"name": "a", "timestamp": "%b"}' % DAY_BEFORE,
         b' {"name": "half of a character \\ud83d", "timestamp": %d}' % NOW,
         b'{"name": "\xc3\xa4", "properties": {"a": [1, {"b": null}]}, "eventId": "e1"}',
     ],
@@ -50,6 +55,11 @@ def test_the_response_and_what_is_published_are_those_of_the_endpoint(
         (b'{"name": "a", "strange": 1}', 200),
         (b'{"name": "a", "anonymous_id": "v"}', 200),
         (b'{"name": "a", "timestamp": 1}', 200),
+        (b'{"name": "a", "timestamp": %d}' % (NOW + 3_600_000), 200),
+        (b'{"name": "a", "timestamp": "2001-01-01T00:00:00Z"}', 200),
+        (b'{"name": "a", "timestamp": "soon"}', 400),
+        (b'[{"name": "a"}, {"name": "b", "timestamp": 1}]', 200),
+        (b'[{"name": "a"}, {"name": "b", "websiteId": "blog"}]', 200),
         (b'[{"name": "a"}, {"name": 1}]', 200),
         (b'{"name": "a", "websiteId": "blog"}', 400),
         (b'{"name": 1}', 400),
