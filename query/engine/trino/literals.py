@@ -8,7 +8,7 @@ value. Names in string literals and in quoted identifiers of the statement are n
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import isfinite
@@ -24,15 +24,26 @@ TOKEN = re.compile(
 
 def bind(text: str, values: Mapping[str, object]) -> str:
     """The statement with a literal in place of each name."""
+    return bound(text, values, TOKEN, literal, lambda pointer: literal(json_path(pointer)))
+
+
+def bound(
+    text: str,
+    values: Mapping[str, object],
+    token: re.Pattern[str],
+    write: Callable[[object], str],
+    write_path: Callable[[str], str],
+) -> str:
+    """As `bind`, in the form of an engine: `token` finds what is `quoted`, a `path` or a `name`."""
 
     def literal_of(match: re.Match[str]) -> str:
         if match["quoted"]:
             return match["quoted"]
         if match["path"]:
-            return literal(json_path(str(values[match["path"]])))
-        return literal(values[match["name"]])
+            return write_path(str(values[match["path"]]))
+        return write(values[match["name"]])
 
-    return TOKEN.sub(literal_of, text)
+    return token.sub(literal_of, text)
 
 
 def literal(value: object) -> str:

@@ -5,27 +5,21 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from query.engine.trino.literals import keys_of
+from query.engine.trino.literals import bound, keys_of
 from tests.conformance.clickhouse.dialect import AS_KEYS
 
 TOKEN = re.compile(
     r"(?P<quoted>'(?:[^'\\]|''|\\.)*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)"
-    rf"|{AS_KEYS}\(\$(?P<keys>\w+)\)"
+    rf"|{AS_KEYS}\(\$(?P<path>\w+)\)"
     r"|\$(?P<name>\w+)"
 )
 
 
 def bind(text: str, values: Mapping[str, object]) -> str:
     """The statement with a literal in place of each name."""
-
-    def literal_of(match: re.Match[str]) -> str:
-        if match["quoted"]:
-            return match["quoted"]
-        if match["keys"]:
-            return ", ".join(map(literal, keys_of(str(values[match["keys"]]))))
-        return literal(values[match["name"]])
-
-    return TOKEN.sub(literal_of, text)
+    return bound(
+        text, values, TOKEN, literal, lambda pointer: ", ".join(map(literal, keys_of(pointer)))
+    )
 
 
 def literal(value: object) -> str:
