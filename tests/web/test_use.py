@@ -19,6 +19,7 @@ def test_numbers_are_asked_again_by_a_click_and_with_time(
 ) -> None:
     dashboard.open("overview", period="today")
     before = total(dashboard)
+    dashboard.until("document.querySelector('button.freshness')")
 
     view(shop, "/again")
 

@@ -52,11 +52,6 @@ def test_another_order_comes_before_the_own_one() -> None:
     assert small.page([("n", False)], 0, 3) == [(1,), (2,), (0,)]
 
 
-def test_an_order_that_rows_do_not_have_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no order by 'color', only by size, name"):
-        ROWS.page([("size", True), ("color", True)], 0, 3)
-
-
 def test_more_rows_than_are_made_at_once() -> None:
     count = 2 * PORTION + 3
     values = np.random.default_rng(1).permutation(count)
