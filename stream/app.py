@@ -130,7 +130,8 @@ class Worker:
             self._end(error)
             raise
         start_offsets = await self._run_in_thread(
-            lambda offsets: assign_writers(self._writers, offsets, topic_identities), kafka_offsets
+            lambda offsets: assign_writers(self.settings, self._writers, offsets, topic_identities),
+            kafka_offsets,
         )
         self.progress.assign(start_offsets)
         return start_offsets

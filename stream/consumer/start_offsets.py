@@ -3,14 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from schemas.lake.topic_identity import TopicIdentity, TopicIdentityClient
+from schemas.runtime.settings import Settings
+from schemas.tables import LEDGER
 from stream.consumer.progress import TopicPartition
 from stream.rows.quarantine import OffsetRange
 from stream.runtime.errors import OffsetOutOfRange, Unreachable
+from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
 
 log = logging.getLogger(__name__)
@@ -51,24 +55,42 @@ async def fetch_with_retry(
 
 
 def assign_writers(
+    settings: Settings,
     writers: Mapping[str, BatchWriter],
     kafka_offsets: KafkaOffsets,
     topic_identities: Mapping[str, TopicIdentity],
 ) -> dict[TopicPartition, int]:
-    """Assign topics and partitions to their writers; returns the start offset of each partition."""
-    start_offsets: dict[TopicPartition, int] = {}
-    for topic, writer in writers.items():
-        end_offsets = {
-            partition: offsets.next
-            for (name, partition), offsets in kafka_offsets.items()
-            if name == topic
-        }
-        if end_offsets:
-            writer.assign_topic(topic_identities.get(topic), end_offsets)
-        for partition, next_offset in writer.assign_partitions(end_offsets).items():
-            offsets = kafka_offsets[topic, partition]
-            start_offsets[topic, partition] = _start_offset(writer, partition, offsets, next_offset)
-    return start_offsets
+    """Assign topics and partitions to their writers; returns the start offset of each partition.
+
+    The tables are opened at the same time, because on an object store that is mostly waiting. The
+    ledger is opened once and after them: a batch is committed to it before its table.
+    """
+
+    def assign(topic: str) -> dict[int, int]:
+        partitions = {p: at for (name, p), at in kafka_offsets.items() if name == topic}
+        return _assign_writer(writers[topic], partitions, topic_identities.get(topic))
+
+    topics = sorted({topic for topic, _ in kafka_offsets} & writers.keys())
+    with ThreadPoolExecutor(len(topics) or 1) as threads:
+        next_offsets = dict(zip(topics, threads.map(assign, topics), strict=True))
+    ledger = LakeTable(settings, LEDGER)
+    for topic, nexts in next_offsets.items():
+        writers[topic].catch_up_ledger(ledger, nexts)
+    return {
+        (topic, p): _start_offset(writers[topic], p, kafka_offsets[topic, p], next_offset)
+        for topic, nexts in next_offsets.items()
+        for p, next_offset in nexts.items()
+    }
+
+
+def _assign_writer(
+    writer: BatchWriter,
+    partitions: Mapping[int, PartitionOffsets],
+    topic_identity: TopicIdentity | None,
+) -> dict[int, int]:
+    """The next offset of each partition in the writer's table."""
+    writer.assign_topic(topic_identity, {p: at.next for p, at in partitions.items()})
+    return writer.assign_partitions(partitions)
 
 
 def _start_offset(

@@ -106,6 +106,8 @@ class BatchWriter:
         self._on_step = on_step
         """Called after enrichment, the data files and each commit; tests crash the writer there."""
         self._main = LakeTable(settings, kind.table)
+        self._assigning: LakeTable | None = None
+        """Opened by `assign_topic`, for `assign_partitions`."""
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
         memory_budget = memory_budget or MemoryBudget.of(settings)
@@ -120,7 +122,7 @@ class BatchWriter:
         """
         if self.topic_identity is not None and topic_identity != self.topic_identity:
             raise TopicReplaced(f"{self.topic} was recreated: its id is {topic_identity} now")
-        main = LakeTable(self._settings, self.kind.table)
+        main = self._assigning = LakeTable(self._settings, self.kind.table)
         epoch = assign_epoch(main, self.topic, topic_identity, end_offsets, self._settings)
         self.topic_identity, self.epoch = topic_identity, epoch.number
         for partition in end_offsets:
@@ -138,14 +140,20 @@ class BatchWriter:
     def assign_partitions(self, partitions: Iterable[int]) -> dict[int, int]:
         """Set the partitions that are assigned to this worker; returns their next offsets.
 
-        The state of other partitions is dropped, and a ledger that is behind the table catches up.
-        Uses its own table handle: a batch may be running in another thread.
+        The state of other partitions is dropped. Uses the table handle of `assign_topic`, or a new
+        one: a batch may be running in another thread.
         """
-        main = LakeTable(self._settings, self.kind.table)
+        main = self._assigning or LakeTable(self._settings, self.kind.table)
+        self._assigning = None
         starts = next_offsets(main, self.topic, self.epoch, partitions)
         self._state.assign(starts)
-        self._role.catch_up_ledger(self._settings, main, self.topic, self.epoch, starts)
         return starts
+
+    def catch_up_ledger(self, ledger: LakeTable, starts: Mapping[int, int]) -> None:
+        """Rebuild what a ledger, read after `assign_partitions`, has less than the table."""
+        self._role.catch_up_ledger(
+            self._settings, self.kind.table, ledger, self.topic, self.epoch, starts
+        )
 
     def add_lost_range(self, partition: int, lost: OffsetRange) -> None:
         """Record messages that Kafka deleted before they were read, for the next batch."""

@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 
 from schemas.lake.committed_offsets import app_id
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE
+from schemas.tables import QUARANTINE, Table
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.runtime.errors import Fenced
@@ -45,27 +45,32 @@ def missing_ranges(
 
 
 def warn_ledger_behind(
-    settings: Settings,
-    main: LakeTable,  # noqa: ARG001 - same signature as `rebuild_ledger`
+    settings: Settings,  # noqa: ARG001 - same signature as `rebuild_ledger`
+    main: Table,  # noqa: ARG001
+    ledger: LakeTable,
     topic: str,
     epoch: int,
     next_offsets: Mapping[int, int],
 ) -> None:
     """Log that the ledger is behind: an import's duplicates and drops are in no other table."""
-    if missing_ranges(LakeTable(settings, LEDGER).next_offset, topic, epoch, next_offsets):
+    if missing_ranges(ledger.next_offset, topic, epoch, next_offsets):
         log.error("ledger is behind its table and was not rebuilt", extra={"topic": topic})
 
 
 def rebuild_ledger(
-    settings: Settings, main: LakeTable, topic: str, epoch: int, next_offsets: Mapping[int, int]
+    settings: Settings,
+    main: Table,
+    ledger: LakeTable,
+    topic: str,
+    epoch: int,
+    next_offsets: Mapping[int, int],
 ) -> None:
-    """Add the ledger's missing entries up to the table's next offsets."""
-    ledger = LakeTable(settings, LEDGER)
+    """Add the ledger's missing entries up to the main table's next offsets."""
     missing = missing_ranges(ledger.next_offset, topic, epoch, next_offsets)
     if not missing:
         return
     try:
-        items = _rebuild(settings, main, ledger, topic, epoch, missing)
+        items = _rebuild(settings, LakeTable(settings, main), ledger, topic, epoch, missing)
     except (OSError, DeltaError, pa.ArrowException, Fenced) as error:
         reason = {"topic": topic, "reason": str(error)}
         log.error("ledger is behind its table and was not rebuilt", extra=reason)

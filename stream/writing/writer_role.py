@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from schemas.lake.committed_offsets import app_id
 from schemas.runtime.settings import Settings
+from schemas.tables import Table
 from stream.enrich.pipeline import PIPELINE, Pipeline
 from stream.rows.ledger import LedgerCounts
 from stream.rows.row_batch import RowBatch
@@ -61,6 +62,10 @@ def store_all(
     return rows
 
 
+CatchUpLedger = Callable[[Settings, Table, LakeTable, str, int, Mapping[int, int]], None]
+"""Settings, main table, ledger, topic, epoch, and the main table's next offset by partition."""
+
+
 class WriterRole(Struct, frozen=True):
     """What a batch writer does besides the steps that are the same for all items."""
 
@@ -71,9 +76,7 @@ class WriterRole(Struct, frozen=True):
     """Before enrichment: removes known duplicates and counts them."""
     finish_rows: Callable[[pa.Table, CommittedOffsets, LedgerCounts], pa.Table] = store_all
     """Before the commits: the rows as they are stored; those that it drops are counted."""
-    catch_up_ledger: Callable[[Settings, LakeTable, str, int, Mapping[int, int]], None] = (
-        rebuild_ledger
-    )
+    catch_up_ledger: CatchUpLedger = rebuild_ledger
     """On assignment: what is done when the ledger is behind its table."""
 
 

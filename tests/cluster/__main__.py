@@ -3,8 +3,12 @@
 Three Kafka brokers, PostgreSQL, Valkey and an S3 server run beside two collectors, three workers,
 two query services, the keeper and the backfill worker; with TRINO=1 of `make cluster` also a Trino
 (coordinator and worker) for large queries. Ctrl-C stops all of it; its data is deleted then.
+
+TIDEMARK_COLLECT_PORT, _QUERY_PORT and _METRICS_PORT choose its ports. A second terminal reads its
+settings from the file `cluster.env` whose path is printed.
 """
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,17 +17,19 @@ import threading
 import time
 from pathlib import Path
 
+from schemas.runtime.environment import load_settings, to_environment
+from schemas.runtime.settings import Settings
 from tests.cluster.parts import cluster, runs_trino
 from tests.cluster.registration import ALL_TABLES, register_tables
 from tests.installation import Installation
 
-FIRST_METRICS_PORT = 4100
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 5.0, 60.0
 
 
 def main() -> int:
     """Start the parts, then `tidemark up` in the foreground; its exit code."""
     begun = time.monotonic()
+    ports = load_settings()
     with tempfile.TemporaryDirectory(prefix="tidemark-cluster-") as folder:
         trino = ", Trino" if runs_trino() else ""
         names = f"three brokers, PostgreSQL, Valkey, an S3 server{trino}"
@@ -36,11 +42,26 @@ def main() -> int:
                 Path(folder) / "data",
                 **parts,
                 demo=True,
-                collect_port=4000,
-                query_port=4001,
-                metrics_port=FIRST_METRICS_PORT,
+                collect_port=ports.collect_port,
+                query_port=ports.query_port,
+                metrics_port=ports.metrics_port,
             )
+            settings = write_settings(Path(folder) / "cluster.env", installation)
+            print(f"  for `.venv/bin/tidemark` in a second terminal: . {settings}", flush=True)
             return run(installation)
+
+
+def write_settings(path: Path, installation: Installation) -> Path:
+    """Write the settings for a shell to read, with passwords, for the owner only; the path."""
+    defaults = to_environment(Settings())
+    variables = {
+        name: value
+        for name, value in installation.environment.items()
+        if name.startswith("AWS_") or (name in defaults and value != defaults[name])
+    }
+    path.touch(mode=0o600)
+    path.write_text("".join(f"export {n}={shlex.quote(v)}\n" for n, v in variables.items()))
+    return path
 
 
 def run(installation: Installation) -> int:

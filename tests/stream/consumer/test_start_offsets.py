@@ -30,7 +30,9 @@ def test_each_partition_starts_at_the_next_offset_of_its_table(tmp_path: Path) -
         ("vitals", 0): PartitionOffsets(0, 0),
     }
 
-    starts = assign_writers(writers(tmp_path), kafka_offsets, {"events": TOPIC, "vitals": TOPIC})
+    starts = assign_writers(
+        settings(tmp_path), writers(tmp_path), kafka_offsets, {"events": TOPIC, "vitals": TOPIC}
+    )
 
     assert starts == {("events", 0): 3, ("events", 1): 0, ("vitals", 0): 0}
 
@@ -38,7 +40,9 @@ def test_each_partition_starts_at_the_next_offset_of_its_table(tmp_path: Path) -
 def test_deleted_messages_are_skipped_and_quarantined_as_a_range(tmp_path: Path) -> None:
     opened = writers(tmp_path)
 
-    starts = assign_writers(opened, {("events", 0): PartitionOffsets(7, 9)}, {"events": TOPIC})
+    starts = assign_writers(
+        settings(tmp_path), opened, {("events", 0): PartitionOffsets(7, 9)}, {"events": TOPIC}
+    )
     opened["events"].write([a_message(7, named("b"))])
 
     assert starts == {("events", 0): 7}
@@ -49,4 +53,6 @@ def test_deleted_messages_are_skipped_and_quarantined_as_a_range(tmp_path: Path)
 
 def test_a_topic_that_ends_before_the_next_offset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OffsetOutOfRange, match="partition 0 ends at offset 2, but the table has"):
-        assign_writers(writers(tmp_path), {("events", 0): PartitionOffsets(0, 2)}, {})
+        assign_writers(
+            settings(tmp_path), writers(tmp_path), {("events", 0): PartitionOffsets(0, 2)}, {}
+        )

@@ -8,6 +8,8 @@ from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.delta_log import LOG_FOLDER, log_entries
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
+from stream.consumer.progress import TopicPartition
+from stream.consumer.start_offsets import PartitionOffsets, assign_writers
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scrub import scrub_all
 from stream.recovery.ledger_balance import check_balance
@@ -45,6 +47,12 @@ def tear_newest(config: Settings, table: str) -> None:
     repair_logs(config)
 
 
+def assign(config: Settings) -> dict[TopicPartition, int]:
+    """A worker that starts: it catches up the ledger."""
+    writer = BatchWriter(config, CUSTOM_EVENT, Lookups())
+    return assign_writers(config, {"events": writer}, {("events", 0): PartitionOffsets(0, 9)}, {})
+
+
 def test_a_ledger_that_lost_its_newest_entry_is_rebuilt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -56,7 +64,7 @@ def test_a_ledger_that_lost_its_newest_entry_is_rebuilt(
     problems = [finding.problem for finding in check_balance(config)]
 
     for _ in range(2):
-        BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0])
+        assign(config)
 
     assert before == [("None", 1, 0, 0, 1, 0), ("w1", 3, 2, 1, 0, 0), ("w2", 2, 2, 0, 0, 0)]
     assert short == [("w1", 2, 2, 0, 0, 0)]
@@ -79,7 +87,7 @@ def test_a_ledger_that_cannot_be_rebuilt_from_a_damaged_file_says_what_to_do_fir
     newest.write_bytes(b"")
     list(scrub_all(config))  # notes it
 
-    BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0])  # goes on without it
+    assign(config)  # goes on without it
     [finding] = check_balance(config)
 
     assert finding.problem == (
@@ -91,7 +99,7 @@ def test_a_ledger_that_cannot_be_rebuilt_from_a_damaged_file_says_what_to_do_fir
     )
     newest.write_bytes(whole)
     list(scrub_all(config))
-    BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0])
+    assign(config)
     assert (list(check_balance(config)), account(config)) == ([], before)
 
 
@@ -126,5 +134,5 @@ def test_a_ledger_that_is_ahead_of_its_table_is_correct(tmp_path: Path) -> None:
         )
 
     assert list(check_balance(config)) == []
-    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).assign_partitions([0]) == {0: 0}
+    assert assign(config) == {("events", 0): 0}
     assert account(config) == [("w1", 1, 1, 0, 0, 0)]
