@@ -137,7 +137,11 @@ def create_app(
         store=store,
         follower=RegistryFollower(store, Backups.for_settings(settings)),
         snapshots=SnapshotCache(
-            settings.lake_url, clock, fresh_seconds, table_retention(settings).file_minutes
+            settings.lake_url,
+            clock,
+            fresh_seconds,
+            table_retention(settings).file_minutes,
+            settings.query_seconds / 2,
         ),
         table_offsets=table_offsets,
         lost_messages=LostMessages(),

@@ -4,14 +4,15 @@ Each part is checked independently: one that cannot be read is a problem and hid
 The supervisor's file is checked against pids and heartbeats, because on a full disk it is stale.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from deploy.local.accepted_findings import accepted_findings
-from deploy.local.disk_space import floor_mb, folder_mb, free_mb, to_mb
+from deploy.local.disk_space import floor_mb, folder_mb, free_mb
 from deploy.local.other_machines import (
     Address,
     GroupWorker,
@@ -23,50 +24,20 @@ from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.readiness import is_fresh, unserved_metrics, warnings
 from deploy.local.registry_startup import registry_problem
-from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
+from deploy.local.table_status import ImportsStatus, TableStatus, first_line, stored_status
+from deploy.local.worker_lag import relevant_heartbeats
 from query.prepared import FOLDER as PREPARED_FOLDER
-from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
 from schemas.lake.damage_reports import DamageReports
-from schemas.lake.delta_table import TableVersion, open_table, read_version
-from schemas.runtime.clock import format_instant, now_ms
+from schemas.lake.object_store import BRIEF, limit_time
+from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, read_heartbeats, refusal_reason
 from schemas.runtime.settings import Settings
-from schemas.tables import QUARANTINE, Table
 
 STATUS_MAX_AGE_MS = 30_000
 """The supervisor writes its status every few seconds."""
-MAX_PROBLEM_LENGTH = 200
 DAY_MS = 24 * 3_600_000
 
-if TYPE_CHECKING:
-    from deploy.local.kafka.lag import TopicLag
-
 StatusLevel = Literal["ok", "degraded", "down"]
-
-
-class TableStatus(Struct, frozen=True, rename="camel"):
-    """One table, and the topic that it is written from."""
-
-    name: str
-    rows: int | None
-    """None when the table cannot be read."""
-    newest: str | None
-    """Time of receipt of the newest row, ISO 8601."""
-    lag_chunks: int | None
-    """Kafka messages that are not in the table yet; None when neither Kafka nor a worker tells."""
-    lag_seconds: float | None
-    """Age of the oldest message that is not in the table yet; 0 without any."""
-    problem: str | None = None
-    """Why the table cannot be read."""
-    data_mb: float | None = None
-    """Size of the data files of its version."""
-
-
-class ImportsStatus(Struct, frozen=True, rename="camel"):
-    """Lag of the topic of imported events, which are written to the table `events`."""
-
-    lag_chunks: int | None
-    lag_seconds: float | None
 
 
 class SystemStatus(Struct, frozen=True, rename="camel"):
@@ -105,22 +76,24 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         if status
         else ()
     )
+    runs_kafka = bool(settings.kafka or status)
     relevant = relevant_heartbeats(heartbeats, {entry.pid for entry in entries if entry.pid}, at_ms)
-    lags = _kafka_lags(settings, at_ms) if settings.kafka or status else {}
-    tables = tuple(_table_status(settings, kind, relevant, lags, at_ms) for kind in KINDS)
-    quarantine = _read_table_version(settings, QUARANTINE)
+    with limit_time(BRIEF), ThreadPoolExecutor(3) as threads:
+        reading = threads.submit(stored_status, settings, relevant, runs_kafka, at_ms)
+        comparing = threads.submit(_reconciliation_problems, settings, at_ms)
+        opening = threads.submit(registry_problem, settings)
+    stored = reading.result()
     free = free_mb(settings.data)
     problems = (
         *(_supervisor_problems(status, at_ms) if status or not remote else ()),
         *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
-        *_problems_of("what was acknowledged", lambda: _reconciliation_problems(settings, at_ms)),
+        *_problems_of("what was acknowledged", comparing.result),
         *(f"{name}: {warning}" for name, warning in warnings(heartbeats, at_ms)),
         *(f"{e.process}: {e.problem}" for e in unserved_metrics(run, heartbeats, at_ms)),
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
         *(f"{e.name or 'a process'} at {e.address}: {e.problem}" for e in remote if e.problem),
-        *_problems_of("the registry", lambda: [registry_problem(settings)]),
-        *(f"table {table.name}: {table.problem}" for table in tables if table.problem),
-        *((f"table quarantine: {quarantine}",) if isinstance(quarantine, str) else ()),
+        *_problems_of("the registry", lambda: [opening.result()]),
+        *stored.problems,
         *_problems_of("damage", lambda: map(str, DamageReports(settings.data).files().values())),
         *_disk_problems(settings, free),
     )
@@ -129,9 +102,9 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         state="down" if is_down(entries, remote) else "degraded" if problems else "ok",
         problems=problems,
         processes=entries,
-        tables=tables,
-        imports=_imports_status(settings.topic(IMPORTED_EVENT.topic), relevant, lags, at_ms),
-        quarantine_rows=_row_count(quarantine),
+        tables=stored.tables,
+        imports=stored.imports,
+        quarantine_rows=stored.quarantine_rows,
         disk_free_mb=free,
         prepared_mb=folder_mb(settings.data / PREPARED_FOLDER),
         remote=remote,
@@ -186,58 +159,18 @@ def _supervisor_problems(status: ProcessesStatus | None, at_ms: int) -> Iterator
         yield f"the supervisor has not reported for {silent} s; check whether the disk is full"
 
 
-def _reconciliation_problems(settings: Settings, at_ms: int) -> Iterator[str]:
+def _reconciliation_problems(settings: Settings, at_ms: int) -> Sequence[str]:
     """Items of the last day that were acknowledged and never received by a worker."""
     from stream.recovery.reconciliation import LedgerUnreadable, WorkersBehind, missing_items
 
     try:
         lost = missing_items(settings, at_ms - DAY_MS, 0.0, completed_hours_only=True)
     except (WorkersBehind, LedgerUnreadable):
-        return  # reported as other problems
+        return ()  # reported as other problems
     accepted = accepted_findings(settings) if lost else frozenset()
     if items := sum(loss.items for loss in lost if loss.id not in accepted):
-        yield f"{items} acknowledged items were never received; run tidemark doctor"
-
-
-def _kafka_lags(settings: Settings, at_ms: int) -> "Mapping[str, TopicLag]":
-    from deploy.local.kafka.lag import topic_lags  # with the client of Kafka
-
-    return topic_lags(settings, at_ms)
-
-
-def _lag(
-    topic: str, heartbeats: Sequence[Heartbeat], lags: "Mapping[str, TopicLag]", at_ms: int
-) -> tuple[int | None, float | None]:
-    """Messages and seconds: by Kafka and the table, or by heartbeats while Kafka is away."""
-    if topic in lags:
-        return lags[topic].messages, lags[topic].seconds
-    chunks = lag_chunks(topic, heartbeats)
-    return chunks, lag_seconds(topic, heartbeats, chunks, at_ms)
-
-
-def _imports_status(
-    topic: str, heartbeats: Sequence[Heartbeat], lags: "Mapping[str, TopicLag]", at_ms: int
-) -> ImportsStatus:
-    return ImportsStatus(*_lag(topic, heartbeats, lags, at_ms))
-
-
-def _table_status(
-    settings: Settings,
-    kind: Kind,
-    heartbeats: Sequence[Heartbeat],
-    lags: "Mapping[str, TopicLag]",
-    at_ms: int,
-) -> TableStatus:
-    version = _read_table_version(settings, kind.table)
-    topic = settings.topic(kind.topic)
-    chunks, seconds = _lag(topic, heartbeats, lags, at_ms)
-    if isinstance(version, str):
-        return TableStatus(kind.table.name, None, None, chunks, seconds, version)
-    rows, newest = (version.rows, version.newest_received_ms) if version else (0, None)
-    size = sum(file.size for file in version.data_files) if version else 0
-    return TableStatus(
-        kind.table.name, rows, format_instant(newest), chunks, seconds, data_mb=to_mb(size)
-    )
+        return (f"{items} acknowledged items were never received; run tidemark doctor",)
+    return ()
 
 
 def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:
@@ -253,24 +186,4 @@ def _problems_of(what: str, check: Callable[[], Iterable[str | None]]) -> Sequen
     try:
         return [text for text in check() if text]
     except Exception as error:
-        return [f"{what} cannot be checked: {_first_line(error)}"]
-
-
-def _row_count(version: TableVersion | str | None) -> int | None:
-    if isinstance(version, str):
-        return None
-    return version.rows if version else 0
-
-
-def _read_table_version(settings: Settings, table: Table) -> TableVersion | str | None:
-    """The newest version; the reason (a text) when it cannot be read; None without any rows."""
-    try:
-        handle = open_table(settings.lake_url, table)
-        return read_version(handle, table) if handle else None
-    except Exception as error:
-        return _first_line(error)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:MAX_PROBLEM_LENGTH]
+        return [f"{what} cannot be checked: {first_line(error)}"]

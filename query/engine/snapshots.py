@@ -5,26 +5,23 @@ reopened. A query pins the versions that it got and never sees anything else.
 """
 
 import asyncio
-import logging
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from msgspec import Struct, structs
 
 from query.engine.engine import DataFileMissing
+from query.engine.newest_version import NewestVersion, unreadable
 from query.engine.requested_versions import AsOf, requested_version
 from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
 from schemas.kinds import DERIVED_TABLES
 from schemas.lake.committed_offsets import NO_VERSION, SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import (
-    DamagedLog,
     DataFile,
     TableVersion,
     UnreadableTable,
-    check_protocol,
     open_table,
     read_version,
 )
@@ -34,13 +31,15 @@ from schemas.tables import DerivedTable, Table
 from schemas.tables.derived_table import derived_key
 from schemas.telemetry.spans import child_span
 
-log = logging.getLogger(__name__)
-
 UNREADABLE = "The stored data cannot be read right now; retry"
 """Message for a query when vacuum deleted its data files twice."""
 
 T = TypeVar("T")
 
+WAIT_SECONDS = 5.0
+"""How long a query waits for the newest version of a table."""
+MAX_THREADS = 16
+"""Threads of their own, one a table: those that wait for a store would take all that others use."""
 DERIVED_AGE = 10
 """How much older the version of a derived table may be: a missing data file only costs time."""
 MAX_OLD_VERSIONS = 16
@@ -94,12 +93,17 @@ class SnapshotCache:
         clock: Clock,
         fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
         kept_minutes: int = ON_DISK.file_minutes,
+        wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self._lake = lake
         self._clock = clock
         self._fresh = fresh_seconds
         self._kept = kept_minutes
-        self._entries: dict[str, _CacheEntry] = {}
+        self._wait = wait_seconds
+        self._threads = ThreadPoolExecutor(MAX_THREADS, "snapshot")
+        self._newest: dict[str, NewestVersion] = {}
+        self._by_key: dict[str, tuple[TableVersion, Mapping[str, DataFile]]] = {}
+        """Of each derived table a version, and its data files by key."""
         self._old: dict[tuple[str, int], TableVersion] = {}
 
     async def pin(
@@ -112,21 +116,13 @@ class SnapshotCache:
         """The newest version; `reopen` discards the cached handle and opens the table again.
 
         Never a version before `min_version`, which must exist. `max_age` in seconds is for callers
-        that do not need the newest.
+        that do not need the newest. Unavailable when the store does not answer in time.
         """
+        if (newest := self._newest.get(table.name)) is None:
+            newest = NewestVersion(self._lake, table, self._clock, self._threads)
+            self._newest[table.name] = newest
         fresh = self._fresh if max_age is None else max_age
-        entry = self._entries.setdefault(table.name, _CacheEntry())
-        async with entry.lock:
-            stale = time.monotonic() - entry.checked_at > fresh
-            cached = entry.pinned
-            if reopen or stale or cached is None or cached.version.number < min_version:
-                if reopen:
-                    entry.handle = None
-                started, checked_ms = time.monotonic(), self._clock()
-                version = await asyncio.to_thread(self._refresh, table, entry)
-                entry.pinned = cached = PinnedVersion(version, checked_ms)
-                entry.checked_at = started
-            return cached
+        return PinnedVersion(*await newest.get(fresh, min_version, reopen, self._wait))
 
     async def pin_at(self, table: Table, as_of: AsOf, reopen: bool = False) -> PinnedVersion:
         """The requested version; the newest when the request names none.
@@ -147,13 +143,13 @@ class SnapshotCache:
             pinned = await self.pin(derived.table, reopen, max_age=self._fresh * DERIVED_AGE)
         except Unavailable:
             return {}
-        entry = self._entries[derived.table.name]
-        if entry.by_key is None or entry.by_key[0] != pinned.version.number:
+        known = self._by_key.get(derived.table.name)
+        if known is None or known[0] is not pinned.version:
             definition = derived.definition
             keyed = ((derived_key(f.path, definition), f) for f in pinned.version.data_files)
             by_key = {key: data_file for key, data_file in keyed if key is not None}
-            entry.by_key = (pinned.version.number, by_key)
-        return entry.by_key[1]
+            self._by_key[derived.table.name] = known = (pinned.version, by_key)
+        return known[1]
 
     async def _pin_requested(self, table: Table, as_of: AsOf, reopen: bool) -> PinnedVersion:
         newest = await self.pin(table, reopen)
@@ -238,49 +234,3 @@ class SnapshotCache:
             f"Version {number} of table '{table.name}' has expired; "
             f"the oldest that is still available is {max(oldest, number + 1)}"
         )
-
-    def _refresh(self, table: Table, entry: "_CacheEntry") -> TableVersion:
-        try:
-            return self._newest(table, entry)
-        except (DeltaError, OSError, UnreadableTable) as error:
-            raise unreadable(table, error) from None
-
-    def _newest(self, table: Table, entry: "_CacheEntry") -> TableVersion:
-        if entry.handle is not None:
-            try:
-                entry.handle.update_incremental()
-                check_protocol(entry.handle)
-            except (DeltaError, OSError):
-                entry.handle = None  # the log entries after this handle were cleaned up
-            else:
-                if entry.version and entry.handle.version() < entry.version.number:
-                    entry.handle = None  # the newest entry is gone: opening the table reports it
-        if entry.handle is None:
-            entry.handle = open_table(self._lake, table)
-            entry.version = None
-        if entry.handle is None:
-            return TableVersion(table, NO_VERSION, ())
-        if entry.version is None or entry.version.number != entry.handle.version():
-            entry.version = read_version(entry.handle, table)
-        return entry.version
-
-
-def unreadable(table: Table, error: Exception) -> Unavailable:
-    """The error for a table that cannot be read; the log line has the reason."""
-    log.error("table unreadable", extra={"table": table.name, "error": str(error)})
-    if isinstance(error, DamagedLog):
-        return DataDamaged(f"The log of table '{table.name}' is damaged", damaged=[])
-    return Unavailable(f"The table '{table.name}' cannot be read right now; retry")
-
-
-class _CacheEntry:
-    """The open handle and newest version of one table."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.handle: DeltaTable | None = None
-        self.version: TableVersion | None = None
-        self.pinned: PinnedVersion | None = None
-        self.checked_at = 0.0
-        self.by_key: tuple[int, Mapping[str, DataFile]] | None = None
-        """Of a derived table: number of a version, and its data files by key."""

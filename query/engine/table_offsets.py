@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
-from query.engine.snapshots import unreadable
+from query.engine.newest_version import unreadable
 from schemas.lake.committed_offsets import (
     NO_VERSION,
     LogFollower,

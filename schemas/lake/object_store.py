@@ -11,9 +11,26 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from schemas.runtime.environment import allows_http
 
-CONNECT_SECONDS, REQUEST_SECONDS, RETRY_SECONDS, RETRIES = 3, 15, 10, 3
+
+class TimeLimits(Struct, frozen=True):
+    """How long an object store may take, in seconds."""
+
+    connect: int = 3
+    request: int = 15
+    retry: int = 10
+    """From which on nothing is tried again."""
+    retries: int = 3
+
+
+BRIEF = TimeLimits(request=4, retry=1, retries=0)
+"""For who would rather know that the store does not answer than wait for it."""
+
+_limits = [TimeLimits()]
+"""Of this process; the last one counts."""
 _COLORS = re.compile(r"\x1b\[\d+m")
 
 
@@ -22,15 +39,31 @@ def is_object_store(url: str) -> bool:
     return "://" in url and not url.startswith("file://")
 
 
+def time_limits() -> TimeLimits:
+    """The limits for what is opened now."""
+    return _limits[-1]
+
+
+@contextmanager
+def limit_time(limits: TimeLimits) -> Iterator[None]:
+    """Within the context these limits are for all threads of the process."""
+    _limits.append(limits)
+    try:
+        yield
+    finally:
+        _limits.pop()
+
+
 def storage_options(url: str) -> dict[str, str] | None:
     """Options with which deltalake opens a table: limits of time; None for a local folder."""
     if not is_object_store(url):
         return None
+    limits = time_limits()
     return {
-        "connect_timeout": f"{CONNECT_SECONDS}s",
-        "timeout": f"{REQUEST_SECONDS}s",
-        "max_retries": str(RETRIES),
-        "retry_timeout": f"{RETRY_SECONDS}s",
+        "connect_timeout": f"{limits.connect}s",
+        "timeout": f"{limits.request}s",
+        "max_retries": str(limits.retries),
+        "retry_timeout": f"{limits.retry}s",
         "allow_http": str(allows_http()).lower(),
     }
 
@@ -66,14 +99,15 @@ class ObjectFolder:
 
         self.url = url.rstrip("/")
         self._obstore: Any = obstore
+        limits = time_limits()
         client: Any = {
-            "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
-            "timeout": timedelta(seconds=REQUEST_SECONDS),
+            "connect_timeout": timedelta(seconds=limits.connect),
+            "timeout": timedelta(seconds=limits.request),
             "allow_http": allows_http(),
         }
         retry: Any = {
-            "max_retries": RETRIES,
-            "retry_timeout": timedelta(seconds=RETRY_SECONDS),
+            "max_retries": limits.retries,
+            "retry_timeout": timedelta(seconds=limits.retry),
         }
         with _os_errors():
             self._store = store.from_url(self.url, client_options=client, retry_config=retry)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from schemas.lake.delta_log import LOG_FOLDER
-from schemas.lake.object_store import CONNECT_SECONDS, REQUEST_SECONDS, ObjectFolder
+from schemas.lake.object_store import ObjectFolder, time_limits
 from schemas.lake.table_location import local_folder
 from schemas.runtime.environment import store_endpoint, store_region
 from schemas.runtime.files import fsync
@@ -183,8 +183,8 @@ def _file_system(url: str) -> tuple[fs.FileSystem, str]:
         endpoint_override=endpoint.netloc or None,
         scheme=endpoint.scheme or "https",
         region=store_region(),
-        connect_timeout=CONNECT_SECONDS,
-        request_timeout=REQUEST_SECONDS,
+        connect_timeout=time_limits().connect,
+        request_timeout=time_limits().request,
     )
     return file_system, url.removeprefix("s3://")
 

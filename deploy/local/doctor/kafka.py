@@ -7,7 +7,7 @@ from aiokafka.errors import KafkaError
 
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.kafka.broker import KafkaUnavailable
-from deploy.local.kafka.offsets import TablePosition, table_position, topic_offsets
+from deploy.local.kafka.offsets import TablePosition, table_positions, topic_offsets
 from deploy.local.kafka.topic_configuration import existing_topics
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from deploy.local.processes.process_file import read_processes_file
@@ -81,9 +81,10 @@ def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
     except (KafkaError, TimeoutError, OSError) as error:
         yield _unreachable_finding(settings, asyncio.run(explain(settings, error)))
         return
+    positions = table_positions(settings, offsets)
     for kind in ALL_KINDS:
         topic = settings.topic(kind.topic)
-        if topic in offsets and (position := table_position(settings, kind, offsets[topic])):
+        if position := positions.get(topic):
             yield from compare_offsets(topic, kind.table.name, position, offsets[topic])
 
 

@@ -5,19 +5,22 @@ machines, and while no worker is alive.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
-from deploy.local.kafka.offsets import table_position, topic_offsets
-from schemas.kinds import ALL_KINDS
+from deploy.local.kafka.offsets import table_positions, topic_offsets
 from schemas.lake.topic_offsets import UnreadOffsets, read_timestamps, unread_offsets
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 
 TIMEOUT_SECONDS = 5.0
+"""For each answer of Kafka."""
+
+T = TypeVar("T")
 
 
 class TopicLag(Struct, frozen=True):
@@ -31,29 +34,25 @@ class TopicLag(Struct, frozen=True):
 def topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]:
     """The lag of each topic; without those whose table cannot be read, empty without Kafka."""
     try:
-        return asyncio.run(asyncio.wait_for(_topic_lags(settings, now_ms), TIMEOUT_SECONDS))
+        kafka = _in_time(topic_offsets(settings))
+        unread: dict[TopicPartition, int] = {}
+        messages: dict[str, int] = {}
+        for topic, position in table_positions(settings, kafka).items():
+            of_topic = unread_offsets(topic, kafka[topic], position.stored if position else {})
+            unread |= of_topic
+            messages[topic] = sum(kafka[topic].end[at.partition] - of_topic[at] for at in of_topic)
+        oldest = _in_time(_timestamps(settings, unread))
     except (KafkaError, OSError, TimeoutError):
         return {}
-
-
-async def _topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]:
-    kafka = await topic_offsets(settings)
-    unread: dict[TopicPartition, int] = {}
-    messages: dict[str, int] = {}
-    for kind in ALL_KINDS:
-        topic = settings.topic(kind.topic)
-        if topic not in kafka:
-            continue
-        position = await asyncio.to_thread(table_position, settings, kind, kafka[topic])
-        of_topic = unread_offsets(topic, kafka[topic], position.stored if position else {})
-        unread |= of_topic
-        messages[topic] = sum(kafka[topic].end[at.partition] - of_topic[at] for at in of_topic)
-    oldest = await _timestamps(settings, unread)
     return {
         topic: TopicLag(count, _seconds(oldest.get(topic, now_ms), now_ms))
         for topic, count in messages.items()
         if not count or topic in oldest
     }
+
+
+def _in_time(answer: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(asyncio.wait_for(answer, TIMEOUT_SECONDS))
 
 
 async def _timestamps(settings: Settings, unread: UnreadOffsets) -> Mapping[str, int]:

@@ -1,13 +1,17 @@
 """Offsets of topics in Kafka, and those up to which the tables are complete."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
+from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
 from schemas.kinds import ALL_KINDS, Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
+from schemas.lake.delta_table import UnreadableTable
 from schemas.lake.topic_offsets import TopicOffsets, read_topic_offsets
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
@@ -29,14 +33,31 @@ class TablePosition(Struct, frozen=True):
         return self.next if self.known or not self.epoch else {}
 
 
-def table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> TablePosition | None:
-    """The table's offsets for a kind; None when it cannot be opened (found by another check)."""
+def table_positions(
+    settings: Settings, kafka: Mapping[str, TopicOffsets]
+) -> Mapping[str, TablePosition | None]:
+    """The position of each topic that Kafka has, read at the same time; None without a table.
+
+    Without the topics whose table cannot be read, which other checks find.
+    """
+
+    def read(kind: Kind) -> TablePosition | None:
+        return _table_position(settings, kind, kafka[settings.topic(kind.topic)])
+
+    kinds = [kind for kind in ALL_KINDS if settings.topic(kind.topic) in kafka]
+    found: dict[str, TablePosition | None] = {}
+    with ThreadPoolExecutor(len(ALL_KINDS)) as threads:
+        reading = {settings.topic(kind.topic): threads.submit(read, kind) for kind in kinds}
+        for topic, position in reading.items():
+            with suppress(OSError, UnreadableTable, DeltaError):
+                found[topic] = position.result()
+    return found
+
+
+def _table_position(settings: Settings, kind: Kind, kafka: TopicOffsets) -> TablePosition | None:
     from stream.storage.table_reader import TableReader  # with the table format
 
-    try:
-        table = TableReader.open(settings, kind.table)
-    except Exception:
-        return None
+    table = TableReader.open(settings, kind.table)
     if table is None:
         return None
     topic = settings.topic(kind.topic)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from deploy.local.kafka.group_partitions import GroupMember, group_members, holders
 from deploy.local.kafka.lag import topic_lags
-from deploy.local.kafka.offsets import table_position, topic_offsets
+from deploy.local.kafka.offsets import table_positions, topic_offsets
 from schemas.kinds import KINDS
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -141,12 +141,15 @@ def _run(reading: Coroutine[Any, Any, T]) -> T:
 
 async def _offsets(settings: Settings) -> Offsets:
     kafka = await topic_offsets(settings)
+    positions = await asyncio.to_thread(table_positions, settings, kafka)
     found: dict[tuple[str, int], tuple[int, int]] = {}
     for kind in KINDS:
         topic = settings.topic(kind.topic)
         if topic not in kafka:
             continue
-        position = await asyncio.to_thread(table_position, settings, kind, kafka[topic])
+        if topic not in positions:
+            raise NotMeasured(f"table {kind.table.name} cannot be read; tidemark doctor says why")
+        position = positions[topic]
         stored = position.stored if position else {}
         for partition, end in kafka[topic].end.items():
             first = kafka[topic].first[partition]

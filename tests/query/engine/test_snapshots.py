@@ -49,7 +49,7 @@ def test_a_version_is_kept_for_its_time_and_then_brought_forward(lake: Lake) -> 
     first = pin(slow), pin(quick)
     lake.holds(a_view("/"))
 
-    assert pin(slow) is first[0]
+    assert pin(slow) == first[0]
     assert (pin(quick).version.number, pin(quick).version.rows) == (2, 2)
 
 
