@@ -24,6 +24,7 @@ from deploy.local.processes.process import ProcessState, pid_exists
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.readiness import is_fresh, unserved_metrics, warnings
 from deploy.local.registry_startup import registry_problem
+from deploy.local.server_problems import kafka_problems, limits_problem
 from deploy.local.table_status import ImportsStatus, TableStatus, first_line, stored_status
 from deploy.local.worker_lag import relevant_heartbeats
 from query.prepared import FOLDER as PREPARED_FOLDER
@@ -78,10 +79,12 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
     )
     runs_kafka = bool(settings.kafka or status)
     relevant = relevant_heartbeats(heartbeats, {entry.pid for entry in entries if entry.pid}, at_ms)
-    with limit_time(BRIEF), ThreadPoolExecutor(3) as threads:
+    with limit_time(BRIEF), ThreadPoolExecutor(5) as threads:
         reading = threads.submit(stored_status, settings, relevant, runs_kafka, at_ms)
         comparing = threads.submit(_reconciliation_problems, settings, at_ms)
         opening = threads.submit(registry_problem, settings)
+        asking = threads.submit(lambda: list(kafka_problems(settings)))
+        counting = threads.submit(limits_problem, settings)
     stored = reading.result()
     free = free_mb(settings.data)
     problems = (
@@ -93,6 +96,8 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
         *(f"{e.name or 'a process'} at {e.address}: {e.problem}" for e in remote if e.problem),
         *_problems_of("the registry", lambda: [opening.result()]),
+        *_problems_of("Kafka", asking.result),
+        *_problems_of("the server of limits", lambda: [counting.result()]),
         *stored.problems,
         *_problems_of("damage", lambda: map(str, DamageReports(settings.data).files().values())),
         *_disk_problems(settings, free),

@@ -71,7 +71,12 @@ class ServerPeers:
         timeout: dict[str, Any] = {"socket_connect_timeout": CONNECT_SECONDS}
         self._client = Valkey.from_url(url, **timeout, socket_timeout=ANSWER_SECONDS, **options)
         self._subscriber = Valkey.from_url(
-            url, **timeout, socket_keepalive=True, socket_keepalive_options=KEEPALIVE, **options
+            url,
+            **timeout,
+            socket_timeout=None,  # its default ends a subscription without messages after 5 s
+            socket_keepalive=True,
+            socket_keepalive_options=KEEPALIVE,
+            **options,
         )
         self._is_subscribed = False
         self._number = 0

@@ -25,6 +25,8 @@ class ExistingTopic(Struct, frozen=True):
     """Partitions that nobody can write to or read from."""
     below_min_in_sync: tuple[int, ...] = ()
     """Partitions with fewer replicas in sync than `min.insync.replicas`: they take no message."""
+    out_of_sync: tuple[int, ...] = ()
+    """Partitions of which some replica is not in sync."""
 
 
 def existing_topics(
@@ -57,6 +59,9 @@ def _existing_topic(
         partitions=len(partitions),
         without_leader=tuple(one["partition"] for one in by_number if one["leader"] == NO_LEADER),
         below_min_in_sync=tuple(one["partition"] for one in by_number if len(one["isr"]) < needed),
+        out_of_sync=tuple(
+            one["partition"] for one in by_number if len(one["isr"]) < len(one["replicas"])
+        ),
     )
 
 

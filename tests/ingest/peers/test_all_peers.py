@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from valkey.asyncio import Valkey
+
 from ingest.peers.all_peers import AllPeers, PeerReader
 from ingest.publishing.recent_requests import RecentRequest, RecentRequests
 from schemas.runtime.settings import Settings
@@ -95,3 +97,21 @@ def test_without_the_server_the_machine_replies_and_it_is_said(tmp_path: Path) -
 
     with ValkeyServer() as server:
         asyncio.run(lose(server))
+
+
+def test_a_connection_without_messages_lasts(tmp_path: Path) -> None:
+    """Longer than the 5 seconds after which the client takes a server for gone by default."""
+
+    async def connections(server: ValkeyServer) -> set[str]:
+        async with Valkey.from_url(server.url, password=PASSWORD) as client:
+            return {each["id"] for each in await client.client_list(_type="pubsub")}
+
+    async def wait(server: ValkeyServer) -> None:
+        async with two_machines(tmp_path, server):
+            before = await connections(server)
+            await asyncio.sleep(6.5)
+            assert len(before) == 3
+            assert await connections(server) == before
+
+    with ValkeyServer() as server:
+        asyncio.run(wait(server))

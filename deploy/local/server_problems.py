@@ -1,0 +1,56 @@
+"""Problems of the servers that all processes use: the brokers of a Kafka cluster, and Valkey."""
+
+from collections.abc import Iterator
+
+from schemas.http.server_counts import ANSWER_SECONDS, CONNECT_SECONDS, server_address
+from schemas.runtime.limits_access import limits_arguments
+from schemas.runtime.settings import Settings
+
+KAFKA_SECONDS = 5.0
+
+
+def kafka_problems(settings: Settings) -> Iterator[str]:
+    """Of a Kafka that `TIDEMARK_KAFKA` names: it is away, or partitions lack leader or replicas."""
+    if not settings.kafka:
+        return
+    # With the client of Kafka.
+    from deploy.local.kafka.broker import KafkaUnavailable
+    from deploy.local.kafka.topic_configuration import existing_topics
+    from deploy.local.kafka.topics import required_topics
+
+    names = [topic.name for topic in required_topics(settings)]
+    try:
+        topics = existing_topics(settings, names, KAFKA_SECONDS).values()
+    except KafkaUnavailable as error:
+        yield f"Kafka at {settings.brokers} does not answer: {error}"
+        return
+    count = sum(topic.partitions for topic in topics)
+    if leaderless := sum(len(topic.without_leader) for topic in topics):
+        yield f"{leaderless} of {count} partitions in Kafka have no leader and take no message"
+    if lacking := sum(len(topic.out_of_sync) for topic in topics):
+        yield f"{lacking} of {count} partitions in Kafka lack a replica: is a broker away?"
+
+
+def limits_problem(settings: Settings) -> str | None:
+    """Why the server of `TIDEMARK_LIMITS_URL` cannot be used; None when it can, or none is set."""
+    if not settings.limits_url:
+        return None
+    from valkey import Valkey  # slow to load, and only needed with a server
+    from valkey.exceptions import ValkeyError
+
+    client = Valkey.from_url(
+        settings.limits_url,
+        socket_connect_timeout=CONNECT_SECONDS,
+        socket_timeout=ANSWER_SECONDS,
+        **limits_arguments(settings),
+    )
+    try:
+        client.ping()
+    except (ValkeyError, OSError) as error:
+        return (
+            f"rate limits are those of each machine: the server "
+            f"{server_address(settings.limits_url)} does not answer ({error})"
+        )
+    finally:
+        client.close()  # type: ignore[no-untyped-call]
+    return None
