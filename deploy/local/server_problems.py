@@ -1,9 +1,9 @@
 """Problems of the servers that all processes use: the brokers of a Kafka cluster, and Valkey."""
 
+import asyncio
 from collections.abc import Iterator
 
-from schemas.http.server_counts import ANSWER_SECONDS, CONNECT_SECONDS, server_address
-from schemas.runtime.limits_access import limits_arguments
+from schemas.http.server_counts import server_address, server_counts
 from schemas.runtime.settings import Settings
 
 KAFKA_SECONDS = 5.0
@@ -33,24 +33,19 @@ def kafka_problems(settings: Settings) -> Iterator[str]:
 
 def limits_problem(settings: Settings) -> str | None:
     """Why the server of `TIDEMARK_LIMITS_URL` cannot be used; None when it can, or none is set."""
-    if not settings.limits_url:
-        return None
-    from valkey import Valkey  # slow to load, and only needed with a server
-    from valkey.exceptions import ValkeyError
-
-    client = Valkey.from_url(
-        settings.limits_url,
-        socket_connect_timeout=CONNECT_SECONDS,
-        socket_timeout=ANSWER_SECONDS,
-        **limits_arguments(settings),
-    )
     try:
-        client.ping()
-    except (ValkeyError, OSError) as error:
+        asyncio.run(_ping(settings))
+    except OSError as error:
         return (
             f"rate limits are those of each machine: the server "
             f"{server_address(settings.limits_url)} does not answer ({error})"
         )
-    finally:
-        client.close()  # type: ignore[no-untyped-call]
     return None
+
+
+async def _ping(settings: Settings) -> None:
+    if counts := server_counts(settings):
+        try:
+            await counts.ping()
+        finally:
+            await counts.close()

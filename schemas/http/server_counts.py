@@ -117,6 +117,15 @@ class ServerCounts:
             for (one, _), reply in zip(counts, replies, strict=True)
         ]
 
+    async def ping(self) -> None:
+        """OSError when the server does not answer."""
+        from valkey.exceptions import ValkeyError
+
+        try:
+            await self._client.ping()
+        except ValkeyError as error:
+            raise OSError(str(error) or repr(error)) from error
+
     async def close(self) -> None:
         await self._client.aclose()
 

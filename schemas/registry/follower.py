@@ -26,6 +26,8 @@ from schemas.telemetry.instruments import gauge
 log = logging.getLogger(__name__)
 
 COPY_SECONDS = 30.0
+ANSWER_SECONDS = 5.0
+"""How long a poll may take before the registry counts as unavailable."""
 
 
 class RegistryFollower:
@@ -93,13 +95,21 @@ class RegistryFollower:
         while True:
             await asyncio.sleep(self._seconds)
             try:
-                await asyncio.to_thread(self.poll)
+                await self._polled()
             except Exception as error:  # a follower that stopped would miss all changes
                 self._log_error(error)
             else:
                 if self.error:
                     log.warning("registry available again")
                 self.error, self._error_kind, self._read_at = None, None, time.monotonic()
+
+    async def _polled(self) -> None:
+        """Poll to the end; a database that does not answer is an error meanwhile."""
+        polling = asyncio.ensure_future(asyncio.to_thread(self.poll))
+        done, _ = await asyncio.wait((polling,), timeout=ANSWER_SECONDS)
+        if not done:
+            self._log_error(TimeoutError(f"no answer within {ANSWER_SECONDS:g} s"))
+        await polling
 
     def _with_key_uses(self, snapshot: Snapshot) -> Snapshot:
         return msgspec.structs.replace(snapshot, key_uses=self._key_uses.used_at)

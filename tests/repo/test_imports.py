@@ -57,7 +57,9 @@ USERS = {
     "click": {"deploy/cli/"},
     "crawleruseragents": {"stream/enrich/rules/bot_rules.py"},
     "deltalake": {
+        "deploy/local/kafka/offsets.py",
         "query/engine/damaged_files.py",
+        "query/engine/newest_version.py",
         "query/engine/snapshots.py",
         "query/engine/table_offsets.py",
         "schemas/lake/delta_table.py",

@@ -19,10 +19,12 @@ from schemas.registry import (
     Website,
     validation,
 )
+from schemas.registry import follower as follower_module
 from schemas.registry.backups import COPY_FOLDER, write_backup
 from schemas.registry.database import create_engine
 from schemas.registry.restore import restore
 from schemas.runtime.settings import Settings
+from tests.postgresql import MIGRATED, PostgreSQL
 from tests.schemas.registry.filled_registry import LOSSES, NOW, furnished, removed
 
 RECEIPT = Receipt(RECEIPT_FORMAT, "events", 1, 3, 17, 0, 2, NOW, "shop")
@@ -172,3 +174,31 @@ def test_an_invalid_row_does_not_stop_the_follower(
         "registry unavailable",
         "registry available again",
     ]
+
+
+def test_a_database_that_does_not_answer_is_reported_while_it_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(follower_module, "ANSWER_SECONDS", 0.5)
+    with PostgreSQL() as server:
+        url = server.new_database(MIGRATED)
+        store, engine = RegistryStore(url), create_engine(url)
+        follower = RegistryFollower(store, seconds=0.005)
+
+        async def watched() -> None:
+            following = asyncio.create_task(follower.run())
+            with engine.begin() as connection:
+                connection.execute(sa.text("LOCK TABLE revision IN ACCESS EXCLUSIVE MODE"))
+                await until(lambda: follower.error is not None)
+                assert follower.stale_seconds > 0
+            await until(lambda: follower.error is None)
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+
+        asyncio.run(watched())
+        engine.dispose()
+        store.close()
+
+    [problem] = [r for r in caplog.records if r.getMessage() == "registry unavailable"]
+    assert "no answer within 0.5 s" in problem.__dict__["reason"]
