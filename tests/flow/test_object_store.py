@@ -123,6 +123,8 @@ def test_a_store_that_is_gone_is_said_in_words(
         )
         assert (reply.status, reply.json["code"]) == (503, "SERVICE_UNAVAILABLE")
         assert eventually(lambda: call("GET", f"{stack.query_url}/health/ready").status == 503)
+        # A collector that read the log a moment ago notices within FOLLOW_TIMEOUT_SECONDS.
+        eventually(lambda: waited(tenant, []).status == 503, seconds=60)
         assert waited(tenant, [an_event("a")]).status == 503
     finally:
         server.start()
