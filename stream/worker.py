@@ -49,7 +49,7 @@ from stream.runtime.errors import (
     TableRepaired,
 )
 from stream.state.memory_budget import MemoryBudget
-from stream.storage.conditional_put import check_conditional_put
+from stream.storage.conditional_put import await_store
 from stream.storage.log_repair import repair_logs
 from stream.writing.open_writers import (
     open_writers,
@@ -67,6 +67,8 @@ JOINING_SECONDS = 0.2
 HEARTBEATS_PER_TOPIC_CHECK = 5
 """Heartbeats between two checks of the topic ids, for topics without messages."""
 STOP_SECONDS = 5.0
+STORE_SECONDS = 600.0
+"""How long a worker that ran before waits for the object store: sooner than to start again."""
 
 HandOver = Callable[[Worker], NoReturn]
 """Replaces the process of a worker that is idle."""
@@ -110,7 +112,9 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     if not await _completes_before(stop, topics_exist(settings, topics)):
         return EXIT_OK
     try:
-        await asyncio.to_thread(check_conditional_put, settings.lake_url)
+        store = await_store(settings.lake_url, STORE_SECONDS if ran_before(settings, name) else 0)
+        if not await _completes_before(stop, store):
+            return EXIT_OK
     except FatalError as error:
         fatal_handler(settings, name)(error)
     await asyncio.to_thread(repair_logs, settings)
@@ -227,6 +231,12 @@ async def _heartbeat_loop(worker: Worker, name: str, reason: str) -> None:
             worker.progress.write_heartbeat(run, name, os.getpid(), previous, reason)
         except OSError as error:
             log.warning("heartbeat not written", extra={"reason": str(error)})
+
+
+def ran_before(settings: Settings, name: str) -> bool:
+    """Whether a worker of this name had partitions and ended without stopping in order."""
+    heartbeats = read_heartbeats(settings.data / "run")
+    return any(beat.process == name and beat.progress for beat in heartbeats)
 
 
 def previous_heartbeat(run: Path, name: str) -> Heartbeat:

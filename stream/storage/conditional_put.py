@@ -4,9 +4,16 @@ A store that ignores `If-None-Match` acknowledges both of two commits of one ver
 of one are gone. So nothing is written before the store has refused to replace an object.
 """
 
+import asyncio
+import logging
+import time
+
 from schemas.lake.object_store import ObjectFolder, StoreUnreachable, is_object_store
 from stream.runtime.errors import LakeUnreachable, UnsafeStore
 
+log = logging.getLogger(__name__)
+
+PROBE_SECONDS = 0.5
 PROBE = "_probe/if-none-match"
 """Readers of tables ignore names that begin with an underscore."""
 
@@ -26,3 +33,19 @@ def check_conditional_put(lake: str) -> None:
             )
     except StoreUnreachable as error:
         raise LakeUnreachable(f"{lake} cannot be reached: {error}") from None
+
+
+async def await_store(lake: str, seconds: float) -> None:
+    """As `check_conditional_put`; a store that does not answer is asked for so long."""
+    until = time.monotonic() + seconds
+    is_logged = False
+    while True:
+        try:
+            return await asyncio.to_thread(check_conditional_put, lake)
+        except LakeUnreachable as error:
+            if time.monotonic() > until:
+                raise
+            if not is_logged:
+                log.warning("waiting for the object store", extra={"reason": str(error)})
+            is_logged = True
+        await asyncio.sleep(PROBE_SECONDS)

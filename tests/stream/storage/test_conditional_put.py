@@ -1,5 +1,8 @@
 """Nothing is written to an object store that would replace commits."""
 
+import asyncio
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +10,7 @@ import pytest
 
 from schemas.lake.object_store import ObjectFolder
 from stream.runtime.errors import LakeUnreachable, UnsafeStore
-from stream.storage.conditional_put import PROBE, check_conditional_put
+from stream.storage.conditional_put import PROBE, await_store, check_conditional_put
 from tests.s3.server import S3Server
 
 
@@ -54,3 +57,22 @@ def test_a_store_that_is_away_is_named(server: S3Server, monkeypatch: pytest.Mon
 
     with pytest.raises(LakeUnreachable, match=f"^{server.url} cannot be reached: "):
         check_conditional_put(server.url)
+
+
+def test_a_store_that_comes_back_is_waited_for(
+    server: S3Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.kill()
+    try:
+        with pytest.raises(LakeUnreachable):
+            asyncio.run(await_store(server.url, 0))
+        waiting = threading.Thread(target=lambda: asyncio.run(await_store(server.url, 60)))
+        waiting.start()
+        time.sleep(1)
+        assert waiting.is_alive()
+    finally:
+        server.start()
+    waiting.join(20)
+
+    assert not waiting.is_alive()
+    assert [r.getMessage() for r in caplog.records] == ["waiting for the object store"]
