@@ -21,6 +21,7 @@ from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm, rows_of_nothing
 from query.prepared.index_folder import IndexFolder
 from query.prepared.kept_indexes import KeptIndexes
+from query.prepared.listed_keys import ListedKeys
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
@@ -28,7 +29,6 @@ from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import KIND_OF, KINDS, TOTALS
 from query.prepared.quarters import Quarters
-from query.prepared.session_lists import ListedSessions
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
 from query.scope.visits import around
@@ -256,6 +256,6 @@ def prepared_results(
 
 def _size(rows: Sequence[Row]) -> int:
     """Bytes in memory, about."""
-    if isinstance(rows, ArrayRows | ListedSessions):
+    if isinstance(rows, ArrayRows | ListedKeys):
         return rows.size
     return ROW_BYTES * (1 + len(rows))

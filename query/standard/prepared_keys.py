@@ -1,11 +1,11 @@
-"""Finds the keys on a page of sessions from prepared parts, as `page_keys` does by SQL."""
+"""Finds the keys on a page from prepared parts, as `page_keys` does by SQL."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from query.engine.engine import Row
+from query.prepared.listed_keys import KeyList, ListedKeys, first_of, score_bounds
 from query.prepared.prepared_results import NotPrepared
-from query.prepared.session_lists import ListedSessions, SessionList, first_of, score_bounds
 from query.request.order import OrderTerm
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
@@ -21,13 +21,13 @@ async def find_prepared_keys(
     scope: Scope,
     orders: Sequence[OrderTerm],
     last: int,
-    sessions: Callable[[SessionList], Awaitable[Sequence[Row]]],
+    keys_of: Callable[[KeyList], Awaitable[Sequence[Row]]],
     fetch: Callable[[Statement], Awaitable[list[Row]]],
 ) -> PageKeys | None:
     """The keys of the rows up to the `last`; None when they are too many or not found so."""
     if key_query.prepared is None:
         return None
-    found = await _find(key_query, key_query.prepared, scope, orders, last, sessions, fetch)
+    found = await _find(key_query, key_query.prepared, scope, orders, last, keys_of, fetch)
     LIST_PAGES.labels("rows" if found is None else "prepared").inc()
     return found
 
@@ -38,16 +38,17 @@ async def _find(
     scope: Scope,
     orders: Sequence[OrderTerm],
     last: int,
-    sessions: Callable[[SessionList], Awaitable[Sequence[Row]]],
+    keys_of: Callable[[KeyList], Awaitable[Sequence[Row]]],
     fetch: Callable[[Statement], Awaitable[list[Row]]],
 ) -> PageKeys | None:
-    if last > MAX_KEYS or not keys.can_order_by(term.field for term in orders):
+    fields = [term.field for term in orders]
+    if last > MAX_KEYS or not keys.can_order_by(fields):
         return None
     try:
-        listed = await sessions(keys.form)
+        listed = await keys_of(keys.form.with_fields(fields))
     except NotPrepared:
         return None
-    if not isinstance(listed, ListedSessions):  # nothing is listed where there are no rows
+    if not isinstance(listed, ListedKeys):  # nothing is listed where there are no rows
         return None
     try:
         counts = {field: await fetch(statement) for field, statement in keys.counts.items()}
@@ -61,7 +62,7 @@ async def _find(
 
 def _first(
     keys: PreparedKeys,
-    listed: ListedSessions,
+    listed: ListedKeys,
     counts: Mapping[str, Sequence[Row]],
     orders: Sequence[OrderTerm],
     last: int,

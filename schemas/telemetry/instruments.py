@@ -132,7 +132,7 @@ PREPARED_ANSWERS = Counter(
 )
 LIST_PAGES = Counter(
     "tidemark_list_pages",
-    "Pages of sessions whose keys can be prepared: found in prepared results, or in stored rows",
+    "Pages of lists whose keys can be prepared: found in prepared results, or in stored rows",
     ("source",),
     registry=REGISTRY,
 )

@@ -5,7 +5,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from query.prepared.session_lists import ScoreTerm, SessionList
+from query.prepared.listed_keys import KeyList, ScoreTerm
 from query.sql.select import Cte
 from query.standard.declaration.statement import Statement
 from schemas.tables import Table
@@ -43,9 +43,9 @@ class JoinedValue(Struct, frozen=True):
 
 
 class PreparedKeys(Struct, frozen=True, kw_only=True, eq=False):
-    """Finds the keys on a page from prepared parts: sessions by values of fields."""
+    """Finds the keys on a page from prepared parts: sessions or visitors by values of fields."""
 
-    form: SessionList
+    form: KeyList
     own_order: tuple[str, ...]
     """The fields that the rank is of, each descending."""
     counts: Mapping[str, Statement] = {}

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.prepared.session_lists import ScoreTerm, SessionList
+from query.prepared.listed_keys import ScoreTerm
+from query.prepared.session_lists import SessionList
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
 from query.sql.select import Cte

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from query.prepared.visitor_lists import VisitorList
 from query.request.subject import SubjectKind
 from query.scope.profiles import LISTED_TRAITS
 from query.sql.row_definitions import ROW_ORDER
@@ -15,7 +16,13 @@ from query.standard.declaration.fields import (
     OptionalText,
     mean_seconds,
 )
-from query.standard.declaration.listing import JoinedValue, Listing, NestedList, PageKeyQuery
+from query.standard.declaration.listing import (
+    JoinedValue,
+    Listing,
+    NestedList,
+    PageKeyQuery,
+    PreparedKeys,
+)
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.visitor_summaries import (
     JOIN_PROFILES,
@@ -182,6 +189,7 @@ SEEN = PageKeyQuery(
             (SESSION_COUNTS,),
         ),
     },
+    prepared=PreparedKeys(form=VisitorList(), own_order=("last_visit",)),
 )
 
 PROFILES = (

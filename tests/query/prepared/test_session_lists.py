@@ -1,28 +1,16 @@
-"""Sessions from parts, and what may be among the first of an order."""
-
-from itertools import product
-
-import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+"""Sessions from parts."""
 
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.listed_keys import ListedKeys
 from query.prepared.part import make_part
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
-from query.prepared.session_lists import (
-    ListedSessions,
-    ScoreTerm,
-    SessionList,
-    first_of,
-    score_bounds,
-)
+from query.prepared.session_lists import SessionList
 from query.request.time_range import TimeRange
 from tests.query.prepared.parts import Values, column_rows, join
 
 Q = QUARTER_MS
 QUARTERS = whole_range(TimeRange(10 * Q, 12 * Q, "UTC"))
-SMALL = st.integers(0, 3)
 
 
 def joined(*, stored: int) -> JoinedParts:
@@ -47,7 +35,7 @@ def joined(*, stored: int) -> JoinedParts:
     return join(parts, 10, 12, stored=stored)
 
 
-def listed(joined: JoinedParts, *, with_events: bool) -> ListedSessions:
+def listed(joined: JoinedParts, *, with_events: bool) -> ListedKeys:
     assert QUARTERS is not None
     return SessionList(with_events=with_events).rows(joined, QUARTERS)
 
@@ -77,49 +65,3 @@ def test_distinct_pages_are_between_the_most_of_one_row_and_the_sum_of_all() -> 
         "custom_events": [4, 0],
         "analytics_engagement_events": [0, 6],
     }
-
-
-def test_numbers_by_hash_are_those_of_the_sessions_that_are_listed() -> None:
-    rows = listed(joined(stored=1), with_events=False)
-
-    assert dict(zip(rows.hashes.tolist(), rows.of_hashes([(9, 5), (8, 6)]), strict=True)) == {
-        7: 0,
-        9: 5,
-    }
-    assert rows.of_hashes([]).tolist() == [0, 0]
-
-
-@given(
-    st.lists(st.tuples(SMALL, SMALL, SMALL), max_size=12),
-    st.tuples(st.booleans(), st.booleans()),
-    st.integers(1, 5),
-)
-def test_all_that_may_be_among_the_first_are_found(
-    rows: list[tuple[int, int, int]], ascending: tuple[bool, bool], wanted: int
-) -> None:
-    columns = np.array(rows, np.int64).reshape(-1, 3).T
-    low, high = np.minimum(*columns[:2]), np.maximum(*columns[:2])
-    orders = [((low, high), ascending[0]), ((columns[2], columns[2]), ascending[1])]
-
-    found = set(first_of(orders, len(rows), wanted).tolist())
-
-    def key(first: int, i: int) -> tuple[int, int]:
-        own = int(columns[2][i])
-        return (first if ascending[0] else -first), (own if ascending[1] else -own)
-
-    for chosen in product(*zip(low.tolist(), high.tolist(), strict=True)) if len(rows) < 7 else ():
-        in_order = sorted(range(len(rows)), key=lambda i: key(chosen[i], i))
-        assert found >= set(in_order[:wanted])
-    exact = [i for i in range(len(rows)) if low[i] == high[i]]
-    if len(exact) == len(rows) > wanted:
-        last = sorted(key(int(low[i]), i) for i in exact)[wanted - 1]
-        assert found == {i for i in exact if key(int(low[i]), i) <= last}
-
-
-def test_a_score_is_between_those_of_the_least_and_of_the_greatest_values() -> None:
-    values = {"a": (np.array([1, 9]), np.array([2, 9])), "b": (np.array([250, 5]),) * 2}
-    terms = (ScoreTerm(("a",), most=8, weight=3), ScoreTerm(("a", "b"), most=1, divisor=120))
-
-    low, high = score_bounds(terms, values)
-
-    assert (low.tolist(), high.tolist()) == ([4, 24], [7, 24])

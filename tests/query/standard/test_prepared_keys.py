@@ -1,4 +1,4 @@
-"""The page of a list of sessions is the same, whichever way its keys are found."""
+"""The page of a list of sessions or visitors is the same, whichever way its keys are found."""
 
 import asyncio
 from itertools import product
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from query.prepared.session_lists import ListedSessions, SessionList
+from query.prepared.listed_keys import KeyList, ListedKeys
 from query.request.order import OrderTerm
 from query.standard.declaration.fields import field_specs
 from query.standard.page_keys import find_page_keys
@@ -18,7 +18,7 @@ from schemas.telemetry.instruments import LIST_PAGES
 from tests.query.query_service import NOVEMBER, InProcessService
 from tests.query.standard.test_page_keys import lists
 
-LISTS = ("session_list", "interesting_sessions")
+LISTS = ("session_list", "interesting_sessions", "profile_list")
 
 
 def entry(service: InProcessService, name: str, prepared: str = "true", **more: Any) -> Any:
@@ -94,12 +94,12 @@ INTERESTING = QUERY_TYPES["interesting_sessions"].listing.page_keys
 ONE = np.array([1])
 
 
-def found(order: OrderTerm | None, asked: list[SessionList]) -> Any:
+def found(order: OrderTerm | None, asked: list[KeyList]) -> Any:
     """What is found where the counts of errors are too many to be read."""
 
-    async def sessions(form: SessionList) -> ListedSessions:
+    async def keys_of(form: KeyList) -> ListedKeys:
         asked.append(form)
-        return ListedSessions(ONE, ONE, dict.fromkeys(form.fields, (ONE, ONE)))
+        return ListedKeys(ONE, ONE, ONE, dict.fromkeys(form.fields, (ONE, ONE)))
 
     async def fetch(_statement: Any) -> Any:
         raise ResultTooLarge("too many rows")
@@ -107,18 +107,18 @@ def found(order: OrderTerm | None, asked: list[SessionList]) -> Any:
     assert INTERESTING is not None
     scope: Any = None  # used only where there are keys
     orders = [order] if order else []
-    return asyncio.run(find_prepared_keys(INTERESTING, scope, orders, 10, sessions, fetch))
+    return asyncio.run(find_prepared_keys(INTERESTING, scope, orders, 10, keys_of, fetch))
 
 
 def test_counts_that_are_too_many_leave_the_search_to_stored_rows() -> None:
-    asked: list[SessionList] = []
+    asked: list[KeyList] = []
 
     assert found(None, asked) is None
     assert len(asked) == 1
 
 
 def test_parts_are_not_read_for_an_order_that_they_do_not_have() -> None:
-    asked: list[SessionList] = []
+    asked: list[KeyList] = []
 
     assert found(OrderTerm(field="country", direction="asc"), asked) is None
     assert not asked
