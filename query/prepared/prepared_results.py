@@ -14,7 +14,7 @@ from functools import partial
 
 from msgspec import structs
 
-from query.engine.engine import ColumnEngine, Row
+from query.engine.engine import ColumnEngine, Engine, Row
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.byte_cache import ByteCache
@@ -29,6 +29,7 @@ from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import KIND_OF, KINDS, TOTALS
 from query.prepared.quarters import Quarters
+from query.prepared.remembered_rows import RememberingEngine
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
 from query.scope.visits import around
@@ -174,6 +175,10 @@ class PreparedResults:
             raise NotPrepared(UNTOLD_VISITS)
         self._memory.put(key, rows, _size(rows))
         return rows
+
+    def remembering(self, engine: Engine) -> Engine:
+        """The engine; rows that it gave stay in the memory of prepared results."""
+        return RememberingEngine(engine, self._memory)
 
     async def run(self) -> None:
         """Make the parts that queries asked for, one after the other, and after these queries."""

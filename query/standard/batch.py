@@ -19,7 +19,8 @@ from query.response.worker_threads import run_in_worker
 from query.standard.annotations import annotations_within
 from query.standard.applicability import check_own_members
 from query.standard.comparison import Comparison, compare, comparison_statement
-from query.standard.execute import PreparedQuery, QueryResult, execute, prepare
+from query.standard.execute import QueryResult, execute
+from query.standard.prepared_query import PreparedQuery, prepare
 from query.standard.query_types import tables_read
 from query.standard.scope import scopes_of
 from schemas.errors import ApiError, Unavailable

@@ -21,7 +21,8 @@ from query.sql.result_forms import RowsOfKeys
 from query.standard.declaration.fields import PLAIN_FIELD, field_specs
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement, requested_range
-from query.standard.execute import PreparedQuery, QueryResult, execute, with_nested_lists
+from query.standard.execute import QueryResult, execute, with_nested_lists
+from query.standard.prepared_query import PreparedQuery
 from query.standard.sql.breakdown import chosen_values, with_values
 from schemas.errors import Malformed
 from schemas.runtime.clock import format_instant

@@ -31,8 +31,9 @@ from query.sql.fragment import Fragment
 from query.sql.select import Select, render
 from query.standard.batch import prepare_with_engine
 from query.standard.comparison import check_comparable
-from query.standard.execute import PreparedQuery, page_statement
+from query.standard.execute import page_statement
 from query.standard.page_keys import MAX_KEYS
+from query.standard.prepared_query import PreparedQuery
 from query.standard.query_types import tables_read
 from query.standard.request import StandardRequest
 from query.standard.statement import build_statement

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from query.engine.duckdb_engine import DuckDBEngine
+from query.engine.engine import Row, Sql
 from query.prepared.listed_keys import KeyList, ListedKeys
 from query.request.order import OrderTerm
 from query.standard.declaration.fields import field_specs
@@ -16,7 +18,7 @@ from query.standard.query_types import QUERY_TYPES
 from schemas.errors import ResultTooLarge
 from schemas.telemetry.instruments import LIST_PAGES
 from tests.query.query_service import NOVEMBER, InProcessService
-from tests.query.standard.test_page_keys import lists
+from tests.query.standard.test_page_keys import a_visit, lists
 
 LISTS = ("session_list", "interesting_sessions", "profile_list")
 
@@ -88,6 +90,34 @@ def test_stored_rows_are_searched_only_where_parts_have_no_answer(
 
     assert bool(searched) is by_rows
     assert counter._value.get() == before + 1
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_page_that_is_asked_for_again_runs_no_statement(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    lists(service)
+    make_parts(service)
+    entry(service, name)  # sums up the rows without a part
+    first, second = entry(service, name, limit=2), entry(service, name, limit=2, page=2)
+    run = []
+    rows = DuckDBEngine.rows
+
+    async def noted(self: DuckDBEngine, sql: Sql, seconds: float) -> list[Row]:
+        run.append(sql)
+        return await rows(self, sql, seconds)
+
+    monkeypatch.setattr(DuckDBEngine, "rows", noted)
+
+    assert entry(service, name, limit=2) == first
+    assert entry(service, name, limit=2, page=2) == second != first
+    assert not run
+    assert entry(service, name, prepared="false", limit=2) == first
+    assert run
+    run.clear()
+    service.holds(*a_visit(20, minute=50))
+    assert entry(service, name, limit=2)["meta"]["totalRows"] == 11
+    assert run
 
 
 INTERESTING = QUERY_TYPES["interesting_sessions"].listing.page_keys

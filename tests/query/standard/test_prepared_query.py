@@ -10,7 +10,7 @@ from query.request.query import Query
 from query.request.subject import QuerySubject, SubjectKind
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
-from query.standard.execute import PreparedQuery
+from query.standard.prepared_query import PreparedQuery
 from query.standard.query_types import QUERY_TYPES
 from schemas.lake.delta_table import TableVersion
 from schemas.tables import EVENTS

@@ -1,0 +1,93 @@
+"""Rows of statements are remembered by text and values, within the bytes of the cache."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from query.engine.duckdb_engine import DuckDBEngine
+from query.engine.engine import Row, Sql
+from query.engine.hardening import PoolLimits
+from query.prepared import remembered_rows
+from query.prepared.byte_cache import ByteCache
+from query.prepared.remembered_rows import RememberingEngine, bytes_of, statement_digest
+
+RANDOM = Sql("SELECT random() AS x, $n AS n", {"n": 1})
+"""Another row each time that it runs."""
+
+
+@contextmanager
+def engine_in(folder: Path) -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine("standard", str(folder), folder / "spill", PoolLimits(64, 1))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def rows(engine: RememberingEngine, sql: Sql) -> list[Row]:
+    return asyncio.run(engine.rows(sql, 10.0))
+
+
+def test_the_same_text_with_the_same_values_does_not_run_again(tmp_path: Path) -> None:
+    memory = ByteCache(10_000)
+    with engine_in(tmp_path) as engine:
+        first = rows(RememberingEngine(engine, memory), RANDOM)
+
+        assert rows(RememberingEngine(engine, memory), RANDOM) == first
+        assert memory.size == bytes_of(first)
+        other = rows(RememberingEngine(engine, memory), Sql(RANDOM.text, {"n": 2}))
+        assert other[0][0] != first[0][0]
+        assert rows(RememberingEngine(engine, ByteCache(10_000)), RANDOM) != first
+
+
+def test_rows_of_too_many_bytes_are_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered_rows, "MOST_BYTES", 100)
+    memory = ByteCache(10_000)
+    with engine_in(tmp_path) as engine:
+        remembering = RememberingEngine(engine, memory)
+
+        assert rows(remembering, RANDOM) != rows(remembering, RANDOM)
+    assert memory.size == 0
+
+
+def test_all_else_is_that_of_the_engine(tmp_path: Path) -> None:
+    with engine_in(tmp_path) as engine:
+        remembering = RememberingEngine(engine, ByteCache(10_000))
+
+        async def batches() -> list[list[Row]]:
+            return [rows async for rows in remembering.batches(Sql("SELECT 1 AS x"), 10.0, 5)]
+
+        assert (remembering.name, remembering.dialect) == (engine.name, engine.dialect)
+        assert remembering.property_entries("scoped", ["ms"]) == engine.property_entries(
+            "scoped", ["ms"]
+        )
+        assert remembering.intact([]) == []
+        assert asyncio.run(batches()) == [[(1,)]]
+
+
+def test_a_digest_tells_texts_and_values_apart() -> None:
+    statements = [
+        Sql("SELECT 1"),
+        Sql("SELECT 1", {"a": 1}),
+        Sql("SELECT 1", {"a": "1"}),
+        Sql("SELECT 1", {"a": [1]}),
+        Sql("SELECT 1", {"b": 1}),
+        Sql("SELECT 2", {"b": 1}),
+    ]
+
+    assert len({statement_digest(each) for each in statements}) == len(statements)
+    assert statement_digest(Sql("x", {"a": 1, "b": 2})) == statement_digest(
+        Sql("x", {"b": 2, "a": 1})
+    )
+
+
+def test_bytes_grow_with_rows_values_and_texts() -> None:
+    sizes = [bytes_of(each) for each in ([], [(1,)], [(1, None)], [(1, "abc")], [(1, "abcd")] * 2)]
+
+    assert sizes == sorted({*sizes})
+    assert sizes[3] - sizes[2] == 3
