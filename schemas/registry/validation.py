@@ -16,7 +16,8 @@ from schemas.registry.ids import random_id
 from schemas.registry.link_validation import validate_field, validate_url
 from schemas.registry.records import Import, Key, Link, Organization, Website
 
-DOMAIN_PATTERN = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62}\.)*[a-z0-9_-]*(:\d{1,5})?")
+_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+DOMAIN_PATTERN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*(:\d{{1,5}})?")
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SLUG_PATTERN = re.compile(r"[A-Za-z0-9_-]{3,50}")
 

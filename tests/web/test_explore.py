@@ -1,6 +1,7 @@
 """Explore: a custom query built by picking, its result, plan and files."""
 
 import json
+from codecs import BOM_UTF8
 from datetime import UTC, datetime
 from typing import Any
 
@@ -189,11 +190,13 @@ def test_it_says_what_it_reads_and_gives_files(dashboard: Dashboard) -> None:
 
     dashboard.tab.js(KEEP_FILE)
     for format_, extension in (("csv", "csv"), ("parquet", "parquet"), ("arrow", "arrows")):
-        dashboard.press(f"Download as {format_}")
+        dashboard.press(f"Download all rows as {format_}")
         assert dashboard.until("window.fileName") == file_name(
             dashboard, "explore-events", extension
         )
         if format_ == "csv":
+            first = "window.file.arrayBuffer().then((all) => [...new Uint8Array(all).slice(0, 3)])"
+            assert bytes(dashboard.tab.js(first)) == BOM_UTF8  # for spreadsheets
             text = dashboard.tab.js("window.file.text()")
             lines = [line.split(",") for line in text.split()]
             assert lines[1:] == rows_of_the_api(dashboard)
@@ -207,7 +210,7 @@ def test_a_file_has_more_rows_than_the_table_shows(dashboard: Dashboard) -> None
     assert len(dashboard.rows("Result")) == limit
 
     dashboard.tab.js(KEEP_FILE)
-    dashboard.press("Download as csv")
+    dashboard.press("Download all rows as csv")
     dashboard.until("!!window.file")
     text = dashboard.tab.js("window.file.text()")
     assert len(text.split()) == 1 + VISITORS

@@ -62,7 +62,7 @@ export const texts = {
     comparisons: {
       previous_period: "Previous period", previous_year: "Same dates a year earlier", none: "No comparison",
     } as Record<string, string>,
-    versus: (days: string) => `compared with ${days}`,
+    printed: (days: string, zone: string, compared: string) => `${days} (${zone}). Comparison: ${compared}.`,
     timezone: "Time zone",
     ofWebsite: (zone: string) => `${zone} (website)`,
     bots: "Include bots",
@@ -342,7 +342,7 @@ export const texts = {
     addTo: (what: string) => `Add to: ${isolate(what)}`, remove: (what: string, n: number) => `Remove from ${isolate(what)}: ${n}`,
     shapes: { table: "Table", line: "Line", bar: "Bars" },
     explain: "What it reads", reads: (table: string, rows: string) => `${rows} rows of the table ${table}`,
-    download: (format: string) => `Download as ${format}`,
+    download: (format: string) => `Download all rows as ${format}`, allRows: "All rows:",
     rows: (shown: string, total: string, ms: string) => `${shown} of ${total} rows, in ${ms} ms`,
     needsTime: "A line begins with a group of time: choose Hour, Day, Week or Month as the first group, what the lines stand for as further ones.",
     needsGroup: "Bars need a group.",

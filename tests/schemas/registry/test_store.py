@@ -227,3 +227,16 @@ def test_contents_are_of_one_database_snapshot(
     other.close()
 
     assert (contents.organizations, contents.websites) == ([organization], [])
+
+
+@pytest.mark.parametrize(
+    "domain", ["shop.example", "a-b.example:8080", "localhost", "xn--bcher-kva.example", "10.0.0.1"]
+)
+def test_a_host_name_is_a_domain(domain: str) -> None:
+    assert validation.validate_domain(domain) == domain
+
+
+@pytest.mark.parametrize("domain", ["a..b", ".shop", "shop.", "-a.b", "a-.b", "a" * 64, "a b", "*"])
+def test_what_is_no_host_name_is_refused(domain: str) -> None:
+    with pytest.raises(Malformed, match="'domain' is '"):
+        validation.validate_domain(domain)

@@ -21,33 +21,38 @@ const isLast = (direction: 1 | -1): boolean => formatPeriod(shifted(direction)) 
 /** `compares`: whether the view compares its numbers. */
 export function PeriodBar({ compares }: { compares: boolean }) {
   const { period, compare } = address.value;
+  const comparison = t.comparisons[compare] ?? formatDays(parseDays(compare));
+  const days = formatDays(daysOf(period, timezone.value));
   return (
-    <div class="period" role="group" aria-label={t.label}>
-      <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}>‹</button>
-      <Popover label={periodName(period)} name={`${t.label}: ${periodName(period)}`} className="button strong">
-        {(close) => <PeriodMenu close={close} />}
-      </Popover>
-      <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>
-      {compares && (
-        <Popover label={t.comparisons[compare] ?? formatDays(parseDays(compare))} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}
-          className="button wide-only">
-          {(close) => <CompareMenu close={close} />}
+    <>
+      <p class="print-only">{t.printed(days, timezone.value, compares ? comparison : t.comparisons.none!)}</p>
+      <div class="period" role="group" aria-label={t.label}>
+        <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}>‹</button>
+        <Popover label={periodName(period)} name={`${t.label}: ${periodName(period)}`} className="button strong">
+          {(close) => <PeriodMenu close={close} />}
         </Popover>
-      )}
-      <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form"
-        className="button wide-only options">
-        {() => <Options />}
-      </Popover>
-      <Popover label="⋯" name={compares ? t.more : t.options} className="icon phone-only">
-        {(close) => (
-          <>
-            {compares && <strong class="menu-title">{t.compare}</strong>}
-            {compares && <CompareMenu close={close} />}
-            <div class="dates"><strong>{t.options}</strong><Options /></div>
-          </>
+        <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>
+        {compares && (
+          <Popover label={comparison} name={`${t.compare}: ${t.comparisons[compare] ?? compare}`}
+            className="button wide-only">
+            {(close) => <CompareMenu close={close} />}
+          </Popover>
         )}
-      </Popover>
-    </div>
+        <Popover label={timezone.value === website.value?.timezone ? t.options : t.optionsIn(timezone.value)} panel="note form"
+          className="button wide-only options">
+          {() => <Options />}
+        </Popover>
+        <Popover label="⋯" name={compares ? t.more : t.options} className="icon phone-only">
+          {(close) => (
+            <>
+              {compares && <strong class="menu-title">{t.compare}</strong>}
+              {compares && <CompareMenu close={close} />}
+              <div class="dates"><strong>{t.options}</strong><Options /></div>
+            </>
+          )}
+        </Popover>
+      </div>
+    </>
   );
 }
 

@@ -42,9 +42,11 @@ export default function Explore() {
   return (
     <>
       <Card title={t.question} className="wide">
-        <Async loaded={catalogue} lines={5}>
-          {(value) => <QueryBuilder catalogue={value} exploration={exploration} change={change} />}
-        </Async>
+        <div class="builder-frame">
+          <Async loaded={catalogue} lines={5}>
+            {(value) => <QueryBuilder catalogue={value} exploration={exploration} change={change} />}
+          </Async>
+        </div>
       </Card>
       <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body }}
         tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
@@ -79,7 +81,7 @@ function Actions({ body, table, total }: { body: Record<string, unknown>; table:
   const explain = () => attempt(async () =>
     setPlan(await fetchJson<Schemas["ExplainResponse"]>("/v1/query/compile", { query, body })));
   const download = (format: keyof typeof FORMATS) => attempt(async () => {
-    const response = await send(PATH, { query: { ...query, format }, body: { ...body, limit: MOST_ROWS } });
+    const response = await send(PATH, { query: { ...query, format, ...(format === "csv" && { bom: "true" }) }, body: { ...body, limit: MOST_ROWS } });
     save(await response.blob(), ownFileName(`${texts.views.explore} ${t.tables[table] ?? table}`, FORMATS[format]));
     if (total > MOST_ROWS) setNote(texts.download.cut(formatNumber(MOST_ROWS), formatNumber(total)));
   });
@@ -88,6 +90,7 @@ function Actions({ body, table, total }: { body: Record<string, unknown>; table:
       {error && <span class="error" role="alert">{error}</span>}
       <span role="status" class="quiet">{note}</span>
       <button type="button" class="quiet-button" onClick={() => void explain()}>{t.explain}</button>
+      <span class="quiet">{t.allRows}</span>
       {(Object.keys(FORMATS) as (keyof typeof FORMATS)[]).map((format) => (
         <button key={format} type="button" class="quiet-button" aria-label={t.download(format)} onClick={() => void download(format)}>
           {format.toUpperCase()}

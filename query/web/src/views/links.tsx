@@ -161,8 +161,8 @@ function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
       <div class="cards">
         <Top title={t.referrers} ask={{ name: "link_top_referrers", link, options: { limit: 10 } }} />
         <Top title={t.countries} ask={{ name: "link_top_countries", link, options: { limit: 10 } }} display={countryName} />
-        <Top title={t.regions} ask={{ name: "link_top_regions", link, options: { limit: 10 } }} />
-        <Top title={t.cities} ask={{ name: "link_top_cities", link, options: { limit: 10 } }} />
+        <Top title={t.regions} ask={{ name: "link_top_regions", link, options: { limit: 10 } }} inCountry />
+        <Top title={t.cities} ask={{ name: "link_top_cities", link, options: { limit: 10 } }} inCountry />
         <Top title={t.devices} ask={{ name: "link_top_devices", link, options: { limit: 10 } }} />
         <Top title={t.browsers} ask={{ name: "link_top_browsers", link, options: { limit: 10 } }} />
       </div>
@@ -177,14 +177,20 @@ interface NamedClicks {
   clicks: number;
 }
 
-function Top({ title, ask, display = (name) => name }: { title: string; ask: Ask<QueryType>; display?: (name: string) => string }) {
+function Top({ title, ask, display = (name) => name, inCountry = false }: {
+  title: string;
+  ask: Ask<QueryType>;
+  display?: (name: string) => string;
+  /** Whether names are those of places in a country. */
+  inCountry?: boolean;
+}) {
   const loaded = useAnswer(ask);
   return (
     <Card title={title} ask={ask}>
       <Async loaded={loaded} empty={texts.states.empty} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as NamedClicks[]).map(({ name, country, clicks }) => ({
-            key: `${name} ${country ?? ""}`, name: country ? `${display(name)}, ${countryName(country)}` : display(name), value: clicks,
+            key: `${name} ${country ?? ""}`, name: inCountry && country ? `${display(name)}, ${countryName(country)}` : display(name), value: clicks,
           }))} />
         )}
       </Async>

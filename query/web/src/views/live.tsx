@@ -49,8 +49,8 @@ function Visits() {
   const ask = now("realtime_sessions", 20);
   const loaded = useAnswer(ask, SECONDS);
   return (
-    <Card title={t.visits} ask={ask}>
-      <Async loaded={loaded} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
+    <Card title={t.visits} ask={ask} className="live-list">
+      <Async loaded={loaded} lines={8} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <DataTable label={t.visits} rows={rows} rowKey={(row) => row.session_id} columns={[
             { key: "page", label: texts.filters.fields.path!, render: (row) => row.current_page },
@@ -91,8 +91,8 @@ function Names<One extends { visitors: number }>({ title, ask, name }: {
 }) {
   const loaded = useAnswer(ask, SECONDS) as unknown as Loaded<{ rows: One[] }>;
   return (
-    <Card title={title} ask={ask}>
-      <Async loaded={loaded} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
+    <Card title={title} ask={ask} className="live-list">
+      <Async loaded={loaded} lines={8} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={m.visitors} bars={rows.map((row) => ({
             key: name(row) ?? "", name: name(row) ?? "–", value: row.visitors,

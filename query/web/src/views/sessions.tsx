@@ -33,6 +33,11 @@ export const visitorAddress = (id: string): string => addressWith({ view: "visit
 
 /** Seconds from the first event to the last one; the duration of visits also knows what pages reported. */
 const durationOf = (row: Session): number => (Date.parse(row.last_visit ?? "") - Date.parse(row.first_visit ?? "")) / 1000 || 0;
+/** The same with errors, which stand in the timeline of a visit as well. */
+const durationWith = (row: Session, errors: Row<"recent_errors">[]): number => {
+  const times = [row.first_visit, row.last_visit, ...errors.map((error) => error.timestamp)].map((time) => Date.parse(time ?? "")).filter(Number.isFinite);
+  return times.length ? (Math.max(...times) - Math.min(...times)) / 1000 : 0;
+};
 const entryOf = (events: Session["events"]): string | undefined =>
   events.find(([, , name]) => kindOf(String(name)) === "page_view")?.[3] as string | undefined;
 
@@ -99,7 +104,7 @@ function SessionDetail({ id }: { id: string }) {
     <>
       <Card title={t.one(id)} className="wide" actions={back}>
         <Async loaded={summary} lines={2} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
-          {({ rows: [row] }) => <SessionFacts row={row!} />}
+          {({ rows: [row] }) => <SessionFacts row={row!} errors={errors.value?.rows ?? []} />}
         </Async>
       </Card>
       <Card title={t.timeline} ask={ask} className="wide">
@@ -118,12 +123,12 @@ function SessionDetail({ id }: { id: string }) {
   );
 }
 
-function SessionFacts({ row }: { row: Session }) {
+function SessionFacts({ row, errors }: { row: Session; errors: Row<"recent_errors">[] }) {
   const visitor = row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow}>{row.visitor_id}</a>;
   return (
     <Facts facts={[
       [t.began, formatInstant(row.first_visit, timezone.value)],
-      [t.length, formatDuration(durationOf(row))],
+      [t.length, formatDuration(durationWith(row, errors))],
       [m.pageviews, formatNumber(row.page_views)],
       [t.source, row.referrer],
       [t.country, row.country && countryName(row.country)],
