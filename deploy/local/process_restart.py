@@ -26,6 +26,8 @@ from schemas.runtime.settings import Settings
 RESTART_SECONDS = 180.0
 """How long a process may take to finish its work and to be ready again."""
 POLL_SECONDS = 0.2
+MOST_ENDS = 3
+"""How often a process may end by itself before it is ready again."""
 ANSWERING: Sequence[Role] = ("collector", "query")
 """Processes that answer requests."""
 RUNNING = (ProcessState.READY, ProcessState.UNREADY)
@@ -71,6 +73,8 @@ def restart_process(data: Path, name: str, seconds: float = RESTART_SECONDS) -> 
         now = _process(data, name)
         if now.state == ProcessState.READY and now.pid not in (None, before.pid):
             return now
+        if (ended := now.restarts - before.restarts) >= MOST_ENDS:
+            raise CannotRestart(f"{name} ended {ended} times since: {now.reason}")
         time.sleep(POLL_SECONDS)
     raise CannotRestart(f"{name} is not ready after {seconds:.0f} s; see {before.log}")
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+from itertools import count
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from deploy.local.process_counts import ProcessCounts
@@ -71,6 +73,24 @@ def test_an_order_counts_for_the_process_that_it_names_only(tmp_path: Path) -> N
     assert not take_restart_order(log, 17)
     write_restart_order(log, 17)
     assert take_restart_order(log, 17)
+
+
+def test_a_process_that_cannot_start_again_is_said_at_once(tmp_path: Path) -> None:
+    scripted = ScriptedProcesses(tmp_path)
+    starts = count(1)
+
+    def fail_later() -> None:
+        if next(starts) > 1:
+            raise OSError("no memory")
+
+    async def restart_the_worker(supervisor: Supervisor) -> None:
+        with pytest.raises(CannotRestart, match="worker ended 3 times since: .*no memory"):
+            await restarted(supervisor, tmp_path, "worker")
+
+    spec = scripted.spec("worker", ShutdownStage.STREAM)
+    scripted.supervise(
+        msgspec.structs.replace(spec, before=fail_later), once_ready=restart_the_worker
+    )
 
 
 def test_an_unknown_process_is_refused_with_the_names(tmp_path: Path) -> None:
