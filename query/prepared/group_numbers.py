@@ -40,12 +40,17 @@ def distinct_values(groups: Numbers, values: Numbers, count: int, value_count: i
 def least(groups: Numbers, values: Numbers, count: int) -> Numbers:
     """The least value of each group, or NEVER."""
     found = np.full(count, NEVER)
-    np.minimum.at(found, groups, values)
+    np.minimum.at(found, groups, _as(found, values))
     return found
 
 
 def greatest(groups: Numbers, values: Numbers, count: int) -> Numbers:
     """The greatest value of each group, none of them below 0."""
     found = np.zeros(count, np.int64)
-    np.maximum.at(found, groups, values)
+    np.maximum.at(found, groups, _as(found, values))
     return found
+
+
+def _as(found: Numbers, values: Numbers) -> Numbers:
+    """The values as of the same type: `ufunc.at` takes twenty times as long to convert each."""
+    return values.astype(found.dtype, copy=False)

@@ -6,6 +6,7 @@ from msgspec import Struct, structs
 
 from query.engine.snapshots import PinnedVersion
 from query.request.time_range import Granularity, TimeRange
+from query.scope.key_spans import KeySpans
 from query.scope.visitor_sets import all_time
 from query.sql.fragment import Fragment, VisitorSet
 from schemas.lake.delta_table import DataFile, TableVersion
@@ -28,6 +29,8 @@ class Scope(Struct, frozen=True):
     """The visits or visitors of one page of a list; beside the conditions, for all relations."""
     keys_are_visits: bool = False
     """Whether the keys are of visits."""
+    key_spans: KeySpans | None = None
+    """When the rows of the keys are, where that is known."""
     fact_range: TimeRange | None = None
     """The time range around which facts of visits are looked up, when rows are read of less."""
     asked_range: TimeRange | None = None
@@ -53,7 +56,17 @@ class Scope(Struct, frozen=True):
         """The data files that may hold rows of the subject and the time range."""
         same = self.subject_column == self.table.subject_column
         subjects = self.subjects if same else None
-        return self.pinned.data_files(subjects, self.time_range.start_ms, self.time_range.end_ms)
+        start, end = self.time_range.start_ms, self.time_range.end_ms
+        files = self.pinned.data_files(subjects, start, end)
+        return [file for file in files if self._may_have_keys(file)]
+
+    def _may_have_keys(self, file: DataFile) -> bool:
+        """Whether a data file with rows of the time range may have some of the keys."""
+        if self.key_spans is None or file.ts_range is None:
+            return True
+        low, high = file.ts_range
+        start, last = self.time_range.start_ms, self.time_range.end_ms - 1
+        return self.key_spans.may_have_rows(max(low, start), min(high, last))
 
     @property
     def version(self) -> TableVersion:
@@ -105,4 +118,6 @@ def of_whole_visits(scope: Scope) -> Scope:
 
 def without_conditions(scope: Scope) -> Scope:
     nothing = Fragment()
-    return structs.replace(scope, where=nothing, visit_where=nothing, keys=nothing, later=nothing)
+    return structs.replace(
+        scope, where=nothing, visit_where=nothing, keys=nothing, key_spans=None, later=nothing
+    )

@@ -249,6 +249,7 @@ def _fact_sources(
         events_scope(scope),
         time_range=time_range,
         keys=scope.keys if scope.keys_are_visits else Fragment(),
+        key_spans=scope.key_spans if scope.keys_are_visits else None,
     )
     found = prepared_scopes(engine, views, VISITS)
     VISIT_SOURCES.labels("prepared").inc(found.files_prepared)

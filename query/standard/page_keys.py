@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row
 from query.request.order import OrderTerm
 from query.request.time_range import TimeRange
+from query.scope.key_spans import key_spans
 from query.scope.row_scope import of_whole_visits
 from query.scope.scope import Scope
 from query.sql.fragment import Fragment
@@ -126,18 +127,19 @@ def narrowed_scope(scope: Scope, key: str, rows: Sequence[Row]) -> Scope:
 
     A row is a key with the first and the last instant of what belongs to it.
     """
-    time_range = TimeRange(
-        min(row[1] for row in rows), max(row[2] for row in rows) + 1, scope.time_range.zone
-    )
+    own = scope.time_range
+    spans = key_spans(((row[1], row[2]) for row in rows), own.start_ms, own.end_ms)
+    time_range = TimeRange(spans.starts[0], spans.ends[-1] + 1, own.zone)
     narrowed = structs.replace(
         scope,
         # a join by hash, which the scan uses to skip rows before it reads further columns
         keys=Fragment(f"IN_LONG_LIST({key}, $key)", {"key": [row[0] for row in rows]}),
         # sets of visitors may be of facts of other visits than those of the page
         keys_are_visits=key == VISIT_KEY and not scope.visit_where.visitor_sets,
-        fact_range=scope.time_range,
+        fact_range=own,
     )
+    in_spans = {"time_range": time_range, "key_spans": spans}
     if key == VISIT_KEY:  # what the filters keep is decided: rows are those of whole visits
-        return structs.replace(of_whole_visits(narrowed), time_range=time_range)
+        return structs.replace(of_whole_visits(narrowed), **in_spans)
     # With a filter on rows, visits may reach beyond the rows that the keys were found by.
-    return narrowed if scope.where.text else structs.replace(narrowed, time_range=time_range)
+    return narrowed if scope.where.text else structs.replace(narrowed, **in_spans)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from query.engine.duckdb_engine import DuckDBEngine
+from query.engine.engine import Row, Sql
 from query.standard.declaration.fields import field_specs
 from query.standard.query_types import QUERY_TYPES
 from tests.query.lake import Stored, a_view, an_error, an_event, an_outbound_click
@@ -149,3 +151,42 @@ def test_what_visitors_did_in_other_visits_counts_on_a_page(
     assert {row["session_id"] for row in pages[0][0]} == {"s1", "s2"}
     [newest] = service.rows(name, limit=1, filters=[{"has_done": searched}])
     assert newest["session_id"] == "s2" or name == "interesting_sessions"
+
+
+def test_data_files_without_a_row_of_the_page_are_not_read(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(6):  # three days, each with data files of its own
+        service.holds(*a_visit(n, minute=n))
+    read: list[list[str]] = []
+    rows = DuckDBEngine.rows
+
+    async def noted(self: DuckDBEngine, sql: Sql, seconds: float) -> list[Row]:
+        read.append(sorted({path.split("day=")[1][:10] for path in sql.data_files}))
+        return await rows(self, sql, seconds)
+
+    monkeypatch.setattr(DuckDBEngine, "rows", noted)
+    found, total = page(
+        service,
+        "session_list",
+        1,
+        orderBy=[{"field": "session_id", "direction": "asc"}],
+        filters=[{"field": "session_id", "op": "in", "value": ["s0", "s3", "s5"]}],
+    )
+
+    assert ([row["session_id"] for row in found], total) == (["s0", "s3"], 3)
+    assert read == [["2026-11-10", "2026-11-11", "2026-11-12"], ["2026-11-10"], ["2026-11-10"]]
+
+
+def test_facts_of_a_session_of_the_page_come_from_before_the_range(
+    service: InProcessService,
+) -> None:
+    """Its first page view lies in a data file where no row of the range is."""
+    who: Any = {"session": "s1", "visitor": "u1"}
+    service.holds(a_view("/", country="DE", at="2026-11-09T23:59:00Z", **who))
+    service.holds(a_view("/a", country="FR", at="2026-11-10T00:01:00Z", **who))
+    service.holds(a_view("/b", country="AT", session="s2", at="2026-11-12T12:00:00Z"))
+
+    rows, total = page(service, "session_list", 2, 1, startDate="2026-11-10")
+
+    assert ([(row["session_id"], row["country"]) for row in rows], total) == ([("s1", "DE")], 2)
