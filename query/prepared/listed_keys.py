@@ -29,13 +29,22 @@ class ScoreTerm(Struct, frozen=True):
 
 def score_bounds(terms: Sequence[ScoreTerm], values: Mapping[str, Bounds]) -> Bounds:
     """The least and the greatest sum of terms that grow with each field."""
-    low, high = (sum(_of_term(term, values, end) for term in terms) for end in (0, 1))
+    told = [term for term in terms if all(values[f][0] is values[f][1] for f in term.fields)]
+    others = [term for term in terms if term not in told]
+    added = np.asarray(sum(_of_term(term, values, 0) for term in told))
+    low, high = (added + sum(_of_term(term, values, end) for term in others) for end in (0, 1))
     return np.asarray(low), np.asarray(high)
 
 
 def _of_term(term: ScoreTerm, values: Mapping[str, Bounds], end: int) -> Numbers:
-    added = sum(values[field][end].astype(np.int64) for field in term.fields)
-    weighted: Numbers = np.minimum(added // term.divisor, term.most) * term.weight
+    first, *others = (values[field][end] for field in term.fields)
+    weighted = first.astype(np.int64)
+    for each in others:
+        weighted += each
+    if term.divisor != 1:
+        weighted //= term.divisor
+    np.minimum(weighted, term.most, out=weighted)
+    weighted *= term.weight
     return weighted
 
 

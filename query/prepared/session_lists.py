@@ -60,7 +60,7 @@ class SessionList(Struct, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         further = ("visible", "pages") if self.with_events else ()
         rows = joined.columns(SESSIONS.name, *SESSION_COLUMNS, *further)
-        keys, count = rows[SESSION_COLUMN], joined.count(SESSION_COLUMN)
+        keys, count = rows[SESSION_COLUMN].astype(np.intp), joined.count(SESSION_COLUMN)
         views = sums(keys, rows["views"], count)
         kept = np.flatnonzero(views)
         starts = rows[QUARTER_COLUMN].astype(np.int64) * QUARTER_MS + rows["start_ms"]

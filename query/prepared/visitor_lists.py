@@ -66,12 +66,12 @@ class VisitorList(Struct, frozen=True):
         with_session = joined.columns(SESSIONS.name, *COUNT_COLUMNS, "start_ms", "span_ms")
         without = joined.columns(SESSIONLESS.name, *COUNT_COLUMNS)
         rows = {c: np.concatenate([with_session[c], without[c]]) for c in COUNT_COLUMNS}
-        keys, count = rows[VISITOR_COLUMN], joined.count(VISITOR_COLUMN)
+        keys, count = rows[VISITOR_COLUMN].astype(np.intp), joined.count(VISITOR_COLUMN)
         events = sums(keys, rows["row_count"], count)
         events[NO_NUMBER] = 0
         kept = np.flatnonzero(events)
         exact = with_session["start_ms"], with_session["span_ms"]
-        first, last = (_of(kept, bounds) for bounds in _edges(rows, *exact, count))
+        first, last = (_of(kept, bounds) for bounds in _edges(rows, keys, *exact, count))
         views = sums(keys, rows["views"], count)[kept]
         values: dict[str, Bounds] = {
             "first_visit": first,
@@ -86,13 +86,13 @@ class VisitorList(Struct, frozen=True):
 
 
 def _edges(
-    rows: Mapping[str, Numbers], start_ms: Numbers, span_ms: Numbers, count: int
+    rows: Mapping[str, Numbers], keys: Numbers, start_ms: Numbers, span_ms: Numbers, count: int
 ) -> tuple[Bounds, Bounds]:
     """The first and the last instant of each visitor (Unix ms), between two numbers each.
 
     `start_ms` and `span_ms` are of the first rows, those with a session.
     """
-    keys, told = rows[VISITOR_COLUMN], len(start_ms)
+    told = len(start_ms)
     starts = rows[QUARTER_COLUMN].astype(np.int64) * QUARTER_MS
     starts[:told] += start_ms
     ends = starts.copy()

@@ -72,3 +72,13 @@ def test_a_score_is_between_those_of_the_least_and_of_the_greatest_values() -> N
     low, high = score_bounds(terms, values)
 
     assert (low.tolist(), high.tolist()) == ([4, 24], [7, 24])
+
+
+def test_fields_that_are_told_apart_from_others_keep_their_values() -> None:
+    told = np.array([3, 4], np.uint8)
+    values = {"a": (told, told), "b": (np.array([0, 1]), np.array([5, 1]))}
+    terms = (ScoreTerm(("a",), most=3), ScoreTerm(("a", "b"), most=99, weight=2))
+
+    assert [each.tolist() for each in score_bounds(terms, values)] == [[9, 13], [19, 13]]
+    assert [each.tolist() for each in score_bounds(terms[:1], values)] == [[3, 3], [3, 3]]
+    assert told.tolist() == [3, 4]
