@@ -84,7 +84,7 @@ def test_a_process_that_cannot_start_again_is_said_at_once(tmp_path: Path) -> No
             raise OSError("no memory")
 
     async def restart_the_worker(supervisor: Supervisor) -> None:
-        with pytest.raises(CannotRestart, match="worker ended 3 times since: .*no memory"):
+        with pytest.raises(CannotRestart, match=r"worker ended 3 times since: .*no memory"):
             await restarted(supervisor, tmp_path, "worker")
 
     spec = scripted.spec("worker", ShutdownStage.STREAM)
