@@ -94,12 +94,23 @@ def tidemark(context: click.Context) -> None:
         click.echo(f"tidemark: {sentence}", err=True)
 
 
+def require_utf8(arguments: Sequence[str]) -> None:
+    """UsageError that names the first argument that is not UTF-8: no text is stored or sent so."""
+    for number, argument in enumerate(arguments, 1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(argument).decode("utf-8", "backslashreplace")[:60]
+            raise click.UsageError(f"argument {number} is not UTF-8: '{shown}'") from None
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: every error is one line, and the exit code tells usage errors from others."""
     mask = os.umask(0o077)
     os.umask(mask)
     silence("aiokafka")
     try:
+        require_utf8(sys.argv[1:] if arguments is None else arguments)
         code = tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
     except click.UsageError as error:
         click.echo(f"tidemark: {' '.join(error.format_message().split())}", err=True)

@@ -1,5 +1,8 @@
 """All commands: error messages of one line, help texts, status."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -142,3 +145,18 @@ def test_an_export_into_a_folder_that_does_not_exist_is_one_line(run: Run, tmp_p
         1,
         f"tidemark: {output} cannot be written: No such file or directory\n",
     )
+
+
+@pytest.mark.parametrize("command", ["websites", "import", "ask"])
+def test_an_argument_that_is_not_utf_8_is_a_usage_error(tmp_path: Path, command: str) -> None:
+    """The process itself is started: only its start makes text of the bytes of arguments."""
+    program = [os.fsencode(sys.executable), b"-m", b"deploy.cli"]
+    done = subprocess.run(
+        [*program, command.encode(), b"--name", b"caf\xe9"],
+        env={**os.environ, "TIDEMARK_DATA_DIR": str(tmp_path), "PYTHONUTF8": "1"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"tidemark: argument 3 is not UTF-8: 'caf\\xe9'\n"
