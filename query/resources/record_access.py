@@ -11,6 +11,7 @@ from schemas.errors import Conflict, Forbidden, NotFound
 from schemas.http.auth import OUT_OF_REACH
 from schemas.registry import Key, RecordConflict, RecordNotFound, Website
 from schemas.registry.record_mapping import RecordT, kind_name, owner_id
+from schemas.registry.transaction import OwnerMissing
 
 T = TypeVar("T")
 
@@ -42,9 +43,16 @@ def require_whole_organization(key: Key) -> Key:
 async def write_record(
     dependencies: QueryDependencies, kind: type[RecordT], write: Callable[[], T]
 ) -> T:
-    """The result of a write, which this process sees at once; Conflict or NotFound."""
+    """The result of a write, which this process sees at once; Conflict, Forbidden or NotFound.
+
+    Forbidden, as in the next request, when its owner was deleted while this one was authorized.
+    """
     try:
         written = await dependencies.in_registry(write)
+    except OwnerMissing:
+        await dependencies.refresh_registry()
+        what = "website" if "website_id" in kind.__struct_fields__ else "organization"
+        raise Forbidden(OUT_OF_REACH.format(what=what)) from None
     except RecordConflict as conflict:
         raise Conflict(f"{str(conflict)[:1].upper()}{str(conflict)[1:]}") from None
     except RecordNotFound:

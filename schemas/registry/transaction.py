@@ -30,9 +30,16 @@ NO_VALUES = {"website_id": None, "before": None, "after": None}
 UNIQUE_COLUMN = re.compile(r"(?:\buq_\w+_|\w\.)(slug|name)\b")
 """Finds the column in the messages of PostgreSQL (`uq_links_slug`) and SQLite (`links.slug`)."""
 
+FOREIGN_KEY_VIOLATION = "23503"
+"""Its SQLSTATE in PostgreSQL, whose messages may be in any language."""
+
 
 class RecordConflict(Exception):
     """The id, slug or name is taken, or the organization or website does not exist."""
+
+
+class OwnerMissing(RecordConflict):
+    """The organization or website does not exist: it may have been deleted meanwhile."""
 
 
 class WriteTransaction:
@@ -86,7 +93,7 @@ class WriteTransaction:
             self._write_changes()
         self._transaction.__exit__(kind, error, trace)
         if isinstance(error, sa.exc.IntegrityError):
-            raise RecordConflict(_conflict_reason(error)) from None
+            raise _conflict(error) from None
 
     def _write_changes(self) -> None:
         """Write the trail last, because it locks the revision row until the commit."""
@@ -104,9 +111,9 @@ class WriteTransaction:
             self.connection.execute(old.values(before=None, after=None))
 
 
-def _conflict_reason(error: sa.exc.IntegrityError) -> str:
+def _conflict(error: sa.exc.IntegrityError) -> RecordConflict:
     text = str(error.orig).lower()
-    if "foreign key" in text:
-        return "the organization or website does not exist"
+    if getattr(error.orig, "sqlstate", None) == FOREIGN_KEY_VIOLATION or "foreign key" in text:
+        return OwnerMissing("the organization or website does not exist")
     column = UNIQUE_COLUMN.search(text)
-    return f"this {column[1] if column else 'id'} is already taken"
+    return RecordConflict(f"this {column[1] if column else 'id'} is already taken")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from query.resources.saved_types import SAVED_TYPES, SavedType
-from schemas.registry import SAVED_RECORDS, Share, record_limits
+from schemas.registry import SAVED_RECORDS, Share, Website, record_limits
 from schemas.registry.validation import new_key
 from tests.query.lake import a_view, an_event
 from tests.query.query_service import NOW, InProcessService
@@ -213,3 +213,25 @@ def test_a_changed_record_keeps_the_rules(service: InProcessService) -> None:
         "A goal has either 'event' or 'path'; give one of them",
     )
     assert service.ask("GET", path).json["data"] == goal
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        *((each.path, each.example) for each in SAVED_TYPES),
+        ("/v1/keys", {"scopes": ["read:data"], "websiteId": "blog"}),
+        ("/v1/imports", {"name": "old", "websiteId": "blog"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_created_while_its_website_is_deleted_is_refused_as_a_moment_later(
+    service: InProcessService, path: str, body: Any
+) -> None:
+    """This process has not seen the deletion, which another one made, when it authorizes."""
+    own = {} if "websiteId" in body else {"website_id": "blog"}
+    service.store.delete(Website, "blog")
+
+    racing, later = (service.ask("POST", path, body, key="acme-admin", **own) for _ in range(2))
+
+    assert (racing.status, racing.json) == (later.status, later.json)
+    assert (later.status, later.json["code"]) == (403, "ACCESS_DENIED")

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
@@ -21,6 +22,7 @@ from schemas.registry import (
 from schemas.registry import transaction as registry_writing
 from schemas.registry.database import create_engine
 from schemas.registry.record_mapping import RecordT
+from schemas.registry.transaction import OwnerMissing
 
 NOW = 1_795_248_000_000
 
@@ -202,3 +204,27 @@ def test_values_of_old_changes_of_links_are_pruned_and_those_of_keys_stay(
 
     assert [change.number for change in trail if change.after] == [10, 9, 8, 7, 2, 1]
     assert [change.fields for change in trail[:8]] == [*[("name",)] * 7, ()]
+
+
+def test_a_key_of_a_website_that_is_deleted_at_once_has_no_owner(
+    store: RegistryStore, owner: Organization
+) -> None:
+    """Whichever of the two is first: no other error, and no key that outlives its website."""
+
+    def create(website: Website) -> bool:
+        try:
+            store.create(validation.new_key(owner.id, ["read:data"], NOW, website.id)[0])
+        except OwnerMissing:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        for n in range(20):
+            website = store.create(validation.new_website(owner.id, f"{n}.example", NOW))
+            created = [threads.submit(create, website) for _ in range(2)]
+            deleted = threads.submit(store.delete, Website, website.id)
+            created += [threads.submit(create, website) for _ in range(2)]
+            deleted.result()
+            assert {each.result() for each in created} <= {True, False}
+            assert not create(website)
+    assert store.list(Key) == []
