@@ -25,7 +25,7 @@ from query.resources.key_bodies import (
     key_resource,
 )
 from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import read_record, write_record
+from query.resources.record_access import read_changes, read_record, write_record
 from query.resources.website_bodies import given_members
 from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
@@ -77,7 +77,7 @@ async def update_key(dependencies: QueryDependencies, request: Request) -> Respo
     """PATCH /v1/keys/{id}: update the fields that the body names."""
     key = await _authorize(dependencies, request)
     changed = await _key_of_tenant(dependencies, key, request)
-    changes = given_members(await read_json(request, ApiKeyChanges))
+    changes = given_members(await read_changes(request, ApiKeyChanges))
     if "expires_at" in changes:
         changes["expires_at"] = parse_instant("expiresAt", changes["expires_at"])
     store, now = dependencies.store_for(key), dependencies.clock()

@@ -22,7 +22,12 @@ from query.resources.link_bodies import (
     link_resource,
 )
 from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import read_record, require_whole_organization, write_record
+from query.resources.record_access import (
+    read_changes,
+    read_record,
+    require_whole_organization,
+    write_record,
+)
 from query.response.bodies import SuccessResponse
 from query.response.json_response import json_response
 from schemas.errors import Conflict, Malformed, NotFound
@@ -75,7 +80,7 @@ async def update_link(dependencies: QueryDependencies, request: Request) -> Resp
     """PATCH /v1/links/{id}: update the fields that the body names."""
     key = await _authorize_write(dependencies, request)
     link = await _link_of_tenant(dependencies, key, request)
-    changes = _changes(await read_json(request, LinkChanges), dependencies.app_schemes)
+    changes = _changes(await read_changes(request, LinkChanges), dependencies.app_schemes)
     store, now = dependencies.store_for(key), dependencies.clock()
     updated = await write_record(
         dependencies, Link, lambda: store.update(Link, link.id, now, **changes)

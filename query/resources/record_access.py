@@ -6,14 +6,19 @@ A record that the key has no access to answers like one that does not exist.
 from collections.abc import Callable
 from typing import TypeVar
 
+from msgspec import UNSET, Struct, structs
+from starlette.requests import Request
+
 from query.dependencies import QueryDependencies
-from schemas.errors import Conflict, Forbidden, NotFound
+from query.request.body import read_json
+from schemas.errors import Conflict, Forbidden, Malformed, NotFound
 from schemas.http.auth import OUT_OF_REACH
 from schemas.registry import Key, RecordConflict, RecordNotFound, Website
 from schemas.registry.record_mapping import RecordT, kind_name, owner_id
 from schemas.registry.transaction import OwnerMissing
 
 T = TypeVar("T")
+StructT = TypeVar("StructT", bound=Struct)
 
 
 async def read_record(
@@ -38,6 +43,15 @@ def require_whole_organization(key: Key) -> Key:
     if key.website_id is not None:
         raise Forbidden(OUT_OF_REACH.format(what="organization"))
     return key
+
+
+async def read_changes(request: Request, shape: type[StructT]) -> StructT:
+    """The body of a PATCH; Malformed when it names no field."""
+    body = await read_json(request, shape)
+    if all(value is UNSET for value in structs.asdict(body).values()):
+        names = ", ".join(f"'{name}'" for name in shape.__struct_encode_fields__)
+        raise Malformed(f"The body has nothing to change; give at least one of {names}")
+    return body
 
 
 async def write_record(

@@ -15,7 +15,7 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.request.body import read_json
 from query.request.query_string import strict_query_string
 from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import read_record, write_record
+from query.resources.record_access import read_changes, read_record, write_record
 from query.resources.saved_types import (
     SAVED_TYPES,
     SavedType,
@@ -64,7 +64,7 @@ async def update(saved: SavedType, dependencies: QueryDependencies, request: Req
     """PATCH: update the fields that the body names."""
     key = await _authorize_write(saved, dependencies, request)
     record = await _record_of_tenant(saved, dependencies, key, request)
-    changes = given_fields(await read_json(request, saved.bodies.changes))
+    changes = given_fields(await read_changes(request, saved.bodies.changes))
     store, now = dependencies.store_for(key), dependencies.clock()
 
     def write() -> SavedRecord:

@@ -12,7 +12,12 @@ from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, Query
 from query.request.body import read_json
 from query.request.query_string import strict_query_string
 from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import read_record, require_whole_organization, write_record
+from query.resources.record_access import (
+    read_changes,
+    read_record,
+    require_whole_organization,
+    write_record,
+)
 from query.resources.website_bodies import (
     NewWebsite,
     WebsiteChanges,
@@ -64,7 +69,7 @@ async def update_website(dependencies: QueryDependencies, request: Request) -> R
     """PATCH /v1/websites/{id}: update the fields that the body names."""
     key = await _authorize_write(dependencies, request)
     website = await website_of_key(dependencies, key, request)
-    changes = validate_website_fields(given_members(await read_json(request, WebsiteChanges)))
+    changes = validate_website_fields(given_members(await read_changes(request, WebsiteChanges)))
     store, now = dependencies.store_for(key), dependencies.clock()
     updated = await write_record(
         dependencies, Website, lambda: store.update(Website, website.id, now, **changes)

@@ -99,7 +99,7 @@ class RegistryStore:
             return int(connection.execute(query).scalar_one())
 
     def update(self, kind: type[RecordT], record_id: str, now_ms: int, **changes: Any) -> RecordT:
-        """Update fields; RecordNotFound or RecordConflict."""
+        """Update fields; RecordNotFound or RecordConflict. Equal values are no change."""
         with self._transaction() as transaction:
             return _change(transaction, kind, record_id, {**changes, "updated_at": now_ms})
 
@@ -231,7 +231,10 @@ def _lock(transaction: WriteTransaction, kind: type[RecordT], record_id: str) ->
 def _change(
     transaction: WriteTransaction, kind: type[RecordT], record_id: str, values: dict[str, Any]
 ) -> RecordT:
+    """The changed record; as it was, `updated_at` included, if it has all these values."""
     table, before = RECORD_TABLES[kind], _lock(transaction, kind, record_id)
+    if all(getattr(before, name) == values[name] for name in values if name != "updated_at"):
+        return before
     changed = sa.update(table).where(table.c.id == record_id).values(to_column_values(values))
     row = transaction.connection.execute(changed.returning(*table.c)).one()
     record = to_record(kind, row._mapping)

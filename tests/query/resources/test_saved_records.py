@@ -235,3 +235,33 @@ def test_what_is_created_while_its_website_is_deleted_is_refused_as_a_moment_lat
 
     assert (racing.status, racing.json) == (later.status, later.json)
     assert (later.status, later.json["code"]) == (403, "ACCESS_DENIED")
+
+
+def audited(service: InProcessService) -> int:
+    """The number of the newest change."""
+    return service.store.changes(1)[0].number
+
+
+@KINDS
+def test_a_body_without_a_field_changes_nothing(
+    service: InProcessService, saved: SavedType
+) -> None:
+    record = made(service, saved.path, saved.example)
+    before = audited(service)
+
+    reply = service.ask("PATCH", f"{saved.path}/{record['id']}", {}, key="acme-admin")
+
+    assert (reply.status, audited(service)) == (400, before)
+    assert reply.json["error"].startswith("The body has nothing to change; give at least one of '")
+
+
+@KINDS
+def test_equal_values_are_no_change(service: InProcessService, saved: SavedType) -> None:
+    made_with = {name: v for name, v in saved.example.items() if name != "password"}
+    record = made(service, saved.path, made_with)
+    before = audited(service)
+
+    reply = service.ask("PATCH", f"{saved.path}/{record['id']}", made_with, key="acme-admin")
+
+    assert (reply.status, audited(service)) == (200, before)
+    assert reply.json["data"]["updatedAt"] == record["updatedAt"]
