@@ -39,6 +39,7 @@ from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.currencies import CURRENCIES
 from schemas.registry.link_validation import validate_text, validate_url
 from schemas.registry.saved_records import FilterList
+from schemas.registry.unseen_text import refuse_null, require_seen
 from schemas.registry.validation import validate_name
 from schemas.runtime.clock import format_instant, parse_instant_ms
 
@@ -50,9 +51,7 @@ SavedT = TypeVar("SavedT", bound=SavedRecord)
 
 def validate_record(record: SavedT) -> SavedT:
     """The record with its fields validated and in their normal form."""
-    for name, value in msgspec.to_builtins(record).items():
-        if isinstance(value, str) and "\0" in value:
-            raise Malformed(f"'{name}' has a null character; remove it")
+    refuse_null("", msgspec.to_builtins(record))
     return _validate(record)  # type: ignore[return-value]  # each returns the class it is given
 
 
@@ -141,6 +140,7 @@ def _funnel(funnel: Funnel) -> Funnel:
     parse_breakdown(options)
     for i, step in enumerate(options.steps):
         at = f"steps[{i}]"
+        require_seen(f"{at}.label", step.label or "")
         step_condition(resolve_step(step, _AnySaved(), at), at, "step")
     return replace(funnel, name=validate_name("name", funnel.name))
 

@@ -12,6 +12,7 @@ from msgspec.structs import fields
 
 from schemas.errors import Malformed
 from schemas.registry.records import LINK_FIELDS, Link, LinkFieldKind
+from schemas.registry.unseen_text import refuse_null, require_seen
 
 CONTROL_PATTERN = re.compile(r"[\x00-\x20\x7f]")
 
@@ -32,6 +33,7 @@ def validate_field(name: str, value: Any, apps: Sequence[str] = ()) -> Any:
     """Validate an optional field of a link; an empty URL or text means None."""
     field, member = LINK_FIELDS[name], WIRE_NAMES[name]
     if field.kind in (LinkFieldKind.ID, LinkFieldKind.INSTANT):
+        refuse_null(member, value)
         return value
     if not value:
         return None
@@ -67,4 +69,5 @@ def validate_text(member: str, value: str, max_length: int) -> str:
     """Validate a text that is shown to people."""
     if not 1 <= len(value.strip()) <= max_length:
         raise Malformed(f"'{member}' must have 1 to {max_length} characters")
-    return value.strip()
+    refuse_null(member, value)
+    return require_seen(member, value.strip())

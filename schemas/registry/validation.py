@@ -13,7 +13,7 @@ from schemas.plans import LIMIT_NAMES, PLANS
 from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.api_keys import KEY_SCOPES, generate_key
 from schemas.registry.ids import random_id
-from schemas.registry.link_validation import validate_field, validate_url
+from schemas.registry.link_validation import validate_field, validate_text, validate_url
 from schemas.registry.records import Import, Key, Link, Organization, Website
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -163,11 +163,7 @@ def validate_id(value: str) -> str:
 
 
 def validate_name(field: str, value: str) -> str:
-    if not 1 <= len(value.strip()) <= 255:
-        raise Malformed(f"'{field}' must have 1 to 255 characters")
-    if "\0" in value:
-        raise Malformed(f"'{field}' has a null character; remove it")
-    return value.strip()
+    return validate_text(field, value, 255)
 
 
 def validate_plan(value: str) -> str:

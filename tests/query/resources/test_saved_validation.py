@@ -1,5 +1,6 @@
 """What saved records must be, and their normal form."""
 
+import re
 from typing import Any
 
 import pytest
@@ -196,3 +197,29 @@ def test_goals_and_segments_of_steps_are_looked_up_later() -> None:
 def test_a_funnel_has_the_options_of_a_query(members: dict[str, Any], error: str) -> None:
     with pytest.raises(Malformed, match=error):
         valid(Funnel, name="a", steps=STEPS, **members)
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "place"),
+    [
+        (Funnel, {"name": "a", "steps": [{"event": "e"}, {"path": "/\0"}]}, "steps[1].path"),
+        (Segment, {"name": "a", "filters": [{**GERMAN, "value": "D\0"}]}, "filters[0].value"),
+        (Goal, {**EVENT, "filters": [{"not": {**GERMAN, "value": "\0"}}]}, "filters[0].not.value"),
+        (Goal, {**EVENT, "event": "e\0"}, "event"),
+    ],
+)
+def test_a_null_character_is_named_with_its_place(
+    kind: type[SavedRecord], members: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(Malformed, match=re.escape(f"'{place}' has a null character; remove it")):
+        valid(kind, **members)
+
+
+def test_a_label_and_a_text_are_seen() -> None:
+    unseen = "has no character that is seen, only U\\+3164; give it one"
+    with pytest.raises(Malformed, match=rf"'steps\[1\].label' {unseen}"):
+        valid(Funnel, name="a", steps=[STEPS[0], {**STEPS[1], "label": "\u3164"}])
+    with pytest.raises(Malformed, match=f"'text' {unseen}"):
+        valid(Annotation, start="2026-11-05", text="\u3164")
+    with pytest.raises(Malformed, match=f"'name' {unseen}"):
+        valid(Goal, name="\u3164", event="e")
