@@ -9,6 +9,7 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from ingest.decoding.ignored_parameters import (
+    KNOWN_PARAMETERS,
     WEBSITE_PARAMETER_NAMES,
     IgnoredParameters,
     ignored_parameters,
@@ -45,6 +46,8 @@ class QueryFields(Struct, frozen=True, gc=False):
 
     website_id: str | None
     ignored: IgnoredParameters | None
+    repeated: str | None
+    """The first known parameter that has several values: one of them would be ignored."""
 
 
 class RequestHead(Struct, frozen=True, gc=False):
@@ -67,7 +70,10 @@ class RequestHead(Struct, frozen=True, gc=False):
 
 
 def read_request_head(scope: Scope) -> RequestHead:
-    """Read the head of a request; Malformed if its `Idempotency-Key` is too long."""
+    """Read the head of a request.
+
+    Malformed if its `Idempotency-Key` is too long, or a known parameter has several values.
+    """
     known: dict[str, Any] | None = scope.get(READ_HEADS)
     if known is None:
         return _read_request_head(scope)
@@ -77,7 +83,19 @@ def read_request_head(scope: Scope) -> RequestHead:
     return head
 
 
+def read_link_head(scope: Scope) -> RequestHead:
+    """As `read_request_head`, of a link: its parameters are for the target, and may be repeated."""
+    return _read_head(scope, read_query(scope["query_string"]))
+
+
 def _read_request_head(scope: Scope) -> RequestHead:
+    query = read_query(scope["query_string"])
+    if query.repeated is not None:
+        raise Malformed(f"'{query.repeated}' has several values in the query string; give it one")
+    return _read_head(scope, query)
+
+
+def _read_head(scope: Scope, query: QueryFields) -> RequestHead:
     headers = headers_by_name(scope)
     kept_headers = {
         name: str(headers[key][:MAX_HEADER_LENGTH], "latin-1")
@@ -86,7 +104,6 @@ def _read_request_head(scope: Scope) -> RequestHead:
     }
     if country := scope.get(COUNTRY_KEY):
         kept_headers[COUNTRY_HEADER] = country[:MAX_HEADER_LENGTH]
-    query = read_query(scope["query_string"])
     return RequestHead(
         _key(headers),
         query.website_id or _client_id(headers),
@@ -117,7 +134,12 @@ def read_query(query: bytes) -> QueryFields:
 def _read_query(query: bytes) -> QueryFields:
     fields = parse_qs(query.decode("latin-1"))
     named = (fields[name][0] for name in WEBSITE_PARAMETER_NAMES if name in fields)
-    return QueryFields(next(named, None), ignored_parameters(fields))
+    repeated = None
+    for name, values in fields.items():
+        if len(values) > 1 and name in KNOWN_PARAMETERS and len(set(values)) > 1:
+            repeated = name
+            break
+    return QueryFields(next(named, None), ignored_parameters(fields), repeated)
 
 
 _cached_query = lru_cache(maxsize=8192)(_read_query)

@@ -8,7 +8,7 @@ import zlib
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.decoding.request_head import RequestHead, read_request_head
+from ingest.decoding.request_head import RequestHead, read_link_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.links.error_pages import (
     EXPIRED_LINK_PAGE,
@@ -126,7 +126,7 @@ async def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) ->
 
 async def _redirect(dependencies: Dependencies, link: Link, scope: Scope, send: Send) -> None:
     """Redirect the visitor; a HEAD request is not a click."""
-    head, now = read_request_head(scope), dependencies.clock()
+    head, now = read_link_head(scope), dependencies.clock()
     target = choose_target(link, head.user_agent, now)
     if target is None:
         await _send_error(scope, send, EXPIRED_LINK_PAGE, NotFound("This link has expired"))
