@@ -5,7 +5,7 @@ rejected at once, like an export beyond MAX_EXPORTS.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import (
     AbstractContextManager,
     asynccontextmanager,
@@ -18,10 +18,9 @@ from msgspec import UNSET, Struct, UnsetType
 from query.engine.column_rows import ColumnRows
 from query.engine.deadline import timeout_error
 from query.engine.engine import ColumnEngine, Engine, Row, Sql
+from query.engine.engine_wrapper import EngineWrapper
 from query.engine.routing import LargeQueries
 from schemas.errors import Unavailable
-from schemas.lake.delta_table import DataFile, TableVersion
-from schemas.tables import Column
 from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span, child_span
 
 MAX_QUEUED = 32
@@ -90,8 +89,11 @@ class TenantQueue(Struct):
     count: int = 0
 
 
-class TenantEngine:
-    """An engine that runs a few queries of one tenant at once."""
+class TenantEngine(EngineWrapper):
+    """An engine that runs a few queries of one tenant at once.
+
+    Batches are read as slowly as the client reads; ExportLimiter limits them instead.
+    """
 
     def __init__(
         self,
@@ -101,24 +103,13 @@ class TenantEngine:
         reported_name: str | UnsetType = UNSET,
         read_bytes: int | None = None,
     ) -> None:
+        super().__init__(engine)
         self.reported_name = reported_name
         """The name of the engine in responses, where there are several."""
         self.read_bytes = read_bytes
         """Bytes of the data files that the query may read, where they are known."""
         self._limiter = limiter
-        self._engine = engine
         self._tenant = tenant
-        self.name = engine.name
-        self.dialect = engine.dialect
-
-    async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
-        return await self._engine.relation(version, columns)
-
-    def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
-        return self._engine.intact(data_files)
-
-    def property_entries(self, relation: str, columns: Sequence[str]) -> str:
-        return self._engine.property_entries(relation, columns)
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         with self._span(sql) as span:
@@ -149,10 +140,6 @@ class TenantEngine:
         }
         known = {} if self.read_bytes is None else {"tidemark.read_bytes.most": self.read_bytes}
         return child_span("engine", {**attributes, **known})
-
-    def batches(self, sql: Sql, seconds: float, max_rows: int) -> AsyncGenerator[list[Row], None]:
-        # Batches are read as slowly as the client reads; ExportLimiter limits them instead.
-        return self._engine.batches(sql, seconds, max_rows)
 
 
 async def _wait_for_slot(queue: TenantQueue, deadline: float) -> None:

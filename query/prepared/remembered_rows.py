@@ -5,40 +5,28 @@ whenever it runs. What is remembered counts towards the memory of prepared resul
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from query.engine.engine import Engine, Row, Sql
+from query.engine.engine_wrapper import EngineWrapper
 from query.engine.row_memory import ROW_BYTES, VALUE_BYTES
 from query.prepared.byte_cache import ByteCache
 from query.response.worker_threads import run_in_worker
-from schemas.lake.delta_table import DataFile, TableVersion
-from schemas.tables import Column
 
 MOST_BYTES = 16 * 2**20
 """Of the rows of a statement; larger ones would take the place of much else."""
 
 
-class RememberingEngine:
-    """An engine that runs no statement twice whose rows are still in memory."""
+class RememberingEngine(EngineWrapper):
+    """An engine that runs no statement twice whose rows are still in memory.
+
+    Batches are not remembered.
+    """
 
     def __init__(self, engine: Engine, memory: ByteCache) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._memory = memory
-        self.name = engine.name
-        self.dialect = engine.dialect
-
-    async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
-        """That of the engine."""
-        return await self._engine.relation(version, columns)
-
-    def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
-        """The data files that are not known to be damaged."""
-        return self._engine.intact(data_files)
-
-    def property_entries(self, relation: str, columns: Sequence[str]) -> str:
-        """That of the engine."""
-        return self._engine.property_entries(relation, columns)
 
     async def rows(self, sql: Sql, seconds: float) -> list[Row]:
         """All rows, from memory where they are there."""
@@ -46,15 +34,11 @@ class RememberingEngine:
         known: list[Row] | None = self._memory.get(key)
         if known is not None:
             return known
-        rows = await self._engine.rows(sql, seconds)
+        rows = await super().rows(sql, seconds)
         size = await run_in_worker(len(rows), partial(bytes_of, rows))
         if size <= MOST_BYTES:
             self._memory.put(key, rows, size)
         return rows
-
-    def batches(self, sql: Sql, seconds: float, max_rows: int) -> AsyncGenerator[list[Row], None]:
-        """Those of the engine, which are not remembered."""
-        return self._engine.batches(sql, seconds, max_rows)
 
 
 def statement_digest(sql: Sql) -> bytes:
