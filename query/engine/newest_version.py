@@ -49,7 +49,7 @@ class NewestVersion:
         self._checked_at = 0.0
 
     async def get(
-        self, max_age: float, min_version: int, reopen: bool, wait_seconds: float
+        self, max_age: float, min_version: int, reopen: bool, wait_seconds: float | None
     ) -> CheckedVersion:
         """The newest version as of `max_age` seconds ago or later, never one before `min_version`.
 
@@ -69,7 +69,7 @@ class NewestVersion:
                 reading = asyncio.ensure_future(self._read_and_release())
                 reading.add_done_callback(_take_error)
                 return await asyncio.shield(reading)
-        except TimeoutError:
+        except TimeoutError:  # only with a limit
             no_answer = TimeoutError(f"no answer within {wait_seconds:g} s")
             raise unreadable(self._table, no_answer) from None
 

@@ -36,8 +36,6 @@ UNREADABLE = "The stored data cannot be read right now; retry"
 
 T = TypeVar("T")
 
-WAIT_SECONDS = 5.0
-"""How long a query waits for the newest version of a table."""
 MAX_THREADS = 16
 """Threads of their own, one a table: those that wait for a store would take all that others use."""
 DERIVED_AGE = 10
@@ -93,8 +91,9 @@ class SnapshotCache:
         clock: Clock,
         fresh_seconds: float = SNAPSHOT_MAX_AGE_SECONDS,
         kept_minutes: int = ON_DISK.file_minutes,
-        wait_seconds: float = WAIT_SECONDS,
+        wait_seconds: float | None = None,
     ) -> None:
+        """`wait_seconds`: how long to wait for the newest version of a table; None: to the end."""
         self._lake = lake
         self._clock = clock
         self._fresh = fresh_seconds
