@@ -16,6 +16,7 @@ from deploy.local.kafka.group_partitions import GroupMember, group_members, hold
 from deploy.local.kafka.lag import topic_lags
 from deploy.local.kafka.offsets import table_positions, topic_offsets
 from schemas.kinds import KINDS
+from schemas.lake.object_store import BRIEF, limit_time
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 
@@ -71,6 +72,13 @@ def measure(
     settings: Settings, seconds: float, on_progress: Callable[[float], None] = lambda _: None
 ) -> LoadMeasurement:
     """Measure for so long; `on_progress` gets the seconds that are left."""
+    with limit_time(BRIEF):
+        return _measure(settings, seconds, on_progress)
+
+
+def _measure(
+    settings: Settings, seconds: float, on_progress: Callable[[float], None]
+) -> LoadMeasurement:
     try:
         began, before = time.monotonic(), _run(_offsets(settings))
         while (left := began + seconds - time.monotonic()) > 0:
