@@ -242,3 +242,12 @@ def traffic(draw: st.DrawFn, stage: Stage) -> Traffic:
         most = draw(st.sampled_from((0, share, share)))
         found += draw(st.lists(rows(stage, table), min_size=most // 2, max_size=most))
     return found
+
+
+@st.composite
+def scenes_with_late_rows(
+    draw: st.DrawFn, among: st.SearchStrategy[Stage] = stages
+) -> tuple[Stage, Traffic, Traffic]:
+    """A stage, its stored traffic, and what comes later."""
+    stage = draw(among)
+    return stage, draw(traffic(stage)), draw(traffic(stage))

@@ -3,13 +3,10 @@
 Ranges cut visitors that come back on another day, and sessions that go on over midnight.
 """
 
-from datetime import timedelta
-
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import TABLES
 from schemas.tables import EVENTS
@@ -19,45 +16,31 @@ from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
 from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame
-from tests.oracle.random_traffic import STAGES, Stage, Traffic, traffic
+from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
 from tests.oracle.service import Service, named
-from tests.oracle.test_prepared_results import SPANS, prepare
+from tests.oracle.test_prepared_results import frames_around, prepare
 from tests.oracle.test_prepared_sessions import orders
 
 LISTS = tuple(
     t.name for t in QUERY_TYPES.values() if t.listing.page_keys and t.listing.page_keys.prepared
 )
 
+ENDED = st.sampled_from((STAGES[0], STAGES[2]))
+"""Whose day has ended."""
+
 
 def lists_of(stage: Stage) -> list[StandardQuery]:
     """Every list, about the day of the stage and the days around it."""
     everything = {table.name: () for table in TABLES}
-    frames = [
-        StandardQuery(
-            name="",
-            start=stage.day - timedelta(days=before),
-            end=stage.day + timedelta(days=after),
-            zone=stage.zone,
-            granularity=Granularity.DAILY,
-        )
-        for before, after in SPANS
-    ]
     return [
         QueryFrame(frame, everything, {}).of(name, EVENTS.name, "shop")
-        for frame in frames
+        for frame in frames_around(stage)
         for name in LISTS
     ]
 
 
-@st.composite
-def scenes(draw: st.DrawFn) -> tuple[Stage, Traffic, Traffic]:
-    """A stage whose day has ended, its stored traffic, and what comes later."""
-    stage = draw(st.sampled_from((STAGES[0], STAGES[2])))
-    return stage, draw(traffic(stage)), draw(traffic(stage))
-
-
 @try_examples(2)
-@given(scenes())
+@given(scenes_with_late_rows(ENDED))
 def test_pages_of_lists_are_those_of_the_stored_rows(
     scene: tuple[Stage, Traffic, Traffic],
 ) -> None:

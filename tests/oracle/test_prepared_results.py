@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
@@ -23,7 +22,7 @@ from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
 from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame
-from tests.oracle.random_traffic import STAGES, Stage, Traffic, stages, traffic
+from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
 from tests.oracle.service import Service, named
 from tests.oracle.test_invariants import compacted
 
@@ -34,9 +33,11 @@ SPANS = ((0, 0), (1, 1), (2, 0), (0, 2))
 """Days before and after the day of the stage."""
 
 
-def asked(stage: Stage, granularities: Sequence[str] = tuple(Granularity)) -> list[StandardQuery]:
-    """Every type that can be prepared, about the day and the days around it."""
-    frames = [
+def frames_around(
+    stage: Stage, granularities: Sequence[str] = (Granularity.DAILY,)
+) -> list[StandardQuery]:
+    """Queries without a name about the day of the stage and the days around it."""
+    return [
         StandardQuery(
             name="",
             start=stage.day - timedelta(days=before),
@@ -48,6 +49,11 @@ def asked(stage: Stage, granularities: Sequence[str] = tuple(Granularity)) -> li
         for granularity in granularities
         if granularity != Granularity.MINUTE
     ]
+
+
+def asked(stage: Stage, granularities: Sequence[str] = tuple(Granularity)) -> list[StandardQuery]:
+    """Every type that can be prepared, about the day and the days around it."""
+    frames = frames_around(stage, granularities)
     everything = {table.name: () for table in TABLES}
     return [
         QueryFrame(frame, everything, {}).of(name, EVENTS.name, "shop")
@@ -175,15 +181,8 @@ def test_filters_on_the_texts_of_a_list(stage: Stage) -> None:
             assert rows == expected_result(service.facts, query), query
 
 
-@st.composite
-def scenes(draw: st.DrawFn) -> tuple[Stage, Traffic, Traffic]:
-    """A stage, its stored traffic, and what comes later."""
-    stage = draw(stages)
-    return stage, draw(traffic(stage)), draw(traffic(stage))
-
-
 @try_examples(3)
-@given(scenes())
+@given(scenes_with_late_rows())
 def test_what_is_stored_merged_or_removed_later_counts(
     scene: tuple[Stage, Traffic, Traffic],
 ) -> None:

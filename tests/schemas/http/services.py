@@ -1,5 +1,6 @@
 """Both services as processes without Kafka, for tests with raw connections."""
 
+import json
 import os
 import signal
 import socket
@@ -21,6 +22,8 @@ from tests.http_client import Reply, call
 from tests.installation import ROOT, eventually, free_port
 from tests.query.query_service import NOW, fill_registry
 
+RATE_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 STALLED_SECONDS = 2.0
 
 
@@ -151,3 +154,25 @@ def split_replies(seen: bytes) -> Iterator[Reply]:
         if status >= 200:
             yield Reply(status, headers, rest[:length])
         seen = rest[length:]
+
+
+def is_refusal(service: RunningService, reply: Reply, status: int) -> bool:
+    """Whether it has the status, the contract's body of that service, and the three headers."""
+    body = json.loads(reply.body)
+    text = body["message"] if service.name == "collector" else body["error"]
+    is_error = (
+        body["status"] == "error" if service.name == "collector" else body["success"] is False
+    )
+    return (
+        reply.status == status
+        and is_error
+        and isinstance(text, str)
+        and isinstance(body["code"], str)
+        and set(reply.headers) >= RATE_HEADERS
+        and reply.headers["content-type"] == "application/json"
+        and reply.headers["x-content-type-options"] == "nosniff"
+    )
+
+
+def statuses(replies: list[Reply]) -> list[int]:
+    return [reply.status for reply in replies]

@@ -1,43 +1,24 @@
-"""Unusual, invalid and hostile requests on one connection, against both services."""
+"""Unusual, invalid and hostile connections and bodies, against both services."""
 
-import json
 import socket
 
 import pytest
 
-from tests.http_client import Reply
-from tests.schemas.http.services import RunningService, read_replies, read_reply
+from tests.schemas.http.services import (
+    LIVE,
+    RunningService,
+    is_refusal,
+    read_replies,
+    read_reply,
+    statuses,
+)
 
-RATE_HEADERS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
-LIVE = b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n"
 LAST = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 H2C = (
     "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
     "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n"
 )
 """As Java's HttpClient sends them on plain http."""
-
-
-def is_refusal(service: RunningService, reply: Reply, status: int) -> bool:
-    """Whether it has the status, the contract's body of that service, and the three headers."""
-    body = json.loads(reply.body)
-    text = body["message"] if service.name == "collector" else body["error"]
-    is_error = (
-        body["status"] == "error" if service.name == "collector" else body["success"] is False
-    )
-    return (
-        reply.status == status
-        and is_error
-        and isinstance(text, str)
-        and isinstance(body["code"], str)
-        and set(reply.headers) >= RATE_HEADERS
-        and reply.headers["content-type"] == "application/json"
-        and reply.headers["x-content-type-options"] == "nosniff"
-    )
-
-
-def statuses(replies: list[Reply]) -> list[int]:
-    return [reply.status for reply in replies]
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one segment", "two segments"])
@@ -184,30 +165,6 @@ def test_a_body_with_an_ambiguous_length_is_rejected(service: RunningService, wh
     assert is_refusal(service, reply, 400)
 
 
-HEADS = {
-    "16 KiB in one field": "X-Long: " + "x" * 16_384 + "\r\n",
-    "16 KiB in many fields": "".join(f"X-{n}: {'x' * 250}\r\n" for n in range(65)),
-    "101 fields": "".join(f"X-{n}: 1\r\n" for n in range(101)),
-    "200 KB": "X-Long: " + "x" * 200_000 + "\r\n",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("what", HEADS)
-def test_a_head_that_is_too_large_is_rejected(service: RunningService, what: str) -> None:
-    replies = service.say(LIVE + service.head.encode() + HEADS[what].encode() + b"\r\n")
-
-    assert statuses(replies) == [200, 431]
-    assert is_refusal(service, replies[-1], 431)
-
-
-def test_a_repeated_api_key_header_is_invalid(services: dict[str, RunningService]) -> None:
-    [field] = [one for one in services["query"].head.split("\r\n") if one.startswith("X-Api")]
-
-    [reply] = services["query"].say(services["query"].good(f"{field}\r\nConnection: close\r\n"))
-
-    assert is_refusal(services["query"], reply, 401)
-
-
 def test_a_trailer_is_not_a_header(service: RunningService) -> None:
     line, *fields = service.head.split("\r\n")[:-1]
     keys = [field for field in fields if field.startswith("X-Api-Key")] or ["X-Api-Key: wrong"]
@@ -243,53 +200,6 @@ def test_a_long_body_of_tiny_chunks_is_rejected(
     [reply] = service.say(head + chunks)
 
     assert reply.status == status
-
-
-@pytest.mark.parametrize(
-    ("version", "hosts", "status"),
-    [("1.1", 1, 200), ("1.1", 0, 400), ("1.1", 2, 400), ("1.0", 0, 200), ("1.0", 2, 400)],
-)
-def test_a_request_names_one_host(
-    service: RunningService, version: str, hosts: int, status: int
-) -> None:
-    head = f"GET /health/live HTTP/{version}\r\n" + "Host: x.example\r\n" * hosts
-
-    [reply] = service.say(f"{head}Connection: close\r\n\r\n".encode())
-
-    assert reply.status == status
-    assert status == 200 or b"Host" in reply.body
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        *(
-            (host, 200)
-            for host in ("x.example", "x.example:80", "[::1]:4000", "192.0.2.7", "a_b", "")
-        ),
-        *(
-            (host, 400)
-            for host in ("x/y", "a b", "user@x.example", "x:port", "[::1", "x\u00e9", "<b>")
-        ),
-    ],
-)
-def test_a_host_is_a_host(service: RunningService, host: str, status: int) -> None:
-    head = f"GET /health/live HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-
-    [reply] = service.say(head.encode())
-
-    assert reply.status == status
-    assert status == 200 or b"Host header" in reply.body
-
-
-@pytest.mark.parametrize("version", ["0.9", "2.0"])
-def test_a_request_by_another_version_of_http_is_refused(
-    service: RunningService, version: str
-) -> None:
-    [reply] = service.say(f"GET /health/live HTTP/{version}\r\nHost: x.example\r\n\r\n".encode())
-
-    assert reply.status == 400
-    assert b"version of HTTP" in reply.body
 
 
 def test_every_response_has_nosniff(service: RunningService) -> None:
