@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from query.engine.column_rows import ColumnRows
 from query.engine.deadline import timeout_error
 from query.engine.engine import ColumnEngine, Engine, Row, Sql
-from query.engine.engine_wrapper import EngineWrapper
+from query.engine.outer_engine import OuterEngine
 from query.engine.routing import LargeQueries
 from schemas.errors import Unavailable
 from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span, child_span
@@ -89,7 +89,7 @@ class TenantQueue(Struct):
     count: int = 0
 
 
-class TenantEngine(EngineWrapper):
+class TenantEngine(OuterEngine):
     """An engine that runs a few queries of one tenant at once.
 
     Batches are read as slowly as the client reads; ExportLimiter limits them instead.

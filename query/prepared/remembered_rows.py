@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from query.engine.engine import Engine, Row, Sql
-from query.engine.engine_wrapper import EngineWrapper
+from query.engine.outer_engine import OuterEngine
 from query.engine.row_memory import ROW_BYTES, VALUE_BYTES
 from query.prepared.byte_cache import ByteCache
 from query.response.worker_threads import run_in_worker
@@ -18,7 +18,7 @@ MOST_BYTES = 16 * 2**20
 """Of the rows of a statement; larger ones would take the place of much else."""
 
 
-class RememberingEngine(EngineWrapper):
+class RememberingEngine(OuterEngine):
     """An engine that runs no statement twice whose rows are still in memory.
 
     Batches are not remembered.

@@ -1,6 +1,4 @@
-"""Unusual, invalid and hostile connections and bodies, against both services."""
-
-import socket
+"""Unusual, invalid and hostile heads and bodies of requests, against both services."""
 
 import pytest
 
@@ -8,7 +6,6 @@ from tests.schemas.http.services import (
     LIVE,
     RunningService,
     is_refusal,
-    read_replies,
     read_reply,
     statuses,
 )
@@ -57,85 +54,6 @@ def test_an_upgrade_hides_no_second_length(service: RunningService) -> None:
 
 def test_connect_is_rejected(service: RunningService) -> None:
     [reply] = service.say(b"CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n" + LIVE)
-
-    assert is_refusal(service, reply, 400)
-
-
-def test_a_half_closed_client_gets_its_responses(service: RunningService) -> None:
-    with service.connect() as connection:
-        connection.sendall(service.good() + LIVE + service.good())
-        connection.shutdown(socket.SHUT_WR)
-
-        assert statuses(read_replies(connection)) == [200, 200, 200]
-
-
-def test_a_client_that_half_closes_within_a_body_is_closed(service: RunningService) -> None:
-    with service.connect() as connection:
-        connection.sendall(LIVE + service.good()[:-1])
-        connection.shutdown(socket.SHUT_WR)
-
-        assert statuses(read_replies(connection)) == [200]
-
-
-def test_two_thousand_pipelined_requests_are_answered_in_order(
-    services: dict[str, RunningService],
-) -> None:
-    collector = services["collector"]
-    request = (collector.good() * 49 + LIVE) * 40
-
-    with collector.connect() as connection:
-        connection.sendall(request[:-1])
-        connection.sendall(request[-1:])
-        connection.shutdown(socket.SHUT_WR)
-        replies = read_replies(connection)
-
-    assert [reply.body[:18] for reply in replies] == (
-        [b'{"status":"success'] * 49 + [b'{"status":"ok","se']
-    ) * 40
-
-
-@pytest.mark.parametrize("size", [10, 30_000])
-def test_the_head_after_a_body_is_counted_from_its_own_begin(
-    service: RunningService, size: int
-) -> None:
-    padded = service.body + b" " * size
-    post = f"{service.head}Content-Length: {len(padded)}\r\n\r\n".encode() + padded
-
-    with service.connect() as connection:
-        connection.sendall(post + LIVE[:20])
-        first = read_reply(connection)
-        connection.sendall(LIVE[20:])
-        second = read_reply(connection)
-
-    assert (first.status, second.status) == (200, 200)
-
-
-@pytest.mark.parametrize("before", [1, 3, 200])
-def test_invalid_bytes_are_rejected_after_the_responses_that_are_due(
-    service: RunningService, before: int
-) -> None:
-    replies = service.say(service.good() + LIVE * (before - 1) + b"rubbish\r\n\r\n" + LIVE)
-
-    assert statuses(replies) == [200] * before + [400]
-    assert is_refusal(service, replies[-1], 400)
-
-
-def test_an_invalid_body_is_rejected_after_the_responses_that_are_due(
-    service: RunningService,
-) -> None:
-    broken = f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\nzz\r\n".encode()
-
-    replies = service.say(LIVE + LIVE + broken)
-
-    assert statuses(replies) == [200, 200, 400]
-    assert is_refusal(service, replies[-1], 400)
-
-
-def test_a_body_that_becomes_invalid_is_rejected(service: RunningService) -> None:
-    with service.connect() as connection:
-        connection.sendall(f"{service.head}Transfer-Encoding: chunked\r\n\r\n2\r\n[".encode())
-        connection.sendall(b"]\r\nzz\r\n")
-        [reply] = read_replies(connection)
 
     assert is_refusal(service, reply, 400)
 
@@ -200,6 +118,77 @@ def test_a_long_body_of_tiny_chunks_is_rejected(
     [reply] = service.say(head + chunks)
 
     assert reply.status == status
+
+
+HEADS = {
+    "16 KiB in one field": "X-Long: " + "x" * 16_384 + "\r\n",
+    "16 KiB in many fields": "".join(f"X-{n}: {'x' * 250}\r\n" for n in range(65)),
+    "101 fields": "".join(f"X-{n}: 1\r\n" for n in range(101)),
+    "200 KB": "X-Long: " + "x" * 200_000 + "\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HEADS)
+def test_a_head_that_is_too_large_is_rejected(service: RunningService, what: str) -> None:
+    replies = service.say(LIVE + service.head.encode() + HEADS[what].encode() + b"\r\n")
+
+    assert statuses(replies) == [200, 431]
+    assert is_refusal(service, replies[-1], 431)
+
+
+def test_a_repeated_api_key_header_is_invalid(services: dict[str, RunningService]) -> None:
+    [field] = [one for one in services["query"].head.split("\r\n") if one.startswith("X-Api")]
+
+    [reply] = services["query"].say(services["query"].good(f"{field}\r\nConnection: close\r\n"))
+
+    assert is_refusal(services["query"], reply, 401)
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [("1.1", 1, 200), ("1.1", 0, 400), ("1.1", 2, 400), ("1.0", 0, 200), ("1.0", 2, 400)],
+)
+def test_a_request_names_one_host(
+    service: RunningService, version: str, hosts: int, status: int
+) -> None:
+    head = f"GET /health/live HTTP/{version}\r\n" + "Host: x.example\r\n" * hosts
+
+    [reply] = service.say(f"{head}Connection: close\r\n\r\n".encode())
+
+    assert reply.status == status
+    assert status == 200 or b"Host" in reply.body
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(
+            (host, 200)
+            for host in ("x.example", "x.example:80", "[::1]:4000", "192.0.2.7", "a_b", "")
+        ),
+        *(
+            (host, 400)
+            for host in ("x/y", "a b", "user@x.example", "x:port", "[::1", "x\u00e9", "<b>")
+        ),
+    ],
+)
+def test_a_host_is_a_host(service: RunningService, host: str, status: int) -> None:
+    head = f"GET /health/live HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+
+    [reply] = service.say(head.encode())
+
+    assert reply.status == status
+    assert status == 200 or b"Host header" in reply.body
+
+
+@pytest.mark.parametrize("version", ["0.9", "2.0"])
+def test_a_request_by_another_version_of_http_is_refused(
+    service: RunningService, version: str
+) -> None:
+    [reply] = service.say(f"GET /health/live HTTP/{version}\r\nHost: x.example\r\n\r\n".encode())
+
+    assert reply.status == 400
+    assert b"version of HTTP" in reply.body
 
 
 def test_every_response_has_nosniff(service: RunningService) -> None:

@@ -1,4 +1,4 @@
-"""EngineWrapper: an engine before another one, which does all that the first does not change."""
+"""OuterEngine: an engine before another one, which does all that the first does not change."""
 
 from collections.abc import AsyncGenerator, Sequence
 
@@ -7,8 +7,8 @@ from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column
 
 
-class EngineWrapper:
-    """The methods of `Engine`, each that of the wrapped engine."""
+class OuterEngine:
+    """The methods of `Engine`, each that of the inner engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
