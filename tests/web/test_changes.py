@@ -11,6 +11,7 @@ from tests.flow.tenant import DAY, Tenant
 from tests.http_client import call
 from tests.query.lake import a_view, a_vital, an_error, an_event
 from tests.web.dashboard import Dashboard, signed_in
+from tests.web.downloads import downloaded
 from tests.web.query_alone import query_alone
 
 BEFORE = DAY - timedelta(days=1)
@@ -18,6 +19,7 @@ DATES = {"startDate": str(DAY), "endDate": str(DAY)}
 COMPARED = {"to": {"startDate": str(BEFORE), "endDate": str(BEFORE)}}
 FACTS = """[...document.querySelectorAll('.facts div')].map((fact) =>
   [fact.querySelector('dt').innerText, fact.querySelector('.change')?.innerText])"""
+CHANGE = "Change of Events (%)"
 VITALS = """[...document.querySelectorAll('.vitals .total')].map((total) =>
   total.querySelector('.change')?.innerText)"""
 
@@ -78,10 +80,11 @@ def test_without_errors_before_no_percentage_is_shown(page: Dashboard) -> None:
 
 
 TABLES = {
-    "list/top_pages": "Pages",
-    "events": "Events",
-    "errors": "Grouped errors",
+    "list/top_pages": ("Pages", "Visitors"),
+    "events": ("Events", "Events"),
+    "errors": ("Grouped errors", "Errors"),
 }
+"""The title of the table of a view, and the number whose change it shows."""
 
 
 @pytest.mark.parametrize("view", TABLES)
@@ -97,9 +100,10 @@ def test_no_table_shows_a_change_since_before_the_data_began(
     end = DAY + timedelta(days=days - 1) if days == 4 else DAY
     page.open(view, period=f"{DAY}..{end}", compare=f"{first}..{last}", by="daily")
     at = "[...document.querySelectorAll('main th')].find((th) => th.innerText.includes('Change'))"
-    assert page.tab.js(f"{at}.querySelector('.hint')?.innerText ?? null") == said
+    title, number = TABLES[view]
+    assert page.tab.js(f"{at}.querySelector('.hint').innerText") == (said or number)
     column = page.tab.js(f"{at}.cellIndex")
-    shown = {row[column] for row in page.rows(TABLES[view])}
+    shown = {row[column] for row in page.rows(title)}
     assert shown == {"–"} if said else shown & {"0 before", "±0%", "+100%", "+200%"}
 
 
@@ -120,3 +124,16 @@ def test_events_change_and_are_drawn_over_time(page: Dashboard) -> None:
         str(row["total_events"]) for row in series
     ]
     assert sum(row["total_events"] for row in series) == 4
+
+
+def test_a_file_has_the_number_before_and_its_change(page: Dashboard) -> None:
+    page.open("events")
+    rows = {row["Event"]: row for row in downloaded(page, "Events")}
+    changed = [rows["signup"][column] for column in ("Events", "Events before", CHANGE)]
+    assert changed == ["3", "1", "200.0"]
+    assert [rows["download"][column] for column in ("Events before", CHANGE)] == ["", ""]
+
+
+def test_a_file_has_no_change_since_before_the_data_began(page: Dashboard) -> None:
+    page.open("events", period=f"{BEFORE}..{BEFORE}")
+    assert not {"Events before", CHANGE} & set(downloaded(page, "Events")[0])

@@ -268,7 +268,7 @@ export const texts = {
     csv: (what: string) => `Download CSV: ${isolate(what)}`,
     cut: (rows: string, total: string) => `The file has the first ${rows} of ${total} rows. Filters or a shorter time range leave fewer.`,
     utc: (time: string) => `${time} (UTC)`, percent: (share: string) => `${share} (%)`, code: (name: string) => `${name}: code`,
-    seconds: (time: string) => `${time} (s)`,
+    seconds: (time: string) => `${time} (s)`, before: (what: string) => `${what} before`, change: (what: string) => `Change of ${what}`,
   },
   table: {
     ascending: "sorted ascending", descending: "sorted descending", sortBy: (what: string) => `Sort by ${isolate(what)}`,

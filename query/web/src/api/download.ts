@@ -1,5 +1,5 @@
 // All rows of a query as one CSV file, page by page, of one version of the stored rows.
-import { csvFile, csvHeader, csvLines, type FileColumn, type RecordColumn } from "../state/csv";
+import { csvFile, csvHeader, csvLines, type FileColumn, PREVIOUS, type RecordColumn } from "../state/csv";
 import { subjectQuery } from "../app/session";
 import { type Ask, bodyOf } from "./ask";
 import { fetchJson, send } from "./request";
@@ -24,12 +24,13 @@ export const recordsFile = <One>(records: One[], columns: RecordColumn<One>[]): 
 
 export async function csvOf(ask: Ask<QueryType>, columns: FileColumn[]): Promise<CsvFile> {
   const query = ask.link ? { link_id: ask.link } : subjectQuery.value;
+  const compared = columns.some(({ field }) => field.startsWith(PREVIOUS));
   const [pageRows, most] = ask.name === "session_list" ? [VISITS_PAGE_ROWS, MOST_VISITS] : [PAGE_ROWS, MOST_ROWS];
   const { total, versions } = await totalOf(ask, query);
   const parts = [csvHeader(columns)];
   const pages = Math.ceil(Math.min(total, most) / pageRows);
   for (let page = 1; page <= pages; page++) {
-    const body = { ...bodyOf(pageOf(ask, pageRows, page)), asOf: versions };
+    const body = { ...bodyOf({ ...pageOf(ask, pageRows, page), compared }), asOf: versions };
     parts.push(csvLines(await (await send("/v1/query", { query: { ...query, format: "csv" }, body })).text(), columns));
   }
   return { data: new Blob(parts, { type: "text/csv" }), rows: Math.min(total, most), total };

@@ -1,7 +1,9 @@
 // The change of a number since the compared time range.
 import type { ComparedRow } from "../api/ask";
 import type { ComparedData } from "../api/compared";
+import { address } from "../app/address";
 import { formatNumber, formatPercent } from "../format";
+import { type FileColumn, PREVIOUS } from "../state/csv";
 import { texts } from "../texts";
 import type { Column } from "./data_table";
 
@@ -45,17 +47,27 @@ export function RowChange({ field, compared, before, lessIsBetter }: {
   return <Change percent={compared?.changePercent[field]} before={before} lessIsBetter={lessIsBetter} />;
 }
 
+/** A number of rows, and what it is called. */
+type Field = [field: string, label: string];
+
 /**
  * A column with the change of one field of each row, which are in the order of `compared`; none without a comparison.
  * Where the compared time range has too little data, its head says so.
  */
-export function changeColumn<One>(field: string, compared: ComparedRow[] | undefined, before: ComparedData | null, lessIsBetter = false, extra = false): Column<One>[] {
+export function changeColumn<One>([field, label]: Field, compared: ComparedRow[] | undefined, before: ComparedData | null, lessIsBetter = false, extra = false): Column<One>[] {
   if (!compared) return [];
   const without = before && before !== "enough" ? WITHOUT[before] : null;
   return [{
-    key: "change", label: texts.breakdowns.change, number: true, extra, hint: without?.text,
+    key: "change", label: texts.breakdowns.change, number: true, extra, hint: without?.text ?? label,
     render: (_, i) => (without
       ? <NoChange hint={without.hint} />
       : <RowChange field={field} compared={compared[i]} before={before} lessIsBetter={lessIsBetter} />),
   }];
 }
+
+/** The same for a file: the number before, and the change; none where a change would say nothing. */
+export const changeFile = ([field, label]: Field, before: ComparedData | null): FileColumn[] =>
+  address.value.compare === "none" || before !== "enough" ? [] : [
+    { field: `${PREVIOUS}${field}`, label: texts.download.before(label) },
+    { field: `change_percent_${field}`, label: texts.download.percent(texts.download.change(label)) },
+  ];

@@ -1,8 +1,8 @@
 // Asks before something is done that cannot be undone.
 import { useState } from "preact/hooks";
 import type { RequestError } from "../api/request";
-import { texts } from "../texts";
 import { Dialog } from "./dialog";
+import { FormFooter } from "./form_footer";
 import { messageOf } from "./states";
 
 export function ConfirmDialog({ title, text, action, run, close }: {
@@ -32,10 +32,7 @@ export function ConfirmDialog({ title, text, action, run, close }: {
       <form class="form" onSubmit={(event) => void confirmed(event)}>
         <p>{text}</p>
         {error && <p class="error" role="alert">{error}</p>}
-        <footer>
-          <button type="button" class="button" onClick={close}>{texts.filters.cancel}</button>
-          <button type="submit" class="button danger" disabled={busy}>{action}</button>
-        </footer>
+        <FormFooter submit={action} close={close} kind="danger" busy={busy} />
       </form>
     </Dialog>
   );

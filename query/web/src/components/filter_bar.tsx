@@ -9,6 +9,7 @@ import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
 import { FilterDialog } from "./filter_dialog";
 import { filterText } from "./filter_text";
+import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
 import { MenuItem, Popover } from "./popover";
 import { useSegments } from "./segments";
@@ -147,7 +148,7 @@ function SaveSegment({ close }: { close: () => void }) {
         <label>{t.saveName}<input required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
         <p class="quiet">{t.saveHint}</p>
         {error && <p class="error" role="alert">{error}</p>}
-        <footer><button type="submit" class="button primary">{t.save}</button></footer>
+        <FormFooter submit={t.save} close={close} />
       </form>
     </Dialog>
   );

@@ -11,6 +11,7 @@ import { periodMembers } from "../state/period";
 import { texts } from "../texts";
 import { Dialog } from "./dialog";
 import { fieldName } from "./filter_text";
+import { FormFooter } from "./form_footer";
 
 const t = texts.filters;
 const NOT_OFFERED = ["message", "website_id"];
@@ -58,10 +59,7 @@ export function FilterDialog({ at, alternative, close }: {
       <form class="form" onSubmit={apply}>
         <Inputs condition={edited} change={change} fields={offered()} known={known ?? []} leave={() => setComplete(true)} />
         <p class="quiet" role="status">{note}</p>
-        <footer>
-          <button type="button" class="button" onClick={close}>{t.cancel}</button>
-          <button type="submit" class="button primary">{t.apply}</button>
-        </footer>
+        <FormFooter submit={t.apply} close={close} />
       </form>
     </Dialog>
   );

@@ -6,6 +6,7 @@ import { endOfDay, lastDayOf } from "../state/period";
 import { texts } from "../texts";
 import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
+import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
 
 type Link = Schemas["LinkResource"];
@@ -78,10 +79,7 @@ export function LinkDialog({ link, close, done }: {
           ))}
         </fieldset>
         {error && <p class="error" role="alert">{error}</p>}
-        <footer>
-          {link && <button type="button" class="button danger" onClick={() => setRemoving(true)}>{t.remove} …</button>}
-          <button type="submit" class="button primary">{t.save}</button>
-        </footer>
+        <FormFooter submit={t.save} close={close} danger={link ? { label: `${t.remove} …`, run: () => setRemoving(true) } : undefined} />
       </form>
     </Dialog>
   );

@@ -12,6 +12,7 @@ import { stepOf } from "../state/steps";
 import { texts } from "../texts";
 import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
+import { FormFooter } from "./form_footer";
 import { formMessage } from "./form_message";
 import { Popover } from "./popover";
 import { Failed, messageOf } from "./states";
@@ -142,7 +143,7 @@ function NameDialog({ title, name, submit, close }: {
         <label>{t.nameOfOne}<input name="name" required maxLength={255} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
         <p class="quiet">{t.saveHint}</p>
         {error && <p class="error" role="alert">{error}</p>}
-        <footer><button type="submit" class="button primary">{t.save}</button></footer>
+        <FormFooter submit={t.save} close={close} />
       </form>
     </Dialog>
   );

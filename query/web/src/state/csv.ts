@@ -8,6 +8,9 @@ export interface FileColumn {
   show?: (value: string) => string;
 }
 
+/** Begins a field of the time range that a query is compared with. */
+export const PREVIOUS = "previous_";
+
 const CELL = /(?:"((?:[^"]+|"")*)"|([^,\r\n]*))(,|\r\n|$)/gy;
 /** By which spreadsheets know that a file is UTF-8. */
 const BYTE_ORDER_MARK = "\ufeff";

@@ -9,7 +9,7 @@ import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
-import { Change, changeColumn } from "../components/change";
+import { Change, changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { countFormat } from "../components/series_chart";
@@ -99,6 +99,7 @@ const COLUMNS: Column<Group>[] = [
   { key: "last_seen", extra: true, label: t.last, sortable: true, className: "nowrap", render: (row) => formatInstant(row.last_seen, timezone.value) },
 ];
 
+const COUNT: [string, string] = ["count", t.errors];
 const FILE: FileColumn[] = [
   { field: "name", label: t.message },
   { field: "error_type", label: t.type },
@@ -131,11 +132,11 @@ function GroupTable({ before }: Compared) {
   const ask: Ask<"error_fingerprints"> = { name: "error_fingerprints", compared: true, options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.groups} ask={ask} file={FILE} className="wide">
+    <Card title={t.groups} ask={ask} file={[...FILE, ...changeFile(COUNT, before)]} className="wide">
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
-            <DataTable label={t.groups} columns={[...COLUMNS.slice(0, 2), ...changeColumn<Group>("count", comparison?.rows, before, true), ...COLUMNS.slice(2)]} rows={rows} sort={sort}
+            <DataTable label={t.groups} columns={[...COLUMNS.slice(0, 2), ...changeColumn<Group>(COUNT, comparison?.rows, before, true), ...COLUMNS.slice(2)]} rows={rows} sort={sort}
               onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
             <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
           </>

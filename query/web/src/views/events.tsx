@@ -7,7 +7,7 @@ import { address, addressWith, goOwn } from "../app/address";
 import { isShared, timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
-import { Change, changeColumn, RowChange } from "../components/change";
+import { Change, changeColumn, changeFile, RowChange } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Facts } from "../components/facts";
 import { PropertyCard } from "../components/property_card";
@@ -51,6 +51,7 @@ const shareOf = (events: unknown, all: number): number => (all ? (100 * Number(e
 const shareColumn = (all: number): Column<OneEvent> =>
   ({ key: "share", extra: true, label: t.share, number: true, render: (row) => formatPercent(shareOf(row.total_events, all)) });
 
+const TOTAL: [string, string] = ["total_events", m.events];
 const fileOf = (all: number): FileColumn[] => [
   { field: "name", label: t.event },
   { field: "total_events", label: m.events },
@@ -93,14 +94,14 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
   const before = useComparedData();
   const all = sums?.rows[0];
   return (
-    <Card title={t.title} ask={ask} definition={t.definition} file={all ? fileOf(all.total_events) : null} className="wide">
+    <Card title={t.title} ask={ask} definition={t.definition} file={all ? [...fileOf(all.total_events), ...changeFile(TOTAL, before)] : null} className="wide">
       <Search value={search} />
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={t.title} rows={rows} rowKey={(row) => row.name} sort={sort}
               columns={[
-                ...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>("total_events", comparison?.rows, before), shareColumn(all?.total_events ?? 0),
+                ...COLUMNS.slice(0, 2), ...changeColumn<OneEvent>(TOTAL, comparison?.rows, before), shareColumn(all?.total_events ?? 0),
                 ...COLUMNS.slice(2),
               ]}
               totals={all && {

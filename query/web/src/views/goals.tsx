@@ -3,16 +3,17 @@ import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { fetchJson } from "../api/request";
 import type { Row, Schemas } from "../api/types";
-import { useComparedData } from "../api/compared";
+import { type ComparedData, useComparedData } from "../api/compared";
 import { refresh, useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
 import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
-import { changeColumn } from "../components/change";
+import { changeColumn, changeFile } from "../components/change";
 import { DataTable, Pages } from "../components/data_table";
 import { ConfirmDialog } from "../components/confirm_dialog";
 import { Dialog } from "../components/dialog";
+import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
 import { PageNote } from "../components/page_note";
 import { Async } from "../components/states";
@@ -30,6 +31,7 @@ const FACTS = ["visit.channel", "visit.referrer_name", "visit.utm_campaign", "vi
 
 /** Goals that one request answers. */
 const ROWS = 20;
+const CONVERSIONS: [string, string] = ["conversions", t.conversions];
 const FILE: FileColumn[] = [
   { field: "name", label: t.name },
   { field: "visitors", label: texts.metrics.visitors },
@@ -44,6 +46,7 @@ export default function Goals() {
   const all = saved.value ?? [];
   const pages = Math.ceil(all.length / ROWS);
   const page = Math.min(Number(address.value.own.page) || 1, Math.max(pages, 1));
+  const before = useComparedData();
   const goals = all.slice((page - 1) * ROWS, page * ROWS);
   const done = () => {
     setEdited(null);
@@ -54,12 +57,12 @@ export default function Goals() {
   const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
   return (
     <>
-      <Card title={t.title} ask={goals.length ? ask : undefined} file={FILE} className="wide" actions={writes && (
+      <Card title={t.title} ask={goals.length ? ask : undefined} file={[...FILE, ...changeFile(CONVERSIONS, before)]} className="wide" actions={writes && (
         <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
         <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={() => !goals.length}>
-          {() => <GoalTable goals={goals} ask={ask} edit={writes ? setEdited : null} />}
+          {() => <GoalTable goals={goals} ask={ask} before={before} edit={writes ? setEdited : null} />}
         </Async>
         <Pages page={page} pages={pages} go={(to) => goOwn({ page: String(to) })} />
       </Card>
@@ -69,10 +72,9 @@ export default function Goals() {
   );
 }
 
-function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edit: ((goal: Goal) => void) | null }) {
+function GoalTable({ goals, ask, before, edit }: { goals: Goal[]; ask: Ask<"goals">; before: ComparedData | null; edit: ((goal: Goal) => void) | null }) {
   const loaded = useAnswer(ask);
   const [shown, setShown] = useState<string | null>(null);
-  const before = useComparedData();
   return (
     <Async loaded={loaded} lines={goals.length + 1}>
       {({ rows }) => (
@@ -82,7 +84,7 @@ function GoalTable({ goals, ask, edit }: { goals: Goal[]; ask: Ask<"goals">; edi
               <button type="button" class="row-link" onClick={() => setShown(row.name)} title={t.who(row.name)}>{row.name}</button>) },
             { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, render: ({ row }) => formatNumber(row.visitors) },
             { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
-            ...changeColumn<{ row: Row<"goals"> }>("conversions", loaded.value?.comparison?.rows, before, false, true),
+            ...changeColumn<{ row: Row<"goals"> }>(CONVERSIONS, loaded.value?.comparison?.rows, before, false, true),
             { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
             { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (row.value === null ? "–" : formatNumber(row.value)) },
             ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
@@ -180,10 +182,7 @@ function GoalDialog({ goal, close, done }: { goal: Goal | null; close: () => voi
         <StepInputs step={step} change={setStep} name={t.reached} suggestions={suggestions} kinds={["event", "path"]} required />
         <label>{t.valueProperty}<input name="value" placeholder="properties.total" value={value} onInput={(e) => setValue(e.currentTarget.value)} /></label>
         {error && <p class="error" role="alert">{error}</p>}
-        <footer>
-          {goal && <button type="button" class="button danger" onClick={() => setRemoving(true)}>{t.remove} …</button>}
-          <button type="submit" class="button primary">{t.save}</button>
-        </footer>
+        <FormFooter submit={t.save} close={close} danger={goal ? { label: `${t.remove} …`, run: () => setRemoving(true) } : undefined} />
       </form>
     </Dialog>
   );

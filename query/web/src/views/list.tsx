@@ -7,7 +7,7 @@ import { address, addressWith, go, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
-import { changeColumn } from "../components/change";
+import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { rowsDefinition } from "../components/info";
 import { Search } from "../components/search";
@@ -41,8 +41,9 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const loaded = useAnswer(ask);
   const before = useComparedData();
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
+  const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...changeFile([breakdown.value, breakdown.valueLabel], before)];
   return (
-    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={visitors === undefined ? null : fileColumns(breakdown, visitors)} className="wide" actions={
+    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={file} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : undefined}>
@@ -84,7 +85,7 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined, compared:
     key, label, number: true, sortable: true, extra: key !== breakdown.value,
     render: (row) => shown(kind === "share" ? visitors && (100 * Number(row.visitors)) / visitors : row[key], kind),
   }));
-  return [name, ...numbers, ...changeColumn<Row>(breakdown.value, compared, before)];
+  return [name, ...numbers, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], compared, before)];
 }
 
 /** Names, with the code beside those that have one, and the same numbers as the table. */

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { texts } from "../../texts";
 import { Dialog } from "../dialog";
+import { FormFooter } from "../form_footer";
 import { formMessage } from "../form_message";
 
 export interface Input {
@@ -73,10 +74,7 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
           </label>
         ))}
         {error && <p class="error" role="alert">{error}</p>}
-        <footer>
-          {danger && <button type="button" class="button danger" onClick={() => attempt(danger.run)}>{danger.label}</button>}
-          <button type="submit" class="button primary">{submit}</button>
-        </footer>
+        <FormFooter submit={submit} close={close} danger={danger && { label: danger.label, run: () => attempt(danger.run) }} />
       </form>
     </Dialog>
   );
