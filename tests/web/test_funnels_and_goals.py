@@ -5,6 +5,8 @@ from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 
 STEPS = [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]
+SIDEWAYS = """document.documentElement.scrollWidth
+  - document.documentElement.clientWidth"""
 
 
 def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: Dashboard) -> None:
@@ -87,6 +89,8 @@ def test_more_goals_than_one_request_answers_have_pages(dashboard: Dashboard) ->
 
     dashboard.open("goals")
     assert len(dashboard.rows("Goals")) == 20
+    dashboard.tab.set_size(360)
+    assert dashboard.tab.js(SIDEWAYS) == 0
     dashboard.press("Next page", "main")
     eventually(lambda: len(dashboard.rows("Goals")) == 1, 60)
     for goal_id in ids:
