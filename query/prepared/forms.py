@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared.breakdown import groups_by, shares, table_of
+from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.quarters import Quarters, by_bucket, whole_range
@@ -113,4 +114,6 @@ def by_row(*columns: str) -> Breakdown | None:
 
 def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
     """The rows of a form where there are no rows."""
-    return [form.row(NO_TOTALS)] if isinstance(form, Totals) else ()
+    if isinstance(form, Totals):
+        return [form.row(NO_TOTALS)]
+    return [form.nothing] if isinstance(form, CustomEventTotals) else ()

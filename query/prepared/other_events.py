@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.group_numbers import greatest, least, sums
+from query.prepared.group_numbers import distinct_values, greatest, least, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part import SESSION_COLUMN
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
@@ -26,6 +26,16 @@ class OtherEvents:
         columns = joined.columns(OTHER_EVENTS.name, *COLUMNS)
         self._rows = {name: values[self._kept] for name, values in columns.items()}
 
+    @property
+    def row_count(self) -> int:
+        """The number of rows, each of which stands for events of a quarter."""
+        return len(self._rows["quarter"])
+
+    def buckets(self, buckets: Numbers) -> Numbers:
+        """The bucket of each row, from that of each quarter that is asked for."""
+        own: Numbers = buckets[self._rows["quarter"].astype(np.int64) - self._joined.first]
+        return own
+
     def texts(self, column: str) -> NumberedTexts:
         """A column of texts."""
         numbers, texts = self._joined.text_numbers(OTHER_EVENTS.name, label(column))
@@ -34,6 +44,11 @@ class OtherEvents:
     def events(self, groups: Numbers, count: int) -> Numbers:
         """The number of events of each group."""
         return sums(groups, self._rows["row_count"], count)
+
+    def distinct_texts(self, column: str, groups: Numbers, count: int) -> Numbers:
+        """The number of texts of each group."""
+        numbers, texts = self.texts(column)
+        return distinct_values(groups, numbers, count, len(texts))
 
     def with_properties(self, groups: Numbers, count: int) -> Numbers:
         """The number of events with properties of each group."""

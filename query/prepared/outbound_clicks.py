@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared.breakdown import number_groups
-from query.prepared.group_numbers import distinct_values
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.other_events import TABLES, OtherEvents
 from query.prepared.quarters import Quarters, whole_range
@@ -35,13 +34,12 @@ class OutboundClicks(Struct, frozen=True):
 def _domains(clicks: OtherEvents) -> Sequence[Row]:
     """Domain, clicks, visitors, links, clicks, clicks of all domains."""
     texts, groups = number_groups([clicks.texts("outbound_domain")])
-    hrefs, known = clicks.texts("href")
     counts = clicks.events(groups, len(texts)).tolist()
     made = zip(
         (domain for (domain,) in texts),
         counts,
         clicks.visitors(groups, len(texts)).tolist(),
-        distinct_values(groups, hrefs, len(texts), len(known)).tolist(),
+        clicks.distinct_texts("href", groups, len(texts)).tolist(),
         counts,
         [sum(counts)] * len(texts),
         strict=True,

@@ -148,7 +148,7 @@ VISITS = PartTable(
 )
 """The first and the last page view of each visit and UTC day."""
 
-EVENT_LABELS = ("name", "outbound_domain", "href", "link_text")
+EVENT_LABELS = ("name", "path", "outbound_domain", "href", "link_text")
 
 OTHER_EVENTS = PartTable(
     "other_events",

@@ -39,10 +39,9 @@ def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence
     index = joined.index("totals", index_totals)
     if index is None:
         of_rows = _of_rows(joined, buckets, count)
-        sessions = _sessions(joined.columns(SESSIONS.name, *OF_SESSIONS))
     else:
         of_rows = _of_rows_indexed(joined, index, buckets, count)
-        sessions = _sessions_indexed(joined, index)
+    sessions = sessions_of(joined)
     bucket = buckets[sessions.quarters - joined.first]
     views, rows, visitors = of_rows
     columns = (
@@ -56,6 +55,14 @@ def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence
         *medians(bucket, sessions.duration_ms, count),
     )
     return [BucketTotals(*each) for each in zip(*(c.tolist() for c in columns), strict=True)]
+
+
+def sessions_of(joined: JoinedParts) -> Sessions:
+    """The sessions with a page view in the range, each as its rows in the range make it."""
+    index = joined.index("totals", index_totals)
+    if index is None:
+        return _sessions(joined.columns(SESSIONS.name, *OF_SESSIONS))
+    return _sessions_indexed(joined, index)
 
 
 def _of_rows(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:

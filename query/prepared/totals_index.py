@@ -106,4 +106,5 @@ def _by_quarter(whole: JoinedParts, first: int) -> Sessions:
         page_views=smallest(own.page_views),
         duration_ms=smallest(own.duration_ms),
         is_bounce=own.is_bounce,
+        visitors=own.visitors,
     )

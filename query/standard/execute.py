@@ -44,7 +44,7 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
     """One page of the result."""
     query_type = prepared.query_type
     with suppress(NotPrepared):
-        known = await prepared.prepared_rows()
+        known = prepared.labelled(await prepared.prepared_rows())
         note({"tidemark.prepared": True})
         points = prepared.points if query_type.series else []
         make = partial(_build_result, prepared, points, known)

@@ -137,9 +137,12 @@ class PreparedQuery(Struct, frozen=True):
             sql = await build_statement(self.engine, self.bucket_scope, statement, self.scopes)
         return await self.engine.rows(sql, self.seconds_left)
 
-    async def fetch_labelled(self, statement: Statement) -> list[Row]:
+    async def fetch_labelled(self, statement: Statement) -> Sequence[Row]:
         """The rows of a statement, buckets of a sparse series as labels."""
-        rows = await self.fetch(statement)
+        return self.labelled(await self.fetch(statement))
+
+    def labelled(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """The rows, buckets of a sparse series as labels."""
         if not self.query_type.sparse:
             return rows
         labels = {point.bucket: point.label for point in self.points}

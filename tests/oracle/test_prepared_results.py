@@ -27,6 +27,13 @@ from tests.oracle.service import Service, named
 from tests.oracle.test_invariants import compacted
 
 TYPES = tuple(query_type.name for query_type in QUERY_TYPES.values() if query_type.prepared)
+SERIES = (
+    "events_by_date",
+    "sessions_time_series",
+    "custom_events_trends",
+    "custom_events_trends_by_event",
+)
+"""Asked for buckets of every width."""
 CLOSED = (STAGES[0], *STAGES[2:])
 """Where most rows were received before the present day."""
 SPANS = ((0, 0), (1, 1), (2, 0), (0, 2))
@@ -59,7 +66,7 @@ def asked(stage: Stage, granularities: Sequence[str] = tuple(Granularity)) -> li
         QueryFrame(frame, everything, {}).of(name, EVENTS.name, "shop")
         for frame in frames
         for name in TYPES
-        if frame.granularity == Granularity.DAILY or name == "events_by_date"
+        if frame.granularity == Granularity.DAILY or name in SERIES
     ]
 
 

@@ -2,6 +2,12 @@
 
 from msgspec import Struct
 
+from query.prepared.custom_event_groups import (
+    CustomEventsByBucket,
+    CustomEventsByBucketAndName,
+    CustomEventsByPath,
+)
+from query.prepared.forms import PreparedForm
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM, NEWEST_FIRST
 from query.standard.declaration.fields import Date, Instant, OptionalText
@@ -43,7 +49,12 @@ class RecentEvent(Struct, frozen=True):
 
 
 def custom_event_type(
-    name: str, description: str, row: type[Struct], sql: str, limit: int = 100
+    name: str,
+    description: str,
+    row: type[Struct],
+    sql: str,
+    limit: int = 100,
+    prepared: PreparedForm | None = None,
 ) -> QueryType:
     """A query type over the events table."""
     return QueryType(
@@ -54,6 +65,7 @@ def custom_event_type(
         row=row,
         sql=sql,
         default_limit=limit,
+        prepared=prepared,
     )
 
 
@@ -74,6 +86,7 @@ CUSTOM_EVENTS = (
              ORDER BY total_events DESC, label
         """,  # noqa: S608
         limit=50,
+        prepared=CustomEventsByPath(),
     ),
     custom_event_type(
         "custom_events_trends",
@@ -91,6 +104,7 @@ CUSTOM_EVENTS = (
              GROUP BY bucket
              ORDER BY bucket
         """,  # noqa: S608
+        prepared=CustomEventsByBucket(),
     ),
     QueryType(
         name="custom_events_trends_by_event",
@@ -98,6 +112,7 @@ CUSTOM_EVENTS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=EventOfBucket,
+        prepared=CustomEventsByBucketAndName(),
         default_limit=10_000,
         sql=f"""
             SELECT bucket,

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from query.prepared.custom_event_groups import CustomEventTotals as PreparedTotals
 from query.prepared.custom_event_names import CustomEventNames
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
@@ -61,6 +62,7 @@ EVENTS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=CustomEventTotals,
+        prepared=PreparedTotals(),
         sql=f"""
             SELECT COUNT(*)                     AS total_events,
                    COUNT(DISTINCT name)         AS unique_event_types,

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, structs
 
 from query.engine.engine import Row
+from query.prepared.cohorts import Cohorts
 from query.request.buckets import Granularity
 from query.request.query import MAX_ROWS
 from query.request.subject import SubjectKind
@@ -107,6 +108,11 @@ def retention_statement(options: Retention) -> Statement:
     )
 
 
+def prepared_cohorts(options: Retention) -> Cohorts | None:
+    """The cohorts from prepared parts; these have no groups."""
+    return None if options.breakdown else Cohorts()
+
+
 def retention_rows(
     period: str,
     breakdown: Breakdown | None,
@@ -172,5 +178,6 @@ RETENTION = (
         default_limit=10_000,
         options=Retention,
         sql=retention_statement,
+        prepared=prepared_cohorts,
     ),
 )

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, first_value
 from query.sql.select import Cte
@@ -86,12 +87,22 @@ def viewed_value(value: str) -> str:
     return f"{first_value(value)} FILTER (WHERE {PAGE_VIEW})"
 
 
-RANGES = """CASE WHEN duration_ms < 30000 THEN '0-30s'
-                        WHEN duration_ms < 60000 THEN '30s-1m'
-                        WHEN duration_ms < 300000 THEN '1m-5m'
-                        WHEN duration_ms < 900000 THEN '5m-15m'
-                        WHEN duration_ms < 3600000 THEN '15m-1h'
-                        ELSE '1h+' END"""
+DURATIONS = (
+    (0, "0-30s"),
+    (30_000, "30s-1m"),
+    (60_000, "1m-5m"),
+    (300_000, "5m-15m"),
+    (900_000, "15m-1h"),
+    (3_600_000, "1h+"),
+)
+"""Ranges of durations: the least milliseconds of each, and its name."""
+RANGES = " ".join(
+    (
+        "CASE",
+        *(f"WHEN duration_ms >= {least} THEN '{name}'" for least, name in DURATIONS[:0:-1]),
+        f"ELSE '{DURATIONS[0][1]}' END",
+    )
+)
 
 SESSION_COUNTS = """COUNT(*)                AS sessions,
                    COUNT(DISTINCT visitor) AS visitors,
@@ -121,6 +132,7 @@ def grouped(name: str, column: str, description: str) -> QueryType:
 SESSIONS_BY = (
     QueryType(
         name="session_duration_distribution",
+        prepared=SessionsByDuration(DURATIONS),
         description="sessions by duration",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
@@ -139,6 +151,7 @@ SESSIONS_BY = (
     grouped("sessions_by_browser", "browser_name", "sessions by browser"),
     QueryType(
         name="sessions_time_series",
+        prepared=SessionsByBucket(),
         description="sessions that began in each bucket, and their visitors",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,

@@ -36,7 +36,7 @@ def groups() -> GroupsIndex:
 INDEXES = (
     number({KEYS[0]: np.array([5, 9, 70]), KEYS[1]: np.array([-1, 9])}),
     groups(),
-    TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 7)),
+    TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 8)),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
     PageViewIndex(7, some(), OrderedViews(some(), some(), some(), ["/", "/ü"]), is_told=True),

@@ -5,41 +5,45 @@ import pytest
 from query.prepared.custom_event_names import CustomEventNames
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.outbound_clicks import OutboundClicks
+from query.prepared.part import Part
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
 from query.request.time_range import TimeRange
 from tests.query.prepared.parts import join, part_of
 
-# quarter, visitor, session, name, domain, link, text, start, span, events, with properties
+# quarter, visitor, session, name, path, domain, link, text, start, span, events, with properties
 CUSTOM = (
-    (10, 70, 1, "Purchase", None, None, None, 5, 0, 1, 1),
-    (11, 70, 1, "Purchase", None, None, None, 0, 9, 2, 0),
-    (11, 80, -1, "Purchase", None, None, None, 3, 0, 1, 0),
-    (11, -1, 2, "Signup", None, None, None, 3, 0, 3, 0),
+    (10, 70, 1, "Purchase", "/a", None, None, None, 5, 0, 1, 1),
+    (11, 70, 1, "Purchase", "/b", None, None, None, 0, 9, 2, 0),
+    (11, 80, -1, "Purchase", "/a", None, None, None, 3, 0, 1, 0),
+    (11, -1, 2, "Signup", None, None, None, None, 3, 0, 3, 0),
 )
 CLICKS = (
-    (10, 70, 1, "outbound_click", "a.example", "https://a.example/1", "One", 5, 7, 2, 0),
-    (12, 70, 3, "link_out", "a.example", "https://a.example/1", "One", 1, 0, 1, 0),
-    (12, 80, -1, "link_out", "a.example", "https://a.example/2", None, 1, 0, 1, 0),
-    (12, 80, -1, "link_out", "b.example", None, None, 2, 0, 1, 0),
-    (19, 80, -1, "link_out", "late.example", None, None, 2, 0, 1, 0),
+    (10, 70, 1, "outbound_click", "/", "a.example", "https://a.example/1", "One", 5, 7, 2, 0),
+    (12, 70, 3, "link_out", "/", "a.example", "https://a.example/1", "One", 1, 0, 1, 0),
+    (12, 80, -1, "link_out", "/", "a.example", "https://a.example/2", None, 1, 0, 1, 0),
+    (12, 80, -1, "link_out", "/", "b.example", None, None, 2, 0, 1, 0),
+    (19, 80, -1, "link_out", "/", "late.example", None, None, 2, 0, 1, 0),
 )
 NAMES = (
-    "quarter", "visitor", "session_key", "of_name", "of_outbound_domain", "of_href",
+    "quarter", "visitor", "session_key", "of_name", "of_path", "of_outbound_domain", "of_href",
     "of_link_text", "start_ms", "span_ms", "row_count", "with_properties",
 )  # fmt: skip
 Q = QUARTER_MS
 
 
-@pytest.fixture
-def joined() -> JoinedParts:
+def parts() -> list[Part]:
     """The rows in two parts."""
     rows = (*CUSTOM, *CLICKS)
-    parts = [
+    return [
         part_of("other_events", **dict(zip(NAMES, zip(*rows[i::2], strict=True), strict=True)))
         for i in range(2)
     ]
-    return join(parts, 10, 15)
+
+
+@pytest.fixture
+def joined() -> JoinedParts:
+    return join(parts(), 10, 15)
 
 
 QUARTERS = whole_range(TimeRange(10 * Q, 15 * Q, "UTC"))

@@ -27,6 +27,7 @@ class SessionRow(Struct, frozen=True):
     session_key: int
     start_ms: int
     span_ms: int
+    before_views_ms: int
     views: int
     others: int
     visible: int
@@ -42,6 +43,7 @@ def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
             chance.randrange(150),
             chance.randrange(QUARTER_MS // 2),
             chance.choice((0, 9_999, 10_000, QUARTER_MS // 2)),
+            0,
             chance.choice((0, 1, 1, 2)),
             chance.choice((0, 0, 1)),
             chance.choice((0, 99_994, 99_995, 100_000, 36_000_000)),

@@ -1,0 +1,58 @@
+"""Cohorts from parts: visitors by the bucket of their first row, and by each one with rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.engine.engine import Row
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.numbering import WITHOUT
+from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
+from query.prepared.quarters import Quarters, by_bucket
+from query.prepared.totals_index import TABLES
+from query.request.buckets import Granularity
+from query.request.time_range import TimeRange
+
+GROUP = (1, None, 0)
+"""The columns of the group that all visitors belong to."""
+
+
+class Cohorts(Struct, frozen=True):
+    """A row for each cohort and bucket with visitors of both: their number."""
+
+    tables: Sequence[str] = TABLES
+    visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        return by_bucket(time_range, granularity)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        count = len(quarters.numbers)
+        cohorts, buckets = _visits(joined, quarters.buckets, count)
+        cells, visitors = np.unique(cohorts * count + buckets, return_counts=True)
+        numbers = quarters.numbers
+        return [
+            (*GROUP, numbers[cell // count], numbers[cell % count], each)
+            for cell, each in zip(cells.tolist(), visitors.tolist(), strict=True)
+        ]
+
+
+def _visits(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """The cohort and the bucket of each pair of a visitor and a bucket with rows of both."""
+    tables = [joined.columns(table, QUARTER_COLUMN, VISITOR_COLUMN) for table in TABLES]
+    quarters, visitors = (
+        np.concatenate([table[name] for table in tables])
+        for name in (QUARTER_COLUMN, VISITOR_COLUMN)
+    )
+    known = visitors != WITHOUT
+    own = buckets[quarters[known].astype(np.int64) - joined.first]
+    pairs = np.unique(visitors[known].astype(np.int64) * count + own)
+    of_visitor, own = np.divmod(pairs, max(count, 1))
+    is_first = np.concatenate([[True], of_visitor[1:] != of_visitor[:-1]])[: len(pairs)]
+    cohort = own[is_first][np.cumsum(is_first) - 1]
+    return cohort, own

@@ -1,0 +1,93 @@
+"""Custom events from parts: in all, by bucket, by path, and by bucket and name."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.engine.engine import Row
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.other_events import TABLES, OtherEvents
+from query.prepared.quarters import Quarters, by_bucket, whole_range
+from query.request.buckets import Granularity
+from query.request.time_range import TimeRange
+
+
+class _OfCustomEvents(Struct, frozen=True):
+    """What these forms have in common."""
+
+    tables: Sequence[str] = TABLES
+    visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
+
+
+class _InWholeRange(_OfCustomEvents, frozen=True):
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+
+class _ByBucket(_OfCustomEvents, frozen=True):
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        return by_bucket(time_range, granularity)
+
+
+class CustomEventTotals(_InWholeRange, frozen=True):
+    """One row: events, names, visitors, sessions, pages."""
+
+    nothing: ClassVar[Row] = (0, 0, 0, 0, 0)
+    """The row of no events."""
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+        events = OtherEvents(joined, are_outbound=False)
+        return _counts(events, np.zeros(events.row_count, np.intp), 1)
+
+
+class CustomEventsByBucket(_ByBucket, frozen=True):
+    """The same for each bucket that has events, behind its number."""
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        events = OtherEvents(joined, are_outbound=False)
+        counts = _counts(events, events.buckets(quarters.buckets), len(quarters.numbers))
+        both = zip(quarters.numbers, counts, strict=True)
+        return [(number, *row) for number, row in both if row[0]]
+
+
+class CustomEventsByPath(_InWholeRange, frozen=True):
+    """A row for each path: events, names, visitors; most events first."""
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+        events = OtherEvents(joined, are_outbound=False)
+        numbers, texts = events.texts("path")
+        counts = _counts(events, numbers, len(texts))
+        made = [(path, *row[:3]) for path, row in zip(texts, counts, strict=True) if row[0]]
+        of_paths = [row for row in made if row[0] is not None]
+        return sorted(of_paths, key=lambda row: (-row[1], row[0]))
+
+
+class CustomEventsByBucketAndName(_ByBucket, frozen=True):
+    """A row for each bucket and name that has events: their number."""
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        events = OtherEvents(joined, are_outbound=False)
+        numbers, names = events.texts("name")
+        groups = events.buckets(quarters.buckets) * len(names) + numbers
+        counts = events.events(groups, len(quarters.numbers) * len(names))
+        found = np.flatnonzero(counts).tolist()
+        made = [(*divmod(group, len(names)), int(counts[group])) for group in found]
+        rows = [(quarters.numbers[i], names[name], count) for i, name, count in made]
+        return sorted(rows, key=lambda row: (row[0], -row[2], row[1]))
+
+
+def _counts(events: OtherEvents, groups: Numbers, count: int) -> list[Row]:
+    """Events, names, visitors, sessions and pages of each of `count` groups."""
+    columns = (
+        events.events(groups, count),
+        events.distinct_texts("name", groups, count),
+        events.visitors(groups, count),
+        events.sessions(groups, count),
+        events.distinct_texts("path", groups, count),
+    )
+    return list(zip(*(each.tolist() for each in columns), strict=True))

@@ -1,0 +1,75 @@
+"""Sessions from parts in groups: by how long they were, and by the bucket in which they began."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.engine.engine import Row
+from query.prepared.group_numbers import sums
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.quarters import Quarters, by_bucket, whole_range
+from query.prepared.sessions import UNTOLD, Sessions
+from query.prepared.totals import sessions_of
+from query.prepared.totals_index import TABLES
+from query.request.buckets import Granularity
+from query.request.time_range import TimeRange
+
+
+class SessionsByDuration(Struct, frozen=True):
+    """A row for each range of durations that has sessions: their number, and their visitors."""
+
+    ranges: tuple[tuple[int, str], ...]
+    """The least milliseconds of each range, in ascending order from 0, and its name."""
+    tables: Sequence[str] = TABLES
+    visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[dict[str, int]] = {}
+    text_count: ClassVar[int] = 0
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        sessions = sessions_of(joined)
+        least_ms = [from_ms for from_ms, _ in self.ranges]
+        groups = np.searchsorted(least_ms, sessions.duration_ms, side="right") - 1
+        counts = _counts(joined, sessions, groups, len(self.ranges))
+        if counts is None:
+            return None
+        both = zip(self.ranges, zip(*counts, strict=True), strict=True)
+        rows = [(name, *numbers) for (_, name), numbers in both if numbers[0]]
+        return sorted(rows, key=lambda row: (-row[1], row[0]))
+
+
+class SessionsByBucket(Struct, frozen=True):
+    """A row for each bucket in which sessions began: their number, visitors and durations."""
+
+    tables: Sequence[str] = TABLES
+    visit_tables: Sequence[str] = ()
+    filter_fields: ClassVar[dict[str, int]] = {}
+    text_count: ClassVar[int] = 0
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        return by_bucket(time_range, granularity)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+        sessions, count = sessions_of(joined), len(quarters.numbers)
+        groups = quarters.buckets[sessions.quarters - joined.first]
+        counts = _counts(joined, sessions, groups, count)
+        if counts is None:
+            return None
+        durations = sums(groups, sessions.duration_ms, count).tolist()
+        made = zip(quarters.numbers, *counts, durations, counts[0], strict=True)
+        return [row for row in made if row[1]]
+
+
+def _counts(
+    joined: JoinedParts, sessions: Sessions, groups: Numbers, count: int
+) -> tuple[Sequence[int], Sequence[int]] | None:
+    """Sessions and distinct visitors of each group; None when a visitor is not told."""
+    if (sessions.visitors == UNTOLD).any():
+        return None
+    visitors = joined.distinct(groups, sessions.visitors, count)
+    return np.bincount(groups, minlength=count).tolist(), visitors.tolist()

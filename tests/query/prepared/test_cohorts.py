@@ -1,0 +1,36 @@
+"""Cohorts of parts, held against a computation visitor by visitor."""
+
+from collections import Counter
+
+import pytest
+
+from query.prepared.cohorts import Cohorts
+from tests.query.prepared.test_session_groups import RANGE
+from tests.query.prepared.test_totals import (
+    BUCKETS,
+    FIRST,
+    OF_QUARTER,
+    PARTS,
+    QUARTERS,
+    joined,
+    some_rows,
+)
+
+
+@pytest.mark.parametrize("stored", [None, PARTS, PARTS - 1])
+@pytest.mark.parametrize("seed", range(8))
+def test_visitors_by_their_first_bucket_and_each_later_one(seed: int, stored: int | None) -> None:
+    rows = some_rows(seed, 60)
+    within = [row for row in rows if FIRST <= row.quarter < FIRST + QUARTERS]
+    pairs = {(row.visitor, int(OF_QUARTER[row.quarter - FIRST])) for row in within} | {(70, 0)}
+    known = {pair for pair in pairs if pair[0] != -1}
+    first = {visitor: min(b for v, b in known if v == visitor) for visitor, _ in known}
+    expected = Counter((first[visitor], bucket) for visitor, bucket in known)
+
+    assert Cohorts().rows(joined(rows, stored), RANGE) == [
+        (1, None, 0, cohort * 1000, bucket * 1000, expected[cohort, bucket])
+        for cohort in range(BUCKETS)
+        for bucket in range(BUCKETS)
+        if expected[cohort, bucket]
+    ]
+    assert len(expected) > BUCKETS
