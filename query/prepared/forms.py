@@ -86,6 +86,8 @@ class Breakdown(Struct, frozen=True):
     """Page views and visitors by columns of the row, with the share of all groups' visitors."""
 
     columns: tuple[str, ...]
+    row: Callable[[Row], Row] | None = None
+    """The columns that the SQL selects, from a row of `shares`; None when they are the same."""
     visit_tables: Sequence[str] = ()
 
     @property
@@ -94,7 +96,7 @@ class Breakdown(Struct, frozen=True):
 
     @property
     def filter_fields(self) -> Mapping[str, int]:
-        return {column: i for i, column in enumerate(self.columns)}
+        return {} if self.row else {column: i for i, column in enumerate(self.columns)}
 
     @property
     def text_count(self) -> int:
@@ -104,7 +106,8 @@ class Breakdown(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
-        return shares(groups_by(joined, self.columns))
+        rows = shares(groups_by(joined, self.columns))
+        return list(map(self.row, rows)) if self.row else rows
 
 
 def by_row(*columns: str) -> Breakdown | None:

@@ -96,6 +96,7 @@ FACTS = _views_by(
     "city",
     "language",
     "timezone",
+    "screen_resolution",
 )
 
 SOURCES = (

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from query.engine.engine import Row
+from query.prepared.forms import Breakdown, PreparedForm
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.standard.declaration.fields import Percent
@@ -64,6 +66,7 @@ def technology_type(
     group: str,
     order: str = "visitors DESC, pageviews DESC, label",
     limit: int = 100,
+    prepared: PreparedForm | None = None,
 ) -> QueryType:
     """Page views by `group`, expressions of which the first must be there."""
     selected = ",\n                   ".join(columns)
@@ -74,6 +77,7 @@ def technology_type(
         table=EVENTS,
         row=row,
         default_limit=limit,
+        prepared=prepared,
         sql=f"""
             SELECT {selected}
               FROM scoped
@@ -83,6 +87,17 @@ def technology_type(
              ORDER BY {order}
         """,  # noqa: S608
     )
+
+
+def screen_with_device(share: Row) -> Row:
+    """The columns of `screen_resolution`."""
+    screen, device, pageviews, visitors, *percentage = share
+    return screen, pageviews, visitors, device, *percentage
+
+
+def without_share(share: Row) -> Row:
+    """A text, page views and visitors."""
+    return share[:3]
 
 
 TECHNOLOGY = (
@@ -97,6 +112,7 @@ TECHNOLOGY = (
         SHARE,
         group=f"screen_resolution, {DEVICE}",
         order="visitors DESC, pageviews DESC, label, device",
+        prepared=Breakdown(("screen_resolution", "device_type"), screen_with_device),
     ),
     technology_type(
         "screen_resolutions",
@@ -106,6 +122,7 @@ TECHNOLOGY = (
         PAGEVIEWS,
         VISITORS,
         group="screen_resolution",
+        prepared=Breakdown(("screen_resolution",), without_share),
     ),
     technology_type(
         "browsers_grouped",
