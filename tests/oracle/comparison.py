@@ -22,6 +22,10 @@ COMPARABLE = [
 ]
 
 
+DEFAULT_PERIODS = {"retention": "week"}
+"""Of types whose buckets are not those of the query."""
+
+
 def days_before(query: StandardQuery) -> StandardQuery:
     """The same question about as many days, up to the first of its own."""
     days = query.end - query.start + timedelta(days=1)
@@ -73,7 +77,7 @@ def places(query: StandardQuery) -> dict[str, int]:
     """
     start, beyond = wall_clock.bounds(query.start, query.end, query.zone)
     found: dict[str, int] = {}
-    period = query.options.get("period")
+    period = query.options.get("period", DEFAULT_PERIODS.get(query.name))
     for granularity in {PERIODS[period]} if period else {"daily", query.granularity}:
         points = wall_clock.points(start, beyond, query.zone, granularity)
         found |= {label: i for i, (label, _) in enumerate(points)}
