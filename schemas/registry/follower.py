@@ -8,13 +8,14 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
 
-from schemas.registry.backups import Backups, write_backup
+from schemas.registry.backups import Backup, Backups, write_backup
 from schemas.registry.database_file import RegistryLost
+from schemas.registry.last_read import backup_read_ms, write_last_read
 from schemas.registry.last_use import KeyUses
 from schemas.registry.migrate import SchemaMismatch
 from schemas.registry.on_demand_read import OnDemandRead
@@ -42,8 +43,10 @@ class RegistryFollower:
         self._key_uses = KeyUses()
         self._error_kind: str | None = None
         self._read_at = time.monotonic()
-        self._copies = backups.copy if backups else None
+        self._backups = backups
         self._copied_at = float("-inf")
+        self._copy_problem = ""
+        self._start_fields: Mapping[str, str] = {}
         self._on_demand = OnDemandRead(self._read_on_demand)
         self.error: str | None = None
         """Why the registry is unavailable, and since when; the snapshot stays in use."""
@@ -51,7 +54,10 @@ class RegistryFollower:
 
     @property
     def stale_seconds(self) -> float:
-        """Seconds since the registry became unavailable; 0 while it is available."""
+        """Seconds since the registry was read last, while it is unavailable; else 0.
+
+        A process that started from a backup counts from the last read of the processes before it.
+        """
         return time.monotonic() - self._read_at if self.error else 0.0
 
     def refresh(self) -> Snapshot:
@@ -77,21 +83,32 @@ class RegistryFollower:
 
     def poll(self) -> None:
         """Refresh the snapshot, and write the last use of keys."""
+        at_ms = now_ms()
         self._key_uses.write(self._store, self.refresh().keys)
-        self._keep_copy()
+        self._keep_copy(at_ms)
 
-    def _keep_copy(self) -> None:
-        """Keep a copy for a start without the database; at most one in COPY_SECONDS."""
-        if self._copies is None or time.monotonic() - self._copied_at < COPY_SECONDS:
+    def _keep_copy(self, at_ms: int) -> None:
+        """Keep a copy, and how current it is, for a start without the database.
+
+        At most once in COPY_SECONDS.
+        """
+        if self._backups is None or time.monotonic() - self._copied_at < COPY_SECONDS:
             return
-        self._copied_at = time.monotonic()
+        self._copied_at, problem = time.monotonic(), ""
         try:
-            write_backup(self._store, self._copies, now_ms())
-        except OSError as error:  # a full disk
-            log.warning("registry not copied", extra={"reason": str(error)})
+            if self._backups.copy:
+                write_backup(self._store, self._backups.copy, now_ms())
+            write_last_read(self._backups, self.snapshot.version, at_ms)
+        except OSError as error:  # a full disk, or a lake that this process only reads
+            problem = str(error)
+        if problem and problem != self._copy_problem:
+            log.warning("registry not copied", extra={"reason": problem})
+        self._copy_problem = problem
 
     async def run(self) -> None:
         """Poll until cancelled; logs when the registry becomes unavailable or available."""
+        if self._start_fields:  # a service sets its logging up after it has read the registry
+            log.error("registry unavailable", extra=self._start_fields)
         while True:
             await asyncio.sleep(self._seconds)
             try:
@@ -122,20 +139,38 @@ class RegistryFollower:
             raise
         except SQLAlchemyError as error:
             newest = backups.newest() if backups else None
-            if newest is None:
+            if backups is None or newest is None:
                 raise
-            self._log_error(error, newest.path.name)
+            self._start_from(newest, backup_read_ms(backups, newest), error)
             return Snapshot.from_contents(newest.contents)
 
-    def _log_error(self, error: Exception, backup: str = "") -> None:
-        kind = "lost" if isinstance(error, RegistryLost) else "not read"
+    def _start_from(self, backup: Backup, read_ms: int, error: Exception) -> None:
+        """Count from the read that the backup is of: restarts must not prolong the limit."""
+        age_seconds = max(0.0, (now_ms() - read_ms) / 1000)
+        self._read_at -= age_seconds
+        self._set_error(_error_kind(error))
+        self._start_fields = {
+            "reason": first_line(error),
+            "served": f"backup {backup.path.name}",
+            "last_read": str(format_instant(read_ms)),
+            "age_seconds": f"{age_seconds:.0f}",
+        }
+
+    def _log_error(self, error: Exception) -> None:
+        kind = _error_kind(error)
         if kind == self._error_kind:
             return
-        self._error_kind = kind
-        self.error = f"{kind} since {format_instant(now_ms())}"
-        served = f"backup {backup}" if backup else "the last snapshot"
-        fields = {"reason": first_line(error), "served": served}
+        self._set_error(kind)
+        fields = {"reason": first_line(error), "served": "the last snapshot"}
         log.error("registry unavailable", extra=fields)
+
+    def _set_error(self, kind: str) -> None:
+        read_ms = now_ms() - round((time.monotonic() - self._read_at) * 1000)
+        self._error_kind, self.error = kind, f"{kind} since {format_instant(read_ms)}"
+
+
+def _error_kind(error: Exception) -> str:
+    return "lost" if isinstance(error, RegistryLost) else "not read"
 
 
 def add_registry_gauge(follower: RegistryFollower) -> None:

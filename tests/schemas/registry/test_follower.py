@@ -23,6 +23,7 @@ from schemas.registry import follower as follower_module
 from schemas.registry.backups import COPY_FOLDER, write_backup
 from schemas.registry.database import create_engine
 from schemas.registry.restore import restore
+from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.settings import Settings
 from tests.postgresql import MIGRATED, PostgreSQL
 from tests.schemas.registry.filled_registry import LOSSES, NOW, furnished, removed
@@ -91,7 +92,8 @@ def test_a_process_that_starts_without_the_registry_uses_the_backup(
     follower = RegistryFollower(RegistryStore(url), backups)
 
     assert follower.snapshot.find_key(text, NOW) == key
-    assert str(follower.error).startswith("lost since 20")
+    assert follower.error == f"lost since {format_instant(NOW)}"
+    assert follower.stale_seconds == pytest.approx((now_ms() - NOW) / 1000, abs=5)
     assert (path.stat().st_size if path.exists() else None) == before
     with pytest.raises(RegistryLost):
         RegistryFollower(RegistryStore(url), Backups(path.parent / "none"))
@@ -114,6 +116,47 @@ def test_a_process_keeps_a_copy_for_its_next_start_without_the_database(
     assert follower.snapshot.find_key(text, NOW) == key
     assert copy.stat().st_mode & 0o777 == 0o600
     assert text.encode() not in copy.read_bytes()  # keys are hashes
+
+
+def test_a_restart_goes_on_counting_from_the_last_read_and_logs_the_age_of_the_backup(
+    url: str,
+    path: Path,
+    store: RegistryStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    furnished(store)
+    backups = Backups(tmp_path / "elsewhere", copy_folder=tmp_path / "copy")
+    assert backups.copy
+    write_backup(store, backups.copy, NOW)
+    read_ms = now_ms() - 3_600_000  # long after the only backup
+    with monkeypatch.context() as hour_ago:
+        hour_ago.setattr(follower_module, "now_ms", lambda: read_ms)
+        RegistryFollower(RegistryStore(url), backups).poll()
+    store.close()
+    path.unlink()
+
+    async def started(follower: RegistryFollower) -> None:
+        following = asyncio.create_task(follower.run())
+        await until(lambda: "registry unavailable" in caplog.messages)
+        await asyncio.sleep(0.05)  # some polls
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+
+    for _ in range(2):
+        caplog.clear()
+        follower = RegistryFollower(RegistryStore(url), backups, 0.005)
+        asyncio.run(started(follower))
+
+        assert follower.stale_seconds == pytest.approx(3600, abs=20)
+        assert follower.error == f"lost since {format_instant(read_ms)}"
+        [logged] = [r for r in caplog.records if r.getMessage() == "registry unavailable"]
+        [copy] = backups.copy.paths()
+        assert logged.__dict__["served"] == f"backup {copy.name}"
+        assert logged.__dict__["last_read"] == format_instant(read_ms)
+        assert float(logged.__dict__["age_seconds"]) == pytest.approx(3600, abs=20)
 
 
 def test_a_registry_on_a_database_server_is_copied_by_each_machine(tmp_path: Path) -> None:
