@@ -127,7 +127,7 @@ def run(settings: Settings, name: str) -> None:
         settings,
         name,
         port,
-        is_ready,
+        lambda: producer.unavailable_reason,
         collect_error,
         CollectorProtocol,
         recent_requests.close,

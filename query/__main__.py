@@ -49,7 +49,7 @@ def main() -> None:
             settings,
             name,
             settings.query_port,
-            service.ready,
+            service.problem,
             query_error,
             drain=service.app.drain,
         )

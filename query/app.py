@@ -47,7 +47,7 @@ from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
 from schemas.http.drain import Drain, until_ready
 from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
-from schemas.http.health import health_endpoint
+from schemas.http.health import HealthCheck, health_endpoint
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.limit_usage import LimitUsage
 from schemas.http.local_rate_limit import LocalRateLimiter, RateLimiter
@@ -103,7 +103,8 @@ class QueryService(Struct, frozen=True):
     """The application with its readiness and shutdown."""
 
     app: HttpMiddleware
-    ready: Callable[[], bool]
+    problem: HealthCheck
+    """Why it is not ready."""
     close: Callable[[], None]
     """Closes the engines; call it after the last request."""
     follower: RegistryFollower
@@ -197,7 +198,7 @@ def create_app(
         standard_pool.close()
         custom_pool.close()
 
-    return QueryService(app, probe.is_ready, close, dependencies.follower, results)
+    return QueryService(app, probe.lake_problem, close, dependencies.follower, results)
 
 
 def paths_of(router: Router) -> Sequence[str]:

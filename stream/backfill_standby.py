@@ -39,6 +39,7 @@ POLL_SECONDS = 1.0
 STALE_SECONDS = 3.0
 POLLS_PER_PARTITION_REFRESH = 10
 NICE = 10
+NO_POSITIONS = "Kafka tells no positions of the topics: is it away?"
 EXIT_OK = 0
 
 EndOffsets = Mapping[int, int]
@@ -157,15 +158,27 @@ class StandbyHeartbeat:
         while True:
             await asyncio.sleep(POLL_SECONDS)
             if time.monotonic() - self._written_at > STALE_SECONDS:
-                self._write("waiting", now_ms(), (), {})
+                self._write("waiting", now_ms(), (), {}, NO_POSITIONS)
 
     def _write(
-        self, state: str, at: int, progress: tuple[PartitionProgress, ...], complete: dict[str, int]
+        self,
+        state: str,
+        at: int,
+        progress: tuple[PartitionProgress, ...],
+        complete: dict[str, int],
+        unready_reason: str = "",
     ) -> None:
         self._written_at = time.monotonic()
         try:
-            write_heartbeat(
-                self._run, Heartbeat(self._name, os.getpid(), at, state, progress, complete)
+            heartbeat = Heartbeat(
+                self._name,
+                os.getpid(),
+                at,
+                state,
+                progress,
+                complete,
+                unready_reason=unready_reason,
             )
+            write_heartbeat(self._run, heartbeat)
         except OSError as error:
             log.warning("heartbeat not written", extra={"reason": str(error)})

@@ -8,11 +8,7 @@ from msgspec import structs
 
 from deploy.local.kafka.broker import Broker, broker_answers
 from deploy.local.processes.process import ProcessSpec, ShutdownStage
-from deploy.local.processes.readiness import (
-    broker_ready,
-    heartbeat_ready,
-    http_ready,
-)
+from deploy.local.processes.readiness import broker_ready, heartbeat_ready
 from deploy.local.processes.watchdog import (
     LivenessCheck,
     first_or_second,
@@ -92,7 +88,7 @@ def _http_spec(
         name=name,
         argv=_module_command(module, "--name", name),
         stage=stage,
-        is_ready=http_ready(settings.host, port, settings.data / "run", name),
+        is_ready=heartbeat_ready(settings.data / "run", name),
         is_alive=_http_sign(settings, name, port, alone=is_alone),
         address=f"http://{settings.host}:{port}",
         # requests in progress get 20 s to finish

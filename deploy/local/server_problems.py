@@ -1,34 +1,50 @@
 """Problems of the servers that all processes use: the brokers of a Kafka cluster, and Valkey."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Sequence
+
+from msgspec import Struct
 
 from schemas.http.server_counts import server_address, server_counts
 from schemas.runtime.settings import Settings
 
-KAFKA_SECONDS = 5.0
+KAFKA_SECONDS = 8.0
 
 
-def kafka_problems(settings: Settings) -> Iterator[str]:
+class KafkaProblems(Struct, frozen=True):
+    """What is wrong with Kafka, a sentence each."""
+
+    texts: Sequence[str] = ()
+    takes_messages: bool = True
+    """Whether any partition does."""
+
+
+def kafka_problems(settings: Settings) -> KafkaProblems:
     """Of a Kafka that `TIDEMARK_KAFKA` names: it is away, or partitions lack leader or replicas."""
     if not settings.kafka:
-        return
+        return KafkaProblems()
     # With the client of Kafka.
     from deploy.local.kafka.broker import KafkaUnavailable
-    from deploy.local.kafka.topic_configuration import existing_topics
+    from deploy.local.kafka.topic_configuration import kafka_state
     from deploy.local.kafka.topics import required_topics
 
     names = [topic.name for topic in required_topics(settings)]
     try:
-        topics = existing_topics(settings, names, KAFKA_SECONDS).values()
+        state = kafka_state(settings, names, KAFKA_SECONDS)
     except KafkaUnavailable as error:
-        yield f"Kafka at {settings.brokers} does not answer: {error}"
-        return
+        return KafkaProblems([f"Kafka at {settings.brokers} does not answer: {error}"], False)
+    topics = state.topics.values()
     count = sum(topic.partitions for topic in topics)
-    if leaderless := sum(len(topic.without_leader) for topic in topics):
-        yield f"{leaderless} of {count} partitions in Kafka have no leader and take no message"
-    if lacking := sum(len(topic.out_of_sync) for topic in topics):
-        yield f"{lacking} of {count} partitions in Kafka lack a replica: is a broker away?"
+    rejecting = sum(len(topic.rejecting) for topic in topics)
+    lacking = sum(len(topic.out_of_sync) for topic in topics)
+    problems = {
+        f"broker {', '.join(state.away)} of Kafka does not answer": len(state.away),
+        f"{rejecting} of {count} partitions in Kafka take no message: they have no leader, or "
+        "fewer replicas in sync than min.insync.replicas": rejecting,
+        f"{lacking} of {count} partitions in Kafka lack a replica": lacking,
+    }
+    texts = [text for text, number in problems.items() if number]
+    return KafkaProblems(texts, not count or rejecting < count)
 
 
 def limits_problem(settings: Settings) -> str | None:

@@ -83,9 +83,10 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         reading = threads.submit(stored_status, settings, relevant, runs_kafka, at_ms)
         comparing = threads.submit(_reconciliation_problems, settings, at_ms)
         opening = threads.submit(registry_problem, settings)
-        asking = threads.submit(lambda: list(kafka_problems(settings)))
+        asking = threads.submit(kafka_problems, settings)
         counting = threads.submit(limits_problem, settings)
     stored = reading.result()
+    takes_messages = asking.exception() is not None or asking.result().takes_messages
     free = free_mb(settings.data)
     problems = (
         *(_supervisor_problems(status, at_ms) if status or not remote else ()),
@@ -96,7 +97,7 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         *(f"{e.name} is {e.state}" for e in entries if e.state != ProcessState.READY),
         *(f"{e.name or 'a process'} at {e.address}: {e.problem}" for e in remote if e.problem),
         *_problems_of("the registry", lambda: [opening.result()]),
-        *_problems_of("Kafka", asking.result),
+        *_problems_of("Kafka", lambda: asking.result().texts),
         *_problems_of("the server of limits", lambda: [counting.result()]),
         *stored.problems,
         *_problems_of("damage", lambda: map(str, DamageReports(settings.data).files().values())),
@@ -104,7 +105,7 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
     )
     return SystemStatus(
         data=str(settings.data),
-        state="down" if is_down(entries, remote) else "degraded" if problems else "ok",
+        state=_level(problems, down=not takes_messages or is_down(entries, remote)),
         problems=problems,
         processes=entries,
         tables=stored.tables,
@@ -115,6 +116,10 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         remote=remote,
         workers=group_workers(settings) if remote else None,
     )
+
+
+def _level(problems: Sequence[str], *, down: bool) -> StatusLevel:
+    return "down" if down else "degraded" if problems else "ok"
 
 
 def is_down(entries: Sequence[ProcessStatus], remote: Sequence[RemoteProcess] = ()) -> bool:

@@ -20,7 +20,7 @@ def heartbeat_health(run: Path, name: str) -> Health:
     if (seconds := _age_seconds(run, name)) * 1000 > STALE_AFTER_MS:
         return _health(name, live=False, problem=f"no heartbeat for {seconds:.0f} s")
     if own.state != "ready":
-        return _health(name, live=True, problem=own.reason or own.state)
+        return _health(name, live=True, problem=own.reason or own.unready_reason or own.state)
     return _health(name, live=True, problem=None, reason=own.reason)
 
 

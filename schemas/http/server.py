@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
 from schemas.http.drain import Drain, accept_all
 from schemas.http.error_bodies import ErrorShape
+from schemas.http.health import HealthCheck
 from schemas.http.http_protocol import HttpProtocol
 from schemas.http.raw_responses import NOSNIFF_HEADER
 from schemas.runtime import log_setup
@@ -30,6 +31,7 @@ from schemas.runtime.settings import Settings
 log = logging.getLogger(__name__)
 
 HEARTBEAT_INTERVAL_SECONDS = 2.0
+STARTING = "starting"
 SHUTDOWN_TIMEOUT_SECONDS = 20
 SHUTDOWN_POLL_SECONDS = 0.1
 LAST_CONNECTIONS_SECONDS = 0.25
@@ -110,7 +112,7 @@ def serve(
     settings: Settings,
     name: str,
     port: int,
-    ready: Callable[[], bool],
+    problem: HealthCheck,
     shape: ErrorShape,
     protocol: type[HttpProtocol] = HttpProtocol,
     on_stop: Callable[[], None] = lambda: None,
@@ -119,9 +121,9 @@ def serve(
 ) -> None:
     """Block until SIGINT or SIGTERM; then drain, and finish active requests within 20 s.
 
-    `shape` is the shape of error bodies. `on_stop` is called at the signal, to end endless
-    responses. `warning` is part of the heartbeat, for `tidemark status`. `drain` is what the health
-    checks of the application look at.
+    `problem` says why the process is not ready. `shape` is the shape of error bodies. `on_stop` is
+    called at the signal, to end endless responses. `warning` is part of the heartbeat, for
+    `tidemark status`. `drain` is what the health checks of the application look at.
     """
     log_setup.set_up_logging(settings)
     drain = drain or Drain()
@@ -154,7 +156,7 @@ def serve(
             _write_heartbeats,
             settings.data / "run",
             name,
-            lambda: server.started and not drain.begun and ready(),
+            lambda: drain.problem() or (problem() if server.started else STARTING),
             warning,
         )
         try:
@@ -207,11 +209,23 @@ async def _notify_shutdown(server: uvicorn.Server, on_stop: Callable[[], None]) 
 
 
 async def _write_heartbeats(
-    run: Path, name: str, ready: Callable[[], bool], warning: Callable[[], str | None]
+    run: Path, name: str, problem: HealthCheck, warning: Callable[[], str | None]
 ) -> None:
+    state = STARTING
     while True:
-        state = "ready" if ready() else "starting"
-        heartbeat = Heartbeat(name, os.getpid(), now_ms(), state, warning=warning() or "")
+        unready_reason = problem()
+        if unready_reason is None:
+            state = "ready"
+        elif state == "ready":
+            state = "unready"
+        heartbeat = Heartbeat(
+            name,
+            os.getpid(),
+            now_ms(),
+            state,
+            unready_reason=unready_reason or "",
+            warning=warning() or "",
+        )
         try:
             await asyncio.to_thread(write_heartbeat, run, heartbeat)
         except OSError as error:  # the disk may have space again in a moment

@@ -47,6 +47,8 @@ class Heartbeat(Struct, frozen=True):
     """Watermark by topic: messages of this worker's partitions before it are stored."""
     reason: str = ""
     """Why it refuses to start, or what it does not store, and the remedy."""
+    unready_reason: str = ""
+    """Why it is not ready, for `/readyz`."""
     warning: str = ""
     """What is wrong although it works, such as a proxy that is not trusted."""
 

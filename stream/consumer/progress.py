@@ -11,6 +11,7 @@ from stream.runtime.errors import Stuck
 TopicPartition = tuple[str, int]
 """Topic and partition."""
 
+NOT_JOINED = "is not in the consumer group yet"
 STUCK_SECONDS = 60.0
 FETCH_LAG_MS = 1_000
 """End offsets are as of the last fetch; a fetch completes many times within this period."""
@@ -128,10 +129,17 @@ class WorkerProgress:
     ) -> None:
         """Write this worker's state and `reason`; those of `previous` until it joins the group."""
         state, reason = ("ready", reason) if self._ready else (previous.state, previous.reason)
-        complete_ms = dict(self._stored_until)
-        write_heartbeat(
-            run, Heartbeat(name, pid, self._clock(), state, self.progress(), complete_ms, reason)
+        heartbeat = Heartbeat(
+            name,
+            pid,
+            self._clock(),
+            state,
+            self.progress(),
+            dict(self._stored_until),
+            reason,
+            unready_reason="" if self._ready else NOT_JOINED,
         )
+        write_heartbeat(run, heartbeat)
 
     def _stored_until_ms(self, topic: str) -> int | None:
         """The topic's watermark: everything received before it is stored; None when not known."""

@@ -35,6 +35,7 @@ USERS = {
     "aiohttp": {"query/engine/trino/client.py"},
     "aiokafka": {
         "deploy/local/doctor/kafka.py",
+        "deploy/local/kafka/brokers.py",
         "deploy/local/kafka/group_partitions.py",
         "deploy/local/kafka/lag.py",
         "deploy/local/kafka/offsets.py",

@@ -8,7 +8,7 @@ from aiokafka.errors import KafkaError
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
 from deploy.local.kafka.broker import KafkaUnavailable
 from deploy.local.kafka.offsets import TablePosition, table_positions, topic_offsets
-from deploy.local.kafka.topic_configuration import existing_topics
+from deploy.local.kafka.topic_configuration import kafka_state
 from deploy.local.kafka.topics import ensure_topics, partition_counts, required_topics
 from deploy.local.processes.process_file import read_processes_file
 from schemas.kafka.connection_problem import explain
@@ -53,11 +53,27 @@ def find_unsafe_topics(scope: CheckContext) -> Iterator[Finding]:
     _require_running_kafka(settings)
     names = [topic.name for topic in required_topics(settings)]
     try:
-        existing = existing_topics(settings, names, REQUEST_TIMEOUT_SECONDS)
+        state = kafka_state(settings, names, REQUEST_TIMEOUT_SECONDS)
     except KafkaUnavailable as error:
         yield _unreachable_finding(settings, str(error))
         return
-    for name, topic in existing.items():
+    for broker in state.away:
+        yield Finding(
+            subject=f"broker {broker}",
+            problem="does not answer, and has replicas of the topics",
+            meaning="What is acknowledged has one replica less; without another broker requests "
+            "may be rejected.",
+            remedy="start it, or look at its log",
+        )
+    for name, topic in state.topics.items():
+        if topic.rejecting:
+            yield Finding(
+                subject=f"topic {name}",
+                problem=f"{len(topic.rejecting)} of {topic.partitions} partitions take no message",
+                meaning="They have no leader, or fewer replicas in sync than min.insync.replicas. "
+                "Requests go to other partitions where they can, the rest is answered with 503.",
+                remedy="start the missing brokers; tidemark topics lists the partitions",
+            )
         for found in topic_problems(settings, topic.configuration, topic.replicas):
             subject = f"topic {name}"
             accepted_by = finding_id(subject, found.problem)  # an operator may mean it

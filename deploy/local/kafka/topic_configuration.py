@@ -1,13 +1,16 @@
 """Replicas and configuration of topics that exist, whoever created them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.admin.config_resource import ConfigResourceType
+from aiokafka.conn import AIOKafkaConnection
+from aiokafka.protocol.admin import DescribeConfigsRequest
+from aiokafka.protocol.metadata import MetadataRequest
 from msgspec import Struct
 
-from deploy.local.kafka.topics import with_admin_client
+from deploy.local.kafka.brokers import Address, any_broker, silent_brokers
+from deploy.local.kafka.topics import answer_of
 from schemas.kafka.topic_configuration import CHECKED, IN_SYNC, Configuration
 from schemas.runtime.settings import Settings
 
@@ -15,7 +18,7 @@ NO_LEADER = -1
 
 
 class ExistingTopic(Struct, frozen=True):
-    """A topic as Kafka has it."""
+    """A topic as Kafka has it, without the brokers that do not answer."""
 
     replicas: int
     """Of the partition that has the fewest."""
@@ -28,30 +31,60 @@ class ExistingTopic(Struct, frozen=True):
     out_of_sync: tuple[int, ...] = ()
     """Partitions of which some replica is not in sync."""
 
+    @property
+    def rejecting(self) -> frozenset[int]:
+        """Partitions that take no message."""
+        return frozenset((*self.without_leader, *self.below_min_in_sync))
+
+
+class KafkaState(Struct, frozen=True):
+    """Topics that exist, by name, and the brokers that have replicas of them and do not answer."""
+
+    topics: Mapping[str, ExistingTopic]
+    away: Sequence[str]
+    """The number of each, with its address where Kafka still tells it."""
+
 
 def existing_topics(
     settings: Settings, names: Sequence[str], seconds: float = 10.0
 ) -> Mapping[str, ExistingTopic]:
     """Topics that exist, by name; KafkaUnavailable without Kafka."""
-    return with_admin_client(settings, lambda admin: _existing_topics(admin, names), seconds)
+    return kafka_state(settings, names, seconds).topics
 
 
-async def _existing_topics(
-    admin: AIOKafkaAdminClient, names: Sequence[str]
-) -> Mapping[str, ExistingTopic]:
-    described = await admin.describe_topics(list(names))
-    partitions = {topic["topic"]: topic["partitions"] for topic in described if topic["partitions"]}
-    configurations = await _configurations(admin, list(partitions))
-    return {
-        name: _existing_topic(found, configurations.get(name, {}))
+def kafka_state(settings: Settings, names: Sequence[str], seconds: float = 10.0) -> KafkaState:
+    """The topics of these names that exist, and their brokers; KafkaUnavailable without Kafka."""
+    return answer_of(settings, _kafka_state(settings, names), seconds)
+
+
+async def _kafka_state(settings: Settings, names: Sequence[str]) -> KafkaState:
+    async with any_broker(settings) as broker:
+        described = (await broker.send(MetadataRequest(list(names)))).to_object()
+        found = described["topics"]
+        partitions = {topic["topic"]: topic["partitions"] for topic in found if topic["partitions"]}
+        configurations = await _configurations(broker, list(partitions))
+    addresses = {node["node_id"]: (node["host"], node["port"]) for node in described["brokers"]}
+    answering = addresses.keys() - await silent_brokers(settings, addresses)
+    topics = {
+        name: _existing_topic(found, configurations.get(name, {}), answering)
         for name, found in partitions.items()
     }
+    having = {node for found in partitions.values() for one in found for node in one["replicas"]}
+    return KafkaState(topics, [_named(node, addresses) for node in sorted(having - answering)])
+
+
+def _named(node: int, addresses: Mapping[int, Address]) -> str:
+    if node not in addresses:
+        return str(node)
+    host, port = addresses[node]
+    return f"{node} ({host}:{port})"
 
 
 def _existing_topic(
-    partitions: Sequence[Mapping[str, Any]], configuration: Configuration
+    described: Sequence[Mapping[str, Any]], configuration: Configuration, answering: Set[int]
 ) -> ExistingTopic:
     needed = int(configuration.get(IN_SYNC, 1))
+    partitions = [_of_answering(partition, answering) for partition in described]
     by_number = sorted(partitions, key=lambda partition: int(partition["partition"]))
     return ExistingTopic(
         replicas=min(len(partition["replicas"]) for partition in partitions),
@@ -65,17 +98,21 @@ def _existing_topic(
     )
 
 
+def _of_answering(partition: Mapping[str, Any], answering: Set[int]) -> Mapping[str, Any]:
+    """The partition without leader and replicas in sync that do not answer."""
+    leader = partition["leader"] if partition["leader"] in answering else NO_LEADER
+    return {**partition, "leader": leader, "isr": [n for n in partition["isr"] if n in answering]}
+
+
 async def _configurations(
-    admin: AIOKafkaAdminClient, names: Sequence[str]
+    broker: AIOKafkaConnection, names: Sequence[str]
 ) -> Mapping[str, Configuration]:
     if not names:
         return {}
-    resources = [
-        ConfigResource(ConfigResourceType.TOPIC, name, dict.fromkeys(CHECKED)) for name in names
-    ]
+    resources = [(ConfigResourceType.TOPIC, name, list(CHECKED)) for name in names]
+    response = await broker.send(DescribeConfigsRequest(resources))
     return {
         name: {key: value for key, value, *_ in entries}
-        for response in await admin.describe_configs(resources)
         for error, _message, _kind, name, entries in response.resources
         if not error
     }

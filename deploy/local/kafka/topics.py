@@ -1,7 +1,7 @@
 """Creates missing topics and adds partitions; never removes any."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
@@ -93,8 +93,15 @@ def with_admin_client(
         finally:
             await admin.close()
 
+    return answer_of(settings, run(), seconds)
+
+
+def answer_of(
+    settings: Settings, request: Coroutine[None, None, AdminResult], seconds: float
+) -> AdminResult:
+    """What Kafka answers to a request; KafkaUnavailable says what to do."""
     try:
-        return asyncio.run(asyncio.wait_for(run(), seconds))
+        return asyncio.run(asyncio.wait_for(request, seconds))
     except (KafkaError, TimeoutError, InvalidKafkaAccess) as error:
         reason = asyncio.run(explain(settings, error))
         raise KafkaUnavailable(f"Kafka at {settings.brokers}: {reason}") from None

@@ -14,7 +14,10 @@ ReadyCheck = Callable[[int], bool]
 
 
 def heartbeat_ready(run: Path, name: str) -> ReadyCheck:
-    """Ready when the heartbeat of that name has this pid, is fresh and says ready."""
+    """Ready when the heartbeat of that name has this pid, is fresh and says ready.
+
+    Several services share a port, where the kernel would choose which one is asked.
+    """
     return lambda pid: any(
         heartbeat.process == name
         and heartbeat.pid == pid
@@ -22,12 +25,6 @@ def heartbeat_ready(run: Path, name: str) -> ReadyCheck:
         and heartbeat.state == "ready"
         for heartbeat in read_heartbeats(run)
     )
-
-
-def http_ready(host: str, port: int, run: Path, name: str) -> ReadyCheck:
-    """Ready when the heartbeat says so and GET /health/ready on the shared port returns 200."""
-    beating = heartbeat_ready(run, name)
-    return lambda pid: beating(pid) and answers_ready(host, port)
 
 
 def broker_ready(port: int) -> ReadyCheck:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from deploy.local.kafka.topics import ensure_topics, required_topics
-from deploy.local.server_problems import kafka_problems, limits_problem
+from deploy.local.server_problems import KafkaProblems, kafka_problems, limits_problem
 from schemas.runtime.settings import Settings
 from tests.chaos.kafka_cluster import NODES, KafkaCluster
 from tests.installation import eventually, free_port
@@ -16,19 +16,26 @@ def test_a_dead_broker_of_a_cluster_is_noticed(tmp_path: Path) -> None:
             data_dir=str(tmp_path), kafka=cluster.address, replication=NODES, partitions=3
         )
         ensure_topics(settings, required_topics(settings))
-        eventually(lambda: not list(kafka_problems(settings)), 60, 0.5)
+        eventually(lambda: not kafka_problems(settings).texts, 60, 0.5)
         cluster.nodes[2].kill()
+        of_one = eventually(lambda: kafka_problems(settings).texts, 60, 0.5)
+        cluster.nodes[1].kill()
+        of_two = kafka_problems(settings)
 
-        [problem] = eventually(lambda: list(kafka_problems(settings)), 60, 0.5)
-
-    assert problem.endswith("partitions in Kafka lack a replica: is a broker away?")
+    assert of_one[0].startswith("broker 3")
+    assert of_one[0].endswith("of Kafka does not answer")
+    assert of_one[-1].endswith("partitions in Kafka lack a replica")
+    assert not of_two.takes_messages, of_two
+    assert any("take no message" in text for text in of_two.texts)
 
 
 def test_a_kafka_that_is_away_is_noticed_where_it_is_not_our_own(tmp_path: Path) -> None:
     away = f"127.0.0.1:{free_port()}"
 
-    assert not list(kafka_problems(Settings(data_dir=str(tmp_path))))
-    [problem] = kafka_problems(Settings(data_dir=str(tmp_path), kafka=away))
+    assert kafka_problems(Settings(data_dir=str(tmp_path))) == KafkaProblems()
+    found = kafka_problems(Settings(data_dir=str(tmp_path), kafka=away))
+    assert not found.takes_messages
+    [problem] = found.texts
     assert problem.startswith(f"Kafka at {away} does not answer: ")
 
 

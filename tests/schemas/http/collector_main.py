@@ -53,7 +53,7 @@ def main(settings: Settings) -> None:
         settings,
         "collector-1",
         settings.collect_port,
-        lambda: True,
+        lambda: None,
         collect_error,
         CollectorProtocol,
         warning=lambda: app.untrusted_proxies.problem,

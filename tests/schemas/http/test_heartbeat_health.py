@@ -28,6 +28,15 @@ def test_a_process_that_works_is_live_and_ready(tmp_path: Path) -> None:
     assert passed(tmp_path) == (True, True)
 
 
+def test_a_process_that_is_not_ready_says_why(tmp_path: Path) -> None:
+    beat = Heartbeat(NAME, os.getpid(), now_ms(), "unready", unready_reason="Kafka is away")
+    write_heartbeat(tmp_path, beat)
+    health = heartbeat_health(tmp_path, NAME)
+
+    assert (health.live, health.ready, health.status) == (True, False, "unready")
+    assert health.checks["process"] == "Kafka is away"
+
+
 def test_a_process_without_a_heartbeat_is_live_and_not_ready(tmp_path: Path) -> None:
     beat(tmp_path, pid=1)  # of its predecessor
 

@@ -35,7 +35,7 @@ def test_a_full_disk_touches_the_old_heartbeat_and_leaves_no_temporary_file(
 def test_a_heartbeat_is_written_again_when_the_disk_has_space(tmp_path: Path) -> None:
     async def beat_through_a_full_disk() -> int:
         beating = asyncio.create_task(
-            _write_heartbeats(tmp_path, "collector-1", lambda: False, lambda: None)
+            _write_heartbeats(tmp_path, "collector-1", lambda: "Kafka is away", lambda: None)
         )
         with full_disk():
             await asyncio.sleep(0.1)
