@@ -7,6 +7,7 @@ of this folder, and add its `Check` to `CHECKS`.
 from deploy.local.doctor.check import Check, CheckContext, CheckResult, CheckSkipped, run_checks
 from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPIC_CONFIGURATION_CHECK, TOPICS_CHECK
 from deploy.local.doctor.machine import CLOCK_CHECK, DISK_CHECK, PERMISSIONS_CHECK
+from deploy.local.doctor.object_store import OBJECT_STORE_CHECK
 from deploy.local.doctor.processes import (
     LEFTOVERS_CHECK,
     PORTS_CHECK,
@@ -27,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     DISK_CHECK,
     PERMISSIONS_CHECK,
     CLOCK_CHECK,
+    OBJECT_STORE_CHECK,
     REGISTRY_CHECK,
     PROCESSES_CHECK,
     PORTS_CHECK,

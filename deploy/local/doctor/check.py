@@ -14,10 +14,13 @@ from schemas.runtime.settings import Settings
 
 FULL_DISK = "disk"
 """Name of the check whose finding may explain those of others."""
+STORE = "object store"
+"""Name of the check without which those with `needs_store` are not run."""
+STORE_AWAY = "not checked: the object store cannot be read, see above"
 
 
 class CheckSkipped(Exception):
-    """The check does not apply now; the message says why."""
+    """The check, or the rest of it, does not apply now; the message says why."""
 
 
 class CheckContext(Struct, frozen=True):
@@ -28,6 +31,8 @@ class CheckContext(Struct, frozen=True):
     """Read every data file and verify its checksum."""
     accepted: frozenset[str] = frozenset()
     """Ids of accepted findings."""
+    store_away: bool = False
+    """The object store of the lake cannot be read."""
 
 
 class Check(Struct, frozen=True):
@@ -41,6 +46,8 @@ class Check(Struct, frozen=True):
     """Repairs one finding if that is safe, and returns what it did; None when it did nothing."""
     of_full_disk: Callable[[Finding], bool] = lambda finding: False  # noqa: ARG005
     """Whether a full disk may be the cause of this finding."""
+    needs_store: bool = False
+    """Whether all that it checks is read from the lake."""
 
 
 class CheckResult(Struct, frozen=True, rename="camel"):
@@ -61,7 +68,11 @@ def run_checks(
     checks: Sequence[Check], scope: CheckContext, repair: bool = False
 ) -> list[CheckResult]:
     """Run all checks; with `repair`, repair what is safe and check again."""
-    outcomes = [_run_and_repair(check, scope, repair) for check in checks]
+    outcomes: list[CheckResult] = []
+    for check in checks:
+        outcomes.append(_run_and_repair(check, scope, repair))
+        if check.name == STORE and outcomes[-1].state == "findings":
+            scope = structs.replace(scope, store_away=True)
     return fold_full_disk(checks, outcomes)
 
 
@@ -83,9 +94,12 @@ def _run_and_repair(check: Check, scope: CheckContext, repair: bool) -> CheckRes
 def _run_check(check: Check, scope: CheckContext, repairs: tuple[str, ...] = ()) -> CheckResult:
     findings: list[Finding] = []
     try:
+        if check.needs_store and scope.store_away:
+            raise CheckSkipped(STORE_AWAY)
         findings.extend(check.run(scope))
     except CheckSkipped as skipped:
-        return CheckResult(check.name, check.summary, "skipped", str(skipped), repairs=repairs)
+        if not findings:
+            return CheckResult(check.name, check.summary, "skipped", str(skipped), repairs=repairs)
     except Exception as error:
         findings.append(
             Finding(

@@ -102,6 +102,14 @@ def find_offset_mismatches(scope: CheckContext) -> Iterator[Finding]:
         topic = settings.topic(kind.topic)
         if position := positions.get(topic):
             yield from compare_offsets(topic, kind.table.name, position, offsets[topic])
+    unread = [
+        kind.table.name
+        for kind in ALL_KINDS
+        if settings.topic(kind.topic) in offsets.keys() - positions.keys()
+    ]
+    if unread:
+        names = ", ".join(dict.fromkeys(unread))
+        raise CheckSkipped(f"not checked: tables that cannot be read ({names})")
 
 
 def compare_offsets(
@@ -179,4 +187,5 @@ POSITIONS_CHECK = Check(
     "offsets of the tables match those in Kafka",
     find_offset_mismatches,
     of_full_disk=_is_away,
+    needs_store=True,
 )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 from deploy.demo.demo_file import DEMO_FILE, read_demo
-from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
+from deploy.local.doctor.check import STORE_AWAY, Check, CheckContext, CheckSkipped
 from deploy.local.registry_startup import (
     error_reason,
     has_registry_traces,
@@ -41,9 +41,13 @@ def find_registry_problems(scope: CheckContext) -> Iterator[Finding]:
     settings, backups = scope.settings, Backups.for_settings(scope.settings)
     subject = str(sqlite_path(settings.registry_url) or f"{PREFIX}REGISTRY")
     try:
-        if registry_fault(settings.registry_url) and not has_registry_traces(settings, backups):
+        fault = registry_fault(settings.registry_url)
+        if fault and scope.store_away:
+            yield _fault_finding(subject, fault, "correct the object store, which has its backups")
+            return
+        if fault and not has_registry_traces(settings, backups):
             raise CheckSkipped("there is no registry yet; `tidemark up` creates it")
-        if fault := registry_loss(settings, backups):
+        if not scope.store_away and (fault := registry_loss(settings, backups)):
             yield _loss_finding(subject, fault, backups)
             return
         yield from _integrity_findings(settings, subject)
@@ -51,18 +55,19 @@ def find_registry_problems(scope: CheckContext) -> Iterator[Finding]:
             yield finding
             return
         with closing(RegistryStore(settings.registry_url)) as store:
-            yield from _backup_findings(store, backups)
             known = Snapshot.read(store)
             yield from _demo_findings(settings, known)
+            if scope.store_away:
+                raise CheckSkipped(
+                    f"it is intact; its backups and the websites of the lake were {STORE_AWAY}"
+                )
+            yield from _backup_findings(store, backups)
             yield from _unknown_website_findings(settings, known, store.changes(MAX_CHANGES))
     except (DatabaseError, ImportError) as error:
-        yield Finding(
-            subject=subject,
-            problem=f"it cannot be opened: {error_reason(error)}",
-            meaning="Services continue with the registry in memory; links, imports, keys and "
-            "websites "
-            "cannot be created or changed.",
-            remedy=f"fix what the message names; {PREFIX}REGISTRY is the URL of the database",
+        yield _fault_finding(
+            subject,
+            error_reason(error),
+            f"fix what the message names; {PREFIX}REGISTRY is the URL of the database",
         )
 
 
@@ -80,6 +85,16 @@ def repair_registry(scope: CheckContext, finding: Finding) -> str | None:
         return None
     restore_backup(settings, backups, newest)
     return f"{finding.subject}: restored from {newest.path}"
+
+
+def _fault_finding(subject: str, fault: str, remedy: str) -> Finding:
+    return Finding(
+        subject=subject,
+        problem=f"it cannot be opened: {fault}",
+        meaning="Services continue with the registry in memory; links, imports, keys and websites "
+        "cannot be created or changed.",
+        remedy=remedy,
+    )
 
 
 def _loss_finding(subject: str, fault: str, backups: Backups) -> Finding:

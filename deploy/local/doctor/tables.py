@@ -79,8 +79,14 @@ DATA_FILES_CHECK = Check(
     repair_data_file,
 )
 LEDGER_CHECK = Check(
-    "ledger", "row counts of tables and quarantine match the ledger", find_ledger_mismatches
+    "ledger",
+    "row counts of tables and quarantine match the ledger",
+    find_ledger_mismatches,
+    needs_store=True,
 )
 ACKNOWLEDGED_CHECK = Check(
-    "acknowledged", "every acknowledged item was received by a worker", find_lost_items
+    "acknowledged",
+    "every acknowledged item was received by a worker",
+    find_lost_items,
+    needs_store=True,
 )
