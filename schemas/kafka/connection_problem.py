@@ -14,15 +14,17 @@ from aiokafka.errors import (
 from schemas.runtime.kafka_access import VARIABLE, InvalidKafkaAccess, client_arguments
 from schemas.runtime.settings import Settings
 
+ADDRESS = "TIDEMARK_KAFKA"
 REQUEST_TIMEOUT_MS = 2_000
 SASL_AUTHENTICATION_FAILED = 58
 
 
 async def explain(settings: Settings, error: BaseException) -> str:
     """The problem of the first broker that can be reached by none of our clients, else `error`."""
-    if isinstance(error, KafkaConnectionError) and (problem := await _problem(settings)):
+    unanswered = isinstance(error, KafkaConnectionError | TimeoutError)
+    if unanswered and (problem := await _problem(settings)):
         return problem
-    return str(error) or "no response"
+    return str(error) or f"no response: check {ADDRESS}"
 
 
 async def _problem(settings: Settings) -> str | None:
@@ -65,16 +67,16 @@ def _meaning(settings: Settings, error: Exception) -> str:
             f"{VARIABLE}PASSWORD_FILE"
         )
     if isinstance(error, ConnectionRefusedError):
-        return "refuses connections: nothing listens there"
+        return f"refuses connections: nothing listens there; start it, or correct {ADDRESS}"
     if isinstance(error, TimeoutError):
-        return "does not respond: check its address, and whether it is overloaded"
+        return f"does not respond: check {ADDRESS}, and whether it is overloaded"
     if isinstance(error, ssl.SSLError | KafkaError | ConnectionResetError):
         return (
             f"does not speak {protocol}, or wants a client certificate ({_reason(error)}): "
             f"set {VARIABLE}SECURITY_PROTOCOL to the protocol of that listener, "
             f"{VARIABLE}CERTIFICATE_FILE to the client certificate if it wants one"
         )
-    return f"cannot be reached: {_reason(error)}"
+    return f"cannot be reached: {_reason(error)}; correct {ADDRESS}"
 
 
 def _is_rejected(error: Exception) -> bool:

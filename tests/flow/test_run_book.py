@@ -1,12 +1,16 @@
 """The commands of deploy/RUNBOOK.md, as an operator would paste them, on a running installation."""
 
+import logging
+import os
 import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from schemas.runtime.log_formats import FieldFormatter, JsonFormatter
 from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.installation import ROOT
@@ -60,12 +64,42 @@ def test_a_request_is_answered(tenant: Tenant, line: str) -> None:
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("grep ")])
 def test_a_text_that_is_searched_for_is_logged(line: str) -> None:
-    text = shlex.split(line)[1]
+    logger, _, text = shlex.split(line)[1].rpartition(".*")
     sources = (ROOT / package for package in ("schemas", "ingest", "stream", "query"))
 
     assert any(
-        f'"{text}"' in source.read_text() for folder in sources for source in folder.rglob("*.py")
+        f'"{text}"' in source.read_text()
+        for folder in sources
+        for source in folder.rglob(f"*{logger.replace('.', '/').rpartition('/')[2]}.py")
     )
+
+
+@pytest.mark.parametrize(
+    "formatter", [FieldFormatter("%(levelname)s %(name)s: %(message)s"), JsonFormatter()]
+)
+def test_only_a_request_of_ours_that_failed_is_found_in_both_formats(
+    formatter: logging.Formatter, tmp_path: Path
+) -> None:
+    [command] = [line for line in COMMANDS if line.startswith("grep ") and "middleware" in line]
+
+    def logged(name: str, message: str) -> str:
+        return formatter.format(logging.LogRecord(name, logging.ERROR, "", 1, message, None, None))
+
+    ours = logged("schemas.http.middleware", "request failed")
+    other = logged("aiokafka.consumer.group_coordinator", "Heartbeat send request failed: …")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "worker-1.log").write_text(f"{other}\n{ours}\n")
+
+    done = subprocess.run(
+        command,
+        shell=True,
+        env={**os.environ, "TIDEMARK_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == f"{ours}\n"
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith(FILES)])

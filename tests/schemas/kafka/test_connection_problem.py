@@ -1,6 +1,7 @@
 """Clients connect with TLS and a login, and say what to do when Kafka does not let them in."""
 
 import gc
+import socket
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,4 +82,14 @@ def test_another_protocol_than_that_of_the_listener_is_said(broker: SecuredBroke
 
 
 def test_an_address_without_a_listener_is_said() -> None:
-    assert "127.0.0.1:1 refuses connections" in refusal(Settings(kafka="127.0.0.1:1"))
+    text = refusal(Settings(kafka="127.0.0.1:1"))
+
+    assert "127.0.0.1:1 refuses connections" in text
+    assert text.endswith("start it, or correct TIDEMARK_KAFKA")
+
+
+def test_a_listener_that_does_not_respond_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        text = refusal(Settings(kafka=f"127.0.0.1:{silent.getsockname()[1]}"))
+
+    assert "does not respond: check TIDEMARK_KAFKA" in text
