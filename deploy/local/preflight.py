@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from deploy.local.disk_space import floor_mb, free_mb
-from deploy.local.process_list import METRICS_PORT, service_specs
+from deploy.local.process_list import service_specs
 from schemas.runtime.environment import PREFIX, InvalidSetting
 from schemas.runtime.file_permissions import restrict
 from schemas.runtime.settings import Settings
@@ -58,12 +58,12 @@ def _broker_addresses(settings: Settings) -> list[ListenAddress]:
 
 def _metrics_addresses(settings: Settings) -> list[ListenAddress]:
     """One of each process, counted up from the setting."""
-    ports = {spec.name: spec.variables.get(METRICS_PORT) for spec in service_specs(settings)}
+    ports = {spec.name: spec.metrics_port for spec in service_specs(settings)}
     return [
         ListenAddress(
             f"the metrics of {name}",
             settings.metrics_host,
-            int(port),
+            port,
             "metrics_port",
             "metrics_host",
         )

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from deploy.local.process_list import METRICS_PORT, SCALED_SPECS, Role
-from deploy.local.processes.process import ProcessSpec, ProcessState
+from deploy.local.process_list import SCALED_SPECS, Role
+from deploy.local.processes.process import METRICS_PORT, ProcessSpec, ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.supervisor import Supervisor
 from schemas.runtime.files import write_atomically
@@ -93,9 +93,7 @@ class ProcessCounts:
         spec = SCALED_SPECS[role](self._settings, number)
         if not self._settings.metrics_port:
             return spec
-        used = {
-            int(child.spec.variables.get(METRICS_PORT, 0)) for child in self._supervisor.processes
-        }
+        used = {child.spec.metrics_port or 0 for child in self._supervisor.processes}
         port = next(_unused(self._settings.metrics_port, used))
         return structs.replace(spec, variables={METRICS_PORT: str(port)})
 

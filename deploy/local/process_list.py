@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import structs
 
 from deploy.local.kafka.broker import Broker, broker_answers
-from deploy.local.processes.process import ProcessSpec, ShutdownStage
+from deploy.local.processes.process import METRICS_PORT, ProcessSpec, ShutdownStage
 from deploy.local.processes.readiness import broker_ready, heartbeat_ready
 from deploy.local.processes.watchdog import (
     LivenessCheck,
@@ -15,11 +15,9 @@ from deploy.local.processes.watchdog import (
     heartbeat_changed,
     http_answers,
 )
-from schemas.runtime.environment import PREFIX
 from schemas.runtime.service_urls import local_address
 from schemas.runtime.settings import Settings
 
-METRICS_PORT = f"{PREFIX}METRICS_PORT"
 Role: TypeAlias = Literal["collector", "worker", "query"]
 """Of which there may be several; names are the role and a number."""
 

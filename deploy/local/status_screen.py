@@ -85,7 +85,7 @@ class StatusScreen:
 def process_table(processes: Sequence[ProcessStatus]) -> list[str]:
     """The table of processes, followed by the reasons of failures and restarts."""
     rows = format_table(
-        ("process", "state", "pid", "restarts", "where", "log"),
+        ("process", "state", "pid", "restarts", "where", "metrics", "log"),
         [
             (
                 e.name,
@@ -93,6 +93,7 @@ def process_table(processes: Sequence[ProcessStatus]) -> list[str]:
                 str(e.pid or "–"),
                 str(e.restarts),
                 e.where or "–",
+                str(e.metrics_port or "–"),
                 _shorter_path(e.log),
             )
             for e in processes

@@ -1,15 +1,18 @@
 """What the tables have, and what they lack of Kafka's messages; all are read at the same time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from deploy.local.disk_space import to_mb
+from deploy.local.store_problem import explain
 from deploy.local.worker_lag import lag_chunks, lag_seconds
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
 from schemas.lake.delta_table import TableVersion, open_table, read_version
+from schemas.lake.object_store import UNREADABLE, StoreUnreachable
 from schemas.runtime.clock import format_instant
 from schemas.runtime.heartbeat import Heartbeat
 from schemas.runtime.settings import Settings
@@ -73,8 +76,15 @@ def stored_status(
         tables=tuple(_table_status(k, versions[k.table.name], lag(k)) for k in KINDS),
         imports=ImportsStatus(*lag(IMPORTED_EVENT)),
         quarantine_rows=_row_count(versions[QUARANTINE.name]),
-        problems=tuple(f"table {n}: {v}" for n, v in versions.items() if isinstance(v, str)),
+        problems=tuple(_problems({n: v for n, v in versions.items() if isinstance(v, str)})),
     )
+
+
+def _problems(reasons: Mapping[str, str]) -> Iterator[str]:
+    """One for all tables that cannot be read for the same reason; by table."""
+    for reason in dict.fromkeys(reasons.values()):
+        names = [name for name, its_reason in reasons.items() if its_reason == reason]
+        yield f"{'tables' if len(names) > 1 else 'table'} {', '.join(names)}: {reason}"
 
 
 def _kafka_lags(settings: Settings, at_ms: int) -> "Mapping[str, TopicLag]":
@@ -114,11 +124,14 @@ def _read_table_version(settings: Settings, table: Table) -> TableVersion | str 
     try:
         handle = open_table(settings.lake_url, table)
         return read_version(handle, table) if handle else None
+    except StoreUnreachable as error:
+        problem, _ = explain(error)
+        return shorten(f"{UNREADABLE}{problem}", MAX_PROBLEM_LENGTH, placeholder=" …")
     except Exception as error:
         return first_line(error)
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's text, at most MAX_PROBLEM_LENGTH characters."""
+    """The first line of an error's text, cut at a word after MAX_PROBLEM_LENGTH characters."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:MAX_PROBLEM_LENGTH]
+    return shorten(lines[0], MAX_PROBLEM_LENGTH, placeholder=" …")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from msgspec import Struct
@@ -29,6 +30,9 @@ class TimeLimits(Struct, frozen=True):
 BRIEF = TimeLimits(request=4, retry=1, retries=0)
 """For who would rather know that the store does not answer than wait for it."""
 
+UNREADABLE = "the object store cannot be read: "
+"""Before what the store says."""
+MAX_TEXT_LENGTH = 300
 _limits = [TimeLimits()]
 """Of this process; the last one counts."""
 _COLORS = re.compile(r"\x1b\[\d+m")
@@ -79,14 +83,14 @@ def one_line_errors(url: str) -> Iterator[None]:
         yield
     except OSError as error:
         if is_object_store(url) and not isinstance(error, StoreUnreachable):
-            raise StoreUnreachable(f"the object store cannot be read: {describe(error)}") from None
+            raise StoreUnreachable(f"{UNREADABLE}{describe(error)}") from None
         raise
 
 
 def describe(error: Exception) -> str:
     """The error of a store in one line, without its debug output and colors."""
     text = _COLORS.sub("", str(error).partition("Debug source")[0]).replace("↳", "")
-    return " ".join(text.removeprefix("Kernel error -> ").split())[:300]
+    return shorten(text.removeprefix("Kernel error -> "), MAX_TEXT_LENGTH, placeholder=" …")
 
 
 class ObjectFolder:

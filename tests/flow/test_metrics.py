@@ -8,7 +8,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from deploy.docs.grafana_dashboards import DASHBOARDS
-from deploy.local.process_list import METRICS_PORT, service_specs
+from deploy.local.process_list import service_specs
+from deploy.local.processes.process import METRICS_PORT
 from schemas.telemetry import instruments
 from tests.deploy.deployment_files import read_yaml
 from tests.flow.tenant import Tenant, at_ms

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from deploy.local.process_list import METRICS_PORT, service_specs
+from deploy.local.process_list import service_specs
+from deploy.local.processes.process import METRICS_PORT
 from schemas.runtime.environment import to_environment
 from schemas.runtime.settings import Settings
 from tests.flow.tenant import Tenant

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from schemas.runtime.environment import PREFIX
+
+METRICS_PORT = f"{PREFIX}METRICS_PORT"
 LAUNCHER_SCRIPT = Path(__file__).with_name("launcher.py")
 
 
@@ -60,6 +63,11 @@ class ProcessSpec(Struct, frozen=True):
     """Failed starts, without ever being ready, after which a required process gives up."""
     required: bool = True
     """Whether the installation needs it; an optional process is restarted for ever."""
+
+    @property
+    def metrics_port(self) -> int | None:
+        """The port at which it serves metrics and health; None without one."""
+        return int(self.variables.get(METRICS_PORT, 0)) or None
 
 
 def pid_exists(pid: int) -> bool:

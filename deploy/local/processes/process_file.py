@@ -24,6 +24,8 @@ class ProcessStatus(Struct, frozen=True, rename="camel"):
     log: str
     reason: str = ""
     """Why it ended last, or is not ready; empty after a stable run."""
+    metrics_port: int | None = None
+    """Its port of metrics and health; None where it serves none."""
 
 
 class ProcessesStatus(Struct, frozen=True):
@@ -43,7 +45,14 @@ def current_status(children: Sequence[SupervisedProcess]) -> ProcessesStatus:
         ready=all(child.state == ProcessState.READY for child in children),
         processes=tuple(
             ProcessStatus(
-                c.spec.name, c.state, c.pid, c.restarts, c.spec.address, str(c.log), c.reason
+                name=c.spec.name,
+                state=c.state,
+                pid=c.pid,
+                restarts=c.restarts,
+                where=c.spec.address,
+                log=str(c.log),
+                reason=c.reason,
+                metrics_port=c.spec.metrics_port,
             )
             for c in children
         ),

@@ -13,8 +13,8 @@ from deploy.local.process_counts import (
     requested_counts,
     scale_processes,
 )
-from deploy.local.process_list import METRICS_PORT, SCALED_SPECS, Role
-from deploy.local.processes.process import ProcessSpec, ProcessState, ShutdownStage
+from deploy.local.process_list import SCALED_SPECS, Role
+from deploy.local.processes.process import METRICS_PORT, ProcessSpec, ProcessState, ShutdownStage
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import Supervisor
 from schemas.runtime.settings import Settings
@@ -60,8 +60,11 @@ def test_workers_are_added_and_removed_and_others_keep_running(scripted: Scripte
         worker, query = supervisor.processes
         pids = (worker.pid, query.pid)
         assert await scaled(supervisor, settings, 3) == ["worker-1", "worker-2", "worker-3"]
-        ports = [child.spec.variables.get(METRICS_PORT) for child in supervisor.processes]
-        assert ports == [str(PORT), str(PORT + 2), str(PORT + 3), str(PORT + 1)]
+        shown = current_status(supervisor.processes).processes
+        ports = [PORT, PORT + 2, PORT + 3, PORT + 1]
+        assert [each.metrics_port for each in shown] == ports
+        given = [child.spec.variables.get(METRICS_PORT) for child in supervisor.processes]
+        assert given == [str(port) for port in ports]
         added = [child.pid for child in supervisor.processes[1:3]]
         assert await scaled(supervisor, settings, 2, "query") == ["query-1", "query-2"]
         assert await scaled(supervisor, settings, 1, "query") == ["query-1"]

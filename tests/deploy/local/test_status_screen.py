@@ -23,7 +23,7 @@ from schemas.runtime.settings import Settings
 
 def account(state: ProcessState, pid: int | None = 7) -> ProcessesStatus:
     entry = ProcessStatus(
-        "worker-1", state, pid, 0, "http://127.0.0.1:1", "/data/logs/worker-1.log"
+        "worker-1", state, pid, 0, "http://127.0.0.1:1", "/data/logs/worker-1.log", "", 4101
     )
     return ProcessesStatus(1, state == ProcessState.READY, (entry,))
 
@@ -59,7 +59,7 @@ def test_a_terminal_is_redrawn_in_place() -> None:
 
     header, row, redrawn, *rest = out.getvalue().split("\n")
     assert header.startswith("process ")
-    assert row.startswith("worker-1  ready  7    0         http://127.0.0.1:1  ")
+    assert row.startswith("worker-1  ready  7    0         http://127.0.0.1:1  4101     ")
     assert redrawn == f"\x1b[2A\x1b[J{header}"
     assert rest == [row, "", "ready", ""]
 

@@ -12,7 +12,7 @@ from schemas.kinds import KINDS
 from schemas.lake.object_store import BRIEF
 from schemas.lake.table_location import table_url
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, QUARANTINE
 from stream.storage.table_setup import open_or_create
 from tests.s3.server import S3Server
 
@@ -41,8 +41,9 @@ def test_a_store_that_does_not_answer_is_a_problem_and_no_lag(
     assert [table.lag_seconds for table in status.tables] == [None] * len(KINDS)
     assert status.imports == ImportsStatus(None, None)
     assert status.quarantine_rows is None
-    assert any(
-        problem.startswith("table events: the object store cannot be read")
-        for problem in status.problems
+    names = ", ".join([*(kind.table.name for kind in KINDS), QUARANTINE.name])
+    [unread] = [problem for problem in status.problems if problem.startswith("table")]
+    assert unread == (
+        f"tables {names}: the object store cannot be read: it does not respond in time"
     )
     assert seconds < 5 * BRIEF.request  # one after the other they would take eight times as long
