@@ -148,7 +148,7 @@ class RegistryFollower:
         """Count from the read that the backup is of: restarts must not prolong the limit."""
         age_seconds = max(0.0, (now_ms() - read_ms) / 1000)
         self._read_at -= age_seconds
-        self._set_error(_error_kind(error))
+        self._set_error(_error_kind(error), read_ms)
         self._start_fields = {
             "reason": first_line(error),
             "served": f"backup {backup.path.name}",
@@ -160,12 +160,11 @@ class RegistryFollower:
         kind = _error_kind(error)
         if kind == self._error_kind:
             return
-        self._set_error(kind)
+        self._set_error(kind, now_ms() - round((time.monotonic() - self._read_at) * 1000))
         fields = {"reason": first_line(error), "served": "the last snapshot"}
         log.error("registry unavailable", extra=fields)
 
-    def _set_error(self, kind: str) -> None:
-        read_ms = now_ms() - round((time.monotonic() - self._read_at) * 1000)
+    def _set_error(self, kind: str, read_ms: int) -> None:
         self._error_kind, self.error = kind, f"{kind} since {format_instant(read_ms)}"
 
 

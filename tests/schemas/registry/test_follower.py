@@ -159,6 +159,24 @@ def test_a_restart_goes_on_counting_from_the_last_read_and_logs_the_age_of_the_b
         assert float(logged.__dict__["age_seconds"]) == pytest.approx(3600, abs=20)
 
 
+def test_a_restart_without_the_database_server_says_when_it_was_read_last(tmp_path: Path) -> None:
+    with PostgreSQL() as server:
+        settings = Settings(data_dir=str(tmp_path), registry=server.new_database(MIGRATED))
+        backups = Backups.for_settings(settings)
+        store = RegistryStore(settings.registry_url)
+        _, _, key, text = furnished(store)
+        RegistryFollower(store, backups).poll()
+        read_before_ms = now_ms()
+        store.close()
+
+    follower = RegistryFollower(RegistryStore(settings.registry_url), backups)
+
+    assert follower.snapshot.find_key(text, NOW) == key
+    since = str(follower.error).removeprefix("not read since ")
+    assert since <= str(format_instant(read_before_ms))
+    assert follower.stale_seconds > (now_ms() - read_before_ms) / 1000 - 0.01
+
+
 def test_a_registry_on_a_database_server_is_copied_by_each_machine(tmp_path: Path) -> None:
     server = Settings(data_dir=str(tmp_path), registry="postgresql://db/tidemark")
     copy = Backups.for_settings(server).copy
