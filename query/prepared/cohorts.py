@@ -1,35 +1,27 @@
 """Cohorts from parts: visitors by the bucket of their first row, and by each one with rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.form_ranges import OfBuckets
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
-from query.prepared.quarters import Quarters, by_bucket
+from query.prepared.quarters import Quarters
 from query.prepared.totals_index import TABLES
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
 
 GROUP = (1, None, 0)
 """The columns of the group that all visitors belong to."""
 
 
-class Cohorts(Struct, frozen=True):
+class Cohorts(OfBuckets, frozen=True):
     """A row for each cohort and bucket with visitors of both: their number."""
 
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
-        return by_bucket(time_range, granularity)
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         count = len(quarters.numbers)

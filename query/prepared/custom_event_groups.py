@@ -1,41 +1,22 @@
 """Custom events from parts: in all, by bucket, by path, and by bucket and name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.form_ranges import OfBuckets, OfWholeRange
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.other_events import TABLES, OtherEvents
-from query.prepared.quarters import Quarters, by_bucket, whole_range
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
+from query.prepared.quarters import Quarters
 
 
-class _OfCustomEvents(Struct, frozen=True):
-    """What these forms have in common."""
-
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-
-class _InWholeRange(_OfCustomEvents, frozen=True):
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
-
-
-class _ByBucket(_OfCustomEvents, frozen=True):
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
-        return by_bucket(time_range, granularity)
-
-
-class CustomEventTotals(_InWholeRange, frozen=True):
+class CustomEventTotals(OfWholeRange, frozen=True):
     """One row: events, names, visitors, sessions, pages."""
+
+    tables: ClassVar[Sequence[str]] = TABLES
 
     nothing: ClassVar[Row] = (0, 0, 0, 0, 0)
     """The row of no events."""
@@ -45,8 +26,10 @@ class CustomEventTotals(_InWholeRange, frozen=True):
         return _counts(events, np.zeros(events.row_count, np.intp), 1)
 
 
-class CustomEventsByBucket(_ByBucket, frozen=True):
+class CustomEventsByBucket(OfBuckets, frozen=True):
     """The same for each bucket that has events, behind its number."""
+
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
@@ -55,8 +38,10 @@ class CustomEventsByBucket(_ByBucket, frozen=True):
         return [(number, *row) for number, row in both if row[0]]
 
 
-class CustomEventsByPath(_InWholeRange, frozen=True):
+class CustomEventsByPath(OfWholeRange, frozen=True):
     """A row for each path: events, names, visitors; most events first."""
+
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
@@ -67,8 +52,10 @@ class CustomEventsByPath(_InWholeRange, frozen=True):
         return sorted(of_paths, key=lambda row: (-row[1], row[0]))
 
 
-class CustomEventsByBucketAndName(_ByBucket, frozen=True):
+class CustomEventsByBucketAndName(OfBuckets, frozen=True):
     """A row for each bucket and name that has events: their number."""
+
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)

@@ -1,29 +1,20 @@
 """Custom events by name from parts: their number, visitors, sessions, first and last time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
-
-from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared.breakdown import number_groups
+from query.prepared.form_ranges import OfWholeRange
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.other_events import TABLES, OtherEvents
-from query.prepared.quarters import Quarters, whole_range
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
+from query.prepared.quarters import Quarters
 
 
-class CustomEventNames(Struct, frozen=True):
+class CustomEventNames(OfWholeRange, frozen=True):
     """A row for each name, most visitors first, then most events."""
 
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)

@@ -8,9 +8,10 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
+from query.prepared.form_ranges import OfBuckets, OfWholeRange
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import BY_COLUMN, label
-from query.prepared.quarters import Quarters, by_bucket, whole_range
+from query.prepared.quarters import Quarters, whole_range
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
 from query.request.buckets import Granularity
@@ -46,35 +47,23 @@ class PreparedForm(Protocol):
         """The rows that the SQL of the type would give; None when parts cannot tell them."""
 
 
-class Totals(Struct, frozen=True):
+class Totals(OfWholeRange, frozen=True):
     """One row: the totals of the time range."""
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects."""
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         return [self.row(each) for each in bucket_totals(joined, quarters.buckets, 1)]
 
 
-class TotalsByBucket(Struct, frozen=True):
+class TotalsByBucket(OfBuckets, frozen=True):
     """A row for each bucket that has rows: its number, then its totals."""
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects after the bucket."""
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
-        return by_bucket(time_range, granularity)
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         made = bucket_totals(joined, quarters.buckets, len(quarters.numbers))

@@ -1,34 +1,26 @@
 """Page transitions of sessions from parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows
+from query.prepared.form_ranges import OfWholeRange
 from query.prepared.joined_labels import SEPARATOR, label_order
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.page_changes import PageChanges, page_changes
 from query.prepared.page_views import ordered_views
 from query.prepared.part_tables import PAGE_VIEWS
-from query.prepared.quarters import Quarters, whole_range
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
+from query.prepared.quarters import Quarters
 
 
-class PageFlow(Struct, frozen=True):
+class PageFlow(OfWholeRange, frozen=True):
     """A row for each page and the next one, most transitions first."""
 
-    tables: Sequence[str] = (PAGE_VIEWS.name,)
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
+    tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if (views := ordered_views(joined)) is None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
+from query.prepared.form_ranges import OfWholeRange
 from query.prepared.group_index import KEY_BITS
 from query.prepared.group_numbers import distinct_values
 from query.prepared.joined_labels import SEPARATOR, LabelOrder, label_order
@@ -18,24 +19,16 @@ from query.prepared.page_changes import PageChanges, page_changes
 from query.prepared.page_views import ordered_views
 from query.prepared.part import smallest
 from query.prepared.part_tables import PAGE_VIEWS
-from query.prepared.quarters import Quarters, whole_range
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
+from query.prepared.quarters import Quarters
 
 
-class PagePaths(Struct, frozen=True):
+class PagePaths(OfWholeRange, frozen=True):
     """A row for each path, most sessions first."""
 
     first_page: str | None
     last_page: str | None
     max_steps: int
-    tables: Sequence[str] = (PAGE_VIEWS.name,)
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
+    tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if (views := ordered_views(joined)) is None:

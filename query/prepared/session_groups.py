@@ -4,32 +4,24 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.form_ranges import OfBuckets, OfWholeRange
 from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.quarters import Quarters, by_bucket, whole_range
+from query.prepared.quarters import Quarters
 from query.prepared.sessions import UNTOLD, Sessions
 from query.prepared.totals import sessions_of
 from query.prepared.totals_index import TABLES
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
 
 
-class SessionsByDuration(Struct, frozen=True):
+class SessionsByDuration(OfWholeRange, frozen=True):
     """A row for each range of durations that has sessions: their number, and their visitors."""
 
     ranges: tuple[tuple[int, str], ...]
     """The least milliseconds of each range, in ascending order from 0, and its name."""
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[dict[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         sessions = sessions_of(joined)
@@ -43,16 +35,10 @@ class SessionsByDuration(Struct, frozen=True):
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
-class SessionsByBucket(Struct, frozen=True):
+class SessionsByBucket(OfBuckets, frozen=True):
     """A row for each bucket in which sessions began: their number, visitors and durations."""
 
-    tables: Sequence[str] = TABLES
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[dict[str, int]] = {}
-    text_count: ClassVar[int] = 0
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
-        return by_bucket(time_range, granularity)
+    tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
         sessions, count = sessions_of(joined), len(quarters.numbers)

@@ -5,21 +5,18 @@ quarters or data files.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import numpy as np
-from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
+from query.prepared.form_ranges import OfWholeRange
 from query.prepared.group_numbers import greatest, least, sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.listed_keys import Bounds, ListedKeys
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, smallest
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
-from query.prepared.quarters import Quarters, whole_range
+from query.prepared.quarters import Quarters
 from query.prepared.sessions import visible_ms
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
 
 SESSION_COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms")
 
@@ -33,14 +30,11 @@ EVENT_FIELDS = (
 """Of sessions with further events, durations and distinct pages."""
 
 
-class SessionList(Struct, frozen=True):
+class SessionList(OfWholeRange, frozen=True):
     """All sessions with a page view, in no order."""
 
     with_events: bool
     """Whether durations, distinct pages, custom events and outbound clicks are wanted too."""
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
 
     @property
     def fields(self) -> Sequence[str]:
@@ -53,9 +47,6 @@ class SessionList(Struct, frozen=True):
     @property
     def tables(self) -> Sequence[str]:
         return [SESSIONS.name, *([OTHER_EVENTS.name] if self.with_events else ())]
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         further = ("visible", "pages") if self.with_events else ()

@@ -5,12 +5,13 @@ of its visitor may be known between two numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 
 from query.engine.column_rows import NO_TEXT, Numbers
+from query.prepared.form_ranges import OfWholeRange
 from query.prepared.group_numbers import distinct_values, greatest, least, sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.listed_keys import Bounds, ListedKeys
@@ -23,9 +24,7 @@ from query.prepared.part_tables import (
     SESSIONS,
     label,
 )
-from query.prepared.quarters import Quarters, whole_range
-from query.request.buckets import Granularity
-from query.request.time_range import TimeRange
+from query.prepared.quarters import Quarters
 
 COUNT_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, "row_count", "views")
 FIELDS = ("first_visit", "last_visit", "total_events", "page_views")
@@ -36,14 +35,11 @@ Further: TypeAlias = Callable[[JoinedParts], Numbers]
 """A value by number of the visitor."""
 
 
-class VisitorList(Struct, frozen=True):
+class VisitorList(OfWholeRange, frozen=True):
     """All visitors with a row, in no order."""
 
     further: tuple[str, ...] = ()
     """The fields of `FURTHER` that are wanted too."""
-    visit_tables: Sequence[str] = ()
-    filter_fields: ClassVar[Mapping[str, int]] = {}
-    text_count: ClassVar[int] = 0
 
     @property
     def fields(self) -> Sequence[str]:
@@ -58,9 +54,6 @@ class VisitorList(Struct, frozen=True):
     def tables(self) -> Sequence[str]:
         named = (table for field in self.further for table in FURTHER[field][0])
         return [*dict.fromkeys((SESSIONS.name, SESSIONLESS.name, *named))]
-
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
-        return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         with_session = joined.columns(SESSIONS.name, *COUNT_COLUMNS, "start_ms", "span_ms")
