@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 
 ACKNOWLEDGED_FOLDER = "acknowledged"
 HOUR_MS = 3_600_000
@@ -48,7 +48,7 @@ def read_hours(folder: Path) -> CountsByHour:
     hours: dict[int, dict[tuple[str, str], int]] = {}
     for path in sorted(folder.glob("*/*.json")):
         try:
-            lines = msgspec.json.decode(path.read_bytes(), type=list[AcknowledgedCount])
+            lines = msgspec.json.decode(read_regular(path), type=list[AcknowledgedCount])
             counts = hours.setdefault(_parse_hour(path.parent.name), {})
         except (OSError, ValueError):
             continue

@@ -43,15 +43,28 @@ def export(
             write_output(client.exported(table, format=format_, **request), format_)
             return
         os.umask(tidemark.umask)
-        partial = output.with_name(f"{output.name}.part")
+        path = _regular(output)
+        partial = path.with_name(f"{path.name}.part")
         try:
-            with partial.open("wb") as file:
+            partial.unlink(missing_ok=True)  # of an export that was killed
+            with partial.open("xb") as file:
                 chunks = client.exported(table, format=format_, **request)
                 size = copy_to(file, chunks, print_progress)
-            partial.replace(output)
+            partial.replace(path)
         except OSError as error:
             raise click.ClickException(f"{output} cannot be written: {error.strerror}") from None
         finally:
             with suppress(OSError):
                 partial.unlink()
         click.echo(f"\r{output}: {size:,} bytes", err=True)
+
+
+def _regular(output: Path) -> Path:
+    """Where a file is put in place: behind links, and never in place of a device or a pipe."""
+    path = output.resolve()
+    if path.exists() and not path.is_file():
+        raise click.BadParameter(
+            f"{output} is not a regular file; leave --output away, and redirect standard output",
+            param_hint="'--output'",
+        )
+    return path

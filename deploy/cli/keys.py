@@ -124,14 +124,16 @@ def rotate(
 ) -> None:
     """Rotate a key: create one with the same permissions, and expire the old one.
 
-    The new key is shown once. Deploy it everywhere before the old one expires.
+    The new key is shown once, and ends as the old one would have without --expires. Deploy it
+    everywhere before the old one expires.
     """
     with tidemark.open_registry() as store:
-        rotation = rotate_key(store, record_id, now_ms(), overlap_hours, expires_at)
+        ends_at = expires_at or store.get(Key, record_id).expires_at
+        rotation = rotate_key(store, record_id, now_ms(), overlap_hours, ends_at)
     old = rotation.replaced
     replace_demo_key(tidemark.settings.data, old.id, rotation.text)
-    ends_at = format_instant(old.expires_at)
-    more = {"key": rotation.text, "replaces": old.id, "replacedEndsAt": ends_at}
+    old_ends_at = format_instant(old.expires_at)
+    more = {"key": rotation.text, "replaces": old.id, "replacedEndsAt": old_ends_at}
     print_record(record_fields(rotation.key, **more), json)
 
 

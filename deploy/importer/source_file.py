@@ -58,6 +58,8 @@ class SourceFile:
     def __init__(self, path: Path, format_: str | None = None) -> None:
         self.path = path
         self.size = path.stat().st_size
+        if not path.is_file():
+            raise InvalidFile(f"{path} is no file that can be read again; save what it gives")
         self.fingerprint = _fingerprint(path, self.size)
         _refuse_binary(path)
         start = _read_sample(path)

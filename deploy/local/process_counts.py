@@ -15,7 +15,7 @@ from deploy.local.process_list import SCALED_SPECS, Role
 from deploy.local.processes.process import METRICS_PORT, ProcessSpec, ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.supervisor import Supervisor
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 from schemas.runtime.settings import Settings
 
 POLL_SECONDS = 0.5
@@ -101,7 +101,7 @@ class ProcessCounts:
 def requested_counts(data: Path, supervisor: int) -> Mapping[Role, int]:
     """The numbers that were requested of the supervisor with this pid, by role."""
     try:
-        request = msgspec.json.decode(_path(data).read_bytes(), type=CountRequest)
+        request = msgspec.json.decode(read_regular(_path(data)), type=CountRequest)
     except (OSError, msgspec.DecodeError):
         return {}
     return request.counts if request.supervisor == supervisor else {}

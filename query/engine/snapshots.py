@@ -5,6 +5,7 @@ reopened. A query pins the versions that it got and never sees anything else.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -25,6 +26,7 @@ from schemas.lake.delta_table import (
     open_table,
     read_version,
 )
+from schemas.lake.object_store import is_object_store
 from schemas.lake.retention import ON_DISK
 from schemas.runtime.clock import Clock
 from schemas.tables import DerivedTable, Table
@@ -168,6 +170,11 @@ class SnapshotCache:
             while len(self._old) >= MAX_OLD_VERSIONS:
                 self._old.pop(next(iter(self._old)))
             self._old[table.name, number] = version
+        # Prepared results and remembered rows would answer without the files.
+        if not is_object_store(self._lake):
+            lacks_files = await asyncio.to_thread(_lacks_files, version, newest.version)
+            if lacks_files:
+                raise await asyncio.to_thread(self._version_gone, table, number)
         return PinnedVersion(version, 0, is_historic=True)
 
     async def with_pinned(
@@ -233,3 +240,10 @@ class SnapshotCache:
             f"Version {number} of table '{table.name}' has expired; "
             f"the oldest that is still available is {max(oldest, number + 1)}"
         )
+
+
+def _lacks_files(version: TableVersion, newest: TableVersion) -> bool:
+    """Whether vacuum has deleted data files of a version on a local disk."""
+    kept = {data_file.path for data_file in newest.data_files}
+    replaced = (f.path for f in version.data_files if f.path not in kept)
+    return not all(map(os.path.exists, replaced))

@@ -8,6 +8,7 @@ import numpy as np
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.form_ranges import OfBuckets
+from query.prepared.group_numbers import MAX_FLAGS
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
@@ -21,16 +22,19 @@ GROUP = (1, None, 0)
 class Cohorts(OfBuckets, frozen=True):
     """A row for each cohort and bucket with visitors of both: their number."""
 
+    most: int
+    """Buckets; of a longer range there are no rows."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
-        count = len(quarters.numbers)
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+        numbers, count = quarters.numbers, len(quarters.numbers)
+        if count > self.most:
+            return None
         cohorts, buckets = _visits(joined, quarters.buckets, count)
-        cells, visitors = np.unique(cohorts * count + buckets, return_counts=True)
-        numbers = quarters.numbers
+        visitors = np.bincount(cohorts * count + buckets)
         return [
-            (*GROUP, numbers[cell // count], numbers[cell % count], each)
-            for cell, each in zip(cells.tolist(), visitors.tolist(), strict=True)
+            (*GROUP, numbers[cell // count], numbers[cell % count], int(visitors[cell]))
+            for cell in np.flatnonzero(visitors).tolist()
         ]
 
 
@@ -43,8 +47,18 @@ def _visits(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers,
     )
     known = visitors != WITHOUT
     own = buckets[quarters[known].astype(np.int64) - joined.first]
-    pairs = np.unique(visitors[known].astype(np.int64) * count + own)
+    values = visitors[known].astype(np.int64) * count + own
+    pairs = _distinct(values, joined.count(VISITOR_COLUMN) * count)
     of_visitor, own = np.divmod(pairs, max(count, 1))
     is_first = np.concatenate([[True], of_visitor[1:] != of_visitor[:-1]])[: len(pairs)]
     cohort = own[is_first][np.cumsum(is_first) - 1]
     return cohort, own
+
+
+def _distinct(values: Numbers, count: int) -> Numbers:
+    """The distinct values, all below `count`, in ascending order."""
+    if count > MAX_FLAGS:
+        return np.unique(values)
+    flags = np.zeros(count, np.bool_)
+    flags[values] = True
+    return np.flatnonzero(flags)

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from itertools import pairwise
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
 from schemas.errors import Malformed
+from schemas.runtime.time_zone_names import time_zones
 
 DAY_MS = 86_400_000
 
@@ -24,7 +25,7 @@ class UtcOffsetPeriod(Struct, frozen=True):
 
 def check_time_zone(field: str, name: str) -> str:
     """The name, when the IANA database has it."""
-    if name not in _zone_names():
+    if name not in time_zones():
         raise Malformed(f"'{field}' is '{name[:60]}'; use an IANA time zone such as Europe/Berlin")
     return name
 
@@ -82,8 +83,3 @@ def _differs(zone: ZoneInfo, offset: int, ms: int) -> bool:
 def _offset(zone: ZoneInfo, ms: int) -> int:
     zone_info = datetime.fromtimestamp(ms / 1000, UTC).astimezone(zone)
     return (zone_info.utcoffset() or timedelta()) // timedelta(milliseconds=1)
-
-
-@lru_cache(maxsize=1)
-def _zone_names() -> frozenset[str]:
-    return frozenset(available_timezones())

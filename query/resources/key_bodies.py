@@ -44,7 +44,9 @@ class KeyRotation(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
         float,
         Meta(ge=0, le=MAX_OVERLAP_HOURS, description="hours for which the old key stays valid"),
     ] = DEFAULT_OVERLAP_HOURS
-    expires_at: Expiry = None
+    expires_at: Annotated[
+        Expiry | UnsetType, Meta(description="when the new key ends; by default as the old one")
+    ] = UNSET
 
 
 class ApiKeyResource(Struct, rename="camel", kw_only=True):

@@ -94,9 +94,11 @@ async def rotate(dependencies: QueryDependencies, request: Request) -> Response:
     old = await _key_of_tenant(dependencies, key, request)
     body = await read_json(request, KeyRotation)
     store, now = dependencies.store_for(key), dependencies.clock()
-    ends_at = parse_instant("expiresAt", body.expires_at)
-    if ends_at is not None and ends_at <= now:
-        raise Malformed("'expiresAt' must lie in the future")
+    ends_at = old.expires_at
+    if body.expires_at is not UNSET:
+        ends_at = parse_instant("expiresAt", body.expires_at)
+        if ends_at is not None and ends_at <= now:
+            raise Malformed("'expiresAt' must lie in the future")
     rotation = await write_record(
         dependencies, Key, lambda: rotate_key(store, old.id, now, body.overlap_hours, ends_at)
     )

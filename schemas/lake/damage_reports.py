@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.runtime.clock import now_ms
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def _read(folder: Path) -> list[DamagedFile]:
     reports = []
     for path in sorted(folder.glob("*.json")):
         try:
-            reports.append(msgspec.json.decode(path.read_bytes(), type=DamagedFile))
+            reports.append(msgspec.json.decode(read_regular(path), type=DamagedFile))
         except (OSError, msgspec.DecodeError):
             continue  # just deleted, or not a report
     return reports

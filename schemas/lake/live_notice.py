@@ -7,6 +7,7 @@ the time of writing. Workers then store small batches sooner.
 from pathlib import Path
 
 from schemas.lake.object_store import ObjectFolder, is_object_store
+from schemas.runtime.files import read_regular
 from schemas.tables import Table
 
 LIVE_FOLDER = "_live"
@@ -38,6 +39,6 @@ class LiveNotice:
         try:
             if isinstance(self._folder, ObjectFolder):
                 return int(self._folder.read(self._name))
-            return int((self._folder / self._name).read_bytes())
+            return int(read_regular(self._folder / self._name))
         except (OSError, ValueError):
             return 0

@@ -32,6 +32,7 @@ from schemas.registry.backup_files import (
 )
 from schemas.registry.contents import Contents, RegistryVersion
 from schemas.registry.store import RegistryStore
+from schemas.runtime.files import read_regular
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -163,7 +164,8 @@ class Backups:
 
 def read_backup(path: BackupFile) -> Backup:
     """Read and verify a backup; BackupDamaged, or OSError."""
-    head, _, body = path.read_bytes().partition(b"\n")
+    content = read_regular(path) if isinstance(path, Path) else path.read_bytes()
+    head, _, body = content.partition(b"\n")
     header, body = _parse_header(path, head), body.removesuffix(b"\n")
     if hashlib.sha256(body).hexdigest() != header.sha256:
         raise BackupDamaged(f"{path} has a wrong checksum")

@@ -14,6 +14,7 @@ from msgspec import Struct
 from schemas.registry.backup_files import write_durably
 from schemas.registry.backups import Backup, Backups
 from schemas.registry.contents import RegistryVersion
+from schemas.runtime.files import read_regular
 
 FILE = "last-read.json"
 
@@ -37,7 +38,7 @@ def backup_read_ms(backups: Backups, backup: Backup) -> int:
     taken_ms, folder = backup.header.taken_ms, _local_folder(backups)
     with suppress(OSError, msgspec.MsgspecError):  # without it the backup is as old as it says
         if folder:
-            last = msgspec.json.decode((folder / FILE).read_bytes(), type=LastRead)
+            last = msgspec.json.decode(read_regular(folder / FILE), type=LastRead)
             if last.stamp == backup.header.stamp:
                 return max(taken_ms, last.at_ms)
     return taken_ms

@@ -6,7 +6,6 @@ Raises Malformed with the field and the rule.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from zoneinfo import available_timezones
 
 from schemas.errors import Malformed
 from schemas.plans import LIMIT_NAMES, PLANS
@@ -15,6 +14,7 @@ from schemas.registry.api_keys import KEY_SCOPES, generate_key
 from schemas.registry.ids import random_id
 from schemas.registry.link_validation import validate_field, validate_text, validate_url
 from schemas.registry.records import Import, Key, Link, Organization, Website
+from schemas.runtime.time_zone_names import time_zones
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 DOMAIN_PATTERN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*(:\d{{1,5}})?")
@@ -189,7 +189,7 @@ def validate_domain(value: str) -> str:
 
 
 def validate_timezone(value: str) -> str:
-    if value not in available_timezones():
+    if value not in time_zones():
         raise Malformed(f"'timezone' is '{value}'; give an IANA name such as Europe/Berlin")
     return value
 

@@ -1,6 +1,8 @@
 """Atomic and durable file writes: write, rename, fsync."""
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 
@@ -13,6 +15,18 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def read_regular(path: Path) -> bytes:
+    """The bytes of a file; OSError for what is none.
+
+    A pipe under its name would block the reader for ever, a device would fill memory.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
 
 
 def fsync(path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 
 STALE_AFTER_MS = 15_000
 REFUSED = "refused"
@@ -77,14 +77,14 @@ def remove_heartbeat(run: Path, process: str) -> None:
     """Delete the heartbeat of a process that ends gracefully."""
     path = heartbeat_path(run, process)
     with suppress(OSError, msgspec.DecodeError):
-        if msgspec.json.decode(path.read_bytes(), type=Heartbeat).pid == os.getpid():
+        if msgspec.json.decode(read_regular(path), type=Heartbeat).pid == os.getpid():
             path.unlink()
 
 
 def read_heartbeat(path: Path) -> Heartbeat | None:
     """The heartbeat in a file; None when it is being replaced, or none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Heartbeat)
+        return msgspec.json.decode(read_regular(path), type=Heartbeat)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 
 
 class UnservedMetrics(Struct, frozen=True):
@@ -45,7 +45,7 @@ def read_unserved(run: Path) -> list[UnservedMetrics]:
     found = []
     for path in sorted((run / "metrics").glob("*.json")):
         with suppress(OSError, msgspec.DecodeError):
-            found.append(msgspec.json.decode(path.read_bytes(), type=UnservedMetrics))
+            found.append(msgspec.json.decode(read_regular(path), type=UnservedMetrics))
     return found
 
 

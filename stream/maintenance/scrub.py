@@ -20,7 +20,7 @@ from schemas.lake.data_files import file_checksum, file_problem, named_checksum
 from schemas.lake.delta_log import LOG_FOLDER
 from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.runtime.clock import now_ms
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
@@ -154,7 +154,7 @@ class Scrubber:
 def load(settings: Settings, table: Table) -> ScrubState:
     """The stored state of one table's scrub; a new one when there is none."""
     try:
-        return msgspec.json.decode(_state_path(settings, table).read_bytes(), type=ScrubState)
+        return msgspec.json.decode(read_regular(_state_path(settings, table)), type=ScrubState)
     except (OSError, msgspec.DecodeError):
         return ScrubState()
 

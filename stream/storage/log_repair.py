@@ -33,7 +33,7 @@ from schemas.lake.delta_log import (
 from schemas.runtime import log_setup
 from schemas.runtime.environment import load_settings
 from schemas.runtime.file_permissions import set_umask
-from schemas.runtime.files import fsync
+from schemas.runtime.files import fsync, read_regular
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def restore_entry(folder: Path, damaged: DamagedEntry) -> bool:
     """Restore an entry from its copy if that is intact; an entry that is intact by now stays."""
     copy_file = folder.parent / COPIES_FOLDER / damaged.name
     try:
-        content = copy_file.read_bytes()
+        content = read_regular(copy_file)
     except FileNotFoundError:
         return False
     if not is_intact(content):

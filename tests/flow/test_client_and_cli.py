@@ -173,6 +173,9 @@ def test_the_command_line_exports(tenant_with_views: tuple[Tenant, Client], tmp_
     tenant, _ = tenant_with_views
     where = ("--website", tenant.website.id, "--from", str(DAY), "--to", str(DAY))
     file = tmp_path / "events.parquet"
+    other = tmp_path / "other"
+    other.write_text("mine")
+    (tmp_path / "events.parquet.part").symlink_to(other)  # is not followed
 
     lines = tidemark(tenant, "export", "events", *where, "--columns", "path")
     saved = tidemark(
@@ -182,7 +185,8 @@ def test_the_command_line_exports(tenant_with_views: tuple[Tenant, Client], tmp_
     assert lines.stdout == '{"path":"/0"}\n{"path":"/1"}\n'
     assert saved.returncode == 0, saved.stderr
     assert pq.read_table(file)["path"].to_pylist() == ["/0", "/1"]
-    assert [path.name for path in tmp_path.iterdir()] == ["events.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.parquet", "other"]
+    assert other.read_text() == "mine"
 
 
 def test_a_service_that_is_not_there_is_one_line(tenant_with_views: tuple[Tenant, Client]) -> None:

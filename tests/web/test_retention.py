@@ -8,6 +8,7 @@ import pytest
 from tests.flow.tenant import DAY, Tenant, at_ms
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
+from tests.web.downloads import downloaded
 
 FIRST, SECOND = DAY + timedelta(days=1), DAY + timedelta(days=2)
 """Days on which the other tests have no traffic."""
@@ -84,6 +85,7 @@ def test_a_cohort_begins_with_the_time_range(dashboard: Dashboard, returned: Ten
     assert f" {FIRST.day}" in f" {first.replace(',', ' ')}"
     before = FIRST - timedelta(days=1)
     assert str(before.day) not in first.replace(",", " ").replace("–", " ").split()
+    assert downloaded(dashboard, "Visitors who came again")[0]["First visit"] == str(FIRST)
 
 
 def test_a_period_that_is_not_over_shows_no_zero(page: Dashboard) -> None:

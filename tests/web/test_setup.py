@@ -74,9 +74,39 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     eventually(lambda: dashboard.tenant.ask("summary", key=text).status == 401, 20)
 
     dashboard.open("setup", part="audit")
-    actions = [row[2] for row in dashboard.rows("Changes")]
-    assert actions[:2] == ["update key", "create key"]
+    actions = [row[2:4] for row in dashboard.rows("Changes")]
+    assert [action for action, _ in actions[:2]] == ["update key", "create key"]
+    assert all(name.startswith("Reader ") for _, name in actions[:2])
     assert json.dumps(text) not in json.dumps(dashboard.rows("Changes"))
+
+
+def test_a_rotated_key_keeps_its_end(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="keys")
+    dashboard.press("+ New key")
+    dashboard.type_into("dialog input[name=name]", "Agency")
+    day = "document.querySelector('dialog input[name=expiresAt]')"
+    dashboard.tab.js(
+        f"{day}.value = '2099-12-15'; {day}.dispatchEvent(new Event('input', {{bubbles: true}}))"
+    )
+    dashboard.press("New key", "dialog form")
+    old = dashboard.text(".snippet pre")
+    dashboard.until("document.querySelector('main').innerText.includes('Agency')")
+    dashboard.press("Rotate the key Agency")
+    assert "it ends as this one" in dashboard.text("dialog p")
+    dashboard.press("Rotate", "dialog form")
+    dashboard.until(f"!document.querySelector('.snippet pre').innerText.includes('{old}')")
+    dashboard.until(
+        "[...document.querySelectorAll('main tr')]"
+        ".filter((row) => row.innerText.includes('Agency')).length === 2"
+    )
+
+    ends = [row[5] for row in dashboard.rows("API keys") if row[0] == "Agency"]
+    assert sum("2099" in end for end in ends) == 1
+    assert len(ends) == 2
+    assert all(
+        dashboard.tenant.ask("summary", key=text).status == 200
+        for text in (old, dashboard.text(".snippet pre"))
+    )
 
 
 def test_a_key_that_does_not_administer_is_told_how(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.supervised_process import SupervisedProcess
 from schemas.runtime.clock import now_ms
-from schemas.runtime.files import write_atomically
+from schemas.runtime.files import read_regular, write_atomically
 
 
 class ProcessStatus(Struct, frozen=True, rename="camel"):
@@ -69,7 +69,7 @@ def write_processes_file(folder: Path, status: ProcessesStatus) -> None:
 def read_processes_file(folder: Path) -> ProcessesStatus | None:
     """The status written by the running supervisor of this folder; None when none runs."""
     try:
-        status = msgspec.json.decode((folder / "processes.json").read_bytes(), type=ProcessesStatus)
+        status = msgspec.json.decode(read_regular(folder / "processes.json"), type=ProcessesStatus)
         os.kill(status.supervisor, 0)
     except (OSError, msgspec.DecodeError):
         return None

@@ -110,7 +110,7 @@ def retention_statement(options: Retention) -> Statement:
 
 def prepared_cohorts(options: Retention) -> Cohorts | None:
     """The cohorts from prepared parts; these have no groups."""
-    return None if options.breakdown else Cohorts()
+    return None if options.breakdown else Cohorts(MAX_COHORTS)
 
 
 def retention_rows(

@@ -147,6 +147,17 @@ def test_an_export_into_a_folder_that_does_not_exist_is_one_line(run: Run, tmp_p
     )
 
 
+def test_an_export_replaces_no_pipe_or_device(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "pipe"
+    os.mkfifo(output)
+
+    done = run("export", "events", "--website", "w", "--key", "k", "--output", str(output))
+
+    assert done.code == 2
+    assert "is not a regular file; leave --output away" in done.err
+    assert output.is_fifo()
+
+
 @pytest.mark.parametrize("command", ["websites", "import", "ask"])
 def test_an_argument_that_is_not_utf_8_is_a_usage_error(tmp_path: Path, command: str) -> None:
     """The process itself is started: only its start makes text of the bytes of arguments."""

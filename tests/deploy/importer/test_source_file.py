@@ -1,6 +1,7 @@
 """CSV and NDJSON files, packed or not: their lines, faults and fingerprints."""
 
 import gzip
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -78,6 +79,14 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes, message: str) ->
 
     with pytest.raises(InvalidFile, match=message):
         list(SourceFile(path).lines())
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with pytest.raises(InvalidFile, match="pipe is no file that can be read again"):
+        SourceFile(pipe)
 
 
 def test_the_same_file_is_known_again_by_any_name(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from query.prepared import cohorts
 from query.prepared.cohorts import Cohorts
 from tests.query.prepared.test_session_groups import RANGE
 from tests.query.prepared.test_totals import (
@@ -17,6 +18,13 @@ from tests.query.prepared.test_totals import (
 )
 
 
+@pytest.fixture(params=[None, 0], ids=["flags", "sorted"], autouse=True)
+def flags(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to find distinct pairs."""
+    if request.param is not None:
+        monkeypatch.setattr(cohorts, "MAX_FLAGS", request.param)
+
+
 @pytest.mark.parametrize("stored", [None, PARTS, PARTS - 1])
 @pytest.mark.parametrize("seed", range(8))
 def test_visitors_by_their_first_bucket_and_each_later_one(seed: int, stored: int | None) -> None:
@@ -27,10 +35,14 @@ def test_visitors_by_their_first_bucket_and_each_later_one(seed: int, stored: in
     first = {visitor: min(b for v, b in known if v == visitor) for visitor, _ in known}
     expected = Counter((first[visitor], bucket) for visitor, bucket in known)
 
-    assert Cohorts().rows(joined(rows, stored), RANGE) == [
+    assert Cohorts(BUCKETS).rows(joined(rows, stored), RANGE) == [
         (1, None, 0, cohort * 1000, bucket * 1000, expected[cohort, bucket])
         for cohort in range(BUCKETS)
         for bucket in range(BUCKETS)
         if expected[cohort, bucket]
     ]
     assert len(expected) > BUCKETS
+
+
+def test_more_buckets_than_cohorts_may_be_have_no_rows() -> None:
+    assert Cohorts(BUCKETS - 1).rows(joined([]), RANGE) is None

@@ -28,7 +28,7 @@ def test_a_form_of_buckets_has_those_of_the_granularity() -> None:
 
 
 def test_forms_without_options_are_told_apart() -> None:
-    forms = {Cohorts(), CustomEventTotals(), CustomEventsByBucket(), SessionsByBucket()}
+    forms = {Cohorts(9), CustomEventTotals(), CustomEventsByBucket(), SessionsByBucket()}
 
     assert len(forms) == 4
     assert len({repr(form) for form in forms}) == 4

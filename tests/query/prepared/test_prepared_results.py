@@ -5,7 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from deltalake import DeltaTable
+
 from query.standard.query_types import QUERY_TYPES
+from schemas.lake.table_location import table_url
+from schemas.tables import EVENTS
 from schemas.telemetry.instruments import REGISTRY
 from tests.query.lake import a_view
 from tests.query.query_service import InProcessService, start_service
@@ -88,6 +92,29 @@ def test_rows_of_today_are_added_without_being_prepared(service: InProcessServic
     assert found == [True] * 4
     assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (10, 5, 6)
     assert len(files(service)) == 1
+
+
+def test_a_version_whose_files_are_gone_is_not_answered_by_its_parts(
+    service: InProcessService,
+) -> None:
+    stored(service)
+    lists = ("session_list", "profile_list")
+    ask(service)
+    prepare(service)
+    for _ in range(2):
+        versions = service.query(*lists, *TYPES).json["meta"]["versions"]
+    data_files = service.lake.paths(EVENTS)
+    DeltaTable(table_url(str(service.lake.root), EVENTS)).delete()
+
+    found, [[summary], *_] = ask(service, asOf=versions)
+    assert (found, summary["pageviews"]) == ([True] * 4, 9)
+    for path in data_files:
+        path.unlink()
+
+    for name in (*lists, *TYPES):
+        reply = service.query(name, asOf=versions)
+        assert (reply.status, reply.json["code"]) == (410, "VERSION_GONE"), name
+    assert ask(service)[1][0][0]["pageviews"] == 0
 
 
 def test_a_part_that_is_gone_is_not_counted_beside_its_rows(service: InProcessService) -> None:

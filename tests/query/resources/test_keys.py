@@ -78,7 +78,8 @@ def test_a_rotated_key_works_until_the_overlap_ends(service: InProcessService) -
     service.keys = {**service.keys, "new": new["key"]}
 
     assert (reply.status, new["replaces"]) == (201, old["id"])
-    assert (new["name"], new["scopes"]) == (old["name"], old["scopes"])
+    for field in ("name", "scopes", "expiresAt"):
+        assert new[field] == old[field]
     assert new["replacedEndsAt"] == "2026-12-02T00:53:20.000Z"
     assert service.store.get(Key, old["id"]).expires_at == NOW + 2 * DAY_MS
     assert (asked(service, "old"), asked(service, "new")) == (200, 200)
@@ -91,6 +92,15 @@ def test_a_rotated_key_works_until_the_overlap_ends(service: InProcessService) -
         409,
         f"Key '{old['id']}' has expired or was revoked; create a new one",
     )
+
+
+def test_a_rotated_key_has_an_end_of_its_own_when_it_is_given(service: InProcessService) -> None:
+    end = "2027-06-01T00:00:00.000Z"
+    old = created(service, expiresAt="2027-01-01T00:00:00Z")
+    for given in (end, None):
+        path = f"{KEYS}/{old['id']}/rotate"
+        new = service.ask("POST", path, {"expiresAt": given}, key="acme-admin").json["data"]
+        assert new["expiresAt"] == given
 
 
 def test_a_revoked_key_ends_at_once_and_stays_listed(service: InProcessService) -> None:

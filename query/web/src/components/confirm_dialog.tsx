@@ -5,11 +5,12 @@ import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";
 import { messageOf } from "./states";
 
-export function ConfirmDialog({ title, text, action, run, close }: {
+export function ConfirmDialog({ title, text, action, kind = "danger", run, close }: {
   title: string;
   text: string;
   /** What the button says. */
   action: string;
+  kind?: "primary" | "danger";
   /** Closed when it is done; what went wrong is shown. */
   run: () => Promise<void>;
   close: () => void;
@@ -32,7 +33,7 @@ export function ConfirmDialog({ title, text, action, run, close }: {
       <form class="form" onSubmit={(event) => void confirmed(event)}>
         <p>{text}</p>
         {error && <p class="error" role="alert">{error}</p>}
-        <FormFooter submit={action} close={close} kind="danger" busy={busy} />
+        <FormFooter submit={action} close={close} kind={kind} busy={busy} />
       </form>
     </Dialog>
   );

@@ -36,7 +36,9 @@ export function FilterDialog({ at, alternative, close }: {
 }) {
   const { filters } = address.value;
   const old = at === null ? undefined : filters[at];
-  const start = (old && !alternative && editable(old)) || { field: "path", operator: "eq", value: "" };
+  const before = old && editable(old);
+  const empty = { field: before?.field ?? "path", operator: "eq", value: "" };
+  const start = (!alternative && before) || empty;
   const [edited, setEdited] = useState<Condition>(start);
   const [complete, setComplete] = useState(false);
   const known = useValues(edited.field);

@@ -78,6 +78,7 @@ export function LinkDialog({ link, close, done }: {
             </label>
           ))}
         </fieldset>
+        {link && values.slug !== link.slug && <p class="notice" role="status">{t.slugChanges(link.slug)}</p>}
         {error && <p class="error" role="alert">{error}</p>}
         <FormFooter submit={t.save} close={close} danger={link ? { label: `${t.remove} …`, run: () => setRemoving(true) } : undefined} />
       </form>

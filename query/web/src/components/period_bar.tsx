@@ -28,7 +28,8 @@ export function PeriodBar({ compares }: { compares: boolean }) {
       <p class="print-only">{t.printed(days, timezone.value, compares ? comparison : t.comparisons.none!)}</p>
       <div class="period" role="group" aria-label={t.label}>
         <button type="button" class="icon" aria-label={t.previous} title={`${t.previous} (←)`} disabled={isLast(-1)} onClick={() => shift(-1)}>‹</button>
-        <Popover label={periodName(period)} name={`${t.label}: ${periodName(period)}`} className="button strong">
+        <Popover label={<>{periodName(period)}{typeof period === "string" && <small class="wide-only">{days}</small>}</>}
+          name={`${t.label}: ${periodName(period)}${typeof period === "string" ? `, ${days}` : ""}`} className="button strong">
           {(close) => <PeriodMenu close={close} />}
         </Popover>
         <button type="button" class="icon" aria-label={t.next} title={isLast(1) ? t.noneLater : `${t.next} (→)`} disabled={isLast(1)} onClick={() => shift(1)}>›</button>

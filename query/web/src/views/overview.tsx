@@ -3,8 +3,9 @@ import { useMemo } from "preact/hooks";
 import type { Answer, Ask, ComparedRow } from "../api/ask";
 import { type ComparedData, comparedData } from "../api/compared";
 import { type Loaded, useAnswer } from "../api/use";
-import { address, go, goOwn } from "../app/address";
-import { timezone } from "../app/session";
+import { address, addressWith, go, goOwn } from "../app/address";
+import { isShared, timezone } from "../app/session";
+import { follow } from "../app/top_bar";
 import { BreakdownCard } from "../components/breakdown_card";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
@@ -44,19 +45,28 @@ export default function Overview() {
   const chosen = TOTALS.find(({ id }) => id === own.metric) ?? TOTALS[0]!;
   const series: Ask<"events_by_date"> = { name: "events_by_date", options: { granularity: by }, compared: true };
   const loaded = useAnswer(series);
+  const before = comparedData(loaded.value, by);
   return (
     <>
-      <Totals chosen={chosen} before={loaded.error ? "enough" : comparedData(loaded.value, by)} />
+      <NoEvent series={loaded.value} />
+      <Totals chosen={chosen} before={loaded.error ? "enough" : before} />
       <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
-        <TotalSeries total={chosen} loaded={loaded} granularity={by} />
+        <TotalSeries total={chosen} loaded={loaded} granularity={by} before={before} />
       </Card>
       <div class="cards">
         {GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />)}
       </div>
     </>
   );
+}
+
+/** What to do when there is nothing at all: the website may have no snippet yet. */
+function NoEvent({ series }: { series: Answer<"events_by_date"> | null }) {
+  const isEmpty = series?.rows.every(({ pageviews, visitors }) => !pageviews && !visitors);
+  if (!isEmpty || isShared() || address.value.filters.length) return null;
+  return <p class="notice">{texts.states.noEvent} <a href={addressWith({ view: "setup" })} onClick={follow}>{texts.views.setup}</a>.</p>;
 }
 
 function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null }) {
@@ -91,18 +101,26 @@ function changeOf(total: Total, row: Record<string, unknown>, compared: Compared
   return before ? Math.round((10_000 * (valueOf(total, row) - before)) / before) / 100 : null;
 }
 
-function TotalSeries({ total, loaded, granularity }: { total: Total; loaded: Loaded<Answer<"events_by_date">>; granularity: string }) {
+function TotalSeries({ total, loaded, granularity, before }: {
+  total: Total;
+  loaded: Loaded<Answer<"events_by_date">>;
+  granularity: string;
+  before: ComparedData | null;
+}) {
   const { value } = loaded;
+  const compared = value?.comparison?.rows ?? [];
+  /** Before it there was no data that the line could show. */
+  const first = before === "little" ? compared.findIndex(({ previous }) => previous?.visitors) : 0;
   const series = useMemo<Series | null>(() => value && {
     labels: value.rows.map((row) => row.date),
     values: value.rows.map((row) => row[total.id]),
-    previous: value.comparison?.rows.map(({ previous }) => (previous?.[total.id] as number | undefined) ?? null),
+    previous: value.comparison?.rows.map(({ previous }, i) => (i < first ? null : (previous?.[total.id] as number | undefined) ?? null)),
     previousLabels: value.comparison?.rows.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
     partial: value.partialBucket,
     granularity,
     name: total.label,
     format: total.id === "visitors" || total.id === "sessions" || total.id === "pageviews" ? countFormat : total.format,
     annotations: value.annotations,
-  }, [value, total, granularity]);
+  }, [value, total, granularity, first]);
   return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>;
 }

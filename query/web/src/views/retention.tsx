@@ -24,8 +24,9 @@ const MOST_DAYS: Record<Width, number> = { day: 100, week: 690, month: 3000 };
 const SHADES = 5;
 const MOST_ROWS = 10_000;
 const t = texts.retention;
-const FILE: FileColumn[] = [
-  { field: "date", label: t.cohort },
+/** A cohort is named by its first day within the time range, as on the page. */
+const fileOf = (width: Width): FileColumn[] => [
+  { field: "date", label: t.cohort, show: (date) => cohortDays(date, width).start },
   { field: "period", label: t.later },
   { field: "visitors", label: texts.metrics.visitors },
   { field: "returned", label: t.returned },
@@ -42,7 +43,7 @@ export default function Retention() {
   const loaded = useAnswer(ask);
   return (
     <>
-      <Card title={t.title} ask={ask} file={FILE} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
+      <Card title={t.title} ask={ask} file={fileOf(width)} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
         onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
         <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
           {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p></>}
@@ -54,11 +55,15 @@ export default function Retention() {
 }
 
 /** The days of a cohort within the time range: no visitor of a day before it is counted. */
-function cohortText(date: string, width: Width): string {
+function cohortDays(date: string, width: Width): { start: string; end: string } {
   const range = daysOf(address.value.period, timezone.value);
   const { start, end } = bucketDays(date, GRANULARITY[width]);
-  const days = { start: start < range.start ? range.start : start, end: end > range.end ? range.end : end };
-  return width === "month" && days.start === start ? formatBucket(date, "monthly") : formatDays(days);
+  return { start: start < range.start ? range.start : start, end: end > range.end ? range.end : end };
+}
+
+function cohortText(date: string, width: Width): string {
+  const days = cohortDays(date, width);
+  return width === "month" && days.start === bucketDays(date, GRANULARITY[width]).start ? formatBucket(date, "monthly") : formatDays(days);
 }
 
 /** From the first cohort with visitors on. */

@@ -266,34 +266,34 @@ WITH scoped AS (
 ), result AS (
   SELECT
     CASE
-      WHEN duration_ms < 30000
-      THEN '0-30s'
-      WHEN duration_ms < 60000
-      THEN '30s-1m'
-      WHEN duration_ms < 300000
-      THEN '1m-5m'
-      WHEN duration_ms < 900000
-      THEN '5m-15m'
-      WHEN duration_ms < 3600000
+      WHEN duration_ms >= 3600000
+      THEN '1h+'
+      WHEN duration_ms >= 900000
       THEN '15m-1h'
-      ELSE '1h+'
+      WHEN duration_ms >= 300000
+      THEN '5m-15m'
+      WHEN duration_ms >= 60000
+      THEN '1m-5m'
+      WHEN duration_ms >= 30000
+      THEN '30s-1m'
+      ELSE '0-30s'
     END AS label,
     COUNT(*) AS sessions,
     COUNT(DISTINCT visitor) AS visitors
   FROM session_summaries
   GROUP BY
     CASE
-      WHEN duration_ms < 30000
-      THEN '0-30s'
-      WHEN duration_ms < 60000
-      THEN '30s-1m'
-      WHEN duration_ms < 300000
-      THEN '1m-5m'
-      WHEN duration_ms < 900000
-      THEN '5m-15m'
-      WHEN duration_ms < 3600000
+      WHEN duration_ms >= 3600000
+      THEN '1h+'
+      WHEN duration_ms >= 900000
       THEN '15m-1h'
-      ELSE '1h+'
+      WHEN duration_ms >= 300000
+      THEN '5m-15m'
+      WHEN duration_ms >= 60000
+      THEN '1m-5m'
+      WHEN duration_ms >= 30000
+      THEN '30s-1m'
+      ELSE '0-30s'
     END
 )
 SELECT

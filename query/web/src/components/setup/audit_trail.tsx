@@ -18,6 +18,8 @@ export function AuditTrail() {
   const [before, setBefore] = useState("");
   const list = useLoaded(may("admin") ? `audit ${before}` : null, (signal) =>
     fetchJson<Schemas["AuditResponse"]>("/v1/audit", { query: { limit: "50", ...(before ? { before } : {}) }, signal }));
+  const keys = useLoaded(may("admin") ? "keys" : null, (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
+  const names = new Map(keys.value?.data.map(({ id, name, prefix }) => [id, name || prefix]));
   if (!may("admin")) return <NeedsAdmin title={t.audit} />;
   return (
     <Card title={t.audit}>
@@ -26,9 +28,9 @@ export function AuditTrail() {
           <>
             <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
               { key: "at", label: t.at, className: "nowrap", render: (one) => formatInstant(one.at, timezone.value, true) },
-              { key: "actor", extra: true, label: t.actor, render: (one) => one.actor },
+              { key: "actor", extra: true, label: t.actor, render: (one) => names.get(one.actor.replace(/^key:/, "")) ?? one.actor },
               { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
-              { key: "record", label: t.name, render: (one) => <>{nameOf(one)} <code>{one.recordId}</code></> },
+              { key: "record", label: t.name, render: (one) => <>{nameOf(one, names.get(one.recordId))} <code>{one.recordId}</code></> },
               { key: "fields", extra: true, label: t.changes, className: "breakable", render: changes },
             ]} />
             <nav class="pages">
@@ -43,8 +45,8 @@ export function AuditTrail() {
 }
 
 /** The name that the record had last, as far as the change or this page knows it. */
-function nameOf({ recordId, before, after }: Entry): string {
-  const known = { ...me.value?.websites.find(({ id }) => id === recordId), ...before, ...after } as Record<string, unknown>;
+function nameOf({ recordId, before, after }: Entry, ofKey: string | undefined): string {
+  const known = { name: ofKey, ...me.value?.websites.find(({ id }) => id === recordId), ...before, ...after } as Record<string, unknown>;
   return text(known.name || known.domain || known.text || null);
 }
 

@@ -24,24 +24,22 @@ export function Keys() {
   const list = useLoaded(may("admin") ? "keys" : null, (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState("");
-  const [error, setError] = useState("");
   const show = ({ data }: Created) => {
     setCreating(false);
     setCreated(data.key);
     list.reload();
   };
-  const act = (work: () => Promise<unknown>) => work().then(() => setError(""), (problem) => setError((problem as Error).message)).finally(list.reload);
   const [asked, setAsked] = useState<Key | null>(null);
+  const [rotated, setRotated] = useState<Key | null>(null);
   const revoke = async (key: Key) => {
     await fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" });
     list.reload();
   };
-  const rotate = (key: Key) => void act(async () => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} })));
+  const rotate = async (key: Key) => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} }));
   if (!may("admin")) return <NeedsAdmin title={t.keys} />;
   return (
     <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}>+ {t.addKey}</button>}>
       {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created} /></div>}
-      {error && <p class="error" role="alert">{error}</p>}
       <Async loaded={list} isEmpty={({ data }) => !data.length}>
         {({ data }) => (
           <DataTable label={t.keys} rows={data} rowKey={({ id }) => id} columns={[
@@ -54,15 +52,19 @@ export function Keys() {
             { key: "used", extra: true, label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
             { key: "act", label: "", render: (key) => key.state === "active" && (
               <span class="row-actions">
-                <button type="button" class="quiet-button" aria-label={t.rotateOne(key.name || key.prefix)} onClick={() => rotate(key)}>{t.rotate}</button>
-                <button type="button" class="quiet-button" aria-label={t.revokeOne(key.name || key.prefix)} onClick={() => setAsked(key)}>{t.revoke}</button>
+                <button type="button" class="quiet-button" aria-label={t.rotateOne(nameOf(key))} onClick={() => setRotated(key)}>{t.rotate} …</button>
+                <button type="button" class="quiet-button" aria-label={t.revokeOne(nameOf(key))} onClick={() => setAsked(key)}>{t.revoke}</button>
               </span>) },
           ]} />
         )}
       </Async>
       {asked && (
-        <ConfirmDialog title={t.revokeOne(asked.name || asked.prefix)} text={t.confirmRevoke(asked.name || asked.prefix)} action={t.revoke}
+        <ConfirmDialog title={t.revokeOne(nameOf(asked))} text={t.confirmRevoke(nameOf(asked))} action={t.revoke}
           run={() => revoke(asked)} close={() => setAsked(null)} />
+      )}
+      {rotated && (
+        <ConfirmDialog title={t.rotateOne(nameOf(rotated))} kind="primary" action={t.rotate} run={() => rotate(rotated)} close={() => setRotated(null)}
+          text={t.confirmRotate(nameOf(rotated), rotated.expiresAt ? formatInstant(rotated.expiresAt, timezone.value) : null)} />
       )}
       {creating && (
         <FormDialog<Created> title={t.addKey} method="POST" path="/v1/keys" close={() => setCreating(false)} done={show} submit={t.addKey}
@@ -80,6 +82,8 @@ export function Keys() {
     </Card>
   );
 }
+
+const nameOf = ({ name, prefix }: Key): string => name || prefix;
 
 const websiteName = (id: string | null): string => {
   const found = me.value?.websites.find((each) => each.id === id);
