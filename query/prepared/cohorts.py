@@ -22,13 +22,13 @@ GROUP = (1, None, 0)
 class Cohorts(OfBuckets, frozen=True):
     """A row for each cohort and bucket with visitors of both: their number."""
 
-    most: int
-    """Buckets; of a longer range there are no rows."""
+    max_buckets: int
+    """A range that has more of them is answered by stored rows."""
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
         numbers, count = quarters.numbers, len(quarters.numbers)
-        if count > self.most:
+        if count > self.max_buckets:
             return None
         cohorts, buckets = _visits(joined, quarters.buckets, count)
         visitors = np.bincount(cohorts * count + buckets)
@@ -49,7 +49,7 @@ def _visits(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers,
     own = buckets[quarters[known].astype(np.int64) - joined.first]
     values = visitors[known].astype(np.int64) * count + own
     pairs = _distinct(values, joined.count(VISITOR_COLUMN) * count)
-    of_visitor, own = np.divmod(pairs, max(count, 1))
+    of_visitor, own = np.divmod(pairs, count)
     is_first = np.concatenate([[True], of_visitor[1:] != of_visitor[:-1]])[: len(pairs)]
     cohort = own[is_first][np.cumsum(is_first) - 1]
     return cohort, own

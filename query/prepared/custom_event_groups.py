@@ -46,9 +46,15 @@ class CustomEventsByPath(OfWholeRange, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         numbers, texts = events.texts("path")
-        counts = _counts(events, numbers, len(texts))
-        made = [(path, *row[:3]) for path, row in zip(texts, counts, strict=True) if row[0]]
-        of_paths = [row for row in made if row[0] is not None]
+        count = len(texts)
+        made = zip(
+            texts,
+            events.events(numbers, count).tolist(),
+            events.distinct_texts("name", numbers, count).tolist(),
+            events.visitors(numbers, count).tolist(),
+            strict=True,
+        )
+        of_paths = [row for row in made if row[0] is not None and row[1]]
         return sorted(of_paths, key=lambda row: (-row[1], row[0]))
 
 
@@ -60,10 +66,10 @@ class CustomEventsByBucketAndName(OfBuckets, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         numbers, names = events.texts("name")
-        groups = events.buckets(quarters.buckets) * len(names) + numbers
-        counts = events.events(groups, len(quarters.numbers) * len(names))
-        found = np.flatnonzero(counts).tolist()
-        made = [(*divmod(group, len(names)), int(counts[group])) for group in found]
+        pairs = events.buckets(quarters.buckets) * len(names) + numbers
+        found, groups = np.unique(pairs, return_inverse=True)
+        counts = events.events(groups, len(found)).tolist()
+        made = zip(*np.divmod(found, len(names)), counts, strict=True)
         rows = [(quarters.numbers[i], names[name], count) for i, name, count in made]
         return sorted(rows, key=lambda row: (row[0], -row[2], row[1]))
 

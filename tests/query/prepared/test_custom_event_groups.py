@@ -1,5 +1,7 @@
 """Custom events in groups, beside outbound clicks that are none."""
 
+import tracemalloc
+
 import numpy as np
 
 from query.prepared.custom_event_groups import (
@@ -10,8 +12,8 @@ from query.prepared.custom_event_groups import (
 )
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.quarters import Quarters
-from tests.query.prepared.parts import join
-from tests.query.prepared.test_other_events import joined, parts
+from tests.query.prepared.parts import Values, join, part_of
+from tests.query.prepared.test_other_events import NAMES, joined, parts
 
 RANGE = Quarters(10, 15, np.array([0, 1, 1, 2, 2]), [100, 200, 300])
 
@@ -46,3 +48,21 @@ def test_a_range_without_events() -> None:
     assert CustomEventTotals().rows(empty, without) == [CustomEventTotals.nothing]
     for form in (CustomEventsByBucket(), CustomEventsByPath(), CustomEventsByBucketAndName()):
         assert form.rows(empty, without) == []
+
+
+def test_many_buckets_and_many_names_take_no_room_for_each_pair() -> None:
+    count = 5_000
+    columns: dict[str, Values] = {name: [0] * count for name in NAMES}
+    columns |= {name: [None] * count for name in NAMES if name.startswith("of_")}
+    columns["quarter"], columns["row_count"] = range(count), [1] * count
+    columns["of_name"] = [f"n{i}" for i in range(count)]
+    events = join([part_of("other_events", **columns)], 0, count)
+    buckets = Quarters(0, count, np.arange(count), list(range(count)))
+
+    tracemalloc.start()
+    rows = CustomEventsByBucketAndName().rows(events, buckets)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert rows == [(i, f"n{i}", 1) for i in range(count)]
+    assert peak < 20_000_000  # a number for each pair would take 200 MB
