@@ -5,7 +5,6 @@ reopened. A query pins the versions that it got and never sees anything else.
 """
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -16,6 +15,7 @@ from msgspec import Struct, structs
 from query.engine.engine import DataFileMissing
 from query.engine.newest_version import NewestVersion, unreadable
 from query.engine.requested_versions import AsOf, requested_version
+from query.engine.vacuumed_files import lacks_files
 from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
 from schemas.kinds import DERIVED_TABLES
 from schemas.lake.committed_offsets import NO_VERSION, SNAPSHOT_MAX_AGE_SECONDS
@@ -26,7 +26,6 @@ from schemas.lake.delta_table import (
     open_table,
     read_version,
 )
-from schemas.lake.object_store import is_object_store
 from schemas.lake.retention import ON_DISK
 from schemas.runtime.clock import Clock
 from schemas.tables import DerivedTable, Table
@@ -170,11 +169,7 @@ class SnapshotCache:
             while len(self._old) >= MAX_OLD_VERSIONS:
                 self._old.pop(next(iter(self._old)))
             self._old[table.name, number] = version
-        # Prepared results and remembered rows would answer without the files.
-        if not is_object_store(self._lake):
-            lacks_files = await asyncio.to_thread(_lacks_files, version, newest.version)
-            if lacks_files:
-                raise await asyncio.to_thread(self._version_gone, table, number)
+        await asyncio.to_thread(self._require_files, version, newest.version)
         return PinnedVersion(version, 0, is_historic=True)
 
     async def with_pinned(
@@ -229,6 +224,15 @@ class SnapshotCache:
             raise self._version_gone(table, number)
         return read_version(handle, table)
 
+    def _require_files(self, version: TableVersion, newest: TableVersion) -> None:
+        """VersionGone when vacuum has deleted data files of the version."""
+        try:
+            if not lacks_files(self._lake, version, newest):
+                return
+        except OSError as error:
+            raise unreadable(version.table, error) from None
+        raise self._version_gone(version.table, version.number)
+
     def _version_gone(self, table: Table, number: int) -> VersionGone:
         """The error for an expired version; it names the oldest that is still available."""
         handle = open_table(self._lake, table)
@@ -240,10 +244,3 @@ class SnapshotCache:
             f"Version {number} of table '{table.name}' has expired; "
             f"the oldest that is still available is {max(oldest, number + 1)}"
         )
-
-
-def _lacks_files(version: TableVersion, newest: TableVersion) -> bool:
-    """Whether vacuum has deleted data files of a version on a local disk."""
-    kept = {data_file.path for data_file in newest.data_files}
-    replaced = (f.path for f in version.data_files if f.path not in kept)
-    return not all(map(os.path.exists, replaced))
