@@ -61,6 +61,7 @@ function cohortDays(date: string, width: Width): { start: string; end: string } 
   return { start: start < range.start ? range.start : start, end: end > range.end ? range.end : end };
 }
 
+/** The same as words; a whole month by its name. */
 function cohortText(date: string, width: Width): string {
   const days = cohortDays(date, width);
   return width === "month" && days.start === bucketDays(date, GRANULARITY[width]).start ? formatBucket(date, "monthly") : formatDays(days);

@@ -9,6 +9,7 @@ import { texts } from "../../texts";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
+import { keyName, useApiKeys } from "./api_keys";
 import { NeedsAdmin } from "./needs_admin";
 
 type Entry = Schemas["AuditEntry"];
@@ -18,8 +19,7 @@ export function AuditTrail() {
   const [before, setBefore] = useState("");
   const list = useLoaded(may("admin") ? `audit ${before}` : null, (signal) =>
     fetchJson<Schemas["AuditResponse"]>("/v1/audit", { query: { limit: "50", ...(before ? { before } : {}) }, signal }));
-  const keys = useLoaded(may("admin") ? "keys" : null, (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
-  const names = new Map(keys.value?.data.map(({ id, name, prefix }) => [id, name || prefix]));
+  const names = new Map(useApiKeys().value?.map((key) => [key.id, keyName(key)]));
   if (!may("admin")) return <NeedsAdmin title={t.audit} />;
   return (
     <Card title={t.audit}>

@@ -2,7 +2,6 @@
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
-import { useLoaded } from "../../api/use";
 import { may, me, timezone } from "../../app/session";
 import { formatInstant } from "../../format";
 import { texts } from "../../texts";
@@ -12,16 +11,16 @@ import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { endOfDay } from "../../state/period";
+import { type ApiKey, keyName, useApiKeys } from "./api_keys";
 import { FormDialog } from "./form_dialog";
 import { NeedsAdmin } from "./needs_admin";
 
-type Key = Schemas["ApiKeyResource"];
 type Created = Schemas["CreatedApiKeyResponse"];
 const t = texts.setup;
 const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "admin"];
 
 export function Keys() {
-  const list = useLoaded(may("admin") ? "keys" : null, (signal) => fetchJson<Schemas["ApiKeyListResponse"]>("/v1/keys", { query: { limit: "100" }, signal }));
+  const list = useApiKeys();
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState("");
   const show = ({ data }: Created) => {
@@ -29,20 +28,20 @@ export function Keys() {
     setCreated(data.key);
     list.reload();
   };
-  const [asked, setAsked] = useState<Key | null>(null);
-  const [rotated, setRotated] = useState<Key | null>(null);
-  const revoke = async (key: Key) => {
+  const [asked, setAsked] = useState<ApiKey | null>(null);
+  const [rotated, setRotated] = useState<ApiKey | null>(null);
+  const revoke = async (key: ApiKey) => {
     await fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" });
     list.reload();
   };
-  const rotate = async (key: Key) => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} }));
+  const rotate = async (key: ApiKey) => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} }));
   if (!may("admin")) return <NeedsAdmin title={t.keys} />;
   return (
     <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}>+ {t.addKey}</button>}>
       {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created} /></div>}
-      <Async loaded={list} isEmpty={({ data }) => !data.length}>
-        {({ data }) => (
-          <DataTable label={t.keys} rows={data} rowKey={({ id }) => id} columns={[
+      <Async loaded={list} isEmpty={(keys) => !keys.length}>
+        {(keys) => (
+          <DataTable label={t.keys} rows={keys} rowKey={({ id }) => id} columns={[
             { key: "name", label: t.name, render: (key) => key.name || "–" },
             { key: "prefix", extra: true, label: t.keyText, render: (key) => <code>{key.prefix}…</code> },
             { key: "website", extra: true, label: texts.app.website, render: (key) => websiteName(key.websiteId) },
@@ -52,19 +51,19 @@ export function Keys() {
             { key: "used", extra: true, label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
             { key: "act", label: "", render: (key) => key.state === "active" && (
               <span class="row-actions">
-                <button type="button" class="quiet-button" aria-label={t.rotateOne(nameOf(key))} onClick={() => setRotated(key)}>{t.rotate} …</button>
-                <button type="button" class="quiet-button" aria-label={t.revokeOne(nameOf(key))} onClick={() => setAsked(key)}>{t.revoke}</button>
+                <button type="button" class="quiet-button" aria-label={t.rotateOne(keyName(key))} onClick={() => setRotated(key)}>{t.rotate} …</button>
+                <button type="button" class="quiet-button" aria-label={t.revokeOne(keyName(key))} onClick={() => setAsked(key)}>{t.revoke}</button>
               </span>) },
           ]} />
         )}
       </Async>
       {asked && (
-        <ConfirmDialog title={t.revokeOne(nameOf(asked))} text={t.confirmRevoke(nameOf(asked))} action={t.revoke}
+        <ConfirmDialog title={t.revokeOne(keyName(asked))} text={t.confirmRevoke(keyName(asked))} action={t.revoke}
           run={() => revoke(asked)} close={() => setAsked(null)} />
       )}
       {rotated && (
-        <ConfirmDialog title={t.rotateOne(nameOf(rotated))} kind="primary" action={t.rotate} run={() => rotate(rotated)} close={() => setRotated(null)}
-          text={t.confirmRotate(nameOf(rotated), rotated.expiresAt ? formatInstant(rotated.expiresAt, timezone.value) : null)} />
+        <ConfirmDialog title={t.rotateOne(keyName(rotated))} kind="primary" action={t.rotate} run={() => rotate(rotated)} close={() => setRotated(null)}
+          text={t.confirmRotate(keyName(rotated), rotated.expiresAt ? formatInstant(rotated.expiresAt, timezone.value) : null)} />
       )}
       {creating && (
         <FormDialog<Created> title={t.addKey} method="POST" path="/v1/keys" close={() => setCreating(false)} done={show} submit={t.addKey}
@@ -82,8 +81,6 @@ export function Keys() {
     </Card>
   );
 }
-
-const nameOf = ({ name, prefix }: Key): string => name || prefix;
 
 const websiteName = (id: string | null): string => {
   const found = me.value?.websites.find((each) => each.id === id);

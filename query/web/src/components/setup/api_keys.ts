@@ -1,0 +1,12 @@
+// The API keys of the organization.
+import { fetchAll } from "../../api/pages";
+import type { Schemas } from "../../api/types";
+import { useLoaded } from "../../api/use";
+import { may } from "../../app/session";
+
+export type ApiKey = Schemas["ApiKeyResource"];
+
+/** Nothing is asked without the scope for it. */
+export const useApiKeys = () => useLoaded(may("admin") ? "keys" : null, (signal) => fetchAll<ApiKey>("/v1/keys", {}, signal));
+
+export const keyName = ({ name, prefix }: ApiKey): string => name || prefix;
