@@ -132,6 +132,6 @@ def _read_table_version(settings: Settings, table: Table) -> TableVersion | str 
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's text, cut at a word after MAX_PROBLEM_LENGTH characters."""
+    """The first line of an error's text, cut between words to MAX_PROBLEM_LENGTH characters."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return shorten(lines[0], MAX_PROBLEM_LENGTH, placeholder=" …")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from deploy.local.kafka.topic_configuration import existing_topics
+from deploy.local.kafka.topic_configuration import kafka_state
 from deploy.local.kafka.topics import (
     TopicSpec,
     ensure_topics,
@@ -124,7 +124,7 @@ def test_partitions_that_reject_messages_are_listed(cluster: KafkaCluster) -> No
         await admin.create_topics([NewTopic("single", 6, 1), strict])
 
     def rejecting() -> tuple[int, int] | None:
-        topics = existing_topics(settings, ["single", "strict"])
+        topics = kafka_state(settings, ["single", "strict"]).topics
         if len(topics) < 2:
             return None  # the broker that answers has not heard of them yet
         return len(topics["single"].without_leader), len(topics["strict"].below_min_in_sync)

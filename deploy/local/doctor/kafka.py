@@ -66,16 +66,16 @@ def find_unsafe_topics(scope: CheckContext) -> Iterator[Finding]:
             remedy="start it, or look at its log",
         )
     for name, topic in state.topics.items():
+        subject = f"topic {name}"
         if topic.rejecting:
             yield Finding(
-                subject=f"topic {name}",
+                subject=subject,
                 problem=f"{len(topic.rejecting)} of {topic.partitions} partitions take no message",
                 meaning="They have no leader, or fewer replicas in sync than min.insync.replicas. "
                 "Requests go to other partitions where they can, the rest is answered with 503.",
                 remedy="start the missing brokers; tidemark topics lists the partitions",
             )
         for found in topic_problems(settings, topic.configuration, topic.replicas):
-            subject = f"topic {name}"
             accepted_by = finding_id(subject, found.problem)  # an operator may mean it
             yield Finding(subject, found.problem, found.meaning, found.remedy, accepted_by)
 

@@ -45,13 +45,6 @@ class KafkaState(Struct, frozen=True):
     """The number of each, with its address where Kafka still tells it."""
 
 
-def existing_topics(
-    settings: Settings, names: Sequence[str], seconds: float = 10.0
-) -> Mapping[str, ExistingTopic]:
-    """Topics that exist, by name; KafkaUnavailable without Kafka."""
-    return kafka_state(settings, names, seconds).topics
-
-
 def kafka_state(settings: Settings, names: Sequence[str], seconds: float = 10.0) -> KafkaState:
     """The topics of these names that exist, and their brokers; KafkaUnavailable without Kafka."""
     return answer_of(settings, _kafka_state(settings, names), seconds)
