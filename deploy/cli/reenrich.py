@@ -1,5 +1,6 @@
 """`tidemark reenrich`: apply the current enrichment rules to stored rows."""
 
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ import click
 
 from deploy.cli.context import CliContext, as_json, print_json
 from deploy.cli.progress_bar import ProgressBar
+from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import RegistryStore, Website
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ def reenrich(
         except (DamagedFileError, UnreadableTable) as error:
             raise click.ClickException(f"{error}; run tidemark doctor") from None
         bar.end()
+    if rows and not dry_run:
+        time.sleep(SNAPSHOT_MAX_AGE_SECONDS)
     if json:
         return print_json([_day_report(day) for day in days])
     _print_changes(rows, changes, dry_run)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from deploy.local.processes.readiness import is_fresh
 from schemas.kinds import IMPORTED_EVENT
+from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import open_table
 from schemas.registry import Import
 from schemas.runtime.heartbeat import complete_until, read_heartbeats
@@ -37,12 +38,13 @@ def count_rows(settings: Settings, record: Import) -> int:
 
 
 def poll_stored_rows(settings: Settings, record: Import, since_ms: int) -> Iterator[StoredRows]:
-    """Poll the count until all rows are stored."""
+    """Poll the count until all rows are stored, and queries that start then see them."""
     while True:
         complete = is_complete(settings, since_ms + COMPLETENESS_MARGIN_MS)
         stored = StoredRows(count_rows(settings, record), complete)
         yield stored
         if complete:
+            time.sleep(SNAPSHOT_MAX_AGE_SECONDS)
             return
         time.sleep(POLL_INTERVAL_SECONDS)
 

@@ -71,7 +71,6 @@ async def show_import(dependencies: QueryDependencies, request: Request) -> Resp
     """GET /v1/imports/{id}: an import with the number of its stored rows."""
     key = await _authorize(dependencies, request)
     import_ = await _import_of_tenant(dependencies, key, request)
-    # All rows were removed before the state changed; the pinned version may be slightly older.
     stored = 0 if import_.state is ImportState.UNDONE else await _count_rows(dependencies, import_)
     return _import_response(import_resource(import_, stored))
 

@@ -21,7 +21,10 @@ from schemas.lake.table_location import local_folder, table_url
 from schemas.tables import Table
 
 SNAPSHOT_MAX_AGE_SECONDS = 0.2
-"""Maximum age of the table version that a query reads."""
+"""Maximum age of the table version that a query reads.
+
+Who reports a commit as done waits this long after it: then every query that starts sees it.
+"""
 
 FOLLOW_TIMEOUT_SECONDS = 30.0
 """Log entries stay for at least a minute; a follower that paused this long restarts."""

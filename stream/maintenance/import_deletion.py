@@ -5,12 +5,14 @@ messages that are still in Kafka are dropped, and the ledger counts them.
 """
 
 import logging
+import time
 from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.registry import DatabaseError, Import, ImportState, RecordNotFound, RegistryStore
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -52,6 +54,7 @@ class ImportDeletion:
         # Stored before the rewrite: after a kill behind it, the rows could not be counted again.
         store.update_progress(Import, import_.id, now_ms(), removed=removed)
         rewrite_files(table, data_files, lambda batch: without_import(batch, import_.id))
+        time.sleep(SNAPSHOT_MAX_AGE_SECONDS)  # undone: no query that starts then sees its rows
         store.update(Import, import_.id, now_ms(), state=ImportState.UNDONE)
         log.info("import deleted", extra={"import_id": import_.id, "rows": removed})
 

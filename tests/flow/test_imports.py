@@ -179,7 +179,7 @@ def test_an_import_that_is_undone_leaves_what_was_before(
     undone = tidemark(stack, "import", "undo", second["id"])
 
     assert (undone["state"], undone["removed"]) == ("undone", 600)
-    assert eventually(lambda: views(tenant) == before)
+    assert views(tenant) == before
     assert tidemark(stack, "import", "show", first["id"])["stored"] == LINES - 12
     assert tidemark(stack, "import", "show", second["id"])["stored"] == 0
 

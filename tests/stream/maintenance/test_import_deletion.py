@@ -1,5 +1,6 @@
 """What an import brought is taken back: its rows and nothing else, in one version, for good."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,16 +14,20 @@ from typing import Any
 
 import pytest
 
+from query.engine.snapshots import SnapshotCache
 from schemas.kinds import CUSTOM_EVENT
+from schemas.lake.delta_table import TableVersion
 from schemas.registry import Import, ImportState, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
+from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import to_environment
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
-from stream.maintenance import compaction
+from stream.maintenance import compaction, import_deletion
 from stream.maintenance.compaction import compact, write_sorted
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.merge_plan import QUIET_MS, LiveDataFile, live_data_files, merge_plan
+from stream.maintenance.rewrite import rewrite_files
 from stream.maintenance.sorted_portions import SLOT_MINUTES
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
@@ -90,6 +95,28 @@ def test_all_rows_leave_in_one_version(tmp_path: Path, store: RegistryStore) -> 
         table.handle.load_as_version(number)
         counts.append(sum(table.handle.get_add_actions()["num_records"].to_pylist()))
     assert counts == [8, 8, 3]  # the door is closed first
+
+
+def test_no_query_sees_the_rows_of_an_import_that_is_undone(
+    tmp_path: Path, store: RegistryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path)
+
+    async def version_after_undo() -> TableVersion:
+        snapshots = SnapshotCache(settings(tmp_path).lake_url, now_ms)
+        loop = asyncio.get_running_loop()
+
+        def rewrite(*arguments: Any) -> None:
+            asyncio.run_coroutine_threadsafe(snapshots.pin(EVENTS), loop).result()  # just before
+            rewrite_files(*arguments)
+
+        monkeypatch.setattr(import_deletion, "rewrite_files", rewrite)
+        await asyncio.to_thread(undo, tmp_path, store)
+        return (await snapshots.pin(EVENTS)).version
+
+    seen = asyncio.run(version_after_undo())
+
+    assert seen.number == version(settings(tmp_path), EVENTS).number
 
 
 def test_what_kafka_still_has_of_it_is_not_stored_any_more(
