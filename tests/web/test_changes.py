@@ -26,11 +26,12 @@ VITALS = """[...document.querySelectorAll('.vitals .total')].map((total) =>
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
-    """On the day before one error, one sign-up and a slow page; on the day two, three, and fast."""
+    """On the day before an error, a sign-up, a bounce and a slow page; then two, three and fast."""
     at: list[dict[str, Any]] = [{"at": f"{date}T10:00:00Z"} for date in (DAY, BEFORE)]
     day, before = at
     rows = [
         a_view(**before),
+        a_view(visitor="bounced", session="bounced", **before),
         an_error(**before),
         an_event("signup", **before),
         a_vital("LCP", 4000, **before),
@@ -104,7 +105,7 @@ def test_no_table_shows_a_change_since_before_the_data_began(
     assert page.tab.js(f"{at}.querySelector('.hint').innerText") == (said or number)
     column = page.tab.js(f"{at}.cellIndex")
     shown = {row[column] for row in page.rows(title)}
-    assert shown == {"–"} if said else shown & {"0 before", "±0%", "+100%", "+200%"}
+    assert shown == {"–"} if said else shown & {"0 before", "−50%", "±0%", "+100%", "+200%"}
 
 
 def test_vitals_change(page: Dashboard) -> None:
@@ -112,6 +113,13 @@ def test_vitals_change(page: Dashboard) -> None:
     lcp, *others = page.until(VITALS)
     assert lcp == written(*changes(page, "vitals_overview", "p75")) == "−75%"
     assert others == [None] * 4
+
+
+def test_a_percentage_changes_by_points(page: Dashboard) -> None:
+    page.open("overview", compare=f"{BEFORE}..{BEFORE}")
+    totals = "[...document.querySelectorAll('.total')].map((each) => each.innerText)"
+    [bounce] = [text for text in page.until(totals) if text.startswith("Bounce rate")]
+    assert bounce.splitlines()[1:3] == ["0%", "−50 pp"]
 
 
 def test_events_change_and_are_drawn_over_time(page: Dashboard) -> None:

@@ -12,6 +12,8 @@ from tests.web.traffic import VISITORS
 
 TODAY = datetime.now(UTC).date()
 DASHED = "5,5"
+HEADS = """[...document.querySelectorAll('main .bars thead th:first-child')].map(
+  (head) => head.innerText)"""
 BY_PATH = {
     "table": "events",
     "selects": [
@@ -174,6 +176,27 @@ def test_each_value_is_a_line_and_has_bars(dashboard: Dashboard) -> None:
 
     dashboard.press("Bars")
     dashboard.until("document.querySelectorAll('main .bars').length === 2")
+
+
+def test_bars_of_several_groups_are_a_list_for_each_value_of_the_first(
+    dashboard: Dashboard,
+) -> None:
+    count = [{"aggregate": "count", "field": "*"}]
+    groups = ["device_type", "path", "name"]
+    opened(dashboard, {"table": "events", "selects": count, "groups": groups}, shape="bar")
+    heads = dashboard.until(f"({HEADS}).length > 1 && ({HEADS})")
+
+    query = {"table": "events", "selects": [{**count[0], "alias": "n"}], "groupBy": groups}
+    rows = dashboard.tenant.custom(query).json["data"]
+    assert len(heads) == len({row["device_type"] for row in rows})
+    assert all(head.startswith("Device: ") and "Page, Event" in head for head in heads), heads
+    shown = dashboard.tab.js("document.querySelectorAll('main .bars tbody tr').length")
+    assert shown == len(rows)
+    longest = dashboard.tab.js(
+        "[...document.querySelectorAll('main .bar')].filter((each) => each.style.width === '100%')"
+        ".map((each) => each.closest('tr').querySelector('td').title)"
+    )
+    assert set(longest) == {f"{max(row['n'] for row in rows):,}"}
 
 
 def test_a_line_says_what_it_needs(dashboard: Dashboard) -> None:

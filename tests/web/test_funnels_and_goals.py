@@ -31,6 +31,16 @@ def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: D
     assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
 
 
+def test_a_step_that_nobody_did_is_marked(dashboard: Dashboard) -> None:
+    unseen = "[...document.querySelectorAll('.steps .unseen')].map((each) => each.innerText)"
+    dashboard.open("funnels", steps="path:%2F,path:%2Fprice,path:%2Fpri*")
+    dashboard.until(f"{unseen}.length")
+    assert dashboard.tab.js(unseen) == ["Not seen in this time range."]
+
+    choose(dashboard, "Step 2", "/pricing")
+    dashboard.until(f"!{unseen}.length")
+
+
 def test_who_left_a_funnel_is_listed(dashboard: Dashboard) -> None:
     dashboard.open("funnels", steps="path:%2F,path:%2Fpricing")
     dashboard.until("document.querySelector('.funnel .dropped')")

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { endSession, subjectQuery } from "../app/session";
 import { type Answer, answer, answerKey, type Ask } from "./ask";
-import { RequestError } from "./request";
+import { isReachable, RequestError } from "./request";
 import type { QueryType } from "./types";
 
 export interface Loaded<Value> {
@@ -18,7 +18,10 @@ export interface Loaded<Value> {
 const refreshes = signal(0);
 export const refresh = (): void => void refreshes.value++;
 
-/** Runs `load` when `key` changes, with each refresh, and every `seconds`; a `null` key loads nothing. */
+/**
+ * Runs `load` when `key` changes, with each refresh, and every `seconds`; a `null` key loads nothing.
+ * While the service does not answer, a known value of the key stays.
+ */
 export function useLoaded<Value>(
   key: string | null,
   load: (aborted: AbortSignal) => Promise<Value>,
@@ -32,12 +35,18 @@ export function useLoaded<Value>(
     if (key === null) return;
     const abort = new AbortController();
     load(abort.signal).then(
-      (value) => abort.signal.aborted || setState({ key, value, error: null }),
+      (value) => {
+        if (abort.signal.aborted) return;
+        isReachable.value = true;
+        setState({ key, value, error: null });
+      },
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const known = error instanceof RequestError ? error : new RequestError(0, "FAILED", String(error));
         if (known.status === 401) endSession();
-        setState({ key, value: null, error: known });
+        const isSilent = known.code === "UNREACHABLE";
+        isReachable.value &&= !isSilent;
+        setState((last) => (isSilent && last.key === key && last.value !== null ? last : { key, value: null, error: known }));
       },
     );
     return () => abort.abort();

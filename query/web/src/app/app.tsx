@@ -2,10 +2,11 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
+import { refresh } from "../api/use";
 import { Boundary } from "../components/boundary";
 import { FilterBar, FixedFilters } from "../components/filter_bar";
 import { PeriodBar } from "../components/period_bar";
-import { Empty, Failed, Skeleton } from "../components/states";
+import { Empty, Failed, Skeleton, Unreachable } from "../components/states";
 import { isolate } from "../isolate";
 import { findBreakdown } from "../state/breakdowns";
 import { texts } from "../texts";
@@ -101,6 +102,7 @@ function ViewFrame({ view }: { view: View }) {
         {view.ranged && <PeriodBar compares={view.compares === "item" ? item !== "" : view.compares ?? false} />}
       </header>
       {view.ranged && !view.unfiltered ? <FilterBar /> : <FixedFilters />}
+      <Unreachable retry={refresh} />
       {view.unfiltered && filters.length > 0 && <p class="notice">{t.unfiltered}</p>}
       {unread.length > 0 && <p class="notice unread" role="status">{t.unread(unread.join(", "))}</p>}
       {!allowed ? <Empty text={texts.states.forbiddenScope(may("read:data") ? view.scope! : "read:data")} />

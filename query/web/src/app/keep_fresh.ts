@@ -1,4 +1,6 @@
-// What is shown is asked again every minute while its time range goes on, and when the page comes back into sight.
+// What is shown is asked again every minute while its time range goes on, when the page comes back into sight, and
+// every five seconds while the service does not answer.
+import { isReachable } from "../api/request";
 import { refresh } from "../api/use";
 import { daysOf, today } from "../state/period";
 import { address } from "./address";
@@ -11,7 +13,8 @@ export function keepFresh(): () => void {
   let last = Date.now();
   const check = () => {
     const goesOn = daysOf(address.value.period, timezone.value).end >= today(timezone.value);
-    if (document.hidden || !goesOn || Date.now() - last < SECONDS * 1000) return;
+    if (document.hidden) return;
+    if (isReachable.value && (!goesOn || Date.now() - last < SECONDS * 1000)) return;
     last = Date.now();
     refresh();
   };

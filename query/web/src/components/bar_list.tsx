@@ -12,8 +12,8 @@ export interface Bar {
   onClick?: () => void;
 }
 
-export function BarList({ bars, valueLabel, nameLabel }: { bars: Bar[]; valueLabel: string; nameLabel: string }) {
-  const most = Math.max(1, ...bars.map((bar) => bar.value));
+/** `most` is the value of the longest bar, where several lists are compared. */
+export function BarList({ bars, valueLabel, nameLabel, most = mostOf(bars) }: { bars: Bar[]; valueLabel: string; nameLabel: string; most?: number }) {
   return (
     <table class="bars">
       <thead>
@@ -38,3 +38,5 @@ export function BarList({ bars, valueLabel, nameLabel }: { bars: Bar[]; valueLab
     </table>
   );
 }
+
+export const mostOf = (bars: Bar[]): number => Math.max(1, ...bars.map(({ value }) => value));

@@ -16,8 +16,10 @@ const WITHOUT: Record<Exclude<ComparedData, "enough">, { text: string; hint: str
   little: { text: t.began, hint: t.beganHint },
 };
 
-export function Change({ percent, before, lessIsBetter }: {
+export function Change({ percent, points = false, before, lessIsBetter }: {
   percent: number | null | undefined;
+  /** Whether `percent` is the difference of two percentages. */
+  points?: boolean;
   /** What the compared time range holds; null until that is known. */
   before: ComparedData | null;
   lessIsBetter?: boolean;
@@ -29,7 +31,9 @@ export function Change({ percent, before, lessIsBetter }: {
   const shown = Number(percent.toFixed(digits));
   const kind = shown === 0 ? "" : shown > 0 !== Boolean(lessIsBetter) ? "better" : "worse";
   const sign = shown > 0 ? "+" : shown < 0 ? "−" : "±";
-  const exact = `${sign}${formatPercent(Math.abs(percent), digits)}`;
+  const size = Math.abs(percent);
+  const exact = `${sign}${points ? t.points(formatNumber(Number(size.toFixed(1)))) : formatPercent(size, digits)}`;
+  if (points) return <span class={`change ${kind}`} title={t.pointsHint}>{exact}</span>;
   if (percent < MOST_PERCENT) return <span class={`change ${kind}`}>{exact}</span>;
   return <span class={`change ${kind}`} title={exact}>{texts.breakdowns.times(formatNumber(Math.round(1 + percent / 100)))}</span>;
 }

@@ -3,12 +3,13 @@ import { useMemo } from "preact/hooks";
 import { address } from "../app/address";
 import { timezone } from "../app/session";
 import { formatNumber } from "../format";
+import { isolate } from "../isolate";
 import { cellText, columnText, valueText } from "../state/columns";
 import { aliasOf, columnOf, type Exploration, TIME } from "../state/exploration";
 import { hasLines, labelsOf, linesOf } from "../state/lines";
 import { daysOf, today } from "../state/period";
 import { texts } from "../texts";
-import { BarList } from "./bar_list";
+import { type Bar, BarList, mostOf } from "./bar_list";
 import { type Column, DataTable } from "./data_table";
 import { LinesChart, MOST_LINES } from "./lines_chart";
 import { type Series, SeriesChart } from "./series_chart";
@@ -72,16 +73,27 @@ function OverTime({ exploration, rows, partial }: Result) {
   );
 }
 
+/** With several groups a list for each value of the first, all on one scale. */
 function Bars({ exploration: { groups, selects }, rows }: Result) {
   if (!groups.length) return <Empty text={t.needsGroup} />;
-  const names = rows.map((row) => groups.map((group) => cellText(group, row[columnOf(group)], timezone.value)).join(" · "));
+  const outer = groups.length > 1 ? groups[0] : undefined;
+  const inner = outer ? groups.slice(1) : groups;
+  const nameOf = (row: Row, names: string[]) => names.map((group) => cellText(group, row[columnOf(group)], timezone.value)).join(" · ");
   return (
     <>
-      {selects.map((select) => (
-        <BarList key={aliasOf(select)} nameLabel={groups.map(columnText).join(", ")} valueLabel={valueText(select)} bars={rows.map((row, i) => ({
-          key: String(i), name: names[i]!, value: Number(row[aliasOf(select)] ?? 0),
-        }))} />
-      ))}
+      {selects.map((select) => {
+        const alias = aliasOf(select);
+        const bars = rows.map((row, i) => ({ key: String(i), name: nameOf(row, inner), value: Number(row[alias] ?? 0) }));
+        const lists = new Map<string, Bar[]>();
+        for (const bar of bars) {
+          const name = outer ? nameOf(rows[Number(bar.key)]!, [outer]) : "";
+          lists.set(name, [...(lists.get(name) ?? []), bar]);
+        }
+        return [...lists].map(([name, list]) => (
+          <BarList key={`${alias} ${name}`} bars={list} most={mostOf(bars)} valueLabel={valueText(select)}
+            nameLabel={outer ? `${columnText(outer)}: ${isolate(name)} · ${inner.map(columnText).join(", ")}` : inner.map(columnText).join(", ")} />
+        ));
+      })}
     </>
   );
 }

@@ -1,6 +1,6 @@
 // What a card shows while it has no rows: loading, empty, failed, not permitted.
 import type { ComponentChildren } from "preact";
-import type { RequestError } from "../api/request";
+import { isReachable, type RequestError } from "../api/request";
 import type { Loaded } from "../api/use";
 import { address } from "../app/address";
 import { texts } from "../texts";
@@ -42,12 +42,19 @@ export function Empty({ text }: { text?: string }) {
 }
 
 export function Failed({ error, retry }: { error: RequestError; retry?: () => void }) {
+  if (error.code === "UNREACHABLE" && !isReachable.value) return <Empty text={t.unanswered} />;
   return (
     <div class="failed" role="alert">
       <p>{messageOf(error)}</p>
       {retry && error.status !== 403 && <button type="button" class="button" onClick={retry}>{t.retry}</button>}
     </div>
   );
+}
+
+/** Once above the cards, which only say that they have no answer. */
+export function Unreachable({ retry }: { retry: () => void }) {
+  if (isReachable.value) return null;
+  return <p class="notice" role="alert">{t.unreachable} {t.triesAgain} <button type="button" class="button" onClick={retry}>{t.retry}</button></p>;
 }
 
 export function messageOf(error: RequestError): string {

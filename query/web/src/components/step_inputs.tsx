@@ -12,6 +12,10 @@ const t = texts.steps;
 
 export type Suggestions = Record<StepKind, string[]>;
 
+/** Whether the suggestions are all there are in the time range, and the value is none of them. */
+const isUnseen = ({ kind, value }: Step, { [kind]: known }: Suggestions): boolean =>
+  value !== "" && !value.includes("*") && known.length > 0 && known.length < SUGGESTED && !known.includes(value);
+
 /** The most viewed pages, the most frequent events, and the saved goals, which a shared dashboard does not know. */
 export function useSuggestions(): Suggestions {
   const pages = useAnswer({ name: "top_pages", options: { limit: SUGGESTED } });
@@ -56,6 +60,7 @@ export function StepInputs({ step, change, name, suggestions, kinds = isShared()
       <input aria-label={name} list={list} required={required} placeholder={t.placeholders[step.kind]} value={text}
         onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => complete(e.currentTarget.value.trim())} />
       <datalist id={list}>{suggestions[step.kind].map((each) => <option key={each} value={each} />)}</datalist>
+      {isUnseen(step, suggestions) && <small class="unseen" role="status">{t.unseen}</small>}
     </span>
   );
 }

@@ -27,6 +27,8 @@ interface Total {
   format: (value: number) => string;
   short?: (value: number) => string;
   lessIsBetter?: boolean;
+  /** Whether it is a percentage, whose change is given in points. */
+  points?: boolean;
 }
 
 const m = texts.metrics;
@@ -35,7 +37,7 @@ const TOTALS: Total[] = [
   { id: "sessions", label: m.sessions, summary: "sessions", definition: "visits", format: formatNumber, short: formatShort },
   { id: "pageviews", label: m.pageviews, summary: "pageviews", definition: "page_views", format: formatNumber, short: formatShort },
   { id: "pages_per_session", label: m.pages_per_session, summary: null, definition: "views_per_visit", format: (v) => formatNumber(Math.round(v * 100) / 100) },
-  { id: "bounce_rate", label: m.bounce_rate, summary: "bounce_rate", definition: "bounce_rate", format: (v) => formatPercent(v), lessIsBetter: true },
+  { id: "bounce_rate", label: m.bounce_rate, summary: "bounce_rate", definition: "bounce_rate", format: (v) => formatPercent(v), lessIsBetter: true, points: true },
   { id: "median_session_duration", label: m.median_session_duration, summary: "median_session_duration", definition: "median_visit_duration", format: formatDuration },
 ];
 
@@ -83,7 +85,7 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
             <span class="total-value" title={row && total.format(valueOf(total, row))}>
               {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
             </span>
-            {compared && row && <Change percent={changeOf(total, row, compared)} before={before} lessIsBetter={total.lessIsBetter} />}
+            {compared && row && <Change percent={changeOf(total, row, compared)} points={total.points} before={before} lessIsBetter={total.lessIsBetter} />}
           </button>
           <Info text={metricDefinition(total.definition)} title={total.label} />
         </div>
@@ -96,7 +98,7 @@ const valueOf = ({ summary }: Total, row: Record<string, unknown>): number =>
   summary ? (row[summary] as number) : row.sessions ? (row.pageviews as number) / (row.sessions as number) : 0;
 
 function changeOf(total: Total, row: Record<string, unknown>, compared: ComparedRow): number | null {
-  if (total.summary) return compared.changePercent[total.summary] ?? null;
+  if (total.summary) return (total.points ? compared.change : compared.changePercent)[total.summary] ?? null;
   const before = compared.previous && valueOf(total, compared.previous);
   return before ? Math.round((10_000 * (valueOf(total, row) - before)) / before) / 100 : null;
 }
