@@ -71,6 +71,12 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     assert f"{row['value']:g}" in shown
     assert row["conversions"] > 0
 
+    dashboard.open("overview")
+    [on_overview] = dashboard.rows("Goals")
+    rate = f"{round(row['conversion_rate'], 2):g}%"
+    assert on_overview == [f"Bought · {rate}", str(row["visitors"])]
+
+    dashboard.open("goals")
     dashboard.press("Edit the goal Bought")
     kind = "document.querySelector('dialog select')"
     dashboard.tab.js(f"{kind}.value = 'path'; {kind}.dispatchEvent(new Event('change'))")

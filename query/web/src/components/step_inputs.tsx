@@ -1,11 +1,10 @@
 // Inputs for one step, with the pages, events and goals that exist as suggestions.
 import { useId, useLayoutEffect, useState } from "preact/hooks";
-import { fetchAll } from "../api/pages";
-import type { Schemas } from "../api/types";
-import { useAnswer, useLoaded } from "../api/use";
-import { isShared, subjectQuery } from "../app/session";
+import { useAnswer } from "../api/use";
+import { isShared } from "../app/session";
 import { KINDS, SHARED_KINDS, type Step, type StepKind } from "../state/steps";
 import { texts } from "../texts";
+import { useGoals } from "./saved_goals";
 
 const SUGGESTED = 100;
 const t = texts.steps;
@@ -27,12 +26,6 @@ export function useSuggestions(): Suggestions {
     goal: goals.value?.map(({ name }) => name) ?? [],
     name: [],
   };
-}
-
-export function useGoals() {
-  const query = subjectQuery.value;
-  return useLoaded(isShared() ? null : `goals ${JSON.stringify(query)}`, (signal) =>
-    fetchAll<Schemas["GoalResource"]>("/v1/goals", query, signal));
 }
 
 export function StepInputs({ step, change, name, suggestions, kinds = isShared() ? SHARED_KINDS : KINDS, required }: {

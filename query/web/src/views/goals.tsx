@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { fetchJson } from "../api/request";
-import type { Row, Schemas } from "../api/types";
+import type { Row } from "../api/types";
 import { type ComparedData, useComparedData } from "../api/compared";
 import { refresh, useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
@@ -17,20 +17,18 @@ import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
 import { PageNote } from "../components/page_note";
 import { Async } from "../components/states";
-import { StepInputs, useGoals, useSuggestions } from "../components/step_inputs";
+import { askGoals, type Goal, MOST_ASKED as ROWS, useGoals } from "../components/saved_goals";
+import { StepInputs, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
 
-type Goal = Schemas["GoalResource"];
 const t = texts.goals;
 const MODELS = ["last_touch", "first_touch", "last_non_direct", "linear", "position_based"] as const;
 const FACTS = ["visit.channel", "visit.referrer_name", "visit.utm_campaign", "visit.entry_page"];
 
-/** Goals that one request answers. */
-const ROWS = 20;
 const CONVERSIONS: [string, string] = ["conversions", t.conversions];
 const FILE: FileColumn[] = [
   { field: "name", label: t.name },
@@ -54,7 +52,7 @@ export default function Goals() {
   };
   const writes = may("manage:websites");
   const { filters } = address.value;
-  const ask: Ask<"goals"> = { name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } };
+  const ask = askGoals(goals);
   return (
     <>
       <Card title={t.title} ask={goals.length ? ask : undefined} file={[...FILE, ...changeFile(CONVERSIONS, before)]} className="wide" actions={writes && (

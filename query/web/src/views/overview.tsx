@@ -9,6 +9,7 @@ import { follow } from "../app/top_bar";
 import { BreakdownCard } from "../components/breakdown_card";
 import { Card } from "../components/card";
 import { Change } from "../components/change";
+import { GoalsCard } from "../components/goals_card";
 import { Info, metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
@@ -59,6 +60,7 @@ export default function Overview() {
       </Card>
       <div class="cards">
         {GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />)}
+        <GoalsCard />
       </div>
     </>
   );

@@ -1,0 +1,32 @@
+// The goals that most visitors reached, on the overview of a website that has some.
+import { useAnswer } from "../api/use";
+import { addressWith } from "../app/address";
+import { follow } from "../app/top_bar";
+import { formatPercent } from "../format";
+import { texts } from "../texts";
+import { BarList } from "./bar_list";
+import { Card } from "./card";
+import { askGoals, MOST_ASKED, useGoals } from "./saved_goals";
+import { Async } from "./states";
+
+const ROWS = 8;
+
+export function GoalsCard() {
+  const goals = (useGoals().value ?? []).slice(0, MOST_ASKED);
+  const ask = goals.length ? askGoals(goals) : null;
+  const loaded = useAnswer(ask);
+  if (!ask) return null;
+  return (
+    <Card title={texts.goals.title} ask={ask} className="breakdown"
+      actions={<a class="quiet-button" href={addressWith({ view: "goals" })} onClick={follow}
+        aria-label={`${texts.breakdowns.all}: ${texts.goals.title}`}>{texts.breakdowns.all}</a>}>
+      <Async loaded={loaded} lines={Math.min(goals.length, ROWS)}>
+        {({ rows }) => (
+          <BarList nameLabel={`${texts.goals.name} · ${texts.goals.rate}`} valueLabel={texts.metrics.visitors} bars={rows.toSorted((a, b) => b.visitors - a.visitors).slice(0, ROWS).map((row) => ({
+            key: row.name, name: `${row.name} · ${formatPercent(row.conversion_rate, 2)}`, value: row.visitors,
+          }))} />
+        )}
+      </Async>
+    </Card>
+  );
+}

@@ -1,0 +1,21 @@
+// The saved goals of the website; a shared dashboard knows none.
+import { fetchAll } from "../api/pages";
+import type { Ask } from "../api/ask";
+import type { Schemas } from "../api/types";
+import { type Loaded, useLoaded } from "../api/use";
+import { isShared, subjectQuery } from "../app/session";
+
+/** Goals that one request answers. */
+export const MOST_ASKED = 20;
+
+export type Goal = Schemas["GoalResource"];
+
+export function useGoals(): Loaded<Goal[]> {
+  const query = subjectQuery.value;
+  return useLoaded(isShared() ? null : `goals ${JSON.stringify(query)}`, (signal) =>
+    fetchAll<Goal>("/v1/goals", query, signal));
+}
+
+/** How often each of the goals is reached, and by whom. */
+export const askGoals = (goals: Goal[]): Ask<"goals"> =>
+  ({ name: "goals", compared: true, options: { goals: goals.map(({ id }) => ({ goal: id })) } });
