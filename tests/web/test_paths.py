@@ -3,6 +3,11 @@
 from tests.web.dashboard import Dashboard, shown
 
 NODES = """[...document.querySelectorAll('.node')].map((node) => node.getAttribute('aria-label'))"""
+SIZE = """(flow) => flow && {
+  picture: Math.round(flow.getBoundingClientRect().width),
+  content: flow.parentElement.scrollWidth,
+  card: flow.parentElement.clientWidth,
+}"""
 
 
 def first_pages(rows: list[dict[str, object]]) -> dict[str, int]:
@@ -50,3 +55,11 @@ def test_a_number_of_a_path_opens_its_visitors(dashboard: Dashboard) -> None:
         "Ada" if v["traits"] else v["visitor_id"] for v in behind
     )
     assert len(found) == row["visitors"]
+
+
+def test_the_picture_is_as_wide_as_its_card(dashboard: Dashboard) -> None:
+    for width in (1280, 1600):
+        dashboard.tab.set_size(width)
+        dashboard.open("paths")
+        frame = dashboard.until(f"({SIZE})(document.querySelector('.flow'))")
+        assert frame["picture"] == frame["content"] == frame["card"]

@@ -1,11 +1,10 @@
 // Paths as a picture: a column for each step, a bar for each page, bands as wide as the visits between two pages.
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatNumber } from "../format";
 import { type Flow, type FlowBand, type FlowNode } from "../state/flow";
 import { texts } from "../texts";
 
 const LEAST_COLUMN = 210;
-const WIDTH = 1120;
 const BAR = 10;
 const GAP = 20;
 const TOP = 14;
@@ -21,11 +20,18 @@ interface Placed {
 
 export function FlowChart({ flow, choose }: { flow: Flow; choose: (page: string) => void }) {
   const [over, setOver] = useState<FlowNode | null>(null);
-  const column = Math.max(LEAST_COLUMN, WIDTH / flow.columns.length);
+  const frame = useRef<HTMLDivElement>(null);
+  const [within, setWithin] = useState(0);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => setWithin(frame.current!.clientWidth));
+    observer.observe(frame.current!);
+    return () => observer.disconnect();
+  }, []);
+  const column = Math.max(LEAST_COLUMN, within / flow.columns.length);
   const places = placeNodes(flow, column);
   const width = column * flow.columns.length;
   return (
-    <div class="table-frame" tabIndex={0} role="region" aria-label={t.title}>
+    <div ref={frame} class="table-frame" tabIndex={0} role="region" aria-label={t.title}>
       <svg class="flow" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={t.title}>
         {placeBands(flow, places).map(({ band, shape }, i) => (
           <path key={i} d={shape} class={over && over !== band.from && over !== band.to ? "band faint" : "band"}>
