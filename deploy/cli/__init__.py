@@ -121,6 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except StoreUnreachable as error:
         click.echo(f"tidemark: {error}", err=True)
         sys.exit(1)
+    except OSError as error:  # of a file, or of a standard output that takes no more
+        parts = (error.filename, error.strerror or error)
+        click.echo(f"tidemark: {': '.join(str(part) for part in parts if part)}", err=True)
+        sys.exit(1)
     except click.Abort:
         sys.exit(130)
     finally:

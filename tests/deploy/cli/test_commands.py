@@ -171,3 +171,17 @@ def test_an_argument_that_is_not_utf_8_is_a_usage_error(tmp_path: Path, command:
 
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"tidemark: argument 3 is not UTF-8: 'caf\\xe9'\n"
+
+
+@pytest.mark.parametrize("command", [("settings",), ("settings", "--json")])
+def test_a_full_standard_output_is_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "deploy.cli", *command],
+            env={**os.environ, "TIDEMARK_DATA_DIR": str(tmp_path)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (1, b"tidemark: No space left on device\n")
