@@ -24,6 +24,7 @@ from query.formats.formula_guard import guarded, unguarded
         ('a\t" @SUM(1)', "a\t'\" @SUM(1)"),
         ("\0=1", "'\0=1"),
         ("\u202e\u3000=1", "'\u202e\u3000=1"),
+        ("\U000e0020=1", "'\U000e0020=1"),
         ('say "hello"; "yes"', 'say "hello"; "yes"'),
         ("'quoted'", "''quoted'"),
         ("a;'=3", "a;''=3"),
