@@ -11,12 +11,11 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
+from query.prepared.group_numbers import KEY_BITS
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import smallest
 
 NEVER_BEFORE = 0
-KEY_BITS = 63
-"""Of the numbers by which entries are sorted; what needs more is sorted column by column."""
 
 
 class GroupIndex(Struct, frozen=True, eq=False):

@@ -13,20 +13,25 @@ class PageChanges(Struct, frozen=True, eq=False):
     sessions: Numbers
     visitors: Numbers
     pages: Numbers
-    starts: Numbers
-    """Where the changes of each session begin."""
-    ends: Numbers
-    """For each change, where those of its session end."""
+    borders: Numbers
+    """Where the changes of each session begin, and the number of all."""
+
+    @property
+    def starts(self) -> Numbers:
+        """Where the changes of each session begin."""
+        return self.borders[:-1]
+
+    def ends_of(self, at: Numbers) -> Numbers:
+        """Where the changes of the sessions of some changes end."""
+        return self.borders[np.searchsorted(self.borders, at, side="right")]
 
 
 def page_changes(views: OrderedViews) -> PageChanges:
     """The changes of page; consecutive views of one page are one."""
     begins = _differs(views.sessions)
     kept = np.flatnonzero(begins | _differs(views.pages))
-    starts = np.flatnonzero(begins[kept])
-    borders = np.append(starts, len(kept))
-    ends = np.repeat(borders[1:], np.diff(borders))
-    return PageChanges(views.sessions[kept], views.visitors[kept], views.pages[kept], starts, ends)
+    borders = np.append(np.flatnonzero(begins[kept]), len(kept))
+    return PageChanges(views.sessions[kept], views.visitors[kept], views.pages[kept], borders)
 
 
 def _differs(values: Numbers) -> Numbers:

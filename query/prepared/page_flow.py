@@ -9,6 +9,7 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows
 from query.prepared.form_ranges import OfWholeRange
+from query.prepared.group_numbers import sort_order
 from query.prepared.joined_labels import SEPARATOR, label_order
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.page_changes import PageChanges, page_changes
@@ -60,9 +61,11 @@ def count_transitions(
     changes: PageChanges, page_count: int
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """Pages, next pages, how often that is so, and in how many sessions."""
-    has_next = np.flatnonzero(np.arange(1, len(changes.ends) + 1) < changes.ends)
+    is_last = np.zeros(len(changes.pages), np.bool_)
+    is_last[changes.borders[1:] - 1] = True
+    has_next = np.flatnonzero(~is_last)
     pairs = changes.pages[has_next].astype(np.int64) * page_count + changes.pages[has_next + 1]
-    order = np.argsort(pairs, kind="stable")  # sessions stay in order within each pair
+    order = sort_order(pairs)  # sessions stay in order within each pair
     pairs, sessions = pairs[order], changes.sessions[has_next][order]
     begins = np.ones(len(pairs), np.bool_)
     begins[1:] = pairs[1:] != pairs[:-1]

@@ -11,8 +11,7 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.form_ranges import OfWholeRange
-from query.prepared.group_index import KEY_BITS
-from query.prepared.group_numbers import distinct_values
+from query.prepared.group_numbers import KEY_BITS, distinct_values
 from query.prepared.joined_labels import SEPARATOR, LabelOrder, label_order
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.page_changes import PageChanges, page_changes
@@ -83,11 +82,12 @@ def chosen_steps(
     changes: PageChanges, first: int | None, last: int | None, most: int
 ) -> tuple[Numbers, Numbers]:
     """The positions at which the paths of sessions begin, and their numbers of steps."""
-    begins = changes.starts
+    begins, ends = changes.starts, changes.borders[1:]
     if first is not None:
         begins = _first_of_sessions(changes, np.flatnonzero(changes.pages == first))
+        ends = changes.ends_of(begins)
     if last is None:
-        return begins, np.minimum(changes.ends[begins] - begins, most)
+        return begins, np.minimum(ends - begins, most)
     reached = np.flatnonzero(changes.pages == last)
     if first is None:
         reached = _first_of_sessions(changes, reached)
@@ -96,9 +96,9 @@ def chosen_steps(
         return begins, reached - begins + 1
     next_one = np.searchsorted(reached, begins)
     found = next_one < len(reached)
-    begins, reached = begins[found], reached[next_one[found]]
+    begins, ends, reached = begins[found], ends[found], reached[next_one[found]]
     lengths = reached - begins + 1
-    kept = (reached < changes.ends[begins]) & (lengths <= most)
+    kept = (reached < ends) & (lengths <= most)
     return begins[kept], lengths[kept]
 
 
@@ -110,7 +110,8 @@ def _first_of_sessions(changes: PageChanges, positions: Numbers) -> Numbers:
 
 def count_paths(changes: PageChanges, at: Numbers, lengths: Numbers, most: int) -> CountedPaths:
     """The distinct paths that begin there, with their sessions and visitors."""
-    columns = [_step(changes, at, lengths, step) for step in range(most)]
+    numbers = changes.pages.astype(np.uint32) + np.uint32(1)
+    columns = [_step(numbers, at + step, lengths > step) for step in range(most)]
     groups, examples = _distinct(columns)
     count = len(examples)
     visitors = changes.visitors[at]
@@ -123,12 +124,11 @@ def count_paths(changes: PageChanges, at: Numbers, lengths: Numbers, most: int) 
     )
 
 
-def _step(changes: PageChanges, at: Numbers, lengths: Numbers, step: int) -> Numbers:
-    """One more than the page of a step of each path, 0 beyond its end."""
-    pages = np.zeros(len(at), np.uint32)
-    kept = lengths > step
-    pages[kept] = changes.pages[at[kept] + step].astype(np.uint32) + 1
-    return pages
+def _step(numbers: Numbers, at: Numbers, is_within: Numbers) -> Numbers:
+    """The number of the page at each position, 0 beyond the end of a path."""
+    if not len(at):
+        return np.zeros(0, np.uint32)
+    return numbers.take(at, mode="clip") * is_within
 
 
 def _distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
@@ -147,7 +147,7 @@ def _distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
 
 def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:
     """For each row the number of its key, in the order of keys, and a row for each number."""
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     ordered = keys[order]
     is_first = np.ones(len(keys), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]

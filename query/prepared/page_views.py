@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_index import KEY_BITS
+from query.prepared.group_numbers import KEY_BITS
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import PAGE_VIEWS, QUARTER_MS, label
@@ -124,7 +124,7 @@ def _order(sessions: Numbers, ms: Numbers, ties: Numbers) -> Numbers:
     keys = sessions.astype(np.int64) << bits[1] + bits[2]
     keys |= ms << bits[2]
     keys |= ties
-    return np.argsort(keys, kind="stable")
+    return np.argsort(keys)  # rows with the same key are the same, or the order is not told
 
 
 def _in_text_order(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers, Sequence[str]]:

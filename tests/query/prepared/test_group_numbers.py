@@ -31,3 +31,11 @@ def test_the_least_value_of_each_group() -> None:
     groups, values = np.array([0, 2, 0]), np.array([7, 9, -8])
 
     assert group_numbers.least(groups, values, 3).tolist() == [-8, group_numbers.NEVER, 9]
+
+
+@pytest.mark.parametrize("scale", [1, 2**60])
+def test_equal_keys_keep_the_order_of_their_positions(scale: int) -> None:
+    keys = np.array([2, 0, 2, 1, 0, 2]) * scale
+
+    assert group_numbers.sort_order(keys).tolist() == [1, 4, 3, 0, 2, 5]
+    assert group_numbers.sort_order(keys[:0]).tolist() == []

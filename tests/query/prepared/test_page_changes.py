@@ -19,10 +19,10 @@ def test_changes_begin_with_each_session_and_page() -> None:
     assert changes.sessions.tolist() == [1, 1, 1, 2, 5]
     assert changes.visitors.tolist() == [7, 8, 7, 9, 9]  # of the first view of the page
     assert changes.starts.tolist() == [0, 3, 4]
-    assert changes.ends.tolist() == [3, 3, 3, 4, 5]
+    assert changes.ends_of(np.arange(5)).tolist() == [3, 3, 3, 4, 5]
 
 
 def test_no_views_have_no_changes() -> None:
     nothing = np.empty(0, np.int64)
     changes = page_changes(OrderedViews(nothing, nothing, nothing, []))
-    assert len(changes.pages) == len(changes.starts) == len(changes.ends) == 0
+    assert len(changes.pages) == len(changes.starts) == 0
