@@ -27,6 +27,9 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.service_urls import collector_url
 from schemas.runtime.settings import Settings
 
+NO_VISITS = (
+    "no column has sessions, so no event belongs to a visit; name one: --map COLUMN=sessionId"
+)
 NOTHING_ACCEPTED = "no event of {} was accepted; {:,} lines were rejected"
 RESUME_HINT = "run the same command again to resume, or `tidemark import undo {}` to remove it"
 STOPPED_MESSAGE = f"stopped; {RESUME_HINT}"
@@ -106,11 +109,19 @@ def wait_until_stored(settings: Settings, record: Import, at: ImportProgress) ->
     return rows
 
 
+def warn_without_visits(mapper: ColumnMapper) -> None:
+    """Say on the standard error that the events of a file belong to no visit."""
+    if mapper.mapped and "sessionId" not in mapper.mapped.values():
+        click.echo(f"tidemark: {NO_VISITS}", err=True)
+
+
 def import_summary(
     at: ImportProgress, mapper: ColumnMapper, path: Path, **more: Any
 ) -> dict[str, Any]:
     """The result of an import, as printed."""
     summary = {**more, "accepted": at.accepted, "rejected": at.rejected}
+    if mapper.mapped:
+        summary["columns"] = mapper.mapped
     if at.rejected:
         summary["rejects"] = str(rejects_path(path))
     if mapper.ignored:

@@ -14,6 +14,7 @@ from deploy.cli.import_file import (
     run_dry,
     send_import,
     wait_until_stored,
+    warn_without_visits,
 )
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
@@ -98,6 +99,7 @@ def import_file(
             check_file(opened, mapper)
             if dry_run:
                 at = run_dry(opened, mapper, owner)
+                warn_without_visits(mapper)
                 return print_record(import_summary(at, mapper, path), json)
             record = begin_or_resume(store, owner, opened, again)
             at = send_import(settings, store, record, opened, mapper, url)
@@ -109,6 +111,7 @@ def import_file(
             NothingAccepted,
         ) as error:
             raise click.ClickException(str(error)) from None
+    warn_without_visits(mapper)
     rows = wait_until_stored(settings, record, at)
     print_record(import_summary(at, mapper, path, id=record.id, stored=rows), json)
     return None

@@ -50,6 +50,8 @@ class ColumnMapper:
         self._plans: dict[tuple[str, ...], ColumnPlan] = {}
         self.skipped_values: Counter[str] = Counter()
         """Field → number of values that could not be parsed."""
+        self.mapped: dict[str, str] = {}
+        """Column → field."""
         self.ignored: set[str] = set()
         """Columns that match no field."""
 
@@ -81,6 +83,7 @@ class ColumnMapper:
     def _plan(self, columns: tuple[str, ...]) -> ColumnPlan:
         if (plan := self._plans.get(columns)) is None:
             plan = self._plans[columns] = plan_columns(columns, self.overrides)
+            self.mapped |= {column: field.name for column, field in plan.columns.items()}
             self.ignored |= set(plan.ignored)
         return plan
 

@@ -1,4 +1,7 @@
-"""The time range to compare with: previous period, previous year, or given dates."""
+"""The time range to compare with: previous period, previous year, or given dates.
+
+One that is not over is compared with the same part of the period or year before.
+"""
 
 from datetime import date, datetime, timedelta
 
@@ -45,11 +48,8 @@ def comparison_range(
         raise Malformed(unknown_name_message("comparison", to, PERIODS, " in 'compare.to'"))
     if preset is not None:
         return _before_preset(PRESETS[preset], to, requested, now_ms)
-    return (
-        _previous_period(requested, max_days)
-        if to == PERIODS[0]
-        else _previous_year(requested, max_days)
-    )
+    before = _previous_period if to == PERIODS[0] else _previous_year
+    return _until_now(before(requested, max_days), requested, now_ms)
 
 
 def _before_preset(preset: Preset, to: str, requested: TimeRange, now_ms: int) -> TimeRange:
@@ -83,6 +83,16 @@ def _previous_year(requested: TimeRange, max_days: int) -> TimeRange:
         return time_range(_last_year(first), _last_year(last), requested.zone, max_days + 1)
     start, end = (_shift_year(ms, requested.zone) for ms in (requested.start_ms, requested.end_ms))
     return _checked_range(TimeRange(start, end, requested.zone))
+
+
+def _until_now(compared: TimeRange, requested: TimeRange, now_ms: int) -> TimeRange:
+    """The part of the compared time range that is as long as what is over of the requested one."""
+    if not requested.start_ms <= now_ms < requested.end_ms:
+        return compared
+    start, now = (time_zones.to_local(ms, requested.zone) for ms in (requested.start_ms, now_ms))
+    end = time_zones.to_local(compared.start_ms, requested.zone) + (now - start)
+    end_ms = time_zones.to_unix_ms(end, requested.zone)
+    return TimeRange(compared.start_ms, min(end_ms, compared.end_ms), requested.zone)
 
 
 def _shift_year(ms: int, zone: str) -> int:

@@ -90,7 +90,7 @@ TABLES = {
 
 @pytest.mark.parametrize("view", TABLES)
 @pytest.mark.parametrize(
-    ("days", "said"), [(1, None), (4, "too little before"), (40, "no data before")]
+    ("days", "said"), [(1, None), (4, "too little data before"), (40, "no data before")]
 )
 def test_no_table_shows_a_change_since_before_the_data_began(
     page: Dashboard, view: str, days: int, said: str | None

@@ -54,7 +54,7 @@ def values(chromium: Chromium, germans: Tenant) -> Iterator[Dashboard]:
         ("country", "de", "DE", "Country is Germany"),
         ("language", "German (Germany)", "de-DE", "Language is German (Germany)"),
         ("visit.channel", "email", "Email", "Channel is Email"),
-        ("visit.referrer_name", "google", "Google", "Source is Google"),
+        ("visit.referrer_name", "google", "Google", "Referrer is Google"),
         ("device_type", "Mobile", "mobile", "Device is mobile"),
         ("path", "pricing", "/pricing", "Page is /pricing"),
         ("path", "https://shop.example/pricing/?a=1#top", "/pricing", "Page is /pricing"),

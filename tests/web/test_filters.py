@@ -27,7 +27,8 @@ REFERRERS = (
     (None, "https://partner.example/"),
 )
 """Name and URL; rows without a name are from before names were stored."""
-ROWS_LEFT = "document.querySelectorAll('section[aria-label=Sources] tbody tr').length === 1"
+ROWS_LEFT = """document.querySelectorAll(
+  "main :is([aria-label=Sources], [aria-label=Referrers]) tbody tr").length === 1"""
 TOTAL = "document.querySelector('.total-value')?.innerText"
 
 
@@ -62,16 +63,17 @@ def choose_field(dashboard: Dashboard, field: str) -> None:
 @pytest.mark.parametrize("view", ["overview", "list/traffic_sources"])
 def test_a_click_on_a_source_keeps_the_visits_of_its_row(sources: Dashboard, view: str) -> None:
     sources.open(view, sources="traffic_sources")
-    rows = dict(row[:2] for row in sources.rows("Sources"))
+    title = "Sources" if view == "overview" else "Referrers"
+    rows = dict(row[:2] for row in sources.rows(title))
     assert rows == {"Direct": "3", "Google": "1", "https://partner.example/": "1"}
 
     for name, visitors in rows.items():
         sources.open(view, sources="traffic_sources")
         sources.press(name, "main .card")
         sources.until("document.querySelector('.chip')")
-        assert sources.text(".chip-text") == f"Source is {name}"
+        assert sources.text(".chip-text") == f"Referrer is {name}"
         sources.until(ROWS_LEFT)
-        assert [row[:2] for row in sources.rows("Sources")] == [[name, visitors]]
+        assert [row[:2] for row in sources.rows(title)] == [[name, visitors]]
 
 
 def test_a_typed_source_is_the_one_of_the_row(sources: Dashboard) -> None:
@@ -81,13 +83,13 @@ def test_a_typed_source_is_the_one_of_the_row(sources: Dashboard) -> None:
     sources.press("Apply", "dialog")
     sources.until("!document.querySelector('dialog')")
     sources.until(f"{TOTAL} === '3'")
-    assert sources.text(".chip-text") == "Source is Direct"
+    assert sources.text(".chip-text") == "Referrer is Direct"
     sources.until("document.querySelector('tr.chosen')?.innerText.startsWith('Direct')")
 
-    sources.press("Source is Direct")
+    sources.press("Referrer is Direct")
     sources.press("Exclude instead")
     sources.until(f"{TOTAL} === '2'")
-    assert sources.text(".chip-text") == "Source is not Direct"
+    assert sources.text(".chip-text") == "Referrer is not Direct"
 
 
 def test_a_filter_may_be_about_the_visitors_who_saw_a_page(dashboard: Dashboard) -> None:

@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
+
 from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
-from tests.flow.tenant import Tenant
+from tests.flow.tenant import DAY, Tenant
 from tests.http_client import call
 from tests.ingest.links.qr_reader import read_qr_code
 from tests.installation import eventually
@@ -86,6 +88,46 @@ def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboa
         "[...document.querySelectorAll('main tbody tr')].map((row) => row.clientHeight)"
     )
     assert max(heights) < 80
+
+
+def test_another_target_keeps_the_campaign(dashboard: Dashboard) -> None:
+    dashboard.open("links")
+    dashboard.press("+ New link")
+    dashboard.type_into("dialog input[name=targetUrl]", "shop.example/autumn")
+    dashboard.type_into("dialog input[name=utm_campaign]", "autumn")
+    dashboard.type_into("dialog input[name=targetUrl]", "shop.example/winter?color=red")
+    dashboard.type_into("dialog input[name=name]", "Winter")
+    value = "document.querySelector('dialog input[name=targetUrl]').value"
+    dashboard.until(f"{value} === 'shop.example/winter?color=red&utm_campaign=autumn'")
+
+    dashboard.type_into("dialog input[name=targetUrl]", "shop.example/winter?color=red")
+    dashboard.type_into("dialog input[name=name]", "Winter")
+    dashboard.until(f"{value} === 'shop.example/winter?color=red'")  # taken away on purpose
+
+
+@pytest.mark.parametrize(
+    ("zone", "end"), [("America/New_York", "T05:00:00.000Z"), ("Europe/Berlin", "T23:00:00.000Z")]
+)
+def test_the_last_day_of_a_link_ends_at_midnight_where_the_website_is(
+    dashboard: Dashboard, zone: str, end: str
+) -> None:
+    dashboard.open("links", tz=zone)
+    dashboard.press("+ New link")
+    dashboard.type_into("dialog input[name=name]", f"Until {zone}")
+    dashboard.type_into("dialog input[name=targetUrl]", "shop.example/winter")
+    day = "document.querySelector('dialog input[name=expiresAt]')"
+    assert dashboard.tab.js(f"{day}.min") >= str(DAY)
+    dashboard.tab.js(
+        f"{day}.value = '2099-12-15'; {day}.dispatchEvent(new Event('input', {{bubbles: true}}))"
+    )
+    dashboard.press("Save", "dialog")
+    dashboard.until("document.querySelector('.qr img')")
+
+    headers = {"x-api-key": dashboard.tenant.key}
+    links = call("GET", f"{dashboard.url}/v1/links", headers=headers).json["data"]
+    [link] = [link for link in links if link["name"] == f"Until {zone}"]
+    assert link["expiresAt"].endswith(end)
+    assert link["expiresAt"][:10] == ("2099-12-15" if zone.startswith("Europe") else "2099-12-16")
 
 
 def test_a_link_is_changed_and_deleted(dashboard: Dashboard) -> None:

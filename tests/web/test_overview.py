@@ -1,5 +1,7 @@
 """The overview: its numbers are those of the API; filters, address and history."""
 
+import ast
+import json
 from datetime import timedelta
 
 import pytest
@@ -91,7 +93,7 @@ def test_a_list_shows_the_change_of_each_row(
     compared = DAY - timedelta(days=days_before)
     dashboard.open("list/traffic_sources", compare=f"{compared}..{compared}")
 
-    changes = [row[-1] for row in dashboard.rows("Sources")]
+    changes = [row[-1] for row in dashboard.rows("Referrers")]
     assert changes == [change] * len(dashboard.ask("traffic_sources"))
 
 
@@ -133,11 +135,27 @@ def test_shares_of_a_list_are_of_all_visitors(dashboard: Dashboard) -> None:
     assert "can be in several rows" in dashboard.text("main .card .note:popover-open p")
 
 
+def test_the_request_behind_a_total_is_shown(dashboard: Dashboard) -> None:
+    dashboard.open("overview")
+    dashboard.press("The request behind this number: Visits")
+    curl, python = dashboard.until(
+        "document.querySelectorAll('dialog pre').length === 2 && "
+        "[...document.querySelectorAll('dialog pre')].map((each) => each.innerText)"
+    )
+    assert '"name":"summary_metrics"' in curl
+    body = ast.literal_eval(python.split("data=")[1].split(".encode()")[0])
+    assert json.loads(body)["parameters"] == [
+        {"name": "summary_metrics", "compare": "previous_period"}
+    ]
+
+
 def test_a_change_since_before_the_data_began_is_not_shown(dashboard: Dashboard) -> None:
     days = timedelta(days=3)
     change = "document.querySelector('.total .change')?.innerText"
-    dashboard.open("overview", period=f"{DAY}..{DAY + days}", compare=f"{DAY - days}..{DAY}")
-    dashboard.until(f"{change} === 'too little before'")
+    for by in ("daily", "hourly"):
+        span = {"period": f"{DAY}..{DAY + days}", "compare": f"{DAY - days}..{DAY}"}
+        dashboard.open("overview", **span, by=by)
+        dashboard.until(f"{change} === 'too little data before'")
     dashboard.open("overview", compare=f"{DAY - days}..{DAY - days}")
     dashboard.until(f"{change} === 'no data before'")
     dashboard.open("overview", compare=RANGE)

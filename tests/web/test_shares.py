@@ -238,7 +238,7 @@ def test_behavior_is_shared_without_single_visitors(
         assert not visitor.tab.js(PERSONAL)
 
     opened("live")
-    assert visitor.tab.js(CARDS) == ["Pages", "Sources", "Countries"]
+    assert visitor.tab.js(CARDS) == ["Pages", "Referrers", "Countries"]
     opened("events")
     events = dashboard.ask("custom_events", filters=[MOBILE])
     assert {row[0]: row[1] for row in visitor.rows("Events")} == {

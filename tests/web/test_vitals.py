@@ -2,6 +2,7 @@
 
 from tests.web.dashboard import Dashboard
 
+BY_GROUP = "By device and country"
 VITALS = ("LCP", "INP", "CLS", "FCP", "TTFB")
 TOTALS = """Object.fromEntries([...document.querySelectorAll(".vitals .total")].map((total) =>
   [total.querySelector(".total-label").innerText.split(" ")[0],
@@ -54,3 +55,13 @@ def test_tables_rate_each_page_and_device_in_words(dashboard: Dashboard) -> None
     assert {row[0] for row in dashboard.rows("By device and country")} == {
         row["name"] for row in devices
     }
+
+
+def test_groups_are_sorted_by_a_vital(dashboard: Dashboard) -> None:
+    dashboard.open("vitals", group="web_vitals_by_browser")
+    dashboard.press("LCP", f"[aria-label='{BY_GROUP}'] thead")
+    dashboard.until("location.search.includes('groupSort=p75_lcp')")
+    dashboard.settle()
+    order = [{"field": "p75_lcp", "direction": "desc"}]
+    rows = dashboard.ask("web_vitals_by_browser", orderBy=order)
+    assert [row[0] for row in dashboard.rows(BY_GROUP)] == [row["name"] for row in rows]

@@ -112,7 +112,7 @@ export const texts = {
     } as Record<string, string>,
     fields: {
       path: "Page", "did.path": "Visitor saw page", "did.event": "Visitor did event", "visit.entry_page": "Entry page", "visit.exit_page": "Exit page", "visit.channel": "Channel",
-      "visit.referrer_name": "Source", "visit.referrer": "Referrer", "visit.utm_campaign": "Campaign",
+      "visit.referrer_name": "Referrer", "visit.referrer": "Referrer address", "visit.utm_campaign": "Campaign",
       "visit.utm_source": "UTM source", "visit.utm_medium": "UTM medium", "visit.utm_term": "UTM term",
       "visit.utm_content": "UTM content", country: "Country", region: "Region", city: "City", language: "Language",
       timezone: "Time zone", device_type: "Device", browser_name: "Browser", os_name: "System",
@@ -130,7 +130,7 @@ export const texts = {
   },
   breakdowns: {
     change: "Change", times: (times: string) => `×${times}`,
-    sources: "Sources", channels: "Channels", campaigns: "Campaigns", utmSources: "UTM sources",
+    sources: "Sources", channels: "Channels", referrers: "Referrers", campaigns: "Campaigns", utmSources: "UTM sources",
     utmMediums: "UTM mediums", utmTerms: "UTM terms", utmContent: "UTM content",
     pages: "Pages", topPages: "Pages", entryPages: "Entry", exitPages: "Exit",
     places: "Locations", map: "Map", countries: "Countries", regions: "Regions", cities: "Cities",
@@ -156,17 +156,17 @@ export const texts = {
     noneBefore: "no data before",
     points: (points: string) => `${points} pp`, pointsHint: "Difference in percentage points",
     zeroBefore: "0 before", zeroHint: "There was none in the time range that this is compared with; there may have been earlier ones.",
-    began: "too little before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
+    began: "too little data before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
   },
   sessions: {
-    title: "Visits", began: "Began", length: "First to last event", lastEvent: "Last event", entry: "Entry page", source: "Source", country: "Country", device: "Device",
+    title: "Visits", began: "Began", length: "First to last event", lastEvent: "Last event", entry: "Entry page", source: "Referrer", country: "Country", device: "Device",
     visitor: "Visitor", timeline: "What happened", back: "All visits",
     one: (id: string) => `Visit ${isolate(id)}`,
     unknown: "Nothing of this visit is in the time range. Choose a longer one above.",
     first: (shown: number, all: number) => `The first ${shown} of ${all} events are shown.`,
   },
   visitors: {
-    title: "Visitors", visitor: "Visitor", firstSeen: "First in period", source: "Source", country: "Country",
+    title: "Visitors", visitor: "Visitor", firstSeen: "First in period", source: "Referrer", country: "Country",
     device: "Device", profile: "Profile", time: "Time on the site", traits: "Traits", sessions: "Visits",
     timeline: "What happened, newest first", back: "All visitors", search: "Id, name or email address",
     one: (id: string) => `Visitor ${isolate(id)}`,
@@ -291,7 +291,7 @@ export const texts = {
     visitor: "Visitor", country: "Country", device: "Device", last: "Last seen",
   },
   funnels: {
-    title: "Funnel", steps: "Steps", pick: "Pick at least two steps: pages, events or goals.", pickShared: "Pick at least two steps: pages or events.",
+    title: "Funnel", steps: "Steps", nobody: "Nobody did the first step in this time range.", pick: "Pick at least two steps: pages, events or goals.", pickShared: "Pick at least two steps: pages or events.",
     step: (n: number) => `Step ${n}`, add: "Step",
     remove: (n: number) => `Remove step ${n}`, earlier: (n: number) => `Move step ${n} one up`,
     later: (n: number) => `Move step ${n} one down`, insert: (n: number) => `Insert a step after step ${n}`,
@@ -449,7 +449,7 @@ export const texts = {
   },
   live: {
     now: (count: number) => `${count === 1 ? "visitor" : "visitors"} in the last 5 minutes`, minutes: "Page views of the last 30 minutes", pages: "Pages",
-    sources: "Sources", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
+    sources: "Referrers", countries: "Countries", feed: "Events as they come", quiet: "Nothing in the last minutes.",
     visits: "Open visits", minute: "Minute",
   },
 };

@@ -21,11 +21,14 @@ def test_a_dry_run_validates_and_stores_nothing(
 
     main(["import", "--website", "w1", "--dry-run", "--json", str(path)])
 
-    assert json.loads(capsys.readouterr().out) == {
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {
         "accepted": 1,
         "rejected": 2,
         "rejects": f"{path}.rejects.ndjson",
+        "columns": {"date": "timestamp", "device": "device_type"},
         "ignoredColumns": ["colour"],
         "factsLeftOut": {"device_type": 1},
     }
+    assert "no column has sessions" in printed.err
     assert store.list(Import) == []

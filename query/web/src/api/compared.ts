@@ -7,8 +7,9 @@ import { useAnswer } from "./use";
 
 export type ComparedData = "none" | "little" | "enough";
 
-/** Empty buckets at the begin that say that data begins later; hours are empty at night. */
+/** Empty buckets at the begin that say that data begins later; hours are empty at night, and on a quiet day. */
 const LEAST_EMPTY = 3;
+const LEAST_EMPTY_HOURS = 48;
 
 /** By the series of the page; null until that is known. */
 export function comparedData(series: Answer<"events_by_date"> | null, granularity: string): ComparedData | null {
@@ -16,7 +17,8 @@ export function comparedData(series: Answer<"events_by_date"> | null, granularit
   const rows = series.comparison.rows;
   const first = rows.findIndex(({ previous }) => Number(previous?.visitors ?? 0) > 0);
   if (first < 0) return "none";
-  return granularity !== "hourly" && first >= LEAST_EMPTY && first >= rows.length / 2 ? "little" : "enough";
+  const least = granularity === "hourly" ? LEAST_EMPTY_HOURS : LEAST_EMPTY;
+  return first >= least && first >= rows.length / 2 ? "little" : "enough";
 }
 
 /** The same for a view that has no such series; a failure hides no change. */

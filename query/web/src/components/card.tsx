@@ -34,9 +34,7 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
   className?: string;
   children: ComponentChildren;
 }) {
-  const [open, setOpen] = useState(false);
   const means = definition ?? (ask && typeDefinition(ask.name));
-  const shown = request ?? (ask && standardRequest(ask));
   return (
     <section class={`card ${className}`} aria-label={title}>
       <header class="card-head">
@@ -46,15 +44,25 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
         <span class="card-actions">
           {actions}
           {ask && file && <DownloadCsv title={title} load={async () => (await import("../api/download")).csvOf(ask, file)} />}
-          {shown && !isShared() && (
-            <button type="button" class="icon" aria-label={`${texts.request.open}: ${title}`}
-              title={texts.request.open} onClick={() => setOpen(true)}>{"</>"}</button>
-          )}
+          <RequestButton ask={ask} request={request} title={title} />
         </span>
       </header>
       {children}
-      {open && shown && <RequestDialog request={shown} close={() => setOpen(false)} />}
     </section>
+  );
+}
+
+/** Shows the request behind a number, by which callers of the API get it; not on a shared dashboard. */
+export function RequestButton({ title, ask, request }: { title: string; ask?: Ask<QueryType>; request?: ShownRequest }) {
+  const [open, setOpen] = useState(false);
+  const shown = request ?? (ask && standardRequest(ask));
+  if (!shown || isShared()) return null;
+  return (
+    <>
+      <button type="button" class="icon" aria-label={`${texts.request.open}: ${title}`}
+        title={texts.request.open} onClick={() => setOpen(true)}>{"</>"}</button>
+      {open && <RequestDialog request={shown} close={() => setOpen(false)} />}
+    </>
   );
 }
 

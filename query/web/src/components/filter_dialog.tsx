@@ -22,6 +22,8 @@ const offered = (): string[] => (isShared() ? PAGE_FIELDS.filter((field) => !PER
 /** Fields of values by which rows of a metrics query can be grouped, for suggestions. */
 const SUGGESTED: Record<string, string> = { "did.path": "path", "did.event": "name" };
 const OPERATORS = Object.keys(t.operators);
+/** They compare texts by their letters, which nobody asks for; one that a filter has is kept. */
+const OF_NUMBERS = ["gt", "gte", "lt", "lte"];
 const LISTS = ["in", "not_in"];
 const BARE = ["is_null", "is_not_null"];
 /** Operators whose value must occur for anything to be left. */
@@ -79,7 +81,7 @@ function Inputs({ condition, change, fields, known, leave }: {
   const { field, operator, value } = condition;
   const many = LISTS.includes(operator);
   const text = Array.isArray(value) ? value.join("\n") : String(value ?? "");
-  const operators = Object.hasOwn(DONE_FIELDS, field) ? ["eq", "ne"] : OPERATORS;
+  const operators = Object.hasOwn(DONE_FIELDS, field) ? ["eq", "ne"] : OPERATORS.filter((each) => !OF_NUMBERS.includes(each) || each === operator);
   const set = (part: Partial<Condition>) => change({ ...condition, ...part });
   const setField = (to: string) => set({ field: to, ...(Object.hasOwn(DONE_FIELDS, to) ? { operator: "eq" } : {}) });
   return (

@@ -1,8 +1,9 @@
 // Creates or changes a short link.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
+import { timezone } from "../app/session";
 import type { Schemas } from "../api/types";
-import { endOfDay, lastDayOf } from "../state/period";
+import { endOfDay, lastDayOf, today } from "../state/period";
 import { texts } from "../texts";
 import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
@@ -37,6 +38,16 @@ export function LinkDialog({ link, close, done }: {
   const [removing, setRemoving] = useState(false);
   const path = link ? `/v1/links/${link.id}` : "/v1/links";
   const set = (field: Field, value: string) => setValues((old) => ({ ...old, [field]: value }));
+  const lastTarget = useRef(values.targetUrl);
+  /** Another target keeps the campaign that is given already. */
+  const setTarget = (url: string) => {
+    const moved = partsOf(url)[0] !== partsOf(lastTarget.current)[0];
+    const kept = CAMPAIGN.map(([name]) => [name, campaignOf(lastTarget.current, name)] as const);
+    lastTarget.current = moved && url && CAMPAIGN.every(([name]) => !campaignOf(url, name))
+      ? kept.reduce((made, [name, text]) => (text ? withCampaign(made, name, text) : made), url)
+      : url;
+    set("targetUrl", lastTarget.current);
+  };
   const save = async (event: Event) => {
     event.preventDefault();
     const changed = FIELDS.filter(([field]) => values[field] !== (link?.[field] ?? ""));
@@ -64,9 +75,11 @@ export function LinkDialog({ link, close, done }: {
         {FIELDS.map(([field, label, required]) => (
           <label key={field}>{label}
             <input name={field} required={required} type={(DATES.includes(field) ? "date" : "text") as "text"}
-              value={DATES.includes(field) ? lastDayOf(values[field]) : values[field]}
+              min={DATES.includes(field) && !link ? today(timezone.value) : undefined}
+              value={DATES.includes(field) ? lastDayOf(values[field], timezone.value) : values[field]}
               placeholder={field === "targetUrl" ? "https://shop.example/summer" : undefined}
-              onInput={(e) => set(field, e.currentTarget.value.trimStart())} />
+              onInput={(e) => set(field, e.currentTarget.value.trimStart())}
+              onChange={field === "targetUrl" ? (e) => setTarget(e.currentTarget.value.trim()) : undefined} />
           </label>
         ))}
         <fieldset class="campaign">
@@ -74,7 +87,7 @@ export function LinkDialog({ link, close, done }: {
           {CAMPAIGN.map(([name, label]) => (
             <label key={name}>{label}
               <input name={name} value={campaignOf(values.targetUrl, name)} disabled={!values.targetUrl}
-                onInput={(e) => set("targetUrl", withCampaign(values.targetUrl, name, e.currentTarget.value))} />
+                onInput={(e) => setTarget(withCampaign(values.targetUrl, name, e.currentTarget.value))} />
             </label>
           ))}
         </fieldset>
@@ -107,6 +120,6 @@ const withScheme = (text: string): string => (/^[a-z][a-z\d+.-]*:/i.test(text) ?
 
 function sent(field: Field, text: string): string | null {
   if (!text) return null;
-  if (DATES.includes(field)) return endOfDay(lastDayOf(text));
+  if (DATES.includes(field)) return endOfDay(lastDayOf(text, timezone.value), timezone.value);
   return ADDRESSES.includes(field) ? withScheme(text) : text;
 }

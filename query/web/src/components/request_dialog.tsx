@@ -30,7 +30,7 @@ const asPython = (request: ShownRequest): string =>
     "",
     "request = urllib.request.Request(",
     `    ${JSON.stringify(url(request))},`,
-    `    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(request.body))})).encode(),`,
+    `    data=${JSON.stringify(JSON.stringify(request.body))}.encode(),`,
     '    headers={"Authorization": "Bearer YOUR_KEY", "Content-Type": "application/json"},',
     ")",
     "print(json.load(urllib.request.urlopen(request)))",

@@ -35,6 +35,8 @@ interface Pointed {
 
 export const CHART_HEIGHT = 240;
 const BESIDE = 14;
+/** Beyond it hours are marked by their days. */
+const MANY_DAYS = 2;
 const t = texts.chart;
 
 export function SeriesChart({ series }: { series: Series }) {
@@ -163,7 +165,7 @@ export function axesOf(frame: HTMLElement, labels: string[], granularity: string
   const common = { stroke: color("--quiet"), ticks: { show: false }, font: `12px ${style.fontFamily}` };
   return [
     {
-      ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels.length, frame.clientWidth),
+      ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels, frame.clientWidth),
       values: (_, splits) => splits.map((i) => tickLabel(labels[i], granularity)),
     },
     {
@@ -200,15 +202,21 @@ function openBucket(series: Series, at: number | null | undefined): void {
   if (formatPeriod(period) !== formatPeriod(address.value.period)) go({ period, granularity: null });
 }
 
-function tickPositions(count: number, width: number): number[] {
-  const every = Math.max(1, Math.ceil(count / Math.max(2, Math.floor(width / 110))));
-  return Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every);
+/** As many as there is room for; of hours over several days the midnights. */
+function tickPositions(labels: string[], width: number): number[] {
+  const midnights = labels.flatMap((label, i) => (isMidnight(label) ? [i] : []));
+  const places = midnights.length > MANY_DAYS ? midnights : [...labels.keys()];
+  const every = Math.max(1, Math.ceil(places.length / Math.max(2, Math.floor(width / 110))));
+  return places.filter((_, i) => i % every === 0);
 }
+
+/** Of hours and minutes only: labels of days have no time. */
+const isMidnight = (label: string): boolean => label.slice(11, 16) === "00:00";
 
 function tickLabel(label: string | undefined, granularity: string): string {
   if (!label) return "";
   const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
-  const within = granularity === "hourly" || granularity === "minute";
+  const within = (granularity === "hourly" || granularity === "minute") && !isMidnight(label);
   const parts: Intl.DateTimeFormatOptions = within
     ? { hour: "numeric", minute: "2-digit" }
     : granularity === "monthly" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };

@@ -49,7 +49,7 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     label: t.sources,
     breakdowns: [
       top("channels", t.channels, "visit.channel"),
-      top("traffic_sources", t.sources, "visit.referrer_name", {
+      top("traffic_sources", t.referrers, "visit.referrer_name", {
         filter: (row) => sourceFilter(row.name as string),
       }),
       top("utm_campaigns", t.campaigns, "visit.utm_campaign"),

@@ -13,6 +13,7 @@ export type Period = Preset | Days;
 
 export const DEFAULT_PERIOD: Period = "last_7d";
 const DAY = 86_400_000;
+const MINUTE = 60_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const [FIRST_DAY, LAST_DAY] = ["1970-01-01", "2999-12-31"];
 
@@ -50,9 +51,11 @@ export function isTimeZone(text: string): boolean {
 }
 
 /** Today in a time zone. */
-export function today(timezone: string): string {
+export const today = (timezone: string): string => dayOf(Date.now(), timezone);
+
+function dayOf(ms: number, timezone: string): string {
   const parts = { timeZone: timezone, year: "numeric", month: "2-digit", day: "2-digit" } as const;
-  return new Intl.DateTimeFormat("sv-SE", parts).format(new Date());
+  return new Intl.DateTimeFormat("sv-SE", parts).format(ms);
 }
 
 export const addDays = (date: string, days: number): string =>
@@ -136,12 +139,22 @@ export function defaultGranularity(period: Period, timezone: string): Granularit
   return days <= 2 ? "hourly" : days <= 92 ? "daily" : days <= 400 ? "weekly" : "monthly";
 }
 
-/** The instant at which a day is over, in UTC; null without a day. */
-export const endOfDay = (day: string | undefined): string | null => (day ? `${addDays(day, 1)}T00:00:00Z` : null);
+/** The instant at which a day is over in a time zone; null without a day. */
+export function endOfDay(day: string | undefined, timezone: string): string | null {
+  if (!day) return null;
+  // The first instant of the next day: its date begins within a day of midnight in UTC, at a whole minute.
+  let [early, late] = [-1, 1].map((days) => Date.parse(`${addDays(day, 1 + days)}T00:00:00Z`) / MINUTE) as [number, number];
+  while (late - early > 1) {
+    const middle = Math.floor((early + late) / 2);
+    if (dayOf(middle * MINUTE, timezone) > day) late = middle;
+    else early = middle;
+  }
+  return new Date(late * MINUTE).toISOString();
+}
 
-/** The last whole day before an instant; a day itself stays as it is. */
-export const lastDayOf = (instant: string): string =>
-  instant.length > 10 ? new Date(Date.parse(instant) - 1).toISOString().slice(0, 10) : instant;
+/** The last day in a time zone that is over at an instant, or goes on; a day itself stays as it is. */
+export const lastDayOf = (instant: string, timezone: string): string =>
+  instant.length > 10 ? dayOf(Date.parse(instant) - 1, timezone) : instant;
 
 /** The days of a bucket, from its first one. */
 export function bucketDays(first: string, granularity: string): Days {

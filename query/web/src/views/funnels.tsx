@@ -138,7 +138,7 @@ function Result({ ask, options }: { ask: Ask<"funnel">; options: Record<string, 
   };
   return (
     <>
-      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length}>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
         {({ rows }) => groupsOf(rows).map(([name, group]) => (
           <section key={name} aria-label={name || t.title}>
             {"breakdown" in group[0]! && <h3>{name}</h3>}

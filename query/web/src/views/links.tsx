@@ -123,7 +123,7 @@ function OneLink({ id }: { id: string }) {
                 <div>
                   <Snippet label={t.short} text={shortUrl(link)} />
                   <p class="breakable">{t.target}: {link.targetUrl}</p>
-                  {link.expiresAt && <p>{t.expires}: {formatInstant(link.expiresAt, timezone.value)}</p>}
+                  {link.expiresAt && <p>{t.ends}: {formatInstant(link.expiresAt, timezone.value)}</p>}
                 </div>
                 <QrCode text={shortUrl(link)} name={link.slug} />
               </div>
@@ -139,7 +139,7 @@ function OneLink({ id }: { id: string }) {
 
 function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
   const { period, granularity } = address.value;
-  const later = endOfDay(daysOf(period, timezone.value).end)! <= createdAt;
+  const later = Date.parse(endOfDay(daysOf(period, timezone.value).end, timezone.value)!) <= Date.parse(createdAt);
   const sinceThen = () => go({ period: presetOf({ start: createdAt.slice(0, 10), end: today(timezone.value) }, timezone.value), granularity: null });
   const by = granularity ?? defaultGranularity(period, timezone.value);
   const ask: Ask<"link_clicks_by_day"> = { name: "link_clicks_by_day", link, compared: true, options: { granularity: by } };

@@ -7,7 +7,7 @@ import { address, addressWith, go, goOwn } from "../app/address";
 import { isShared, timezone } from "../app/session";
 import { follow } from "../app/top_bar";
 import { BreakdownCard } from "../components/breakdown_card";
-import { Card } from "../components/card";
+import { Card, RequestButton } from "../components/card";
 import { Change } from "../components/change";
 import { GoalsCard } from "../components/goals_card";
 import { Info, metricDefinition } from "../components/info";
@@ -74,7 +74,8 @@ function NoEvent({ series }: { series: Answer<"events_by_date"> | null }) {
 }
 
 function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null }) {
-  const loaded = useAnswer({ name: "summary_metrics", compared: true });
+  const ask: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
+  const loaded = useAnswer(ask);
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
   const compared = loaded.value?.comparison?.rows[0];
   return (
@@ -90,6 +91,7 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
             {compared && row && <Change percent={changeOf(total, row, compared)} points={total.points} before={before} lessIsBetter={total.lessIsBetter} />}
           </button>
           <Info text={metricDefinition(total.definition)} title={total.label} />
+          <RequestButton ask={ask} title={total.label} />
         </div>
       ))}
     </section>

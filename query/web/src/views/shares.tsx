@@ -102,7 +102,7 @@ function NewShare({ created }: { created: () => void }) {
           <input name="password" type="password" autocomplete="new-password" minLength={8} value={form.password} onInput={(e) => set({ password: e.currentTarget.value })} />
         </label>
         <label>{t.expires}
-          <input name="expires" type="date" min={today("UTC")} value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
+          <input name="expires" type="date" min={today(timezone.value)} value={form.lastDay} onInput={(e) => set({ lastDay: e.currentTarget.value })} />
         </label>
         <label>{t.frames}
           <textarea name="origins" rows={2} value={form.origins} onInput={(e) => set({ origins: e.currentTarget.value })} />
@@ -130,7 +130,7 @@ function bodyOf({ name, password, lastDay, origins }: typeof EMPTY, filters: Sch
     name,
     filters,
     ...(password ? { password } : {}),
-    ...(lastDay ? { expires: endOfDay(lastDay)! } : {}),
+    ...(lastDay ? { expires: endOfDay(lastDay, timezone.value)! } : {}),
     ...(frames.length ? { frameOrigins: frames } : {}),
   };
 }

@@ -6,7 +6,7 @@ import { useComparedData } from "../api/compared";
 import { useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
 import { isShared } from "../app/session";
-import { Card } from "../components/card";
+import { Card, RequestButton, type Tab } from "../components/card";
 import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { RatedValue, RatingBar } from "../components/rating";
@@ -19,7 +19,6 @@ import { boundsText, formatVital, RATINGS, type Vital, VITALS } from "../state/v
 import { texts } from "../texts";
 
 const ROWS = 20;
-const GROUP_ROWS = 10;
 const t = texts.vitals;
 /** Vitals whose 75th percentile has a value in every bucket of a series. */
 const WITH_BUCKETS: Vital[] = ["LCP", "INP", "CLS"];
@@ -44,14 +43,15 @@ export default function Vitals() {
         ? <TimeSeries key={vital} title={title} unit={vital} name="web_vitals_time_series" field={`p75_${vital.toLowerCase()}`} format={format} />
         : <TimeSeries key={vital} title={title} unit={vital} name="vitals_time_series" field="p75" format={format}
           only={["metric_name", vital]} filters={[equals("metric_name", vital)]} />}
-      <PageTable />
-      <GroupTable />
+      <GroupTable title={t.byPage} label={texts.filters.fields.path!} type="web_vitals_by_page" keys={["sort", "page"]} />
+      <Groups />
     </>
   );
 }
 
 function Totals({ chosen }: { chosen: Vital }) {
-  const loaded = useAnswer({ name: "vitals_overview", compared: true });
+  const ask: Ask<"vitals_overview"> = { name: "vitals_overview", compared: true };
+  const loaded = useAnswer(ask);
   const before = useComparedData();
   const shares = useMetrics(isShared() ? null : {
     metrics: VITALS.flatMap((vital) => RATINGS.map((rating) => `${rating}_${vital.toLowerCase()}`)),
@@ -75,6 +75,7 @@ function Totals({ chosen }: { chosen: Vital }) {
                     {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
                     {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
                   </button>
+                  <RequestButton ask={ask} title={vital} />
                   {row && share && (
                     <RatingBar vital={vital} shares={{
                       good: Number(share[`good_${vital.toLowerCase()}`]),
@@ -92,13 +93,13 @@ function Totals({ chosen }: { chosen: Vital }) {
   );
 }
 
-const columnsOf = (label: string, display: (name: string) => string, sortable: boolean): Column<Group>[] => [
-  { key: "name", label, className: "long", sortable, render: (row) => display(row.name ?? "–") },
-  { key: "p75_lcp", label: "LCP", number: true, sortable, render: (row) => <RatedValue vital="LCP" value={row.p75_lcp} /> },
-  { key: "p75_inp", label: "INP", number: true, sortable, render: (row) => <RatedValue vital="INP" value={row.p75_inp} /> },
-  { key: "p75_cls", extra: true, label: "CLS", number: true, sortable, render: (row) => <RatedValue vital="CLS" value={row.p75_cls} /> },
-  { key: "measurements", extra: "always", label: t.measurements, number: true, sortable, render: (row) => formatNumber(row.measurements) },
-  { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, sortable, render: (row) => formatNumber(row.visitors) },
+const columnsOf = (label: string, display: (name: string) => string): Column<Group>[] => [
+  { key: "name", label, className: "long", sortable: true, render: (row) => display(row.name ?? "–") },
+  { key: "p75_lcp", label: "LCP", number: true, sortable: true, render: (row) => <RatedValue vital="LCP" value={row.p75_lcp} /> },
+  { key: "p75_inp", label: "INP", number: true, sortable: true, render: (row) => <RatedValue vital="INP" value={row.p75_inp} /> },
+  { key: "p75_cls", extra: true, label: "CLS", number: true, sortable: true, render: (row) => <RatedValue vital="CLS" value={row.p75_cls} /> },
+  { key: "measurements", extra: "always", label: t.measurements, number: true, sortable: true, render: (row) => formatNumber(row.measurements) },
+  { key: "visitors", extra: true, label: texts.metrics.visitors, number: true, sortable: true, render: (row) => formatNumber(row.visitors) },
 ];
 
 const fileColumns = (label: string, show?: FileColumn["show"]): FileColumn[] => [
@@ -108,20 +109,31 @@ const fileColumns = (label: string, show?: FileColumn["show"]): FileColumn[] => 
   { field: "visitors", label: texts.metrics.visitors },
 ];
 
-function PageTable() {
+/** Groups with their vitals, sorted and paged by these members of the address. */
+function GroupTable({ title, label, type, display = (name) => name, keys: [sortKey, pageKey], ...tabs }: {
+  title: string;
+  /** Of the column with the names. */
+  label: string;
+  type: QueryType;
+  display?: (name: string) => string;
+  keys: [sort: string, page: string];
+  tabs?: Tab[];
+  tab?: string;
+  onTab?: (id: string) => void;
+}) {
   const { own } = address.value;
-  const page = Math.max(1, Number(own.page) || 1);
-  const sort = parseSort(own.sort) ?? { field: "measurements", direction: "desc" as const };
-  const ask: Ask<"web_vitals_by_page"> = { name: "web_vitals_by_page", options: { limit: ROWS, page, orderBy: [sort] } };
+  const page = Math.max(1, Number(own[pageKey]) || 1);
+  const sort = parseSort(own[sortKey]) ?? { field: "measurements", direction: "desc" as const };
+  const ask: Ask<QueryType> = { name: type, options: { limit: ROWS, page, orderBy: [sort] } };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.byPage} ask={ask} file={fileColumns(texts.filters.fields.path!)} className="wide">
+    <Card title={title} ask={ask} file={fileColumns(label, display)} className="wide" {...tabs}>
       <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length}>
         {({ rows, total }) => (
           <>
-            <DataTable label={t.byPage} columns={columnsOf(texts.filters.fields.path!, (name) => name, true)} rows={rows} sort={sort}
-              onSort={({ field, direction }) => goOwn({ sort: `${field}:${direction}`, page: "" })} />
-            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ page: to > 1 ? String(to) : "" })} />
+            <DataTable label={title} columns={columnsOf(label, display)} rows={rows as unknown as Group[]} sort={sort}
+              onSort={({ field, direction }) => goOwn({ [sortKey]: `${field}:${direction}`, [pageKey]: "" })} />
+            <Pages page={page} pages={Math.ceil(total / ROWS)} go={(to) => goOwn({ [pageKey]: to > 1 ? String(to) : "" })} />
           </>
         )}
       </Async>
@@ -129,22 +141,10 @@ function PageTable() {
   );
 }
 
-function GroupTable() {
-  const { own } = address.value;
-  const group = GROUPS.find(({ id }) => id === own.group) ?? GROUPS[0]!;
-  const ask: Ask<QueryType> = {
-    name: group.id, options: { limit: GROUP_ROWS, orderBy: [{ field: "measurements", direction: "desc" }] },
-  };
-  const loaded = useAnswer(ask);
+function Groups() {
+  const group = GROUPS.find(({ id }) => id === address.value.own.group) ?? GROUPS[0]!;
   return (
-    <Card title={t.byGroup} ask={ask} file={fileColumns(group.label, group.display)} className="wide" tabs={GROUPS} tab={group.id}
-      onTab={(id) => goOwn({ group: id === GROUPS[0]!.id ? "" : id }, { replace: true })}>
-      <Async loaded={loaded} lines={4} isEmpty={({ rows }) => !rows.length}>
-        {({ rows }) => (
-          <DataTable label={t.byGroup} columns={columnsOf(group.label, group.display ?? ((name) => name), false)}
-            rows={rows as unknown as Group[]} />
-        )}
-      </Async>
-    </Card>
+    <GroupTable title={t.byGroup} label={group.label} type={group.id} display={group.display} keys={["groupSort", "groupPage"]}
+      tabs={GROUPS} tab={group.id} onTab={(id) => goOwn({ group: id === GROUPS[0]!.id ? "" : id, groupPage: "" }, { replace: true })} />
   );
 }

@@ -10,3 +10,6 @@ export type ApiKey = Schemas["ApiKeyResource"];
 export const useApiKeys = () => useLoaded(may("admin") ? "keys" : null, (signal) => fetchAll<ApiKey>("/v1/keys", {}, signal));
 
 export const keyName = ({ name, prefix }: ApiKey): string => name || prefix;
+
+/** Tells keys of one name apart: the one that is rotated, and the new one. */
+export const keyTitle = ({ name, prefix }: ApiKey): string => (name ? `${name} (${prefix}…)` : prefix);

@@ -56,5 +56,10 @@ function changes({ fields, before, after }: Entry): string {
   return fields.map((name) => (name in old || name in now ? `${name}: ${text(old[name])} → ${text(now[name])}` : name)).join("; ");
 }
 
-const text = (value: unknown): string =>
-  value === undefined || value === null ? "–" : typeof value === "string" ? value : JSON.stringify(value);
+const INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+function text(value: unknown): string {
+  if (value === undefined || value === null) return "–";
+  if (typeof value !== "string") return JSON.stringify(value);
+  return INSTANT.test(value) ? formatInstant(value, timezone.value, true) : value;
+}

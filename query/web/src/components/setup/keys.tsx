@@ -11,7 +11,7 @@ import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { endOfDay } from "../../state/period";
-import { type ApiKey, keyName, useApiKeys } from "./api_keys";
+import { type ApiKey, keyTitle, useApiKeys } from "./api_keys";
 import { FormDialog } from "./form_dialog";
 import { NeedsAdmin } from "./needs_admin";
 
@@ -22,23 +22,24 @@ const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manag
 export function Keys() {
   const list = useApiKeys();
   const [creating, setCreating] = useState(false);
-  const [created, setCreated] = useState("");
+  const [created, setCreated] = useState<Created["data"] | null>(null);
   const show = ({ data }: Created) => {
     setCreating(false);
-    setCreated(data.key);
+    setCreated(data);
     list.reload();
   };
   const [asked, setAsked] = useState<ApiKey | null>(null);
   const [rotated, setRotated] = useState<ApiKey | null>(null);
   const revoke = async (key: ApiKey) => {
     await fetchJson(`/v1/keys/${key.id}/revoke`, { method: "POST" });
+    if (created?.id === key.id) setCreated(null);
     list.reload();
   };
   const rotate = async (key: ApiKey) => show(await fetchJson<Created>(`/v1/keys/${key.id}/rotate`, { body: {} }));
   if (!may("admin")) return <NeedsAdmin title={t.keys} />;
   return (
     <Card title={t.keys} actions={<button type="button" class="button" onClick={() => setCreating(true)}>+ {t.addKey}</button>}>
-      {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created} /></div>}
+      {created && <div role="status"><p class="notice">{t.keyReady}</p><Snippet label={t.keyText} text={created.key} /></div>}
       <Async loaded={list} isEmpty={(keys) => !keys.length}>
         {(keys) => (
           <DataTable label={t.keys} rows={keys} rowKey={({ id }) => id} columns={[
@@ -51,19 +52,19 @@ export function Keys() {
             { key: "used", extra: true, label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
             { key: "act", label: "", render: (key) => key.state === "active" && (
               <span class="row-actions">
-                <button type="button" class="quiet-button" aria-label={t.rotateOne(keyName(key))} onClick={() => setRotated(key)}>{t.rotate} …</button>
-                <button type="button" class="quiet-button" aria-label={t.revokeOne(keyName(key))} onClick={() => setAsked(key)}>{t.revoke}</button>
+                <button type="button" class="quiet-button" aria-label={t.rotateOne(keyTitle(key))} onClick={() => setRotated(key)}>{t.rotate} …</button>
+                <button type="button" class="quiet-button" aria-label={t.revokeOne(keyTitle(key))} onClick={() => setAsked(key)}>{t.revoke}</button>
               </span>) },
           ]} />
         )}
       </Async>
       {asked && (
-        <ConfirmDialog title={t.revokeOne(keyName(asked))} text={t.confirmRevoke(keyName(asked))} action={t.revoke}
+        <ConfirmDialog title={t.revokeOne(keyTitle(asked))} text={t.confirmRevoke(keyTitle(asked))} action={t.revoke}
           run={() => revoke(asked)} close={() => setAsked(null)} />
       )}
       {rotated && (
-        <ConfirmDialog title={t.rotateOne(keyName(rotated))} kind="primary" action={t.rotate} run={() => rotate(rotated)} close={() => setRotated(null)}
-          text={t.confirmRotate(keyName(rotated), rotated.expiresAt ? formatInstant(rotated.expiresAt, timezone.value) : null)} />
+        <ConfirmDialog title={t.rotateOne(keyTitle(rotated))} kind="primary" action={t.rotate} run={() => rotate(rotated)} close={() => setRotated(null)}
+          text={t.confirmRotate(keyTitle(rotated), rotated.expiresAt ? formatInstant(rotated.expiresAt, timezone.value) : null)} />
       )}
       {creating && (
         <FormDialog<Created> title={t.addKey} method="POST" path="/v1/keys" close={() => setCreating(false)} done={show} submit={t.addKey}
@@ -75,7 +76,7 @@ export function Keys() {
             { name: "expiresAt", label: t.lastDay, type: "date" },
           ]}
           body={({ name, scopes, websiteId, expiresAt }) => ({
-            name, scopes: (scopes ?? "").split(" ").filter(Boolean), websiteId: websiteId || null, expiresAt: endOfDay(expiresAt),
+            name, scopes: (scopes ?? "").split(" ").filter(Boolean), websiteId: websiteId || null, expiresAt: endOfDay(expiresAt, timezone.value),
           })} />
       )}
     </Card>
