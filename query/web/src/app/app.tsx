@@ -51,7 +51,7 @@ function Dashboard() {
   }, [user, base]);
   const found = findView(id);
   const view = isShared() && !found?.shared ? undefined : found;
-  useEffect(() => (view && !view.manual ? keepFresh() : undefined), [view]);
+  useEffect(() => (view ? keepFresh(!view.manual) : undefined), [view]);
   const first = useRef(true);
   useEffect(() => {
     // On a page that was just loaded the first Tab goes to its beginning.

@@ -8,11 +8,11 @@ import { timezone } from "./session";
 
 const SECONDS = 60;
 
-/** Begins; the returned function ends it. */
-export function keepFresh(): () => void {
+/** Begins; the returned function ends it. Without `running` only what was not answered is asked again. */
+export function keepFresh(running: boolean): () => void {
   let last = Date.now();
   const check = () => {
-    const goesOn = daysOf(address.value.period, timezone.value).end >= today(timezone.value);
+    const goesOn = running && daysOf(address.value.period, timezone.value).end >= today(timezone.value);
     if (document.hidden) return;
     if (isReachable.value && (!goesOn || Date.now() - last < SECONDS * 1000)) return;
     last = Date.now();

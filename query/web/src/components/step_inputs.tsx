@@ -2,6 +2,7 @@
 import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { useAnswer } from "../api/use";
 import { isShared } from "../app/session";
+import { kindOf } from "../state/event_kinds";
 import { KINDS, SHARED_KINDS, type Step, type StepKind } from "../state/steps";
 import { texts } from "../texts";
 import { useGoals } from "./saved_goals";
@@ -12,8 +13,10 @@ const t = texts.steps;
 export type Suggestions = Record<StepKind, string[]>;
 
 /** Whether the suggestions are all there are in the time range, and the value is none of them. */
-const isUnseen = ({ kind, value }: Step, { [kind]: known }: Suggestions): boolean =>
-  value !== "" && !value.includes("*") && known.length > 0 && known.length < SUGGESTED && !known.includes(value);
+function isUnseen({ kind, value }: Step, { [kind]: known }: Suggestions): boolean {
+  const isSuggested = value !== "" && (kind === "event" ? kindOf(value) === "event" : !value.includes("*"));
+  return isSuggested && known.length > 0 && known.length < SUGGESTED && !known.includes(value);
+}
 
 /** The most viewed pages, the most frequent events, and the saved goals, which a shared dashboard does not know. */
 export function useSuggestions(): Suggestions {
