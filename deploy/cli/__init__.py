@@ -1,9 +1,11 @@
 """`tidemark`: the command line, one file per group of commands."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TextIO
 
 import click
 
@@ -104,6 +106,13 @@ def require_utf8(arguments: Sequence[str]) -> None:
             raise click.UsageError(f"argument {number} is not UTF-8: '{shown}'") from None
 
 
+def drop_output(output: TextIO) -> None:
+    """Let what is left of an output go nowhere: at the end Python would fail on it once more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output.fileno())
+    os.close(nowhere)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: every error is one line, and the exit code tells usage errors from others."""
     mask = os.umask(0o077)
@@ -124,6 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:  # of a file, or of a standard output that takes no more
         parts = (error.filename, error.strerror or error)
         click.echo(f"tidemark: {': '.join(str(part) for part in parts if part)}", err=True)
+        if error.errno == errno.ENOSPC and sys.__stdout__ is not None:
+            drop_output(sys.__stdout__)
         sys.exit(1)
     except click.Abort:
         sys.exit(130)

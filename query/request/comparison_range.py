@@ -1,7 +1,4 @@
-"""The time range to compare with: previous period, previous year, or given dates.
-
-One that is not over is compared with the same part of the period or year before.
-"""
+"""The time range to compare with: previous period, previous year, or given dates."""
 
 from datetime import date, datetime, timedelta
 
@@ -24,10 +21,12 @@ class ComparisonDates(Struct, frozen=True, rename="camel", forbid_unknown_fields
     end_date: str
 
 
-class CompareOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class CompareOptions(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The time range that a result is compared with."""
 
     to: str | ComparisonDates
+    until_now: bool = False
+    """Whether a time range that is not over is compared with the same part, as presets are."""
 
 
 def comparison_range(
@@ -49,7 +48,9 @@ def comparison_range(
     if preset is not None:
         return _before_preset(PRESETS[preset], to, requested, now_ms)
     before = _previous_period if to == PERIODS[0] else _previous_year
-    return _until_now(before(requested, max_days), requested, now_ms)
+    compared = before(requested, max_days)
+    is_cut = not isinstance(compare, str) and compare.until_now
+    return _until_now(compared, requested, now_ms) if is_cut else compared
 
 
 def _before_preset(preset: Preset, to: str, requested: TimeRange, now_ms: int) -> TimeRange:

@@ -98,12 +98,15 @@ def test_an_import_that_was_killed_goes_on_to_exact_counts(
     tenant, done, path = tenant_with_history
     (one,) = imports(tenant)
 
+    columns = done["columns"]
+    assert (columns["timestamp"], columns["anonymous_id"]) == ("timestamp", "anonymousId")
     assert done == {
         "id": one.id,
         "stored": LINES - 12,
         "accepted": LINES - 12,
         "rejected": 12,
         "rejects": f"{path}.rejects.ndjson",
+        "columns": columns,
     }
     assert (one.state, one.accepted, one.rejected) == ("done", LINES - 12, 12)
     rejects = [json.loads(line) for line in Path(done["rejects"]).read_text().splitlines()]

@@ -2,7 +2,7 @@
 
 import ast
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -133,6 +133,18 @@ def test_shares_of_a_list_are_of_all_visitors(dashboard: Dashboard) -> None:
 
     dashboard.press("Pages: definition", "main .card")
     assert "can be in several rows" in dashboard.text("main .card .note:popover-open p")
+
+
+def test_days_that_are_not_over_are_compared_with_the_same_part(dashboard: Dashboard) -> None:
+    today = datetime.now(UTC).date()
+    for last, compared in (
+        (today, {"to": "previous_period", "untilNow": True}),
+        (today - timedelta(days=1), "previous_period"),
+    ):
+        dashboard.open("overview", period=f"{last - timedelta(days=4)}..{last}")
+        dashboard.press("The request behind this number: Visits")
+        curl = dashboard.text("dialog pre")
+        assert f'"compare":{json.dumps(compared, separators=(",", ":"))}' in curl
 
 
 def test_the_request_behind_a_total_is_shown(dashboard: Dashboard) -> None:

@@ -1,4 +1,4 @@
-"""A time range of dates that is not over is compared with the same part of the one before."""
+"""Dates that are not over are compared with the same part of the days before, when asked so."""
 
 import pytest
 
@@ -12,7 +12,7 @@ NOON_MS = 1_795_604_400_000
 MAX_DAYS = 1000
 
 
-def compared(start: str, end: str, compare: str | CompareOptions) -> tuple[str, str]:
+def compared(start: str, end: str, compare: CompareOptions) -> tuple[str, str]:
     requested = parse_time_range(start, end, None, BERLIN, NOON_MS, MAX_DAYS)
     found = comparison_range(compare, requested, NOON_MS, MAX_DAYS)
     first, last = (str(to_local(ms, BERLIN))[:16] for ms in (found.start_ms, found.end_ms))
@@ -40,10 +40,16 @@ def compared(start: str, end: str, compare: str | CompareOptions) -> tuple[str, 
 def test_the_compared_time_range_ends_when_the_requested_one_has_come_so_far(
     start: str, end: str, to: str, expected: tuple[str, str]
 ) -> None:
-    assert compared(start, end, to) == expected
+    assert compared(start, end, CompareOptions(to, until_now=True)) == expected
 
 
 def test_dates_to_compare_with_are_whole_days() -> None:
-    to = CompareOptions(ComparisonDates("2026-11-01", "2026-11-03"))
+    to = CompareOptions(ComparisonDates("2026-11-01", "2026-11-03"), until_now=True)
 
     assert compared("2026-11-23", "2026-11-25", to) == ("2026-11-01 00:00", "2026-11-04 00:00")
+
+
+def test_without_asking_so_dates_are_compared_with_whole_days() -> None:
+    to = CompareOptions("previous_period")
+
+    assert compared("2026-11-23", "2026-11-25", to) == ("2026-11-20 00:00", "2026-11-23 00:00")

@@ -2,7 +2,7 @@
 // as soon as its line of the response arrives.
 import { address } from "../app/address";
 import { isShared, subjectQuery, timezone } from "../app/session";
-import { periodMembers } from "../state/period";
+import { daysOf, periodMembers, today } from "../state/period";
 import { noteFreshness } from "./freshness";
 import { RequestError, send } from "./request";
 import type { QueryType, Row, Schemas } from "./types";
@@ -82,7 +82,8 @@ function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
 function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
   const { compare } = address.value;
   const [startDate, endDate] = compare.split("..");
-  const to = endDate ? { to: { startDate, endDate } } : compare;
+  const goesOn = daysOf(address.value.period, timezone.value).end >= today(timezone.value);
+  const to = endDate ? { to: { startDate, endDate } } : goesOn ? { to: compare, untilNow: true } : compare;
   return {
     name: ask.name,
     ...ask.options,

@@ -23,7 +23,9 @@ export function FlowChart({ flow, choose }: { flow: Flow; choose: (page: string)
   const frame = useRef<HTMLDivElement>(null);
   const [within, setWithin] = useState(0);
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(() => setWithin(frame.current!.clientWidth));
+    const measure = () => setWithin(frame.current!.clientWidth);
+    measure(); // before the first drawing is seen
+    const observer = new ResizeObserver(measure);
     observer.observe(frame.current!);
     return () => observer.disconnect();
   }, []);
