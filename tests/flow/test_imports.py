@@ -99,7 +99,7 @@ def test_an_import_that_was_killed_goes_on_to_exact_counts(
     (one,) = imports(tenant)
 
     columns = done["columns"]
-    assert (columns["timestamp"], columns["anonymous_id"]) == ("timestamp", "anonymousId")
+    assert (columns["ts"], columns["anonymous_id"]) == ("timestamp", "anonymousId")
     assert done == {
         "id": one.id,
         "stored": LINES - 12,
