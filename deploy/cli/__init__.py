@@ -106,7 +106,7 @@ def require_utf8(arguments: Sequence[str]) -> None:
             raise click.UsageError(f"argument {number} is not UTF-8: '{shown}'") from None
 
 
-def drop_output(output: TextIO) -> None:
+def _drop_output(output: TextIO) -> None:
     """Let what is left of an output go nowhere: at the end Python would fail on it once more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, output.fileno())
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts = (error.filename, error.strerror or error)
         click.echo(f"tidemark: {': '.join(str(part) for part in parts if part)}", err=True)
         if error.errno == errno.ENOSPC and sys.__stdout__ is not None:
-            drop_output(sys.__stdout__)
+            _drop_output(sys.__stdout__)
         sys.exit(1)
     except click.Abort:
         sys.exit(130)

@@ -47,6 +47,18 @@ def test_totals_are_compared(service: InProcessService) -> None:
     }
 
 
+def test_days_that_are_not_over_are_compared_with_the_same_part(service: InProcessService) -> None:
+    days = {"startDate": "2026-11-29", "endDate": "2026-11-30"}
+    until_now = {"to": "previous_period", "untilNow": True}
+
+    found = compared(service, "visits", **days, compare=until_now)
+
+    assert (found["start"], found["end"]) == (
+        "2026-11-27T00:00:00.000Z",
+        "2026-11-28T00:53:20.000Z",
+    )
+
+
 def test_rows_are_matched_by_dimensions_however_low_they_rank(service: InProcessService) -> None:
     found = compared(service, "visits", "bounce_rate", dimensions=["channel"])["rows"]
 

@@ -42,6 +42,26 @@ def test_totals_are_held_against_the_period_before(service: InProcessService) ->
     assert row["changePercent"]["median_session_duration"] is None  # there was nothing
 
 
+@pytest.mark.parametrize(
+    ("until_now", "end", "views"),
+    [(True, "2026-11-27T00:53:20.000Z", 1), (False, "2026-11-28T00:00:00.000Z", 2)],
+)
+def test_days_that_are_not_over_are_compared_with_the_same_part_when_asked_so(
+    service: InProcessService, until_now: bool, end: str, views: int
+) -> None:
+    service.holds(
+        a_view("/", at="2026-11-27T00:30:00Z"),
+        a_view("/", at="2026-11-27T10:00:00Z"),
+        a_view("/", at="2026-11-30T00:30:00Z"),
+    )
+
+    own = {**PERIOD, "untilNow": until_now}
+    found = entry(service, "summary", "2026-11-28", "2026-11-30", compare=own)["comparison"]
+
+    assert (found["start"], found["end"]) == ("2026-11-25T00:00:00.000Z", end)
+    assert found["rows"][0]["previous"]["pageviews"] == views
+
+
 def test_points_are_aligned_by_their_place(service: InProcessService) -> None:
     service.holds(
         a_click(at="2026-10-31T12:00:00Z"),

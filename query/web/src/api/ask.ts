@@ -2,7 +2,7 @@
 // as soon as its line of the response arrives.
 import { address } from "../app/address";
 import { isShared, subjectQuery, timezone } from "../app/session";
-import { daysOf, periodMembers, today } from "../state/period";
+import { goesOn, periodMembers } from "../state/period";
 import { noteFreshness } from "./freshness";
 import { RequestError, send } from "./request";
 import type { QueryType, Row, Schemas } from "./types";
@@ -81,15 +81,20 @@ function commonMembers(ask: Ask<QueryType>): Record<string, unknown> {
 
 function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
   const { compare } = address.value;
-  const [startDate, endDate] = compare.split("..");
-  const goesOn = daysOf(address.value.period, timezone.value).end >= today(timezone.value);
-  const to = endDate ? { to: { startDate, endDate } } : goesOn ? { to: compare, untilNow: true } : compare;
   return {
     name: ask.name,
     ...ask.options,
     ...(ask.filters?.length ? { filters: ask.filters } : {}),
-    ...(ask.compared && compare !== "none" ? { compare: to } : {}),
+    ...(ask.compared && compare !== "none" ? { compare: comparedWith(compare) } : {}),
   };
+}
+
+/** Days that are not over are compared with the same part; a preset is so by itself. */
+function comparedWith(compare: string): unknown {
+  const [startDate, endDate] = compare.split("..");
+  if (endDate) return { to: { startDate, endDate } };
+  const { period } = address.value;
+  return typeof period !== "string" && goesOn(period, timezone.value) ? { to: compare, untilNow: true } : compare;
 }
 
 function flush(): void {

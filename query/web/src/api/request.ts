@@ -1,9 +1,6 @@
 // HTTP requests to the query service this page comes from, by the cookie of the sign-in or the token of a share.
 import { signal } from "@preact/signals";
 
-/** Whether the last request of the view was answered; `app.tsx` says so when not. */
-export const isReachable = signal(true);
-
 /** Set while a shared dashboard is open. */
 export const shareAccess = signal<string | null>(null);
 

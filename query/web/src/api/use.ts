@@ -1,9 +1,9 @@
 // Hooks: a value that is fetched, with its states.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { endSession, subjectQuery } from "../app/session";
 import { type Answer, answer, answerKey, type Ask } from "./ask";
-import { isReachable, RequestError } from "./request";
+import { RequestError } from "./request";
 import type { QueryType } from "./types";
 
 export interface Loaded<Value> {
@@ -18,6 +18,16 @@ export interface Loaded<Value> {
 const refreshes = signal(0);
 export const refresh = (): void => void refreshes.value++;
 
+/** What is shown and was not answered because the service cannot be reached. */
+const unanswered = signal<ReadonlySet<symbol>>(new Set());
+export const isReachable = computed(() => unanswered.value.size === 0);
+
+function noteAnswer(of: symbol, isAnswered: boolean): void {
+  if (unanswered.value.has(of) !== isAnswered) return;
+  const others = [...unanswered.value].filter((each) => each !== of);
+  unanswered.value = new Set(isAnswered ? others : [...others, of]);
+}
+
 /**
  * Runs `load` when `key` changes, with each refresh, and every `seconds`; a `null` key loads nothing.
  * While the service does not answer, a known value of the key stays.
@@ -31,13 +41,15 @@ export function useLoaded<Value>(
     key: null, value: null, error: null,
   });
   const [round, setRound] = useState(0);
+  const [id] = useState(() => Symbol(key ?? ""));
+  useEffect(() => () => noteAnswer(id, true), [key]); // it is shown no more
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
     load(abort.signal).then(
       (value) => {
         if (abort.signal.aborted) return;
-        isReachable.value = true;
+        noteAnswer(id, true);
         setState({ key, value, error: null });
       },
       (error: unknown) => {
@@ -45,7 +57,7 @@ export function useLoaded<Value>(
         const known = error instanceof RequestError ? error : new RequestError(0, "FAILED", String(error));
         if (known.status === 401) endSession();
         const isSilent = known.code === "UNREACHABLE";
-        isReachable.value &&= !isSilent;
+        noteAnswer(id, !isSilent);
         setState((last) => (isSilent && last.key === key && last.value !== null ? last : { key, value: null, error: known }));
       },
     );

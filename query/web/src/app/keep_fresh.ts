@@ -1,20 +1,18 @@
 // What is shown is asked again every minute while its time range goes on, when the page comes back into sight, and
 // every five seconds while the service does not answer.
-import { isReachable } from "../api/request";
-import { refresh } from "../api/use";
-import { daysOf, today } from "../state/period";
+import { isReachable, refresh } from "../api/use";
+import { goesOn } from "../state/period";
 import { address } from "./address";
 import { timezone } from "./session";
 
 const SECONDS = 60;
 
-/** Begins; the returned function ends it. Without `running` only what was not answered is asked again. */
-export function keepFresh(running: boolean): () => void {
+/** Begins; the returned function ends it. Without `eachMinute` it asks only while the service does not answer. */
+export function keepFresh(eachMinute: boolean): () => void {
   let last = Date.now();
   const check = () => {
-    const goesOn = running && daysOf(address.value.period, timezone.value).end >= today(timezone.value);
-    if (document.hidden) return;
-    if (isReachable.value && (!goesOn || Date.now() - last < SECONDS * 1000)) return;
+    const isDue = eachMinute && goesOn(address.value.period, timezone.value) && Date.now() - last >= SECONDS * 1000;
+    if (document.hidden || (isReachable.value && !isDue)) return;
     last = Date.now();
     refresh();
   };

@@ -1,7 +1,7 @@
 // What a card shows while it has no rows: loading, empty, failed, not permitted.
 import type { ComponentChildren } from "preact";
-import { isReachable, type RequestError } from "../api/request";
-import type { Loaded } from "../api/use";
+import type { RequestError } from "../api/request";
+import { isReachable, type Loaded } from "../api/use";
 import { address } from "../app/address";
 import { texts } from "../texts";
 

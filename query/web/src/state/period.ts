@@ -90,6 +90,9 @@ export function daysOf(period: Period, timezone: string): Days {
   }
 }
 
+/** Whether a period is not over. */
+export const goesOn = (period: Period, timezone: string): boolean => daysOf(period, timezone).end >= today(timezone);
+
 /** The Monday of the week of a day. */
 export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
 

@@ -17,7 +17,7 @@ import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
 import { PageNote } from "../components/page_note";
 import { Async } from "../components/states";
-import { askGoals, type Goal, MOST_ASKED as ROWS, useGoals } from "../components/saved_goals";
+import { askGoals, type Goal, MOST_ASKED, useGoals } from "../components/saved_goals";
 import { StepInputs, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
 import { formatNumber, formatPercent } from "../format";
@@ -42,10 +42,10 @@ export default function Goals() {
   const saved = useGoals();
   const [edited, setEdited] = useState<Goal | "new" | null>(null);
   const all = saved.value ?? [];
-  const pages = Math.ceil(all.length / ROWS);
+  const pages = Math.ceil(all.length / MOST_ASKED);
   const page = Math.min(Number(address.value.own.page) || 1, Math.max(pages, 1));
   const before = useComparedData();
-  const goals = all.slice((page - 1) * ROWS, page * ROWS);
+  const goals = all.slice((page - 1) * MOST_ASKED, page * MOST_ASKED);
   const done = () => {
     setEdited(null);
     refresh(); // the goals, and the numbers of one that changed
