@@ -126,6 +126,7 @@ def test_the_last_day_of_a_link_ends_at_midnight_where_the_website_is(
     )
     dashboard.press("Save", "dialog")
     dashboard.until("document.querySelector('.qr img')")
+    assert "Last day: Dec 15, 2099" in dashboard.text(".link-facts")
 
     headers = {"x-api-key": dashboard.tenant.key}
     links = call("GET", f"{dashboard.url}/v1/links", headers=headers).json["data"]

@@ -54,6 +54,16 @@ def test_a_view_that_is_not_asked_again_is_when_it_was_not_answered(cut_off: Das
     cut_off.until(f"{ALERTS}.length === 0")
 
 
+def test_a_view_that_was_not_loaded_comes_by_itself(cut_off: Dashboard) -> None:
+    cut_off.open("overview")
+    set_offline(cut_off, True)
+
+    cut_off.press("Retention")
+    cut_off.until(f"{ALERTS}.length === 1")
+    set_offline(cut_off, False)
+    cut_off.until("document.querySelector('main .retention, main .card')")
+
+
 def test_what_is_not_known_comes_by_itself(cut_off: Dashboard) -> None:
     cut_off.open("overview")
     set_offline(cut_off, True)

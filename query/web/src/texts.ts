@@ -332,7 +332,7 @@ export const texts = {
     removeOne: (name: string) => `Delete the short link ${isolate(name)}`,
     confirmRemove: (name: string) => `Delete the short link ${isolate(name)}? Its address leads nowhere any more, also where it is printed.`,
     slugChanges: (slug: string) => `The address with ${isolate(slug)} leads nowhere any more once this is saved, also where it is printed.`,
-    name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created", ends: "Ends",
+    name: "Name", target: "Target", slug: "Short name (optional; else a random one)", short: "Short link", created: "Created", ends: "Ends", lastDay: "Last day",
     expires: "Last day (optional)", expired: "Target after its end (optional)", ios: "Target on iOS (optional)",
     android: "Target on Android (optional)", campaign: "How its clicks are counted on your website (optional)", back: "All short links", clicks: "Clicks",
     total: (n: string) => `Clicks in this time range: ${n}`, inRange: "Clicks are those in the time range, without bots unless they are shown.",

@@ -15,7 +15,7 @@ import { SignIn } from "../views/sign_in";
 import { address, go } from "./address";
 import { Help, listenToKeys } from "./keyboard";
 import { Navigation } from "./navigation";
-import { loadPart } from "./load_part";
+import { loadPart, reloadWhenReachable } from "./load_part";
 import { keepFresh } from "./keep_fresh";
 import { isShared, loadSession, may, me, website } from "./session";
 import { TopBar } from "./top_bar";
@@ -92,6 +92,7 @@ function ViewFrame({ view }: { view: View }) {
       () => setError(new RequestError(0, "UNREACHABLE", "")),
     );
   }, [view.id]);
+  useEffect(() => (error ? reloadWhenReachable() : undefined), [error]);
   const { unread, filters, item } = address.value;
   const allowed = may("read:data") && (!view.scope || may(view.scope));
   const Shown = Loaded?.id === view.id ? Loaded.view : null;

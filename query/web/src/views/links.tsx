@@ -18,9 +18,9 @@ import { QrCode } from "../components/qr_code";
 import { Snippet } from "../components/request_dialog";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
-import { countryName, formatInstant, formatNumber } from "../format";
+import { countryName, formatDay, formatInstant, formatNumber } from "../format";
 import type { RecordColumn } from "../state/csv";
-import { daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
+import { daysOf, defaultGranularity, endOfDay, lastDayOf, periodMembers, presetOf, today } from "../state/period";
 import { texts } from "../texts";
 
 type Link = Schemas["LinkResource"];
@@ -123,7 +123,7 @@ function OneLink({ id }: { id: string }) {
                 <div>
                   <Snippet label={t.short} text={shortUrl(link)} />
                   <p class="breakable">{t.target}: {link.targetUrl}</p>
-                  {link.expiresAt && <p>{t.ends}: {formatInstant(link.expiresAt, timezone.value)}</p>}
+                  {link.expiresAt && <p>{endOf(link.expiresAt)}</p>}
                 </div>
                 <QrCode text={shortUrl(link)} name={link.slug} />
               </div>
@@ -135,6 +135,13 @@ function OneLink({ id }: { id: string }) {
       </Async>
     </>
   );
+}
+
+/** The last day, where the end is that of a day; else the instant. */
+function endOf(expiresAt: string): string {
+  const day = lastDayOf(expiresAt, timezone.value);
+  const isWholeDay = Date.parse(endOfDay(day, timezone.value)!) === Date.parse(expiresAt);
+  return isWholeDay ? `${t.lastDay}: ${formatDay(day)}` : `${t.ends}: ${formatInstant(expiresAt, timezone.value)}`;
 }
 
 function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
