@@ -106,6 +106,12 @@ def require_utf8(arguments: Sequence[str]) -> None:
             raise click.UsageError(f"argument {number} is not UTF-8: '{shown}'") from None
 
 
+def require_output() -> None:
+    """ClickException when the standard output is closed: a key that is made would be lost."""
+    if sys.stdout is None:
+        raise click.ClickException("the standard output is closed; send it to /dev/null instead")
+
+
 def _drop_output(output: TextIO) -> None:
     """Let what is left of an output go nowhere: at the end Python would fail on it once more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -119,6 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.umask(mask)
     silence("aiokafka")
     try:
+        require_output()
         require_utf8(sys.argv[1:] if arguments is None else arguments)
         code = tidemark.main(arguments, prog_name="tidemark", standalone_mode=False)
     except click.UsageError as error:

@@ -40,17 +40,24 @@ def comparison_range(
 
     `preset` is the name of the requested time range, if it was given by one.
     """
-    to = compare if isinstance(compare, str) else compare.to
+    options = CompareOptions(compare) if isinstance(compare, str) else compare
+    to = options.to
     if isinstance(to, ComparisonDates):
+        if options.until_now:
+            raise Malformed("'compare.untilNow' is for a period before; 'compare.to' has dates")
         return parse_time_range(to.start_date, to.end_date, None, requested.zone, now_ms, max_days)
     if to not in PERIODS:
         raise Malformed(unknown_name_message("comparison", to, PERIODS, " in 'compare.to'"))
     if preset is not None:
         return _before_preset(PRESETS[preset], to, requested, now_ms)
-    before = _previous_period if to == PERIODS[0] else _previous_year
+    before, same_time = (
+        (_previous_period, _period_before) if to == PERIODS[0] else (_previous_year, _year_before)
+    )
     compared = before(requested, max_days)
-    is_cut = not isinstance(compare, str) and compare.until_now
-    return _until_now(compared, requested, now_ms) if is_cut else compared
+    if not options.until_now or not requested.start_ms <= now_ms < requested.end_ms:
+        return compared
+    end_ms = max(compared.start_ms, min(same_time(now_ms, requested), compared.end_ms))
+    return TimeRange(compared.start_ms, end_ms, requested.zone)
 
 
 def _before_preset(preset: Preset, to: str, requested: TimeRange, now_ms: int) -> TimeRange:
@@ -86,14 +93,18 @@ def _previous_year(requested: TimeRange, max_days: int) -> TimeRange:
     return _checked_range(TimeRange(start, end, requested.zone))
 
 
-def _until_now(compared: TimeRange, requested: TimeRange, now_ms: int) -> TimeRange:
-    """The part of the compared time range that is as long as what is over of the requested one."""
-    if not requested.start_ms <= now_ms < requested.end_ms:
-        return compared
-    start, now = (time_zones.to_local(ms, requested.zone) for ms in (requested.start_ms, now_ms))
-    end = time_zones.to_local(compared.start_ms, requested.zone) + (now - start)
-    end_ms = time_zones.to_unix_ms(end, requested.zone)
-    return TimeRange(compared.start_ms, min(end_ms, compared.end_ms), requested.zone)
+def _period_before(ms: int, requested: TimeRange) -> int:
+    """The instant in the period before: the same time of day, or as far from the first instant."""
+    if requested.days is None:
+        return ms - (requested.end_ms - requested.start_ms)
+    first, end_day = requested.days
+    local = time_zones.to_local(ms, requested.zone) - (end_day - first)
+    return time_zones.to_unix_ms(local, requested.zone)
+
+
+def _year_before(ms: int, requested: TimeRange) -> int:
+    """The same date and time of day in the year before."""
+    return _shift_year(ms, requested.zone)
 
 
 def _shift_year(ms: int, zone: str) -> int:

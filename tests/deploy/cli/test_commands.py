@@ -173,6 +173,19 @@ def test_an_argument_that_is_not_utf_8_is_a_usage_error(tmp_path: Path, command:
     assert done.stderr == b"tidemark: argument 3 is not UTF-8: 'caf\\xe9'\n"
 
 
+def test_a_closed_standard_output_is_refused_before_anything_is_done(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m deploy.cli settings >&-"],
+        env={**os.environ, "TIDEMARK_DATA_DIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"tidemark: the standard output is closed")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("command", [("settings",), ("settings", "--json")])
 def test_a_full_standard_output_is_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:

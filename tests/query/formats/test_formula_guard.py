@@ -25,6 +25,7 @@ from query.formats.formula_guard import guarded, unguarded
         ("\0=1", "'\0=1"),
         ("\u202e\u3000=1", "'\u202e\u3000=1"),
         ("\U000e0020=1", "'\U000e0020=1"),
+        ("\ufff9\u070f=1", "'\ufff9\u070f=1"),
         ('say "hello"; "yes"', 'say "hello"; "yes"'),
         ("'quoted'", "''quoted'"),
         ("a;'=3", "a;''=3"),
