@@ -2,16 +2,23 @@
 
 import ast
 import json
+import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from query.metrics.metrics import BY_NAME
 from tests.flow.tenant import DAY
+from tests.http_client import call
 from tests.web.dashboard import RANGE, Dashboard, shown
 
 TOTALS = """Object.fromEntries([...document.querySelectorAll(".total")].map((total) =>
   [".total-label", ".total-value"].map((part) => total.querySelector(part).innerText)))"""
+
+ANSWER_FIELDS = """document.querySelector("dialog .answer-fields") && Object.fromEntries(
+  [...document.querySelectorAll("dialog .answer-fields > div")].map((each) =>
+    [each.firstChild.innerText, each.lastChild.innerText]))"""
 
 
 def totals(dashboard: Dashboard) -> dict[str, str]:
@@ -159,6 +166,58 @@ def test_the_request_behind_a_total_is_shown(dashboard: Dashboard) -> None:
     assert json.loads(body)["parameters"] == [
         {"name": "summary_metrics", "compare": "previous_period"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "label"),
+    [
+        ("Visits", "Visits"),
+        ("Bounce rate", "Bounce rate"),
+        ("Views per visit", "Views per visit"),
+        ("Pages", "Visitors"),
+    ],
+)
+def test_the_dialog_of_a_request_says_which_field_the_number_is(
+    dashboard: Dashboard, title: str, label: str
+) -> None:
+    dashboard.open("overview")
+    number = totals(dashboard).get(title) or dashboard.rows(title)[0][1]
+    dashboard.press(f"The request behind this number: {title}")
+    places = dashboard.until(ANSWER_FIELDS)
+    answer = _answer_to(dashboard, dashboard.text("dialog .snippet:last-of-type pre"))
+
+    values = [_value_at(answer, place) for place in places[label].split(" / ")]
+    value = values[0] / values[1] if values[1:] else values[0]
+    assert number.rstrip("%") == f"{round(value, 2 if values[1:] else 1):g}"
+    if title != "Pages":  # breakdowns are not compared on the overview
+        assert _value_at(answer, places["Change"])["changePercent"]
+
+
+def _answer_to(dashboard: Dashboard, python: str) -> object:
+    """The answer to the request of a snippet, made with the key of the tenant."""
+    url = ast.literal_eval(python.split("urllib.request.Request(")[1].split(",")[0].strip())
+    body = ast.literal_eval(python.split("data=")[1].split(".encode()")[0])
+    reply = call("POST", url, json.loads(body), {"authorization": f"Bearer {dashboard.tenant.key}"})
+    assert reply.status == 200, reply.body
+    return reply.json
+
+
+def _value_at(answer: Any, place: str) -> Any:
+    """The value at a place such as `data[0].data[].visitors`, of the first row."""
+    for name, index in re.findall(r"(\w+)(\[\d*\])?", place):
+        answer = answer[name]
+        if index:
+            answer = answer[int(index[1:-1] or 0)]
+    return answer
+
+
+def test_a_list_says_which_share_it_shows(dashboard: Dashboard) -> None:
+    dashboard.open("list/top_pages")
+    dashboard.press("The request behind this number: Pages")
+    text = dashboard.text("dialog")
+    assert "data[0].data[].pageviews" in text
+    assert "share of all visitors" in text
+    assert "the sum of all rows" in text
 
 
 def test_a_change_since_before_the_data_began_is_not_shown(dashboard: Dashboard) -> None:

@@ -2,6 +2,10 @@
 
 import json
 import secrets
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +13,7 @@ from schemas.registry import RegistryStore, validation
 from schemas.runtime.clock import now_ms
 from tests.flow.tenant import Tenant
 from tests.http_client import call
-from tests.installation import Installation, eventually
+from tests.installation import ROOT, Installation, eventually
 from tests.web.dashboard import TABLE, Dashboard
 from tests.web.downloads import downloaded
 
@@ -138,6 +142,46 @@ def test_the_organization_is_renamed(dashboard: Dashboard) -> None:
     dashboard.until("document.querySelector('main').innerText.includes('Acme and Sons')")
     [row] = dashboard.rows("Organization")
     assert row[2] == dashboard.tenant.organization.id
+
+
+def test_a_file_is_imported_with_the_commands_of_the_page_and_undone(
+    dashboard: Dashboard, tmp_path: Path
+) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("timestamp,path,anonymous_id\n2019-03-01T10:00:00Z,/old,ann\n,/bad,bob\n")
+    dashboard.open("setup", part="imports")
+    check, send = (_command(dashboard, at, file) for at in (1, 2))
+
+    _run(dashboard.tenant.stack, check)
+    dashboard.open("setup", part="imports")
+    assert "Nothing was imported" in dashboard.text("section[aria-label=Imports] .empty")
+
+    _run(dashboard.tenant.stack, send)
+    dashboard.open("setup", part="imports")
+    [row] = dashboard.rows("Imports")
+    assert row[:5] == ["visits.csv", "done", "1", "1", "0"]
+
+    dashboard.press("Undo the import of visits.csv")
+    dashboard.press("Undo", "dialog form")
+    dashboard.until(f"({TABLE})('Imports')?.[0]?.[1] === 'undone'")
+    assert dashboard.rows("Imports")[0][4] == "1"
+
+
+def _command(dashboard: Dashboard, number: int, file: Path) -> str:
+    shown = dashboard.text(f".commands .snippet:nth-of-type({number}) pre")
+    return shown.replace("FILE", shlex.quote(str(file)))
+
+
+def _run(stack: Installation, command: str) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "tidemark"
+    subprocess.run(
+        (sys.executable, "-m", "deploy.cli", *arguments),
+        cwd=ROOT,
+        env=stack.environment,
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_the_state_of_the_system_is_shown(dashboard: Dashboard) -> None:

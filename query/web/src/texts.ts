@@ -264,6 +264,9 @@ export const texts = {
     title: "The request behind it",
     copy: "Copy", copied: "Copied",
     note: "YOUR_KEY is an API key with the scope read:data.",
+    answer: "Where it is in the answer", eachRow: "[] stands for each row of the answer, [0] for the first one.",
+    shareOfAll: "The page shows the share of all visitors: those of the row divided by unique_visitors of the query summary_metrics. The percentage of the answer is another one: the part of a row in the sum of all rows.",
+    inRow: (label: string, field: string) => `${label}, in the row with that ${field}`,
     definition: "Definition",
   },
   download: {
@@ -411,7 +414,11 @@ export const texts = {
     confirmRotate: (name: string, end: string | null) =>
       `A new key with the same rights is made and shown once${end ? `; it ends as this one: ${end}` : ""}. ${isolate(name)} works for 24 hours more.`,
     confirmRevoke: (name: string) => `Revoke ${isolate(name)}? Whoever uses it is refused at once.`,
-    noImports: "Nothing was imported. This command reads exports of other products: tidemark import", file: "File",
+    noImports: "Nothing was imported into this website yet.", file: "File", importFile: "Import a file",
+    importHint: "Events of the past are imported into this website with two commands, on the machine that runs Tidemark. Put the path of the file in place of FILE: CSV or NDJSON, as it is or compressed with gzip. Exports of PostHog, Google Analytics 4 (BigQuery), Umami, Plausible and Matomo are recognized; other columns are named with --map COLUMN=FIELD.",
+    importCheck: "1. Check the file: nothing is sent", importSend: "2. Import it",
+    importNote: "The list above shows how many events were accepted. Lines that cannot be imported are written to FILE.rejects.ndjson with their reason. After an interruption the second command goes on where it stopped. Undo removes exactly the events of one import.",
+    importStates: { open: "in progress", done: "done", undoing: "being undone", undone: "undone" } as Record<string, string>,
     accepted: "Accepted", rejected: "Rejected", removed: "Removed", undo: "Undo",
     undoOne: (name: string) => `Undo the import of ${isolate(name)}`, confirmUndo: (name: string) => `Delete all events of ${isolate(name)}?`,
     freshness: "Freshness", complete: (at: string, lag: string) => `Everything accepted until ${at} is stored; ${lag} s behind.`,

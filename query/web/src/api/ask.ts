@@ -85,9 +85,12 @@ function parameterOf(ask: Ask<QueryType>): Record<string, unknown> {
     name: ask.name,
     ...ask.options,
     ...(ask.filters?.length ? { filters: ask.filters } : {}),
-    ...(ask.compared && compare !== "none" ? { compare: comparedWith(compare) } : {}),
+    ...(isCompared(ask) ? { compare: comparedWith(compare) } : {}),
   };
 }
+
+/** Whether the answer to a query has changes. */
+export const isCompared = (ask: Ask<QueryType>): boolean => Boolean(ask.compared) && address.value.compare !== "none";
 
 /** Days that are not over are compared with the same part; a preset is so by itself. */
 function comparedWith(compare: string): unknown {

@@ -31,6 +31,7 @@ export function BreakdownCard({ group }: { group: (typeof GROUPS)[number] }) {
   const ask: Ask<QueryType> = { name: breakdown.type, options: { limit: tab === MAP ? ALL_COUNTRIES : ROWS } };
   return (
     <Card title={group.label} ask={ask} definition={rowsDefinition(breakdown.type)} tabs={tabs} tab={tab} className="breakdown"
+      fields={[{ label: breakdown.label, field: breakdown.name }, { label: breakdown.valueLabel, field: breakdown.value }]}
       onTab={(id) => goOwn({ [group.id]: id === tabs[0]!.id ? "" : id }, { replace: true })}
       actions={<a class="quiet-button" href={addressWith({ view: "list", item: breakdown.type })} onClick={follow}
         aria-label={`${t.all}: ${breakdown.label}`}>{t.all}</a>}>

@@ -1,24 +1,26 @@
 // A titled part of a view.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { type Ask, bodyOf } from "../api/ask";
+import { type Ask, bodyOf, isCompared } from "../api/ask";
 import type { QueryType } from "../api/types";
 import { isShared, subjectQuery } from "../app/session";
-import type { FileColumn } from "../state/csv";
+import { type FileColumn, PREVIOUS } from "../state/csv";
 import { texts } from "../texts";
 import { DownloadCsv } from "./download";
 import { Info, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";
-import { RequestDialog, type ShownRequest } from "./request_dialog";
+import { type AnswerField, RequestDialog, type ShownRequest } from "./request_dialog";
 
 const MOST_TABS = 4;
+/** Begins a column of a file with the change of a field. */
+const CHANGE = "change_percent_";
 
 export interface Tab {
   id: string;
   label: string;
 }
 
-export function Card({ title, tabs, tab, onTab, ask, request, definition, file, actions, className = "", children }: {
+export function Card({ title, tabs, tab, onTab, ask, request, definition, file, fields, remark, actions, className = "", children }: {
   title: string;
   tabs?: Tab[];
   tab?: string;
@@ -30,6 +32,10 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
   definition?: string;
   /** The columns of the file with all rows of the query. */
   file?: FileColumn[] | null;
+  /** Which field of the answer each number is; by default as in the file. */
+  fields?: AnswerField[];
+  /** What differs between the numbers of the card and the answer. */
+  remark?: string;
   actions?: ComponentChildren;
   className?: string;
   children: ComponentChildren;
@@ -44,7 +50,7 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
         <span class="card-actions">
           {actions}
           {ask && file && <DownloadCsv title={title} load={async () => (await import("../api/download")).csvOf(ask, file)} />}
-          <RequestButton ask={ask} request={request} title={title} />
+          <RequestButton ask={ask} request={request} title={title} fields={fields ?? fieldsOf(file ?? [])} remark={remark} />
         </span>
       </header>
       {children}
@@ -53,9 +59,17 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
 }
 
 /** Shows the request behind a number, by which callers of the API get it; not on a shared dashboard. */
-export function RequestButton({ title, ask, request }: { title: string; ask?: Ask<QueryType>; request?: ShownRequest }) {
+export function RequestButton({ title, ask, request, fields = [], remark, row }: {
+  title: string;
+  ask?: Ask<QueryType>;
+  request?: ShownRequest;
+  fields?: AnswerField[];
+  remark?: string;
+  /** Which of the rows it is about. */
+  row?: number;
+}) {
   const [open, setOpen] = useState(false);
-  const shown = request ?? (ask && standardRequest(ask));
+  const shown = request ?? (ask && standardRequest(ask, fields, remark, row));
   if (!shown || isShared()) return null;
   return (
     <>
@@ -66,12 +80,19 @@ export function RequestButton({ title, ask, request }: { title: string; ask?: As
   );
 }
 
-export const standardRequest = (ask: Ask<QueryType>): ShownRequest => ({
+const standardRequest = (ask: Ask<QueryType>, fields: AnswerField[], remark?: string, row: number | "" = ""): ShownRequest => ({
   path: "/v1/query",
   query: ask.link ? { link_id: ask.link } : subjectQuery.value,
   body: bodyOf(ask),
   definition: typeDefinition(ask.name),
+  answer: fields.length ? {
+    fields, remark, rows: `data[0].data[${row}]`, changes: isCompared(ask) ? `data[0].comparison.rows[${row}]` : undefined,
+  } : undefined,
 });
+
+/** The numbers of a file that are fields of the answer, each once. */
+const fieldsOf = (file: FileColumn[]): AnswerField[] =>
+  file.filter(({ field }, i) => !field.startsWith(PREVIOUS) && !field.startsWith(CHANGE) && file.findIndex((each) => each.field === field) === i);
 
 /** Buttons for the first few, a menu for the rest. */
 export function Tabs({ tabs, chosen, choose, most = MOST_TABS }: {

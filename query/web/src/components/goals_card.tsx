@@ -10,6 +10,11 @@ import { askGoals, MOST_ASKED, useGoals } from "./saved_goals";
 import { Async } from "./states";
 
 const ROWS = 8;
+const FIELDS = [
+  { label: texts.goals.name, field: "name" },
+  { label: texts.metrics.visitors, field: "visitors" },
+  { label: texts.goals.rate, field: "conversion_rate" },
+];
 
 export function GoalsCard() {
   const goals = (useGoals().value ?? []).slice(0, MOST_ASKED);
@@ -17,7 +22,7 @@ export function GoalsCard() {
   const loaded = useAnswer(ask);
   if (!ask) return null;
   return (
-    <Card title={texts.goals.title} ask={ask} className="breakdown"
+    <Card title={texts.goals.title} ask={ask} className="breakdown" fields={FIELDS}
       actions={<a class="quiet-button" href={addressWith({ view: "goals" })} onClick={follow}
         aria-label={`${texts.breakdowns.all}: ${texts.goals.title}`}>{texts.breakdowns.all}</a>}>
       <Async loaded={loaded} lines={Math.min(goals.length, ROWS)}>

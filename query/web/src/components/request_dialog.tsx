@@ -1,4 +1,4 @@
-// The request behind a number, as curl and Python.
+// The request behind a number, as curl and Python, and where the number is in the answer.
 import { useState } from "preact/hooks";
 import { pathWith } from "../api/request";
 import { texts } from "../texts";
@@ -12,6 +12,24 @@ export interface ShownRequest {
   query: Record<string, string>;
   body: unknown;
   definition?: string;
+  /** Where its numbers are in the answer. */
+  answer?: AnswerPlace;
+}
+
+/** A number of a card, and the field of the answer that it is; two with ` / ` between them are divided. */
+export interface AnswerField {
+  label: string;
+  field: string;
+}
+
+export interface AnswerPlace {
+  fields: AnswerField[];
+  /** Where the rows are; with `[]` at the end for each of them. */
+  rows: string;
+  /** Where the changes of the rows are, of a compared query. */
+  changes?: string;
+  /** What differs between the page and the answer. */
+  remark?: string;
 }
 
 const url = ({ path, query }: ShownRequest): string => location.origin + pathWith(path, query);
@@ -42,10 +60,27 @@ export function RequestDialog({ request, close }: { request: ShownRequest; close
   return (
     <Dialog title={t.title} close={close} wide>
       {request.definition && <p><strong>{t.definition}.</strong> <Definition text={request.definition} /></p>}
+      {request.answer && <AnswerFields {...request.answer} />}
       <Snippet label="curl" text={asCurl(request)} />
       <Snippet label="Python" text={asPython(request)} />
       <p class="quiet">{t.note}</p>
     </Dialog>
+  );
+}
+
+function AnswerFields({ fields, rows, changes, remark }: AnswerPlace) {
+  const place = (field: string) => field.split(" / ").map((name) => `${rows}.${name}`).join(" / ");
+  return (
+    <section>
+      <h3>{t.answer}</h3>
+      <dl class="answer-fields">
+        {fields.map(({ label, field }) => (
+          <div key={label}><dt>{label}</dt><dd><code>{place(field)}</code></dd></div>
+        ))}
+        {changes && <div><dt>{texts.breakdowns.change}</dt><dd><code>{changes}</code></dd></div>}
+      </dl>
+      <p class="quiet">{t.eachRow} {remark}</p>
+    </section>
   );
 }
 

@@ -52,7 +52,7 @@ export function TimeSeries({ title, unit, name, field, filters, format, only }: 
     };
   }, [value, field, only?.[1], by, title, unit]);
   return (
-    <Card title={title} ask={ask} className="wide" tab={by}
+    <Card title={title} ask={ask} className="wide" tab={by} fields={[{ label: texts.chart.bucket, field: "date" }, { label: unit, field }]}
       tabs={granularitiesOf(address.value.period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
       onTab={(id) => go({ granularity: id as typeof address.value.granularity })}>
       <div class="series-frame">

@@ -64,7 +64,7 @@ function Summary({ before }: Compared) {
   const ask: Ask<"error_summary"> = { name: "error_summary", compared: true };
   const loaded = useAnswer(ask);
   return (
-    <Card title={t.summary} ask={ask} className="wide">
+    <Card title={t.summary} ask={ask} fields={TOTALS.map(([field, label]) => ({ label, field }))} className="wide">
       <div class="facts-frame">
         <Async loaded={loaded} lines={2}>
           {({ rows: [row], comparison }) => (
@@ -165,7 +165,7 @@ function ErrorGroup() {
   return (
     <>
       <p class="crumbs"><a href={addressWith({ item: "", own: {} })} onClick={follow}>{t.back}</a></p>
-      <Card title={item} ask={ask} className="wide">
+      <Card title={item} ask={ask} fields={FILE} className="wide">
         <Async loaded={loaded} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
           {({ rows: [row] }) => <GroupFacts row={row!} />}
         </Async>

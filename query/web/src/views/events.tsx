@@ -62,6 +62,8 @@ const fileOf = (all: number): FileColumn[] => [
   { field: "last_occurrence", label: texts.download.utc(t.last) },
 ];
 
+const FIELDS = fileOf(0).filter(({ show }) => !show);
+
 const RECENT_FILE: FileColumn[] = [
   { field: "timestamp", label: texts.download.utc(texts.chart.bucket) },
   { field: "event_name", label: t.event },
@@ -143,7 +145,7 @@ function EventTotals({ filters }: OfEvent) {
   const loaded = useAnswer(ask);
   const before = useComparedData();
   return (
-    <Card title={t.totals} ask={ask} definition={t.definition} className="wide">
+    <Card title={t.totals} ask={ask} fields={FIELDS} definition={t.definition} className="wide">
       <div class="facts-frame">
         <Async loaded={loaded} lines={2} isEmpty={({ rows }) => !rows.length}>
           {({ rows: [row], comparison }) => {

@@ -26,6 +26,7 @@ import { texts } from "../texts";
 type Link = Schemas["LinkResource"];
 const t = texts.links;
 const ROWS = 25;
+const CLICKS = [{ label: t.clicks, field: "clicks" }];
 /** Of one organization. */
 const MOST_LINKS = 10_000;
 
@@ -160,7 +161,7 @@ function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
   }, [loaded.value, by]);
   return (
     <>
-      <Card title={t.clicks} ask={ask} className="wide">
+      <Card title={t.clicks} ask={ask} fields={[{ label: texts.chart.bucket, field: "date" }, ...CLICKS]} className="wide">
         {later && <p class="notice">{t.later} <button type="button" class="button" onClick={sinceThen}>{t.sinceThen}</button></p>}
         <Async loaded={total} lines={1}>{({ rows: [row] }) => <p class="funnel-total">{t.total(formatNumber(row?.total ?? 0))}</p>}</Async>
         <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>
@@ -193,7 +194,7 @@ function Top({ title, ask, display = (name) => name, inCountry = false }: {
 }) {
   const loaded = useAnswer(ask);
   return (
-    <Card title={title} ask={ask}>
+    <Card title={title} ask={ask} fields={[{ label: title, field: "name" }, ...CLICKS]}>
       <Async loaded={loaded} empty={texts.states.empty} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as NamedClicks[]).map(({ name, country, clicks }) => ({

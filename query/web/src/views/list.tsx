@@ -10,6 +10,7 @@ import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { rowsDefinition } from "../components/info";
+import type { AnswerField } from "../components/request_dialog";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
 import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
@@ -43,7 +44,8 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
   const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...changeFile([breakdown.value, breakdown.valueLabel], before)];
   return (
-    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={file} className="wide" actions={
+    <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={file} fields={answerFields(breakdown)}
+      remark={breakdown.columns.some(([, , kind]) => kind === "share") ? texts.request.shareOfAll : undefined} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
       <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : undefined}>
@@ -87,6 +89,12 @@ function columnsOf(breakdown: Breakdown, visitors: number | undefined, compared:
   }));
   return [name, ...numbers, ...changeColumn<Row>([breakdown.value, breakdown.valueLabel], compared, before)];
 }
+
+/** The share of all visitors is in no field of the answer. */
+const answerFields = ({ name, label, columns }: Breakdown): AnswerField[] => [
+  { label, field: name },
+  ...columns.filter(([, , kind]) => kind !== "share").map(([field, text]) => ({ label: text, field })),
+];
 
 /** Names, with the code beside those that have one, and the same numbers as the table. */
 function fileColumns(breakdown: Breakdown, visitors: number): FileColumn[] {

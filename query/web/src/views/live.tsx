@@ -91,7 +91,7 @@ function Names<One extends { visitors: number }>({ title, ask, name }: {
 }) {
   const loaded = useAnswer(ask, SECONDS) as unknown as Loaded<{ rows: One[] }>;
   return (
-    <Card title={title} ask={ask} className="live-list">
+    <Card title={title} ask={ask} fields={[{ label: m.visitors, field: "visitors" }]} className="live-list">
       <Async loaded={loaded} lines={8} empty={t.quiet} isEmpty={({ rows }) => !rows.length}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={m.visitors} bars={rows.map((row) => ({

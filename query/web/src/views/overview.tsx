@@ -54,6 +54,7 @@ export default function Overview() {
       <NoEvent series={loaded.value} />
       <Totals chosen={chosen} before={loaded.error ? "enough" : before} />
       <Card title={chosen.label} ask={series} definition={metricDefinition(chosen.definition)} className="wide"
+        fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
         <TotalSeries total={chosen} loaded={loaded} granularity={by} before={before} />
@@ -91,7 +92,7 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
             {compared && row && <Change percent={changeOf(total, row, compared)} points={total.points} before={before} lessIsBetter={total.lessIsBetter} />}
           </button>
           <Info text={metricDefinition(total.definition)} title={total.label} />
-          <RequestButton ask={ask} title={total.label} />
+          <RequestButton ask={ask} title={total.label} row={0} fields={[{ label: total.label, field: total.summary ?? "pageviews / sessions" }]} />
         </div>
       ))}
     </section>

@@ -45,7 +45,7 @@ export default function Paths() {
   return (
     <>
       <Choices steps={String(steps)} />
-      <Card title={t.title} ask={ask} className="wide">
+      <Card title={t.title} ask={ask} fields={FILE} className="wide">
         <Async loaded={loaded} lines={12} isEmpty={(value) => !value.rows.length}>
           {(value) => (
             <>

@@ -75,7 +75,10 @@ function Totals({ chosen }: { chosen: Vital }) {
                     {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
                     {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
                   </button>
-                  <RequestButton ask={ask} title={vital} />
+                  <RequestButton ask={ask} title={vital} fields={[
+                    { label: texts.request.inRow(vital, "metric_name"), field: "p75" },
+                    { label: t.measurements, field: "samples" },
+                  ]} />
                   {row && share && (
                     <RatingBar vital={vital} shares={{
                       good: Number(share[`good_${vital.toLowerCase()}`]),
