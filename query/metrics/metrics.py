@@ -114,7 +114,8 @@ METRICS = (
         "error_rate",
         SESSIONS_WITH_ERROR,
         SESSIONS_SEEN,
-        "sessions with an error report, of all sessions with a page view or one",
+        "sessions with an error report, of all sessions with a page view or one, also those from "
+        "before errors were recorded",
     ),
     Metric(
         "errors_per_view",

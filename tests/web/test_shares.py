@@ -13,6 +13,7 @@ from tests.flow.tenant import DAY, Tenant
 from tests.installation import Installation
 from tests.web.dashboard import RANGE, Dashboard
 from tests.web.downloads import downloaded
+from tests.web.test_accessibility import set_theme, violations
 
 DESKTOP = {"field": "device_type", "operator": "eq", "value": "desktop"}
 MOBILE = {"field": "device_type", "operator": "eq", "value": "mobile"}
@@ -180,6 +181,27 @@ def test_code_to_embed_it_is_offered_when_a_website_may(dashboard: Dashboard) ->
 
     share(dashboard, "embedded", origins="https://agency.example")
     assert "<iframe" in dashboard.text(".new-link")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(360, 740), (1440, 900)])
+def test_the_page_of_a_link_that_opens_nothing_is_centred_and_readable(
+    chromium: Chromium, small: Tenant, theme: str, width: int, height: int
+) -> None:
+    tab = Tab.opened(chromium)
+    nobody = Dashboard(tab, small)
+    tab.set_size(width, height)
+    set_theme(nobody, theme)
+    tab.go(f"{nobody.url}/s/{'0' * 22}_{'x' * 43}")
+    assert nobody.text("main h1") == "This dashboard is not available"
+    assert "for a new one" in nobody.text("main .card")
+    box = tab.js("document.querySelector('main .card').getBoundingClientRect().toJSON()")
+    page = tab.js("[document.body.clientWidth, innerHeight]")
+    assert box["left"] + box["width"] / 2 == pytest.approx(page[0] / 2, abs=2)
+    assert 0 < box["top"] < page[1] - box["bottom"] + page[1] / 4
+    assert tab.js("document.documentElement.scrollWidth") <= page[0]
+    assert violations(nobody) == []
+    tab.close()
 
 
 @pytest.mark.parametrize("link", ["", "x" * 129])

@@ -1,8 +1,8 @@
 // Opens a shared dashboard by its link, and asks for its password if it has one.
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
 import { openShare } from "../app/session";
+import icon from "../icon.svg";
 import { Failed, messageOf, Skeleton } from "../components/states";
 import { texts } from "../texts";
 
@@ -22,14 +22,15 @@ export function OpenShare() {
     void attempt(password);
   };
   if (!error) return <main class="alone"><Skeleton lines={4} /></main>;
-  const alone = (content: ComponentChildren) => <main class="alone"><h1>{texts.app.name}</h1>{content}</main>;
-  if (error.status === 404) return alone(<p class="card">{t.gone}</p>);
-  if (error.status === 400 && !tried) return alone(<p class="card">{t.invalid}</p>);
-  if (error.status !== 401 && !tried) return alone(<Failed error={error} retry={() => void attempt()} />);
+  if (error.status === 404) return <NotOpened title={t.gone} why={t.goneWhy} next={t.goneNext} />;
+  if (error.status === 400 && !tried) return <NotOpened title={t.invalid} why={t.invalidWhy} next={t.invalidNext} />;
+  if (error.status !== 401 && !tried) {
+    return <main class="alone"><section class="card"><h1>{texts.app.name}</h1><Failed error={error} retry={() => void attempt()} /></section></main>;
+  }
   return (
     <main class="alone">
       <form class="card form" onSubmit={submit}>
-        <h1>{texts.app.name}</h1>
+        <h1><img src={icon} alt="" width="28" height="28" />{texts.app.name}</h1>
         <p>{t.locked}</p>
         <label>{t.passwordOnly}
           <input type="password" name="password" autocomplete="off" required autofocus value={password}
@@ -38,6 +39,20 @@ export function OpenShare() {
         {(tried || error.status !== 401) && <p class="error" role="alert">{error.status === 401 ? error.message : messageOf(error)}</p>}
         <button type="submit" class="button primary">{t.open}</button>
       </form>
+    </main>
+  );
+}
+
+/** In place of a dashboard that its link does not open: why, and what to do next. */
+function NotOpened({ title, why, next }: { title: string; why: string; next: string }) {
+  return (
+    <main class="alone">
+      <section class="card form not-opened" aria-labelledby="not-opened">
+        <p class="brand"><img src={icon} alt="" width="28" height="28" />{texts.app.name}</p>
+        <h1 id="not-opened">{title}</h1>
+        <p>{why}</p>
+        <p>{next}</p>
+      </section>
     </main>
   );
 }
