@@ -174,8 +174,8 @@ ERROR_GROUPS = (
     ),
     error_query_type(
         "error_summary",
-        "totals of errors; the error rate is the share of sessions with an error, of all of the time "
-        "range, also those from before errors were recorded",
+        "totals of errors; the error rate is the share of sessions with an error, of all of the "
+        "time range, also those from before errors were recorded",
         ErrorSummary,
         """
             SELECT total_errors,
