@@ -68,7 +68,7 @@ class ManagementClient(RecordClient):
         self._json("DELETE", f"/v1/keys/{key_id}")
 
     def changes(self, **where: Any) -> Iterator[Record]:
-        """The audit trail, newest first: website_id, kind and record_id restrict it."""
+        """The audit trail, newest first: website_id, kind, record_id and actor restrict it."""
         before = None
         while True:
             page = {**where, "limit": 1_000, "before": before}

@@ -1,7 +1,6 @@
 """GET /v1/audit: who changed which record of the organization, and how."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -10,6 +9,7 @@ from starlette.responses import Response
 
 from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.query_string import strict_query_string
+from query.request.suggestions import shorten
 from query.resources.pagination import DEFAULT_LIMIT, MAX_LIMIT, query_integer
 from query.response.json_response import json_response
 from schemas.errors import Malformed
@@ -17,11 +17,14 @@ from schemas.http import openapi
 from schemas.http.auth import authorize_website
 from schemas.plans import Group
 from schemas.registry import KeyScope
+from schemas.registry.audit_names import KINDS, Names
 from schemas.registry.audit_trail import MAX_VALUE_LENGTH
 from schemas.registry.records import Action, Change
 from schemas.runtime.clock import format_instant
 
 MAX_NUMBER = 999_999_999
+ANY_KEY = "key"
+"""Stands for the actors of all API keys in a request."""
 KEY_ACTOR = "key:"
 OPERATOR = "cli"
 """Actor of changes by the command line; the name of its user is the operator's."""
@@ -36,10 +39,17 @@ class AuditEntry(Struct, rename="camel"):
 
     number: Annotated[int, Meta(description="larger for later changes")]
     at: str
-    actor: Annotated[str, Meta(description="`key:` with the id of an API key, or `cli`")]
+    actor: Annotated[str, Meta(description="`key:` with the id of an API key, `cli`, or a process")]
     action: Action
     kind: Annotated[str, Meta(description="website, key, link, goal, …")]
     record_id: str
+    record: Annotated[
+        dict[str, Any] | None,
+        Meta(
+            description="what the record is called now, or was last: `name`, `domain`, `slug`, "
+            "`targetUrl` or `text`, those that it has; null if that is not known"
+        ),
+    ]
     website_id: Annotated[str | None, Meta(description="website of the record, if it has one")]
     fields: Annotated[list[str], Meta(description="names of updated fields")]
     before: Values
@@ -70,22 +80,40 @@ async def list_changes(dependencies: QueryDependencies, request: Request) -> Res
     website_id = params.get("website_id") or key.website_id
     if key.website_id is not None:
         authorize_website(dependencies.registry, key, str(website_id))
-    read = partial(
-        dependencies.store.changes,
-        limit + 1,
-        key.organization_id,
-        before,
-        website_id=website_id,
-        record_id=params.get("record_id"),
-        kind=params.get("kind"),
-    )
-    found = await dependencies.in_registry(read)
-    entries = [_entry(change) for change in found[:limit]]
+    where = {
+        "website_id": website_id,
+        "record_id": params.get("record_id"),
+        "kind": _kind(params.get("kind")),
+        "actor": _actor(params.get("actor")),
+    }
+
+    def read() -> tuple[Sequence[Change], Sequence[Names | None]]:
+        changes = dependencies.store.changes(limit + 1, key.organization_id, before, **where)
+        return changes, dependencies.store.names_of(changes[:limit])
+
+    found, names = await dependencies.in_registry(read)
+    entries = [_entry(change, named) for change, named in zip(found, names, strict=False)]
     more = entries[-1].number if len(found) > limit else None
     return json_response(AuditResponse(success=True, data=entries, meta=AuditMeta(limit, more)))
 
 
-def _entry(change: Change) -> AuditEntry:
+def _kind(text: str | None) -> str | None:
+    if text is not None and text not in KINDS:
+        raise Malformed(f"'kind' is '{shorten(text)}'; use one of {', '.join(KINDS)}")
+    return text
+
+
+def _actor(text: str | None) -> str | None:
+    """An actor as entries name it: names of the operator's users are not searched."""
+    if text is not None and ":" in text and not text.startswith(KEY_ACTOR):
+        raise Malformed(
+            f"'actor' is '{shorten(text)}'; use '{KEY_ACTOR}' with the id of an API key, "
+            f"'{ANY_KEY}' for any of them, '{OPERATOR}' or the name of a process"
+        )
+    return text
+
+
+def _entry(change: Change, names: Names | None) -> AuditEntry:
     by_key = change.actor.startswith(KEY_ACTOR)
     return AuditEntry(
         number=change.number,
@@ -94,6 +122,7 @@ def _entry(change: Change) -> AuditEntry:
         action=change.action,
         kind=change.kind,
         record_id=change.record_id,
+        record=_values(names),
         website_id=change.website_id,
         fields=[wire_name(field) for field in change.fields],
         before=_values(change.before),
@@ -133,7 +162,12 @@ ENDPOINTS = (
                 "changes of that website and its records.",
                 parameters=(
                     openapi.Parameter("website_id", "only this website and its records"),
-                    openapi.Parameter("kind", "only records of this kind, such as `key`"),
+                    openapi.Parameter("kind", "only records of this kind", {"enum": list(KINDS)}),
+                    openapi.Parameter(
+                        "actor",
+                        "only changes by this actor: `key:` with the id of an API key, `key` for "
+                        "any of them, `cli`, or a process such as `first start`",
+                    ),
                     openapi.Parameter("record_id", "only this record"),
                     openapi.Parameter(
                         "before",

@@ -62,7 +62,10 @@ def read_changes(
     before: int | None = None,
     where: Mapping[str, str | None] | None = None,
 ) -> Sequence[Change]:
-    """Newest entries, newest first: of one organization, older than a number, with these values."""
+    """Newest entries, newest first: of one organization, older than a number, with these values.
+
+    The actor `key` stands for every key, `cli` for every user of the command line.
+    """
     query = sa.select(CHANGES).order_by(CHANGES.c.number.desc()).limit(limit)
     if organization_id is not None:
         query = query.where(CHANGES.c.organization_id == organization_id)
@@ -70,8 +73,15 @@ def read_changes(
         query = query.where(CHANGES.c.number < before)
     for column, value in (where or {}).items():
         if value is not None:
-            query = query.where(CHANGES.c[column] == value)
+            query = query.where(
+                _by_actor(value) if column == "actor" else CHANGES.c[column] == value
+            )
     return [to_change(row) for row in connection.execute(query).mappings()]
+
+
+def _by_actor(actor: str) -> sa.ColumnElement[bool]:
+    column = CHANGES.c.actor
+    return sa.or_(column == actor, column.startswith(f"{actor}:", autoescape=True))
 
 
 def _shortened(value: Any) -> Any:

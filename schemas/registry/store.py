@@ -11,6 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from schemas.registry import database
+from schemas.registry.audit_names import Names, read_names
 from schemas.registry.audit_trail import read_changes
 from schemas.registry.connections import RegistryConnections
 from schemas.registry.contents import (
@@ -188,6 +189,11 @@ class RegistryStore:
         """Newest entries of the audit trail, newest first; see `read_changes`."""
         with self._connections.engine().connect() as connection:
             return read_changes(connection, limit, organization_id, before, where)
+
+    def names_of(self, changes: Sequence[Change]) -> Sequence[Names | None]:
+        """What the record of each entry is called, also deleted ones; see `read_names`."""
+        with self._connections.engine().connect() as connection:
+            return read_names(connection, changes)
 
     def accept(self, finding_id: str, details: Sequence[str]) -> None:
         """Record that an operator accepted a finding; `details` is what and why."""

@@ -86,6 +86,35 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     assert json.dumps(text) not in json.dumps(dashboard.rows("Changes"))
 
 
+def test_changes_name_their_record_and_are_filtered(dashboard: Dashboard) -> None:
+    headers = {"authorization": f"Bearer {dashboard.tenant.key}"}
+    url = f"{dashboard.url}/v1/links"
+    link = {"name": "Newsletter", "targetUrl": "https://shop.example/a", "slug": "audited"}
+    made = call("POST", url, link, headers).json["data"]
+    assert call("PATCH", f"{url}/{made['id']}", {"name": "Letter"}, headers).status == 200
+
+    dashboard.open("setup", part="audit")
+    _choose(dashboard, "kind", "link")
+    dashboard.until("location.search.includes('kind=link')")
+    dashboard.settle()
+    named = f"Letter audited → https://shop.example/a {made['id']}"
+    rows = dashboard.rows("Changes")
+    assert [row[2:4] for row in rows[:2]] == [["update link", named], ["create link", named]]
+    _choose(dashboard, "actor", "cli")
+    dashboard.until("document.querySelector('main .empty')")
+    assert dashboard.text("main .empty") == "There is no such change."
+    dashboard.tab.back()
+    dashboard.until("document.querySelector('main tbody tr')")
+    assert dashboard.rows("Changes") == rows
+
+
+def _choose(dashboard: Dashboard, name: str, value: str) -> None:
+    dashboard.until(
+        f"((field) => field && ((field.value = '{value}'), field.dispatchEvent(new Event('change',"
+        f" {{bubbles: true}})), true))(document.querySelector('main select[name={name}]'))"
+    )
+
+
 def test_a_rotated_key_keeps_its_end(dashboard: Dashboard) -> None:
     dashboard.open("setup", part="keys")
     dashboard.press("+ New key")

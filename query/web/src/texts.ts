@@ -1,4 +1,5 @@
 // All texts of the page. Another language is another object of the same shape. Names that users gave are isolated.
+import type { AuditKind } from "./api/types";
 import { isolate } from "./isolate";
 
 export const texts = {
@@ -426,6 +427,11 @@ export const texts = {
     quarantined: (n: string, days: number) => `${n} items in the last ${days} days`, reason: "Reason", table: "Table", items: "Items", sample: "Sample",
     limits: "Rate limits", plan: (plan: string, seconds: number) => `Plan ${plan}; used in the last ${seconds} seconds`, group: "Of", requests: "Requests",
     at: "Time", actor: "By", action: "Change", changes: "What", newest: "Newest", older: "Older",
+    kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
+    kinds: {
+      website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", share: "Shared dashboards",
+      annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization",
+    } satisfies Record<AuditKind, string>,
   },
   shares: {
     title: "Shared dashboards",

@@ -39,6 +39,7 @@ def test_a_change_over_http_names_key_fields_and_values(service: InProcessServic
         "action": "update",
         "kind": "website",
         "recordId": "shop",
+        "record": {"domain": "shop.example"},
         "websiteId": "shop",
         "fields": ["allowedOrigins", "timezone"],
         "before": {"allowedOrigins": [], "timezone": "UTC"},
@@ -166,3 +167,39 @@ def test_a_shared_dashboard_is_in_it_without_password_and_secret(
     assert {entry["action"] for entry in found} >= {"create", "delete"}
     values = [value for entry in found for value in (entry["before"], entry["after"]) if value]
     assert not any({"password", "secretHash"} & value.keys() for value in values)
+
+
+def test_entries_say_what_the_record_is_called(service: InProcessService) -> None:
+    link = {"name": "Spring", "targetUrl": "https://shop.example/", "slug": "spring"}
+    made = service.ask("POST", "/v1/links", link, key="acme-admin").json["data"]
+    service.ask("PATCH", f"/v1/links/{made['id']}", {"name": "Summer"}, key="acme-admin")
+    now = entries(service, record_id=made["id"])
+    service.ask("DELETE", f"/v1/links/{made['id']}", key="acme-admin")
+    then = entries(service, record_id=made["id"])
+
+    assert [entry["record"] for entry in now + then] == [{**link, "name": "Summer"}] * 5
+
+
+def test_entries_are_filtered_by_kind_and_actor(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.ask("PATCH", "/v1/websites/shop", {"name": "Shop"}, key="acme-admin")
+    monkeypatch.setenv("TIDEMARK_DATA_DIR", str(service.data))
+    main(("websites", "update", "blog", "--name", "Blog"))
+    ours = actor(service)
+
+    by_key, by_any_key = (entries(service, actor=each) for each in (ours, "key"))
+    by_cli = entries(service, actor="cli")
+    goals = entries(service, kind="goal")
+
+    assert {entry["actor"] for entry in by_key} == {ours}
+    assert [entry["record"]["name"] for entry in by_any_key[:1]] == ["Shop"]
+    assert {entry["actor"] for entry in by_cli} == {"cli"}
+    assert by_cli[0]["record"]["name"] == "Blog"
+    assert {entry["kind"] for entry in goals} <= {"goal"}
+    for name, value, rule in (
+        ("kind", "cookie", "use one of organization, website, link, key"),
+        ("actor", "cli:ann", "use 'key:' with the id of an API key, 'key' for any"),
+    ):
+        reply = service.ask("GET", AUDIT, key="acme-admin", **{name: value})
+        assert (reply.status, rule in reply.json["error"]) == (400, True), reply.json

@@ -16,6 +16,7 @@ const OF_VIEWS: Record<string, Record<string, Check>> = {
   explore: { q: (text) => parseExploration(text) !== null },
   funnels: { steps: (text) => parseSteps(text) !== null, window: isPage },
   retention: { cohort: isDate, after: isNumber },
+  setup: { before: isNumber },
   vitals: { groupPage: isPage, groupSort: isSort },
 };
 

@@ -1,41 +1,48 @@
-// Who changed what, newest first.
-import { useState } from "preact/hooks";
+// Who changed what, newest first; of one kind of record or by one actor.
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
-import { may, me, timezone } from "../../app/session";
+import { address, goOwn } from "../../app/address";
+import { may, timezone } from "../../app/session";
 import { formatInstant } from "../../format";
 import { texts } from "../../texts";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
-import { keyName, useApiKeys } from "./api_keys";
+import { type ApiKey, keyName, keyTitle, useApiKeys } from "./api_keys";
 import { NeedsAdmin } from "./needs_admin";
 
 type Entry = Schemas["AuditEntry"];
 const t = texts.setup;
+const LIMIT = "50";
+const KEY = "key:";
+const ANY_KEY = "key";
+const OPERATOR = "cli";
 
 export function AuditTrail() {
-  const [before, setBefore] = useState("");
-  const list = useLoaded(may("admin") ? `audit ${before}` : null, (signal) =>
-    fetchJson<Schemas["AuditResponse"]>("/v1/audit", { query: { limit: "50", ...(before ? { before } : {}) }, signal }));
-  const names = new Map(useApiKeys().value?.map((key) => [key.id, keyName(key)]));
+  const { kind = "", actor = "", before = "" } = address.value.own;
+  const query = { limit: LIMIT, ...(kind && { kind }), ...(actor && { actor }), ...(before && { before }) };
+  const list = useLoaded(may("admin") ? `audit ${JSON.stringify(query)}` : null, (signal) =>
+    fetchJson<Schemas["AuditResponse"]>("/v1/audit", { query, signal }));
+  const keys = useApiKeys().value ?? [];
   if (!may("admin")) return <NeedsAdmin title={t.audit} />;
+  const names = new Map(keys.map((key) => [key.id, keyName(key)]));
   return (
     <Card title={t.audit}>
-      <Async loaded={list} isEmpty={({ data }) => !data.length}>
+      <Choices kind={kind} actor={actor} keys={keys} seen={list.value?.data.map((one) => one.actor) ?? []} />
+      <Async loaded={list} isEmpty={({ data }) => !data.length} empty={kind || actor ? t.noChanges : undefined}>
         {({ data, meta }) => (
           <>
             <DataTable label={t.audit} rows={data} rowKey={({ number }) => number} columns={[
               { key: "at", label: t.at, className: "nowrap", render: (one) => formatInstant(one.at, timezone.value, true) },
-              { key: "actor", extra: true, label: t.actor, render: (one) => names.get(one.actor.replace(/^key:/, "")) ?? one.actor },
+              { key: "actor", extra: true, label: t.actor, render: (one) => actorName(one.actor, names) },
               { key: "action", label: t.action, render: (one) => `${one.action} ${one.kind}` },
-              { key: "record", label: t.name, render: (one) => <>{nameOf(one, names.get(one.recordId))} <code>{one.recordId}</code></> },
+              { key: "record", label: t.name, className: "breakable", render: (one) => <Named entry={one} ofKey={names.get(one.recordId)} /> },
               { key: "fields", extra: true, label: t.changes, className: "breakable", render: changes },
             ]} />
             <nav class="pages">
-              <button type="button" class="button" disabled={!before} onClick={() => setBefore("")}>{t.newest}</button>
-              <button type="button" class="button" disabled={meta.next === null} onClick={() => setBefore(String(meta.next))}>{t.older}</button>
+              <button type="button" class="button" disabled={!before} onClick={() => goOwn({ before: "" })}>{t.newest}</button>
+              <button type="button" class="button" disabled={meta.next === null} onClick={() => goOwn({ before: String(meta.next) })}>{t.older}</button>
             </nav>
           </>
         )}
@@ -44,10 +51,37 @@ export function AuditTrail() {
   );
 }
 
-/** The name that the record had last, as far as the change or this page knows it. */
-function nameOf({ recordId, before, after }: Entry, ofKey: string | undefined): string {
-  const known = { name: ofKey, ...me.value?.websites.find(({ id }) => id === recordId), ...before, ...after } as Record<string, unknown>;
-  return text(known.name || known.domain || known.text || null);
+/** Which changes are listed. */
+function Choices({ kind, actor, keys, seen }: { kind: string; actor: string; keys: ApiKey[]; seen: string[] }) {
+  const named = [[ANY_KEY, t.anyKey], [OPERATOR, t.commandLine], ...keys.map((key) => [KEY + key.id, keyTitle(key)])] as [id: string, label: string][];
+  const known = new Map([...[...seen, ...(actor ? [actor] : [])].map((id): [string, string] => [id, id]), ...named]);
+  return (
+    <form class="choices long" onSubmit={(event) => event.preventDefault()}>
+      <label>{t.kind}
+        <select name="kind" value={kind} onChange={(event) => goOwn({ kind: event.currentTarget.value, before: "" })}>
+          <option value="">{t.everything}</option>
+          {Object.entries(t.kinds).map(([id, label]) => <option key={id} value={id}>{label}</option>)}
+        </select>
+      </label>
+      <label>{t.actor}
+        <select name="actor" value={actor} onChange={(event) => goOwn({ actor: event.currentTarget.value, before: "" })}>
+          <option value="">{t.everybody}</option>
+          {[...known].map(([id, label]) => <option key={id} value={id}>{label}</option>)}
+        </select>
+      </label>
+    </form>
+  );
+}
+
+const actorName = (actor: string, keys: Map<string, string>): string =>
+  actor === OPERATOR ? t.commandLine : keys.get(actor.replace(KEY, "")) ?? actor;
+
+/** What the record is called, of a short link with where it leads; else its id. */
+function Named({ entry: { recordId, record }, ofKey }: { entry: Entry; ofKey: string | undefined }) {
+  const { name, domain, slug, targetUrl, text: note } = (record ?? {}) as Record<string, string | undefined>;
+  const title = ofKey ?? name ?? domain ?? note;
+  const more = slug ? `${slug} → ${targetUrl ?? "–"}` : name && domain !== name ? domain : undefined;
+  return <>{title ?? "–"} {more && <small>{more} </small>}<code>{recordId}</code></>;
 }
 
 function changes({ fields, before, after }: Entry): string {
