@@ -5,6 +5,7 @@ sorting the others.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -30,12 +31,17 @@ class ArrayRows(Sequence[Row]):
         make: Callable[[Numbers], Sequence[Row]],
         by_field: Mapping[str, Sequence[Key]],
         size: int,
+        absent: Mapping[str, Key] = MappingProxyType({}),
     ) -> None:
-        """`keys` are the own order, total; `make` gives the rows at some positions."""
+        """`keys` are the own order, total; `make` gives the rows at some positions.
+
+        `absent` tells by field which rows have no value: they come last in either direction.
+        """
         self._count = count
         self._keys = keys
         self._make = make
         self._by_field = by_field
+        self._absent = absent
         self.size = size
         """Bytes in memory, about."""
 
@@ -58,19 +64,33 @@ class ArrayRows(Sequence[Row]):
         for start in range(0, self._count, PORTION):
             yield from self._make(positions[start : start + PORTION])
 
+    def mapped(self, change: Callable[[Row], Row]) -> "ArrayRows":
+        """The same with a change to each row that is made; the orders stay."""
+
+        def make(at: Numbers) -> Sequence[Row]:
+            return [change(row) for row in self._make(at)]
+
+        return ArrayRows(self._count, self._keys, make, self._by_field, self.size, self._absent)
+
     def page(self, orders: Sequence[tuple[str, bool]], start: int, stop: int) -> Sequence[Row]:
         """Some rows in another order: by fields, each ascending or not, then their own order."""
-        asked = [
-            key if ascending else _reversed(key)
-            for field, ascending in orders
-            for key in self._by_field.get(field, ())
-        ]
+        asked: list[Key] = []
+        for field, ascending in orders:
+            asked += [self._absent[field]] if field in self._absent else []
+            keys = self._by_field.get(field, ())
+            asked += [key if ascending else descending(key) for key in keys]
         positions = first_positions(self._count, [*asked, *self._keys], min(stop, self._count))
         return self._make(positions[start:])
 
 
-def _reversed(key: Key) -> Key:
-    return lambda positions: -(key(positions).astype(np.int64))
+def descending(key: Key) -> Key:
+    """The key by which the greatest values come first."""
+
+    def values(positions: Numbers) -> Numbers:
+        found = key(positions)
+        return -(found if found.dtype.kind == "f" else found.astype(np.int64))
+
+    return values
 
 
 def first_positions(count: int, keys: Sequence[Key], wanted: int) -> Numbers:

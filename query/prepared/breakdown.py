@@ -10,14 +10,10 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.group_index import GroupIndex, index_groups
-from query.prepared.group_numbers import sums
+from query.prepared.group_numbers import number_keys, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import BY_COLUMN, label
-
-MAX_KEYS = 2**23
-"""Possible keys up to which they are counted by position; beyond it they are sorted."""
-
 
 Texts: TypeAlias = tuple[str, ...]
 """The texts of a group."""
@@ -133,7 +129,7 @@ def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Nu
     """The texts of each group, NULL as the empty text, and for each row the number of its group."""
     columns_with_empty = [_with_empty(*each) for each in columns]
     texts_by_column = [texts for _, texts in columns_with_empty]
-    keys, groups = _numbered(_keys(columns_with_empty), prod(map(len, texts_by_column)))
+    keys, groups = number_keys(_keys(columns_with_empty), prod(map(len, texts_by_column)))
     return _texts(keys, texts_by_column), groups
 
 
@@ -171,17 +167,6 @@ def _keys(columns: Sequence[tuple[Numbers, Sequence[str]]]) -> Numbers:
     for numbers, texts in columns:
         keys = keys * len(texts) + numbers
     return keys
-
-
-def _numbered(keys: Numbers, space: int) -> tuple[Numbers, Numbers]:
-    """The keys that occur, in order, and for each row the position of its key in them."""
-    if space > MAX_KEYS:
-        found, groups = np.unique(keys, return_inverse=True)
-        return found, groups
-    found = np.flatnonzero(np.bincount(keys, minlength=space))
-    positions = np.zeros(space, np.int64)
-    positions[found] = np.arange(len(found))
-    return found, positions[keys]
 
 
 def _texts(keys: Numbers, columns: Sequence[Sequence[str]]) -> Sequence[Texts]:

@@ -10,20 +10,20 @@ from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 
 
-class _WithoutFilters(Struct, frozen=True):
+class WithoutFilters(Struct, frozen=True):
     visit_tables: ClassVar[Sequence[str]] = ()
     filter_fields: ClassVar[Mapping[str, int]] = {}
     text_count: ClassVar[int] = 0
 
 
-class OfWholeRange(_WithoutFilters, frozen=True):
+class OfWholeRange(WithoutFilters, frozen=True):
     """A form whose rows are of the whole time range."""
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
 
 
-class OfBuckets(_WithoutFilters, frozen=True):
+class OfBuckets(WithoutFilters, frozen=True):
     """A form whose rows are of buckets."""
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:

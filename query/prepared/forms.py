@@ -10,6 +10,7 @@ from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.form_ranges import OfBuckets, OfWholeRange
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
@@ -108,4 +109,5 @@ def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
     """The rows of a form where there are no rows."""
     if isinstance(form, Totals):
         return [form.row(NO_TOTALS)]
-    return [form.nothing] if isinstance(form, CustomEventTotals) else ()
+    nothing = form.nothing if isinstance(form, CustomEventTotals | MeasuredGroups) else None
+    return () if nothing is None else [nothing]

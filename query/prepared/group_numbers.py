@@ -10,6 +10,8 @@ MAX_FLAGS = 2**26
 """Bytes of a table of groups by values; beyond it pairs are sorted."""
 NEVER = np.iinfo(np.int64).max
 """The least value of a group without any."""
+MAX_KEYS = 2**23
+"""Possible keys up to which they are counted by position; beyond it they are sorted."""
 KEY_BITS = 63
 """Of a key that several numbers make; what needs more is sorted column by column."""
 
@@ -25,6 +27,17 @@ def sort_order(keys: Numbers) -> Numbers:
     placed = (keys.astype(np.int64) << width) | np.arange(len(keys))
     placed.sort()
     return placed & ((1 << width) - 1)
+
+
+def number_keys(keys: Numbers, space: int) -> tuple[Numbers, Numbers]:
+    """The keys that occur, in order, and for each row the position of its key in them."""
+    if space > MAX_KEYS:
+        found, groups = np.unique(keys, return_inverse=True)
+        return found, groups
+    found = np.flatnonzero(np.bincount(keys, minlength=space))
+    positions = np.zeros(space, np.int64)
+    positions[found] = np.arange(len(found))
+    return found, positions[keys]
 
 
 def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:

@@ -16,7 +16,7 @@ import msgspec
 from query.prepared.checked_file import Damaged
 from query.prepared.index_file import read_index, revision, write_index
 from query.prepared.part_folder import PartFolder, PartKey, discard, open_regular
-from query.prepared.part_tables import KINDS
+from query.prepared.part_kinds import KINDS
 
 log = logging.getLogger(__name__)
 

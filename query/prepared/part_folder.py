@@ -20,7 +20,7 @@ from msgspec import Struct
 from query.prepared.checked_file import Damaged
 from query.prepared.part import Part
 from query.prepared.part_file import read_part, write_part
-from query.prepared.part_tables import KINDS, TOTALS, definition
+from query.prepared.part_kinds import KINDS, TOTALS, definition
 from schemas.tables.derived_table import source_key
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from msgspec import structs
 from query.engine.engine import ColumnEngine, Sql
 from query.engine.row_memory import too_large
 from query.prepared.part import Part, make_part
-from query.prepared.part_tables import MAX_ROWS, TABLES
+from query.prepared.part_kinds import MAX_ROWS, TABLES
 from query.scope.row_scope import Scope
 from query.scope.scope import MS, scoped_rows
 from query.scope.visitor_sets import all_time

@@ -5,8 +5,7 @@ zone of today. Tables of page views have the visitor of each group, by whom dist
 counted exactly whatever parts are added up.
 """
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -28,10 +27,6 @@ NO_HASH = -1
 VISITOR = f"COALESCE(visitor_hash, {NO_HASH})"
 SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
-MAX_ROWS = 4_000_000
-"""Rows of a table of a part; a data file with more of them has no part."""
-FORMAT = 7
-"""Of the files with parts; another one makes all of them anew."""
 
 
 class PartTable(Struct, frozen=True):
@@ -45,7 +40,7 @@ class PartTable(Struct, frozen=True):
 def _views_by(name: str, *columns: str) -> PartTable:
     """Page views by quarter, visitor and columns of the row."""
     sql = f"""
-        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {_labelled(columns)}, COUNT(*) AS views
+        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {labelled(columns)}, COUNT(*) AS views
           FROM scoped
          WHERE {PAGE_VIEW}
          GROUP BY {QUARTER}, {VISITOR}, {", ".join(columns)}
@@ -58,7 +53,7 @@ def label(column: str) -> str:
     return f"of_{column}"
 
 
-def _labelled(columns: Sequence[str]) -> str:
+def labelled(columns: Sequence[str]) -> str:
     return ", ".join(f"{column} AS {label(column)}" for column in columns)
 
 
@@ -114,7 +109,7 @@ SOURCES = (
 SESSIONLESS = PartTable(
     "sessionless",
     f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {_labelled(SOURCES)},
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {labelled(SOURCES)},
            COUNT(*) AS row_count, {VIEW_COUNT} AS views
       FROM scoped
      WHERE session_hash IS NULL
@@ -157,7 +152,7 @@ OTHER_EVENTS = PartTable(
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
            COALESCE(session_hash, {NO_HASH}) AS session_key,
-           {_labelled(EVENT_LABELS)},
+           {labelled(EVENT_LABELS)},
            MIN(ms) % {QUARTER_MS} AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,
            COUNT(*) AS row_count,
@@ -179,7 +174,7 @@ PAGE_VIEWS = PartTable(
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
            session_hash AS session_key,
-           {_labelled(("path",))},
+           {labelled(("path",))},
            ms % {QUARTER_MS} AS start_ms,
            ROW_NUMBER() OVER (PARTITION BY session_hash, ms ORDER BY {TIE_ORDER}) - 1 AS tie
       FROM scoped
@@ -191,20 +186,5 @@ PAGE_VIEWS = PartTable(
 )
 """The page views of sessions; `tie` is the place among those of a session in one millisecond."""
 
-TOTALS, SEQUENCES = "totals", "sequences"
-"""Kinds of parts; a file of its own for each, which is made when a query asks for it."""
-KINDS: Mapping[str, Sequence[PartTable]] = {
-    TOTALS: (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS),
-    SEQUENCES: (PAGE_VIEWS,),
-}
-TABLES: Sequence[PartTable] = [table for tables in KINDS.values() for table in tables]
-KIND_OF: Mapping[str, str] = {each.name: kind for kind, tables in KINDS.items() for each in tables}
-"""The kind of parts that have a table."""
 BY_COLUMN = {text: table for table in (PAGES, FACTS) for text in table.texts}
 """The table of page views that has a column of the row."""
-
-
-def definition(tables: Sequence[PartTable] = TABLES) -> str:
-    """Eight hex digits of all tables; parts of another definition are outdated."""
-    text = f"{FORMAT} {[(each.name, ' '.join(each.sql.split()), each.texts) for each in tables]}"
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

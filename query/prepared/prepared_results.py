@@ -25,9 +25,9 @@ from query.prepared.listed_keys import ListedKeys
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
+from query.prepared.part_kinds import KIND_OF, KINDS, TOTALS, kinds_beside
 from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
-from query.prepared.part_tables import KIND_OF, KINDS, TOTALS
 from query.prepared.quarters import Quarters
 from query.prepared.remembered_rows import RememberingEngine
 from query.request.time_range import Granularity
@@ -234,8 +234,9 @@ class PreparedResults:
         self._folder.write(key, part)
         if not scope.pinned.is_historic:
             files = [file.path for file in scope.pinned.version.data_files]
-            self._folder.remove_others(key.website, files)
-            self._index_files.remove_others(key.website, files)
+            kinds = kinds_beside(key.kind)
+            self._folder.remove_others(key.website, files, kinds)
+            self._index_files.remove_others(key.website, files, kinds)
 
 
 def _reading(scope: Scope, tables: Sequence[str], made: Mapping[str, PartKey]) -> Reading | None:

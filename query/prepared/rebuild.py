@@ -1,6 +1,6 @@
 """Makes the parts of websites anew, ahead of the queries that would make them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from itertools import product
 
@@ -9,17 +9,17 @@ from msgspec import Struct
 from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_source import data_file_source
 from query.engine.pools import custom_limits, open_pool
-from query.engine.snapshots import SnapshotCache
-from query.prepared.part_tables import SEQUENCES, TOTALS
+from query.engine.snapshots import PinnedVersion, SnapshotCache
+from query.prepared.part_kinds import LOADS, SEQUENCES, TOTALS, VITALS, stored_table
 from query.prepared.prepared_results import MAX_PENDING, PreparedResults, prepared_results
 from query.scope.row_scope import Scope
 from query.scope.visitor_sets import all_time
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS
+from schemas.tables import EVENTS, Table
 
 POOL = "rebuild"
-KINDS = (SEQUENCES, TOTALS)
+KINDS = (LOADS, VITALS, SEQUENCES, TOTALS)
 """Totals come last: in a folder that is full they are asked for more often."""
 
 
@@ -62,7 +62,9 @@ async def _rebuild(
     report: Callable[[int, int], None],
     clock: Clock,
 ) -> Rebuilt:
-    pinned = await SnapshotCache(settings.lake_url, clock).pin_at(EVENTS, None)
+    snapshots = SnapshotCache(settings.lake_url, clock)
+    tables = (stored_table(kind) for kind in KINDS)
+    pinned = {t.name: await snapshots.pin_at(t, None) for t in tables}
     counts = {True: 0, False: 0}
     for i, (kind, website) in enumerate(product(KINDS, websites)):
         done = max(0, i - len(websites) * (len(KINDS) - 1))
@@ -72,9 +74,15 @@ async def _rebuild(
             report(counts[True], done)
 
         results.remove(website, kind)
-        scope = Scope(pinned, EVENTS.subject_column, (website,), all_time("UTC"), events=pinned)
+        scope = _scope(pinned, stored_table(kind), website)
         while waiting := results.want_all(scope, kind):
             await results.make_pending(count)
             if waiting < MAX_PENDING:
                 break  # what is missing now gave way to others: the folder is full
     return Rebuilt(len(websites), counts[True], counts[False], results.size)
+
+
+def _scope(pinned: Mapping[str, PinnedVersion], table: Table, website: str) -> Scope:
+    """All rows of a website in a table."""
+    of_table, events = pinned[table.name], pinned[EVENTS.name]
+    return Scope(of_table, table.subject_column, (website,), all_time("UTC"), events=events)

@@ -7,6 +7,8 @@ PAGE_EXIT = "page_exit"
 IS_OUTBOUND = "outbound_domain IS NOT NULL"
 IS_CUSTOM = f"NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}' AND outbound_domain IS NULL"
 """A custom event: neither a page view, nor a page exit, nor an outbound click."""
+IS_TIMED = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND load_time > 0"
+"""A row with load timings: the page view or its exit carries them, whichever the tracker does."""
 ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"
 """The total order of rows."""
 NEWEST_FIRST = ", ".join(f"{part} DESC" for part in ROW_ORDER.split(", "))

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
+from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import PreparedForm
 from query.prepared.prepared_results import NotPrepared, PreparedResults
 from query.prepared.text_filters import keeps_all, kept_shares
@@ -146,7 +147,11 @@ class PreparedQuery(Struct, frozen=True):
         if not self.query_type.sparse:
             return rows
         labels = {point.bucket: point.label for point in self.points}
-        return [(labels[row[0]], *row[1:]) for row in rows]
+
+        def label(row: Row) -> Row:
+            return (labels[row[0]], *row[1:])
+
+        return rows.mapped(label) if isinstance(rows, ArrayRows) else [label(row) for row in rows]
 
 
 def prepare(

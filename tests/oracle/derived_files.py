@@ -1,7 +1,7 @@
 """What the keeper computes from the data files of a service under test, and what it removes."""
 
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS, DerivedTable
+from schemas.tables import EVENTS, DerivedTable, Table
 from stream.maintenance.derivation import derive_file
 from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
@@ -23,14 +23,14 @@ def prepare(service: Service, derived: DerivedTable) -> int:
     return len(new)
 
 
-def data_files(service: Service) -> set[str]:
-    """The data files of events in the newest version."""
-    handle = LakeTable(Settings(data_dir=str(service.root)), EVENTS).handle
-    return {file.path for file in live_data_files(handle, EVENTS)}
+def data_files(service: Service, stored: Table = EVENTS) -> set[str]:
+    """The data files of a table in the newest version."""
+    handle = LakeTable(Settings(data_dir=str(service.root)), stored).handle
+    return {file.path for file in live_data_files(handle, stored)}
 
 
-def remove(service: Service, paths: set[str]) -> None:
+def remove(service: Service, paths: set[str], stored: Table = EVENTS) -> None:
     """What the deletion of an import does to data files in which nothing else is."""
-    table = LakeTable(Settings(data_dir=str(service.root)), EVENTS)
-    live = live_data_files(table.handle, EVENTS)
+    table = LakeTable(Settings(data_dir=str(service.root)), stored)
+    live = live_data_files(table.handle, stored)
     table.replace_files({f.path: f.day.isoformat() for f in live if f.path in paths}, [])

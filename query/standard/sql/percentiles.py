@@ -4,6 +4,11 @@ Over rows with `row_rank` (rank of the value, from 1) and `row_count` (number of
 pick the two values that a percentile lies between; `fields.quantile` interpolates between them.
 """
 
+import re
+
+IS_PERCENTILE = re.compile(r"p\d+(_|$)")
+"""Of the name of a field."""
+
 
 def quantile_columns(name: str, value: str, percent: int, only: str = "TRUE") -> str:
     """The columns `<name>_low`, `_high` and `_count` of a percentile, of rows that meet `only`."""
@@ -23,6 +28,15 @@ def neighbors(value: str, percent: int, only: str = "TRUE") -> tuple[str, str]:
         f"MAX(CASE WHEN {only} AND row_rank = {low} THEN {value} END)",
         f"MAX(CASE WHEN {only} AND row_rank = {high} THEN {value} END)",
     )
+
+
+def greatest_first(*names: str) -> str:
+    """ORDER BY terms of percentiles, named as `p75_lcp`, and of plain columns, then of `label`."""
+    terms = [
+        f"{name}_low + {name}_high DESC NULLS LAST" if IS_PERCENTILE.match(name) else f"{name} DESC"
+        for name in names
+    ]
+    return ", ".join([*terms, "label"])
 
 
 def mean_columns(name: str, value: str, only: str = "TRUE") -> str:

@@ -1,13 +1,15 @@
 """Query types of load timings, from the page views or their exits that carry them."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from query.prepared.measured_groups import MeasuredGroups
+from query.prepared.measured_tables import LOADS
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
+from query.sql.row_definitions import IS_TIMED
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Date, Median
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.percentiles import mean_columns, quantile_columns
+from query.standard.sql.percentiles import greatest_first, mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
 
@@ -45,8 +47,6 @@ class Overview(Struct, frozen=True):
     avg_render_time: Average
 
 
-# The page view or its exit carries them, whichever the tracker does.
-LOADED = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND load_time > 0"
 LOAD = (
     f"{mean_columns('avg_load_time', 'load_time')},\n"
     f"{quantile_columns('p50_load_time', 'load_time', 50)}"
@@ -66,10 +66,18 @@ def ranked(group: str) -> Cte:
                ROW_NUMBER() OVER (PARTITION BY {group} ORDER BY load_time) AS row_rank,
                COUNT(*) OVER (PARTITION BY {group})                        AS row_count
           FROM scoped
-         WHERE {LOADED}
+         WHERE {IS_TIMED}
            AND {group} IS NOT NULL
         """,  # noqa: S608
     )
+
+
+SLOWEST = ("p50_load_time", "pageviews")
+
+
+def measured(row: type[Struct], *groups: str, first: tuple[str, ...] = ()) -> MeasuredGroups:
+    """How the rows of each group are made from parts."""
+    return MeasuredGroups(LOADS, groups, tuple(field.name for field in structs.fields(row)), first)
 
 
 def loading(name: str, column: str, description: str) -> QueryType:
@@ -80,6 +88,7 @@ def loading(name: str, column: str, description: str) -> QueryType:
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageLoadTime,
+        prepared=measured(PageLoadTime, column, first=SLOWEST),
         ctes=(ranked(column),),
         sql=f"""
             SELECT label,
@@ -89,7 +98,7 @@ def loading(name: str, column: str, description: str) -> QueryType:
                    COUNT(*)                     AS pageviews
               FROM ranked
              GROUP BY label
-             ORDER BY p50_load_time_low + p50_load_time_high DESC, pageviews DESC, label
+             ORDER BY {greatest_first(*SLOWEST)}
         """,  # noqa: S608
     )
 
@@ -102,6 +111,7 @@ def series(name: str, row: type[Struct], columns: str, description: str) -> Quer
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=row,
+        prepared=measured(row, "bucket"),
         ctes=(ranked("bucket"),),
         sql=f"""
             SELECT label,
@@ -133,12 +143,13 @@ PERFORMANCE = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Overview,
+        prepared=measured(Overview),
         sql=f"""
             SELECT {mean_columns("avg_load_time", "load_time")},
                    {mean_columns("avg_dom_ready_time", "dom_ready_time")},
                    {mean_columns("avg_render_time", "render_time")}
               FROM scoped
-             WHERE {LOADED}
+             WHERE {IS_TIMED}
              ORDER BY avg_load_time_count
         """,  # noqa: S608
     ),

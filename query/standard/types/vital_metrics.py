@@ -1,7 +1,9 @@
 """Query types of web vitals, one row per metric: percentiles and samples."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from query.prepared.measured_groups import MeasuredGroups
+from query.prepared.measured_tables import VITALS as MEASURED
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import P50, P75, P90, P95, P99, Date, FineAverage
 from query.standard.declaration.query_type import QueryType
@@ -46,6 +48,12 @@ class MetricOfPage(Struct, frozen=True):
 PERCENTILES = ",\n".join(quantile_columns(f"p{n}", "metric_value", n) for n in (50, 75, 90, 95, 99))
 
 
+def by_metric(row: type[Struct], *groups: str, first: tuple[str, ...] = ()) -> MeasuredGroups:
+    """How the rows of each group and metric are made from parts."""
+    names = tuple(field.name for field in structs.fields(row))
+    return MeasuredGroups(MEASURED, (*groups, "metric_name"), names, first)
+
+
 METRICS = (
     QueryType(
         name="vitals_overview",
@@ -53,6 +61,7 @@ METRICS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=VitalMetric,
+        prepared=by_metric(VitalMetric),
         ctes=(ranked_vitals("metric_name", "TRUE"),),
         sql=f"""
             SELECT metric_name,
@@ -70,6 +79,7 @@ METRICS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=MetricOfBucket,
+        prepared=by_metric(MetricOfBucket, "bucket"),
         default_limit=10_000,
         ctes=(ranked_vitals("bucket", "TRUE"),),
         sql=f"""
@@ -88,6 +98,7 @@ METRICS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=MetricOfPage,
+        prepared=by_metric(MetricOfPage, "path", first=("samples",)),
         default_limit=50,
         ctes=(ranked_vitals("path", "TRUE"),),
         sql=f"""

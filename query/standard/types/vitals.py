@@ -2,11 +2,13 @@
 
 from msgspec import Struct, structs
 
+from query.prepared.measured_groups import MeasuredGroups
+from query.prepared.measured_tables import VITALS as MEASURED
 from query.request.subject import SubjectKind
 from query.sql.select import Cte
 from query.standard.declaration.fields import P50, P75, Date, FineAverage
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.percentiles import mean_columns, quantile_columns
+from query.standard.sql.percentiles import greatest_first, mean_columns, quantile_columns
 from schemas.tables import VITALS as STORED
 
 
@@ -56,7 +58,8 @@ class Medians(Struct, frozen=True):
     samples: int
 
 
-METRICS = "metric_name IN ('LCP', 'FCP', 'CLS', 'INP', 'TTFB')"
+METRICS = ("LCP", "FCP", "CLS", "INP", "TTFB")
+OF_METRICS = f"metric_name IN ({', '.join(map(repr, METRICS))})"
 PLAIN = {
     "name": "label",
     "date": "label",
@@ -66,7 +69,7 @@ PLAIN = {
 }
 
 
-def ranked_vitals(group: str, only: str = METRICS) -> Cte:
+def ranked_vitals(group: str, only: str = OF_METRICS) -> Cte:
     """Measurements ranked by value within each group and metric."""
     return Cte(
         "ranked",
@@ -96,29 +99,31 @@ def column(name: str) -> str:
 
 
 def vitals_type(
-    name: str, row: type[Struct], group: str, order: str, description: str
+    name: str, row: type[Struct], group: str, first: tuple[str, ...], description: str
 ) -> QueryType:
-    """Measurements by a column of the table."""
-    columns = ",\n".join(column(field.name) for field in structs.fields(row))
+    """Measurements by a column of the table, those with the greatest of `first` first."""
+    names = tuple(field.name for field in structs.fields(row))
+    columns = ",\n".join(map(column, names))
     return QueryType(
         name=name,
         description=description,
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=row,
+        prepared=MeasuredGroups(MEASURED, (group,), names, first, METRICS),
         ctes=(ranked_vitals(group),),
         sql=f"""
             SELECT {columns}
               FROM ranked
              GROUP BY label
-             ORDER BY {order}
+             ORDER BY {greatest_first(*first)}
         """,  # noqa: S608
     )
 
 
 def wide_vitals_type(name: str, group: str, description: str) -> QueryType:
     """Means and medians by a column, the slowest LCP first."""
-    slowest = "p50_lcp_low + p50_lcp_high DESC NULLS LAST, measurements DESC, label"
+    slowest = ("p50_lcp", "measurements")
     return vitals_type(
         f"web_vitals_by_{name}", VitalValues, group, slowest, f"web vitals by {description}"
     )
@@ -127,10 +132,8 @@ def wide_vitals_type(name: str, group: str, description: str) -> QueryType:
 def medians_type(name: str, description: str) -> QueryType:
     """Medians by a column, the one with most samples first."""
     column_ = f"{name}_name" if name == "browser" else name
-    order = "samples DESC, label"
-    return vitals_type(
-        f"vitals_by_{name}", Medians, column_, order, f"medians of web vitals by {description}"
-    )
+    description = f"medians of web vitals by {description}"
+    return vitals_type(f"vitals_by_{name}", Medians, column_, ("samples",), description)
 
 
 VITALS = (
@@ -144,7 +147,7 @@ VITALS = (
         "web_vitals_time_series",
         VitalValuesByBucket,
         "bucket",
-        "label",
+        (),
         "web vitals of each bucket",
     ),
     medians_type("country", "country"),

@@ -52,6 +52,21 @@ def test_another_order_comes_before_the_own_one() -> None:
     assert small.page([("n", False)], 0, 3) == [(1,), (2,), (0,)]
 
 
+def test_rows_without_a_value_come_last_in_both_directions() -> None:
+    values, absent = np.array([0.5, 0, 0.25]), np.array([False, True, False])
+    rows = ArrayRows(3, [np.arange(3).__getitem__], lambda at: [(i,) for i in at.tolist()],
+                     {"n": (values.__getitem__,)}, 3, {"n": absent.__getitem__})  # fmt: skip
+    assert rows.page([("n", True)], 0, 3) == [(2,), (0,), (1,)]
+    assert rows.page([("n", False)], 0, 3) == [(0,), (2,), (1,)]
+
+
+def test_changed_rows_keep_their_orders() -> None:
+    changed = ROWS.mapped(lambda row: (f"name {row[0]}", row[1]))
+    assert changed[0] == ("name 2", 9)
+    assert changed.page([("size", True)], 0, 1) == [("name 5", 1)]
+    assert len(changed) == 6
+
+
 def test_more_rows_than_are_made_at_once() -> None:
     count = 2 * PORTION + 3
     values = np.random.default_rng(1).permutation(count)

@@ -8,7 +8,7 @@ import pytest
 from query.prepared import index_folder
 from query.prepared.index_folder import MOST_SETS
 from query.prepared.part_folder import PartKey
-from query.prepared.part_tables import SEQUENCES, TOTALS
+from query.prepared.part_kinds import SEQUENCES, TOTALS
 from tests.installation import eventually
 from tests.query.prepared.indexes import BOTH, KEYS, LIMIT, Process, groups, is_alike
 from tests.query.prepared.no_files import NO_FILES

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from query.prepared import breakdown, group_numbers
+from query.prepared import group_numbers
 from query.prepared.breakdown import groups_by, shares
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part
@@ -72,7 +72,7 @@ def test_groups_too_many_for_a_table_are_sorted(
 ) -> None:
     expected = shares(groups_by(joined(0, 10), ["path"]))
     monkeypatch.setattr(group_numbers, "MAX_FLAGS", flags)
-    monkeypatch.setattr(breakdown, "MAX_KEYS", keys)
+    monkeypatch.setattr(group_numbers, "MAX_KEYS", keys)
 
     assert shares(groups_by(joined(0, 10), ["path"])) == expected
     assert shares(groups_by(joined(0, 10, 1), ["path"])) == expected

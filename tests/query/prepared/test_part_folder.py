@@ -12,7 +12,7 @@ from query.prepared import part_folder
 from query.prepared.part import Part, make_part
 from query.prepared.part_file import write_part
 from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_tables import SEQUENCES, TOTALS
+from query.prepared.part_kinds import SEQUENCES, TOTALS
 from tests.query.prepared.no_files import NO_FILES
 from tests.query.prepared.parts import column_rows, part_of
 

@@ -11,7 +11,7 @@ from query.standard.query_types import QUERY_TYPES
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS
 from schemas.telemetry.instruments import REGISTRY
-from tests.query.lake import a_view
+from tests.query.lake import a_view, a_vital
 from tests.query.query_service import InProcessService, start_service
 
 TYPES = ("summary", "events_by_date", "pages", "country")
@@ -63,6 +63,27 @@ def test_sequences_of_pages_are_made_when_they_are_asked_for(service: InProcessS
         assert [entry["meta"]["prepared"] for entry in entries] == [True] * len(types)
 
 
+def test_measurements_have_parts_of_their_own(service: InProcessService) -> None:
+    stored(service)
+    service.lake.holds(a_vital("LCP", 2.5), a_vital("LCP", 3), a_view("/", load_time=90))
+    kinds = {"vitals_overview": "vitals", "slow_pages": "loads", "summary": "totals"}
+    before = {name: service.rows(name) for name in kinds}
+    prepare(service)
+
+    made = [path.name.split("-")[0] for path in files(service)]
+    assert sorted({*made}) == sorted(kinds.values())
+    assert made.count("vitals") == 1
+    for name, rows in before.items():
+        [entry] = service.query(name).json["data"]
+        assert (entry["data"], entry["meta"]["prepared"]) == (rows, True)
+    # a later file of one table leaves the parts of others where they are
+    service.lake.holds(a_vital("LCP", 4))
+    service.query("custom_events_recent")
+    prepare(service)
+    assert {path.name.split("-")[0] for path in files(service)} == {*kinds.values()}
+    assert service.rows("vitals_overview")[0]["samples"] == 3
+
+
 def test_answers_are_counted_by_what_they_come_from(service: InProcessService) -> None:
     def counted() -> tuple[float, ...]:
         return tuple(
@@ -76,7 +97,7 @@ def test_answers_are_counted_by_what_they_come_from(service: InProcessService) -
     assert counted() == (prepared, rows + len(TYPES))
     prepare(service)
     ask(service)
-    service.query("vitals_overview")
+    service.query("custom_events_recent")
     assert counted() == (prepared + len(TYPES), rows + len(TYPES))
 
 

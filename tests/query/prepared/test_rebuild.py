@@ -6,13 +6,14 @@ from pathlib import Path
 
 from query.prepared.rebuild import Rebuilt, rebuild
 from schemas.runtime.settings import Settings
-from tests.query.lake import a_view
+from tests.query.lake import a_view, a_vital
 from tests.query.query_service import NOW, InProcessService
 
 
 def stored(service: InProcessService) -> None:
     for website in ("shop", "blog"):
         service.holds(a_view("/", website=website), a_view("/a", website=website, visitor="u2"))
+        service.holds(a_vital("LCP", 2.5, website=website))
 
 
 def run(
@@ -36,7 +37,7 @@ def test_the_first_answer_is_prepared_after_it(service: InProcessService) -> Non
     size = sum(path.stat().st_size for path in parts)
     assert (rebuilt.websites, rebuilt.parts, rebuilt.not_prepared) == (2, len(parts), 0)
     assert rebuilt.size == size
-    for name in ("summary", "paths", "session_flow"):
+    for name in ("summary", "paths", "session_flow", "slow_pages", "vitals_overview"):
         [entry] = service.query(name).json["data"]
         assert entry["meta"]["prepared"] is True, name
 
@@ -49,7 +50,7 @@ def test_websites_are_done_when_all_of_theirs_is_made(service: InProcessService)
     asyncio.run(rebuild(options, ["shop", "blog"], lambda *done: told.append(done), lambda: NOW))
 
     assert [parts for parts, _ in told] == list(range(1, len(told) + 1))
-    assert [done for _, done in told] == [0, 0, 0, 1]
+    assert [done for _, done in told] == [0] * (len(told) - 1) + [1]
 
 
 def test_parts_that_are_there_are_made_anew(service: InProcessService) -> None:

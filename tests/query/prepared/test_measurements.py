@@ -1,0 +1,90 @@
+"""Measurements of parts: their groups, visitors and values."""
+
+import numpy as np
+import pytest
+
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.measured_tables import LOADS, VITALS
+from query.prepared.measurements import Measurements
+from query.prepared.part import Part
+from query.prepared.quarters import Quarters
+from tests.query.prepared.parts import join, part_of
+
+RANGE = Quarters(10, 14, np.array([0, 0, 1, 1]), [100, 200])
+
+
+def vitals() -> list[Part]:
+    first = part_of(
+        "vital_values",
+        quarter=[10, 11, 12, 12],
+        visitor=[5, 6, 5, -1],
+        of_metric_name=["LCP", "LCP", "LCP", "FPS"],
+        of_path=["/b", "/a", None, "/b"],
+        measured=[30, 20, 90, 60],
+    )
+    second = part_of(
+        "vital_values",
+        quarter=[10, 13, 14],
+        visitor=[5, 7, 9],
+        of_metric_name=["LCP", "CLS", "LCP"],
+        of_path=["/b", "/b", "/a"],
+        measured=[10, 5, 1_000],
+    )
+    return [first, second]
+
+
+def measured(joined: JoinedParts, *by: str, metrics: tuple[str, ...] = ()) -> Measurements:
+    return Measurements(joined, VITALS, by, RANGE, metrics)
+
+
+@pytest.fixture
+def joined() -> JoinedParts:
+    return join(vitals(), 10, 14)
+
+
+def labels(found: Measurements) -> list[list[int | str]]:
+    return [each.at(np.arange(found.count)) for each in found.labels]
+
+
+def test_groups_are_in_the_order_of_their_labels(joined: JoinedParts) -> None:
+    found = measured(joined, "path", "metric_name")
+
+    assert labels(found) == [["/a", "/b", "/b", "/b"], ["LCP", "CLS", "FPS", "LCP"]]
+    assert found.row_counts.tolist() == [1, 1, 1, 2]
+    assert found.visitors.tolist() == [1, 1, 0, 1]
+    assert found.ranked("").values.tolist() == [20, 5, 60, 10, 30]
+
+
+def test_buckets_and_metrics(joined: JoinedParts) -> None:
+    found = measured(joined, "bucket", metrics=("LCP", "CLS"))
+
+    assert labels(found) == [[100, 200]]
+    assert found.row_counts.tolist() == [3, 2]
+    assert found.visitors.tolist() == [2, 2]
+    assert found.ranked("lcp").values.tolist() == [10, 20, 30, 90]
+    assert found.ranked("cls").counts.tolist() == [0, 1]
+
+
+def test_without_labels_there_is_one_group_even_of_nothing() -> None:
+    for first, rows in ((10, 6), (20, 0)):
+        found = measured(join(vitals(), first, first + 4))
+        assert (found.count, found.row_counts.tolist()) == (1, [rows])
+        assert found.ranked("").counts.tolist() == [rows]
+    assert measured(join(vitals(), 20, 24), "path").count == 0
+
+
+def test_metrics_with_columns_of_their_own_may_be_absent() -> None:
+    part = part_of(
+        "page_loads",
+        quarter=[10, 12, 12],
+        visitor=[5, 5, 6],
+        of_path=["/", "/", None],
+        load_time_plus_one=[41, 31, 11],
+        ttfb_plus_one=[1, 0, 7],
+    )
+
+    found = Measurements(join([part], 10, 14), LOADS, ("path",), RANGE, ())
+
+    assert found.ranked("load_time").values.tolist() == [30, 40]
+    assert found.ranked("ttfb").values.tolist() == [0]
+    assert found.ranked("ttfb").counts.tolist() == [1]
