@@ -2,9 +2,10 @@
 import { computed, signal } from "@preact/signals";
 import { type Filter, formatFilter, parseFilter } from "../state/filters";
 import {
-  DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, isTimeZone, parseDays, parsePeriod, type Period,
+  DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, parseDays, parsePeriod, type Period,
 } from "../state/period";
 import { decoded } from "../state/steps";
+import { parseTimeZone } from "../state/time_zones";
 import { isReadable } from "./parameters";
 
 export const COMPARISONS = ["previous_period", "previous_year", "none"] as const;
@@ -60,7 +61,7 @@ export function parseAddress(path: string, search: string): Address {
     period: read("period", parsePeriod) ?? DEFAULT_PERIOD,
     compare: read("compare", parseComparison) ?? "previous_period",
     granularity: read("by", parseGranularity),
-    timezone: read("tz", (text) => (isTimeZone(text) ? text : null)),
+    timezone: read("tz", parseTimeZone),
     filters: filters.filter((each) => each !== null),
     bots: query.get("bots") === "1",
     own: Object.fromEntries(readable),

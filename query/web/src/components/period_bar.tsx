@@ -4,6 +4,7 @@ import { address, COMPARISONS, type Comparison, go } from "../app/address";
 import { isShared, timezone, website } from "../app/session";
 import { formatDays } from "../format";
 import { countDays, daysOf, formatPeriod, type Period, presetOf, PRESETS, shiftPeriod } from "../state/period";
+import { currentName, localZone, zoneNames } from "../state/time_zones";
 import { texts } from "../texts";
 import { MenuItem, Popover } from "./popover";
 
@@ -113,14 +114,13 @@ function CompareMenu({ close }: { close: () => void }) {
 
 function Options() {
   const { bots } = address.value;
-  const own = website.value?.timezone ?? "UTC";
-  const local = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const zones = [...new Set([own, local, "UTC", timezone.value, ...Intl.supportedValuesOf("timeZone")])];
+  const own = currentName(website.value?.timezone ?? "UTC");
+  const shown = currentName(timezone.value);
   return (
     <>
       <label>{t.timezone}
-        <select value={timezone.value} onChange={(e) => go({ timezone: e.currentTarget.value === own ? null : e.currentTarget.value })}>
-          {zones.map((zone) => <option key={zone} value={zone}>{zone === own ? t.ofWebsite(zone) : zone}</option>)}
+        <select value={shown} onChange={(e) => go({ timezone: e.currentTarget.value === own ? null : e.currentTarget.value })}>
+          {zoneNames([own, localZone(), shown]).map((zone) => <option key={zone} value={zone}>{zone === own ? t.ofWebsite(zone) : zone}</option>)}
         </select>
       </label>
       {!isShared() && (

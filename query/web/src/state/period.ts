@@ -42,14 +42,6 @@ export function isDate(text: string | undefined): text is string {
   return new Date(text).toISOString().startsWith(text) && FIRST_DAY <= text && text <= LAST_DAY;
 }
 
-export function isTimeZone(text: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat("en", { timeZone: text }));
-  } catch {
-    return false;
-  }
-}
-
 /** Today in a time zone. */
 export const today = (timezone: string): string => dayOf(Date.now(), timezone);
 

@@ -6,6 +6,7 @@ import { useLoaded } from "../../api/use";
 import { go } from "../../app/address";
 import { loadSession, timezone, website } from "../../app/session";
 import { formatInstant, formatNumber } from "../../format";
+import { currentName, localZone, zoneNames } from "../../state/time_zones";
 import { texts } from "../../texts";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
@@ -17,7 +18,6 @@ import { FormDialog, type Input, splitLines } from "./form_dialog";
 type Website = Schemas["WebsiteResource"];
 const t = texts.setup;
 const WAITING_SECONDS = 2;
-const zones = (): string[] => ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 
 export function Websites() {
   const list = useLoaded("websites", (signal) => fetchJson<Schemas["WebsiteListResponse"]>("/v1/websites", { query: { limit: "100" }, signal }));
@@ -56,10 +56,11 @@ function WebsiteDialog({ website: one, close, done }: {
   close: () => void;
   done: (changed: Website | null) => Promise<void>;
 }) {
+  const zone = currentName(one?.timezone ?? localZone());
   const inputs: Input[] = [
     { name: "domain", label: t.domain, value: one?.domain, required: true, placeholder: "shop.example" },
     { name: "name", label: t.nameOptional, value: one?.name },
-    { name: "timezone", label: texts.period.timezone, value: one?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone, choices: zones() },
+    { name: "timezone", label: texts.period.timezone, value: zone, choices: zoneNames([zone]) },
     { name: "allowedOrigins", label: t.origins, value: one?.allowedOrigins.join("\n"), lines: true, placeholder: "https://shop.example" },
   ];
   const [asked, setAsked] = useState(false);
@@ -71,8 +72,8 @@ function WebsiteDialog({ website: one, close, done }: {
     <>
       <FormDialog<Schemas["WebsiteResponse"]> title={one ? t.editOne(one.name || one.domain) : t.addWebsite} inputs={inputs} close={close}
         method={one ? "PATCH" : "POST"} path={one ? `/v1/websites/${one.id}` : "/v1/websites"}
-        body={({ allowedOrigins, name, domain, timezone: zone }) => ({
-          domain: hostOf(domain ?? ""), timezone: zone, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
+        body={({ allowedOrigins, name, domain, timezone: chosen }) => ({
+          domain: hostOf(domain ?? ""), timezone: chosen, ...(name || one ? { name } : {}), allowedOrigins: splitLines(allowedOrigins ?? ""),
         })}
         done={({ data }) => void done(data)}
         danger={one ? { label: t.deleteWebsite, run: async () => setAsked(true) } : undefined} />
