@@ -82,3 +82,19 @@ def test_the_entry_of_the_view_is_in_sight_on_a_phone(dashboard: Dashboard) -> N
     )
     assert left >= 0
     assert right <= PHONE
+
+
+@pytest.mark.parametrize("chosen", ["light", "dark"])
+def test_the_track_of_the_scroll_bar_has_the_color_of_the_page(
+    page: Dashboard, chosen: str
+) -> None:
+    set_theme(page, "dark" if chosen == "light" else "light")  # the system has the other one
+    page.open("setup", part="imports")
+    style = page.tab.js(
+        f"(document.documentElement.dataset.theme = '{chosen}', (({{ colorScheme, overflowY,"
+        " scrollbarColor }) => ({ colorScheme, overflowY, scrollbarColor }))"
+        "(getComputedStyle(document.documentElement)))"
+    )
+    back = page.tab.js("getComputedStyle(document.body).backgroundColor")
+    assert (style["colorScheme"], style["overflowY"]) == (chosen, "scroll")
+    assert style["scrollbarColor"].endswith(back)

@@ -20,6 +20,8 @@ COMPARED = {"to": {"startDate": str(BEFORE), "endDate": str(BEFORE)}}
 FACTS = """[...document.querySelectorAll('.facts div')].map((fact) =>
   [fact.querySelector('dt').innerText, fact.querySelector('.change')?.innerText])"""
 CHANGE = "Change of Events (%)"
+WHY_NONE = """[...document.querySelectorAll('.vitals .total [role=img].change')].map((each) =>
+  each.getAttribute('aria-label'))"""
 VITALS = """[...document.querySelectorAll('.vitals .total')].map((total) =>
   total.querySelector('.change')?.innerText)"""
 
@@ -40,6 +42,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenant]:
         *(an_event("signup", **day) for _ in range(3)),
         an_event("download", **day),
         a_vital("LCP", 1000, **day),
+        a_vital("INP", 100, **day),
     ]
     with query_alone(tmp_path_factory.mktemp("grown"), rows) as tenant:
         yield tenant
@@ -111,8 +114,11 @@ def test_no_table_shows_a_change_since_before_the_data_began(
 def test_vitals_change(page: Dashboard) -> None:
     page.open("vitals")
     lcp, *others = page.until(VITALS)
-    assert lcp == written(*changes(page, "vitals_overview", "p75")) == "−75%"
-    assert others == [None] * 4
+    of_api = [each for each in changes(page, "vitals_overview", "p75") if each is not None]
+    assert lcp == written(*of_api) == "−75%"
+    assert others == ["–", None, None, None]
+    [why] = page.until(WHY_NONE)
+    assert why.startswith("Too little data before")
 
 
 def test_a_percentage_changes_by_points(page: Dashboard) -> None:

@@ -41,6 +41,21 @@ def test_a_step_that_nobody_did_is_marked(dashboard: Dashboard) -> None:
     dashboard.until(f"!{unseen}.length")
 
 
+def test_a_funnel_that_nobody_entered_has_no_bar(dashboard: Dashboard) -> None:
+    dashboard.open("funnels", steps="path:%2Fnowhere,path:%2Fpricing")
+    assert dashboard.text(".funnel-total") == "Nobody did the first step in this time range."
+    assert dashboard.tab.js("document.querySelectorAll('.funnel-track').length") == 2
+    assert dashboard.tab.js("document.querySelectorAll('.funnel-track > *').length") == 0
+
+
+def test_a_goal_that_does_not_exist_is_named_in_a_plain_sentence(dashboard: Dashboard) -> None:
+    dashboard.open("funnels", steps="path:%2F,goal:Gone")
+    text = dashboard.text("section[aria-label=Funnel] .empty")
+    assert text.startswith("There is no goal ")
+    assert "Gone" in text
+    assert "parameters[0]" not in dashboard.text("main")
+
+
 def test_who_left_a_funnel_is_listed(dashboard: Dashboard) -> None:
     dashboard.open("funnels", steps="path:%2F,path:%2Fpricing")
     dashboard.until("document.querySelector('.funnel .dropped')")

@@ -12,6 +12,7 @@ from query.metrics.metrics import BY_NAME
 from tests.flow.tenant import DAY
 from tests.http_client import call
 from tests.web.dashboard import RANGE, Dashboard, shown
+from tests.web.traffic import VISITORS
 
 TOTALS = """Object.fromEntries([...document.querySelectorAll(".total")].map((total) =>
   [".total-label", ".total-value"].map((part) => total.querySelector(part).innerText)))"""
@@ -227,7 +228,41 @@ def test_a_change_since_before_the_data_began_is_not_shown(dashboard: Dashboard)
         span = {"period": f"{DAY}..{DAY + days}", "compare": f"{DAY - days}..{DAY}"}
         dashboard.open("overview", **span, by=by)
         dashboard.until(f"{change} === 'too little data before'")
+    began = f"Compared time range: no data before {DAY:%a, %b} {DAY.day}, {DAY.year}"
+    for view in ("overview", "events"):
+        dashboard.open(view, **span, by="daily")
+        dashboard.until(f"document.querySelector('.series footer').innerText.includes('{began}')")
+        dashboard.press("Show as table")
+        before = (
+            "[...document.querySelectorAll('.series tbody tr')].map(r => r.lastChild.innerText)"
+        )
+        assert dashboard.until(before)[:3] == ["–", "–", "–"]
     dashboard.open("overview", compare=f"{DAY - days}..{DAY - days}")
     dashboard.until(f"{change} === 'no data before'")
     dashboard.open("overview", compare=RANGE)
     dashboard.until(f"{change} === '±0%'")
+
+
+def test_a_bucket_is_opened_with_the_keyboard_and_its_visitors_are_next(
+    dashboard: Dashboard,
+) -> None:
+    dashboard.open("overview", period=f"{DAY - timedelta(days=1)}..{DAY}")
+    dashboard.press("Days")
+    dashboard.settle()
+    dashboard.press("Show as table")
+    dashboard.until(
+        "(each => each && (each.focus(), document.activeElement === each))"
+        "([...document.querySelectorAll('.series tbody button')].at(-1))"
+    )
+    key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+    dashboard.tab.tell("Input.dispatchKeyEvent", type="keyDown", **key)
+    dashboard.until(f"location.search.includes('period={RANGE}')")
+    dashboard.settle()
+    assert not dashboard.tab.js("!!document.querySelector('.series tbody button')")
+
+    dashboard.press("Visitors", "nav.side")
+    dashboard.until(
+        f"location.pathname.endsWith('/visitors') && location.search.includes('{RANGE}')"
+    )
+    dashboard.settle()
+    assert len(dashboard.rows("Visitors")) == VISITORS

@@ -1,7 +1,13 @@
 """In a small window: a low head, no table beyond an edge, and fields that can be read."""
 
+from datetime import timedelta
+from itertools import pairwise
+
 import pytest
 
+from tests.browser.chromium import Chromium
+from tests.browser.tab import Tab
+from tests.flow.tenant import DAY, Tenant
 from tests.web.dashboard import Dashboard
 from tests.web.test_accessibility import views
 
@@ -10,6 +16,15 @@ LEAST_FIELD = 120
 CUT = """[...document.querySelectorAll('main .table-frame')].filter((frame) =>
   !frame.querySelector('.retention, .flow') && frame.scrollWidth > frame.clientWidth + 1
 ).map((frame) => [frame.getAttribute('aria-label'), frame.scrollWidth, frame.clientWidth])"""
+WRITTEN_TEXTS = """window.written = [];
+const fill = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+  const at = this.getTransform().transformPoint({ x, y });
+  const { width } = this.measureText(text);
+  window.written.push({ text, x: Math.round(at.x), y: Math.round(at.y), width });
+  return fill.call(this, text, x, y, ...rest);
+};"""
+"""Notes what charts write, and where."""
 FIRST_CARD = "document.querySelector('main .card').getBoundingClientRect().top + scrollY"
 
 
@@ -23,6 +38,40 @@ def test_no_table_goes_on_beyond_an_edge(dashboard: Dashboard, width: int) -> No
         if found := dashboard.tab.js(CUT):
             cut[view] = found
     assert cut == {}
+
+
+@pytest.mark.parametrize("days", [1, 2, 3, 7])
+def test_hours_of_a_series_are_marked_and_do_not_collide(
+    chromium: Chromium, small: Tenant, days: int
+) -> None:
+    tab = Tab.opened(chromium)
+    tab.before_each(WRITTEN_TEXTS)
+    tab.set_size(360)
+    page = Dashboard(tab, small)
+    page.sign_in()
+    page.open("overview", period=f"{DAY - timedelta(days=days - 1)}..{DAY}", by="hourly")
+    page.until("window.written.length")
+    lowest = max(text["y"] for text in tab.js("window.written"))
+    marks = {text["x"]: text for text in tab.js("window.written") if text["y"] == lowest}
+    places = sorted(marks)
+
+    assert len(places) >= 3, marks
+    for left, right in pairwise(places):
+        room = (marks[left]["width"] + marks[right]["width"]) / 2
+        assert right - left > room, (marks[left], marks[right])
+    tab.close()
+
+
+def test_retention_shows_three_periods_on_a_phone(page: Dashboard) -> None:
+    page.tab.set_size(360)
+    page.open("retention", period=f"{DAY}..{DAY + timedelta(days=6)}")
+    heads = page.until(
+        "(frame => frame && [...frame.querySelectorAll('thead th')].map(head => "
+        "frame.getBoundingClientRect().right - head.getBoundingClientRect().right))"
+        "(document.querySelector('.retention')?.parentElement)"
+    )
+    assert sum(room >= 0 for room in heads) >= 5  # cohort, visitors and three days
+    assert page.tab.js("document.documentElement.scrollWidth") <= 360
 
 
 def test_the_head_is_low(page: Dashboard) -> None:

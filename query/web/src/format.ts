@@ -42,8 +42,11 @@ export const formatDay = (date: string): string =>
   new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })
     .format(new Date(date));
 
-export function formatDays({ start, end }: Days): string {
-  const format = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+export const formatMonth = (date: string): string =>
+  new Intl.DateTimeFormat(locale, { month: "short", year: "2-digit", timeZone: "UTC" }).format(new Date(date));
+
+export function formatDays({ start, end }: Days, year = true): string {
+  const format = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: year ? "numeric" : undefined, timeZone: "UTC" });
   return start === end ? format.format(new Date(start)) : format.formatRange(new Date(start), new Date(end));
 }
 

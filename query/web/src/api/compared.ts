@@ -21,6 +21,17 @@ export function comparedData(series: Answer<"events_by_date"> | null, granularit
   return first >= least && first >= rows.length / 2 ? "little" : "enough";
 }
 
+/**
+ * Position of the first bucket with data in the compared time range, where that is later than its begin; else 0. The number
+ * of buckets where none has data.
+ */
+export function comparedFrom(series: Answer<"events_by_date"> | null, granularity: string): number {
+  const rows = series?.comparison?.rows ?? [];
+  const first = rows.findIndex(({ previous }) => Number(previous?.visitors ?? 0) > 0);
+  if (first < 0) return rows.length;
+  return first >= (granularity === "hourly" ? LEAST_EMPTY_HOURS : LEAST_EMPTY) ? first : 0;
+}
+
 /** The same for a view that has no such series; a failure hides no change. */
 export function useComparedData(): ComparedData | null {
   const granularity = defaultGranularity(address.value.period, timezone.value);

@@ -16,17 +16,19 @@ const WITHOUT: Record<Exclude<ComparedData, "enough">, { text: string; hint: str
   little: { text: t.began, hint: t.beganHint },
 };
 
-export function Change({ percent, points = false, before, lessIsBetter }: {
+export function Change({ percent, points = false, before, lessIsBetter, hint = t.nothingBefore }: {
   percent: number | null | undefined;
   /** Whether `percent` is the difference of two percentages. */
   points?: boolean;
   /** What the compared time range holds; null until that is known. */
   before: ComparedData | null;
   lessIsBetter?: boolean;
+  /** Why there is no percentage, where there is none. */
+  hint?: string;
 }) {
   if (before === null) return <span class="change skeleton" aria-busy="true" />;
   if (before !== "enough") return <span class="change" title={WITHOUT[before].hint}>{WITHOUT[before].text}</span>;
-  if (percent === null || percent === undefined) return <NoChange hint={t.nothingBefore} />;
+  if (percent === null || percent === undefined) return <NoChange hint={hint} />;
   const digits = Math.abs(percent) < 10 ? 1 : 0;
   const shown = Number(percent.toFixed(digits));
   const kind = shown === 0 ? "" : shown > 0 !== Boolean(lessIsBetter) ? "better" : "worse";
@@ -38,7 +40,7 @@ export function Change({ percent, points = false, before, lessIsBetter }: {
   return <span class={`change ${kind}`} title={exact}>{texts.breakdowns.times(formatNumber(Math.round(1 + percent / 100)))}</span>;
 }
 
-const NoChange = ({ hint }: { hint?: string }) => <span class="change" title={hint}>–</span>;
+const NoChange = ({ hint }: { hint: string }) => <span class="change" role="img" aria-label={hint} title={hint}>–</span>;
 
 /** The change of a field of a row, which the compared time range may not have. */
 export function RowChange({ field, compared, before, lessIsBetter }: {

@@ -5,7 +5,7 @@ import type { Schemas } from "../api/types";
 import { address, go } from "../app/address";
 import { timezone } from "../app/session";
 import { formatBucket, formatNumber, locale } from "../format";
-import { bucketDays, formatPeriod, presetOf } from "../state/period";
+import { bucketDays, formatPeriod, type Period, presetOf } from "../state/period";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
@@ -24,6 +24,8 @@ export interface Series {
   unit?: string;
   format: (value: number) => string;
   annotations?: Schemas["SeriesAnnotation"][];
+  /** Where the line of the compared time range begins, if that is later than the range. */
+  previousFrom?: string | null;
 }
 
 /** Where the pointer is: at a bucket, and at a place within the frame. */
@@ -37,6 +39,11 @@ export const CHART_HEIGHT = 240;
 const BESIDE = 14;
 /** Beyond it hours are marked by their days. */
 const MANY_DAYS = 2;
+/** Distances of marks within a day, in minutes. */
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720];
+const DAY_MINUTES = 1440;
+/** Room for the label of a bucket, and for values beside the chart, in pixels. */
+const [LABEL_ROOM, NARROW_ROOM, NARROW, DIGIT] = [110, 60, 480, 7];
 const t = texts.chart;
 
 export function SeriesChart({ series }: { series: Series }) {
@@ -61,6 +68,7 @@ export function SeriesChart({ series }: { series: Series }) {
         {series.annotations?.map((note) => (
           <span key={note.id} class="note-mark">{`${formatBucket(note.start.slice(0, 10), "daily")}: `}<bdi>{note.text}</bdi></span>
         ))}
+        {series.previousFrom && <span class="quiet">{t.previousFrom(formatBucket(series.previousFrom, series.granularity))}</span>}
         <button type="button" class="quiet-button" onClick={() => setAsTable(!asTable)}>
           {asTable ? t.chart : t.table}
         </button>
@@ -98,7 +106,7 @@ function Hover({ series, at, x, y }: { series: Series } & Pointed) {
       {before !== undefined && before !== null && (
         <span class="quiet">{beforeLabel ? formatBucket(beforeLabel, series.granularity) : t.previous}: {series.format(before)}</span>
       )}
-      {opens(series) && <span class="quiet">{t.open}</span>}
+      {canOpen(series, at) && <span class="quiet">{t.open}</span>}
     </div>
   );
 }
@@ -109,7 +117,10 @@ function SeriesTable({ series }: { series: Series }) {
     value === null || value === undefined ? "–" : series.format(value);
   return (
     <DataTable label={series.name} rows={rows} className="scrolled" columns={[
-      { key: "label", label: t.bucket, render: (row) => formatBucket(row.label, series.granularity) },
+      { key: "label", label: t.bucket, render: (row, at) => {
+        const text = formatBucket(row.label, series.granularity);
+        return canOpen(series, at) ? <button type="button" class="row-link" title={t.openBucket} onClick={() => openBucket(series, at)}>{text}</button> : text;
+      } },
       { key: "value", label: series.unit ?? series.name, number: true, render: (row) => show(row.value) },
       ...(series.previous
         ? [{ key: "previous", label: t.previous, number: true, render: (row: (typeof rows)[0]) => show(row.previous) }]
@@ -165,15 +176,18 @@ export function axesOf(frame: HTMLElement, labels: string[], granularity: string
   const common = { stroke: color("--quiet"), ticks: { show: false }, font: `12px ${style.fontFamily}` };
   return [
     {
-      ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels, frame.clientWidth),
+      ...common, grid: { show: false }, size: 32, splits: () => tickPositions(labels, frame.clientWidth, granularity),
       values: (_, splits) => splits.map((i) => tickLabel(labels[i], granularity)),
     },
     {
-      ...common, grid: { stroke: color("--line"), width: 1 }, size: 64, values: (_, splits) => splits.map(format),
+      ...common, grid: { stroke: color("--line"), width: 1 }, size: valueRoom, values: (_, splits) => splits.map(format),
       ...(format === countFormat ? { incrs: COUNT_STEPS } : {}),
     },
   ];
 }
+
+/** As wide as the longest of the values at the left. */
+const valueRoom = (_: uPlot, values: string[] | null): number => 20 + DIGIT * Math.max(2, ...(values ?? []).map((value) => value?.length ?? 0));
 
 /** Keeps a chart as wide as its frame; the result removes it. */
 export function fitted(frame: HTMLElement, chart: uPlot): () => void {
@@ -190,25 +204,38 @@ function pointedAt({ cursor: { idx, left = 0, top = 0 }, over }: uPlot): Pointed
   return idx === null || idx === undefined ? null : { at: idx, x: over.offsetLeft + left, y: over.offsetTop + top };
 }
 
-/** Whether a bucket can be shown alone. */
-const opens = ({ granularity }: Series): boolean => granularity !== "minute";
-
-/** Shows the days of a bucket alone. */
-function openBucket(series: Series, at: number | null | undefined): void {
-  const { labels, granularity } = series;
+/** The days of a bucket, where they are not what is shown already. */
+function periodOf({ labels, granularity }: Series, at: number | null | undefined): Period | null {
   const label = labels[at ?? -1];
-  if (!label || !opens(series)) return;
+  if (!label || granularity === "minute") return null;
   const period = presetOf(bucketDays(label.slice(0, 10), granularity), timezone.value);
-  if (formatPeriod(period) !== formatPeriod(address.value.period)) go({ period, granularity: null });
+  return formatPeriod(period) === formatPeriod(address.value.period) ? null : period;
 }
 
-/** As many as there is room for; of hours over several days the midnights. */
-function tickPositions(labels: string[], width: number): number[] {
+const canOpen = (series: Series, at: number): boolean => periodOf(series, at) !== null;
+
+/** Shows the days of a bucket alone, also in the other views. */
+function openBucket(series: Series, at: number | null | undefined): void {
+  const period = periodOf(series, at);
+  if (period) go({ period, granularity: null });
+}
+
+/** As many as there is room for; of hours over several days the midnights, of few days even hours as well. */
+function tickPositions(labels: string[], width: number, granularity: string): number[] {
+  const room = Math.max(2, Math.floor((width - LABEL_ROOM / 2) / (width < NARROW ? NARROW_ROOM : LABEL_ROOM)));
   const midnights = labels.flatMap((label, i) => (isMidnight(label) ? [i] : []));
-  const places = midnights.length > MANY_DAYS ? midnights : [...labels.keys()];
-  const every = Math.max(1, Math.ceil(places.length / Math.max(2, Math.floor(width / 110))));
+  const step = granularity === "hourly" ? 60 : granularity === "minute" ? 1 : 0;
+  if (step && midnights.length <= MANY_DAYS) {
+    const minutes = MINUTES.find((each) => each >= (labels.length * step) / room) ?? DAY_MINUTES;
+    return labels.flatMap((label, i) => (minuteOf(label) % minutes === 0 ? [i] : []));
+  }
+  const places = midnights.length ? midnights : [...labels.keys()];
+  const every = Math.max(1, Math.ceil(places.length / room));
   return places.filter((_, i) => i % every === 0);
 }
+
+/** Of the day. */
+const minuteOf = (label: string): number => 60 * Number(label.slice(11, 13)) + Number(label.slice(14, 16));
 
 /** Of hours and minutes only: labels of days have no time. */
 const isMidnight = (label: string): boolean => label.slice(11, 16) === "00:00";
@@ -218,7 +245,7 @@ function tickLabel(label: string | undefined, granularity: string): string {
   const date = new Date(`${label.slice(0, 10)}T${label.slice(11) || "00:00:00"}Z`);
   const within = (granularity === "hourly" || granularity === "minute") && !isMidnight(label);
   const parts: Intl.DateTimeFormatOptions = within
-    ? { hour: "numeric", minute: "2-digit" }
+    ? { hour: "numeric", minute: granularity === "minute" ? "2-digit" : undefined }
     : granularity === "monthly" ? { month: "short", year: "2-digit" } : { day: "numeric", month: "short" };
   return new Intl.DateTimeFormat(locale, { ...parts, timeZone: "UTC" }).format(date);
 }

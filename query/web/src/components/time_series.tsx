@@ -1,6 +1,7 @@
 // A card with the series of one field of a query type, and tabs for the width of the buckets.
 import { useMemo } from "preact/hooks";
-import type { Ask } from "../api/ask";
+import { type Ask, isCompared } from "../api/ask";
+import { comparedFrom } from "../api/compared";
 import type { QueryType } from "../api/types";
 import { useAnswer } from "../api/use";
 import { address, go } from "../app/address";
@@ -33,15 +34,17 @@ export function TimeSeries({ title, unit, name, field, filters, format, only }: 
   const ask: Ask<QueryType> = { name, options: { granularity: by }, filters, compared: !only };
   const loaded = useAnswer(ask);
   const { value } = loaded;
+  const all = useAnswer(isCompared(ask) ? { name: "events_by_date", options: { granularity: by }, compared: true } : null);
+  const from = comparedFrom(all.value, by);
   const series = useMemo<Series | null>(() => {
     if (!value) return null;
-    const all = value.rows as unknown as Record<string, unknown>[];
-    const rows = only ? all.filter((row) => row[only[0]] === only[1]) : all;
+    const every = value.rows as unknown as Record<string, unknown>[];
+    const rows = only ? every.filter((row) => row[only[0]] === only[1]) : every;
     const before = value.comparison?.rows;
     return {
       labels: rows.map((row) => row.date as string),
       values: rows.map((row) => row[field] as number | null),
-      previous: before?.map(({ previous }) => (previous?.[field] as number | undefined) ?? null),
+      previous: before?.map(({ previous }, i) => (i < from ? null : (previous?.[field] as number | undefined) ?? null)),
       previousLabels: before?.map(({ previous }) => (previous?.date as string | undefined) ?? ""),
       partial: value.partialBucket,
       granularity: by,
@@ -49,8 +52,9 @@ export function TimeSeries({ title, unit, name, field, filters, format, only }: 
       unit,
       format,
       annotations: value.annotations,
+      previousFrom: from ? (before?.[from]?.previous?.date as string | undefined) : null,
     };
-  }, [value, field, only?.[1], by, title, unit]);
+  }, [value, field, only?.[1], by, title, unit, from]);
   return (
     <Card title={title} ask={ask} className="wide" tab={by} fields={[{ label: texts.chart.bucket, field: "date" }, { label: unit, field }]}
       tabs={granularitiesOf(address.value.period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}

@@ -84,7 +84,7 @@ function Funnel({ saved, list, changed }: {
         <Settings options={options} set={(part) => goOwn(ownOf({ ...options, ...part }, saved))} />
       </Card>
       <Card title={t.title} ask={ask ?? undefined} file={breakdown ? [{ field: "breakdown", label: fieldName(breakdown) }, ...FILE] : FILE} className="wide">
-        {ask ? <Result ask={ask} options={asked} /> : <Empty text={isShared() ? t.pickShared : t.pick} />}
+        {ask ? <Result ask={ask} options={asked} isGoal={(name) => suggestions.goal.includes(name)} steps={shown.steps} /> : <Empty text={isShared() ? t.pickShared : t.pick} />}
       </Card>
     </>
   );
@@ -130,12 +130,20 @@ interface Shown {
   title: string;
 }
 
-function Result({ ask, options }: { ask: Ask<"funnel">; options: Record<string, unknown> }) {
+function Result({ ask, options, steps, isGoal }: {
+  ask: Ask<"funnel">;
+  options: Record<string, unknown>;
+  steps: Step[];
+  /** Whether a saved goal has this name. */
+  isGoal: (name: string) => boolean;
+}) {
   const loaded = useAnswer(ask);
+  const unknown = loaded.error?.status === 400 ? steps.find(({ kind, value }) => kind === "goal" && !isGoal(value)) : undefined;
   const [shown, setShown] = useState<Shown | null>(null);
   const of = shown && {
     name: "funnel", ...options, step: shown.step, outcome: shown.outcome, ...(shown.group ? { group: shown.group } : {}),
   };
+  if (unknown) return <Empty text={t.unknownGoal(unknown.value)} />;
   return (
     <>
       <Async loaded={loaded} isEmpty={({ rows }) => !rows.length} empty={t.nobody}>
@@ -167,12 +175,12 @@ function Bars({ rows, show }: { rows: Row<"funnel">[]; show: (shown: Shown) => v
   const last = rows.at(-1)!;
   return (
     <>
-      <p class="funnel-total">{t.total(formatPercent(last.conversion_rate, 2), formatNumber(last.visitors), formatNumber(first.visitors))}</p>
+      <p class="funnel-total">{first.visitors ? t.total(formatPercent(last.conversion_rate, 2), formatNumber(last.visitors), formatNumber(first.visitors)) : t.nobody}</p>
       <ol class="funnel">
         {rows.map((row) => (
           <li key={row.step}>
             <span class="funnel-name">{row.step}. {row.name}</span>
-            <span class="funnel-track"><span style={{ width: `${row.conversion_rate}%` }} /></span>
+            <span class="funnel-track">{row.visitors > 0 && <span style={{ width: `${row.conversion_rate}%` }} />}</span>
             <span class="funnel-numbers">
               <VisitorsButton class="row-link" open={() => show({ step: row.step, outcome: "completed", group, title: t.completed(row.name) })}>
                 {t.visitors(row.visitors, formatNumber(row.visitors))}

@@ -1,7 +1,7 @@
 // Totals, the series of one of them, and breakdowns.
 import { useMemo } from "preact/hooks";
 import type { Answer, Ask, ComparedRow } from "../api/ask";
-import { type ComparedData, comparedData } from "../api/compared";
+import { type ComparedData, comparedData, comparedFrom } from "../api/compared";
 import { type Loaded, useAnswer } from "../api/use";
 import { address, addressWith, go, goOwn } from "../app/address";
 import { isShared, timezone } from "../app/session";
@@ -57,7 +57,7 @@ export default function Overview() {
         fields={[{ label: texts.chart.bucket, field: "date" }, { label: chosen.label, field: chosen.id }]}
         tabs={granularitiesOf(period, timezone.value).map((id) => ({ id, label: texts.period.granularities[id]! }))}
         tab={by} onTab={(id) => go({ granularity: id as typeof by })}>
-        <TotalSeries total={chosen} loaded={loaded} granularity={by} before={before} />
+        <TotalSeries total={chosen} loaded={loaded} granularity={by} />
       </Card>
       <div class="cards">
         {GROUPS.map((group) => <BreakdownCard key={group.id} group={group} />)}
@@ -108,16 +108,14 @@ function changeOf(total: Total, row: Record<string, unknown>, compared: Compared
   return before ? Math.round((10_000 * (valueOf(total, row) - before)) / before) / 100 : null;
 }
 
-function TotalSeries({ total, loaded, granularity, before }: {
+function TotalSeries({ total, loaded, granularity }: {
   total: Total;
   loaded: Loaded<Answer<"events_by_date">>;
   granularity: string;
-  before: ComparedData | null;
 }) {
   const { value } = loaded;
-  const compared = value?.comparison?.rows ?? [];
   /** Before it there was no data that the line could show. */
-  const first = before === "little" ? compared.findIndex(({ previous }) => previous?.visitors) : 0;
+  const first = comparedFrom(value, granularity);
   const series = useMemo<Series | null>(() => value && {
     labels: value.rows.map((row) => row.date),
     values: value.rows.map((row) => row[total.id]),
@@ -128,6 +126,7 @@ function TotalSeries({ total, loaded, granularity, before }: {
     name: total.label,
     format: total.id === "visitors" || total.id === "sessions" || total.id === "pageviews" ? countFormat : total.format,
     annotations: value.annotations,
+    previousFrom: first ? (value.comparison?.rows[first]?.previous?.date as string) : null,
   }, [value, total, granularity, first]);
   return <div class="series-frame"><Async loaded={loaded} lines={7}>{() => <SeriesChart series={series!} />}</Async></div>;
 }

@@ -8,7 +8,7 @@ import { Card } from "../components/card";
 import { Async } from "../components/states";
 import { VisitorsButton } from "../components/visitors_button";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
-import { formatBucket, formatDays, formatNumber, formatPercent } from "../format";
+import { formatBucket, formatDays, formatMonth, formatNumber, formatPercent } from "../format";
 import type { FileColumn } from "../state/csv";
 import { bucketDays, countDays, daysOf } from "../state/period";
 import { texts } from "../texts";
@@ -67,6 +67,10 @@ function cohortText(date: string, width: Width): string {
   return width === "month" && days.start === bucketDays(date, GRANULARITY[width]).start ? formatBucket(date, "monthly") : formatDays(days);
 }
 
+/** The same without the year, for a phone. */
+const shortCohort = (date: string, width: Width): string =>
+  (width === "month" ? formatMonth(date) : formatDays(cohortDays(date, width), false));
+
 /** From the first cohort with visitors on. */
 function cohortsOf(rows: Cell[]): [date: string, cells: Cell[]][] {
   const cohorts = new Map<string, Cell[]>();
@@ -93,7 +97,7 @@ function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
         <tbody>
           {cohorts.map(([date, cells]) => (
             <tr key={date}>
-              <th scope="row">{cohortText(date, width)}</th>
+              <th scope="row"><span class="whole">{cohortText(date, width)}</span><span class="short" aria-hidden="true">{shortCohort(date, width)}</span></th>
               <td class="number"><CellButton cell={cells[0]!} text={formatNumber(cells[0]!.visitors)} width={width} /></td>
               {periods.map((each) => <GridCell key={each} cell={cells.find((cell) => cell.period === each)} width={width} most={most} />)}
             </tr>

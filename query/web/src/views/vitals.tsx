@@ -73,7 +73,7 @@ function Totals({ chosen }: { chosen: Vital }) {
                     <span class="total-label">{`${vital} · ${t.names[vital]}`}</span>
                     <span class="total-value"><RatedValue vital={vital} value={row?.p75} /></span>
                     {row && <span class="quiet">{t.samples(formatNumber(row.samples))}</span>}
-                    {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter />}
+                    {compared && <Change percent={compared.changePercent.p75} before={before} lessIsBetter hint={compared.previous?.p75 === 0 ? t.zeroBefore : t.littleBefore} />}
                   </button>
                   <RequestButton ask={ask} title={vital} fields={[
                     { label: texts.request.inRow(vital, "metric_name"), field: "p75" },
