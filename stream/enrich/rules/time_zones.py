@@ -6,6 +6,19 @@ from importlib.resources import files
 KOSOVO = "XK"
 """Not in ISO 3166, but in every geo database."""
 
+OLD_NAMES = {
+    "Africa/Asmera": "ER",
+    "Africa/Timbuktu": "ML",
+    "America/Coral_Harbour": "CA",
+    "America/Virgin": "VI",
+    "Antarctica/South_Pole": "AQ",
+    "Atlantic/Jan_Mayen": "SJ",
+    "Pacific/Ponape": "FM",
+    "Pacific/Truk": "FM",
+    "Pacific/Yap": "FM",
+}
+"""Countries of old names that are links to a zone of another country with the same time."""
+
 
 @cache
 def countries() -> frozenset[str]:
@@ -16,7 +29,7 @@ def countries() -> frozenset[str]:
 @cache
 def countries_by_zone() -> dict[str, str]:
     """Country by time zone, old names (`Asia/Calcutta`) too: browsers still send them."""
-    by_zone = {zone: country for country, _, zone, *_ in _table("zone.tab")}
+    by_zone = {zone: country for country, _, zone, *_ in _table("zone.tab")} | OLD_NAMES
     for zone, alias in _links():
         if zone in by_zone:
             by_zone.setdefault(alias, by_zone[zone])

@@ -1,0 +1,25 @@
+"""Time zones give countries, also under the old names that browsers send."""
+
+import pytest
+
+from stream.enrich.rules.time_zones import OLD_NAMES, countries, countries_by_zone
+
+
+@pytest.mark.parametrize(
+    ("zone", "country"),
+    [
+        ("Europe/Berlin", "DE"),
+        ("Asia/Calcutta", "IN"),
+        ("Asia/Kolkata", "IN"),
+        ("Europe/Kiev", "UA"),
+        ("America/Godthab", "GL"),
+        ("Africa/Asmera", "ER"),  # in the tz database a link to Africa/Nairobi
+        ("Pacific/Truk", "FM"),
+    ],
+)
+def test_a_zone_gives_its_country(zone: str, country: str) -> None:
+    assert countries_by_zone()[zone] == country
+
+
+def test_countries_of_old_names_exist() -> None:
+    assert set(OLD_NAMES.values()) <= countries()
