@@ -1,6 +1,7 @@
 """`python -m stream worker|backfill|keeper --name NAME`: the processes of the stream."""
 
 import argparse
+import os
 import sys
 
 from schemas.http.telemetry_server import start_telemetry
@@ -30,6 +31,8 @@ def main() -> int:
     set_umask(settings)
     log_setup.set_up_logging(settings, QUIET)
     start_telemetry(settings, name)
+    # Read when Arrow is loaded, which otherwise has memory of its own beside that of all others.
+    os.putenv("ARROW_DEFAULT_MEMORY_POOL", "system")
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if args.role == "backfill":
         from stream import backfill_standby

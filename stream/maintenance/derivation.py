@@ -27,7 +27,7 @@ from schemas.tables.derived_table import (
     derived_key,
     source_key,
 )
-from stream.maintenance.compaction import column_expressions, connect_duckdb
+from stream.maintenance.duckdb_rows import column_expressions, connect_duckdb
 from stream.maintenance.merge_plan import QUIET_MS, LiveDataFile, live_data_files, merge_plan
 from stream.maintenance.sorted_files import ROW_GROUP
 from stream.maintenance.verification import (

@@ -29,6 +29,7 @@ from stream.maintenance.registry_backup import run_registry_backups
 from stream.maintenance.scrub import POLL_SECONDS, Scrubber
 from stream.maintenance.vacuum import VacuumTask
 from stream.maintenance.verification import DamagedFileError
+from stream.runtime.allocator import tune_allocator
 from stream.runtime.errors import EXIT_OK, FatalError
 from stream.storage.delta_commit import LakeTable
 from stream.storage.log_repair import repair_logs
@@ -125,6 +126,7 @@ def run(settings: Settings, name: str) -> int:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    tune_allocator()
     lock = _open_lock_file(settings)
     task_thread = threading.Thread(target=_run_tasks, args=(settings, lock, stop), daemon=True)
     task_thread.start()

@@ -1,11 +1,11 @@
-"""Parquet files of sorted rows: their order, row groups and encodings.
+"""Parquet files of sorted rows: their row groups and encodings.
 
-A visitor's rows of half an hour are neighbours, because what they have in common then takes next to
-no bytes: a sixth of a file. Row groups end where a website ends. So a question about one website
+Row groups end where a website ends. So a question about one website
 reads no rows of a large neighbour, and those of few small ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from schemas.tables import Table
-from stream.maintenance.sorted_portions import SLOT_MINUTES
 from stream.storage.parquet_writer import STATISTICS_COLUMNS
 
 ROW_GROUP = 122_880
@@ -45,21 +44,6 @@ LOOKUP_COLUMNS = ("anonymous_id", "session_id")
 ROWS_A_VALUE = 6
 FALSE_POSITIVES = 0.1
 
-HASH_COLUMNS = ("visitor_hash", "session_hash")
-
-
-def visitor_order(table: Table) -> tuple[str, ...] | None:
-    """Expressions by which rows of visitors are sorted; None for tables of something else.
-
-    Rows without a visitor come by time, before the others of their slot.
-    """
-    if not all(table.column(name) for name in HASH_COLUMNS):
-        return None
-    subject, time, *key = table.sort_order
-    visitor, session = HASH_COLUMNS
-    slot = f"time_bucket(INTERVAL {SLOT_MINUTES} MINUTE, {time})"
-    return (subject, slot, f"COALESCE({visitor}, epoch_ms({time}))", session, *key)
-
 
 def row_group_sizes(rows_by_subject: Iterable[int], most: int = ROW_GROUP) -> list[int]:
     """How many rows each row group has, for the numbers of rows of the subjects in order.
@@ -83,36 +67,27 @@ def row_group_sizes(rows_by_subject: Iterable[int], most: int = ROW_GROUP) -> li
 
 
 def write_files(
-    table: Table, rows: pa.RecordBatchReader, sizes: Sequence[int], target: Path, file_bytes: int
-) -> None:
-    """Write one file with row groups of these sizes; into a folder where `file_bytes` is not 0.
+    table: Table, groups: Iterable[pa.Table], sizes: Sequence[int], target: Path, file_bytes: int
+) -> list[Path]:
+    """Write row groups of these sizes into one file; into a folder where `file_bytes` is not 0.
 
-    A file of a folder ends with the row group by which it has so many bytes.
+    A file of a folder ends with the row group by which it has so many bytes. No file without rows.
     """
-    options = _options(table, rows.schema, sizes)
-    groups = _row_groups(rows, sizes)
-    if not file_bytes:
-        _write_file(options, groups, target, 0)
-        return
-    target.mkdir()
-    number = 0
-    while _write_file(options, groups, target / f"{number:06}.parquet", file_bytes):
-        number += 1
-
-
-def _write_file(
-    options: Mapping[str, Any], groups: Iterator[pa.Table], target: Path, file_bytes: int
-) -> bool:
-    """Whether rows may be left."""
-    with (
-        pa.OSFile(str(target), "wb") as sink,
-        pq.ParquetWriter(sink, **options) as writer,
-    ):
+    written: list[Path] = []
+    if file_bytes:
+        target.mkdir()
+    with ExitStack() as opened:
+        sink = None
         for group in groups:
+            if sink is None or (file_bytes and sink.tell() >= file_bytes):
+                opened.close()
+                written.append(target / f"{len(written):06}.parquet" if file_bytes else target)
+                sink = opened.enter_context(pa.OSFile(str(written[-1]), "wb"))
+                options = _options(table, group.schema, sizes)
+                writer = opened.enter_context(pq.ParquetWriter(sink, **options))
             writer.write_table(group, group.num_rows)
-            if file_bytes and sink.tell() >= file_bytes:
-                return True
-    return False
+            del group  # before the next one takes as much memory
+    return written
 
 
 def _options(table: Table, schema: pa.Schema, sizes: Sequence[int]) -> Mapping[str, Any]:
@@ -148,20 +123,3 @@ def _bounded_columns(table: Table) -> tuple[str, ...]:
 def _distinct_values(sizes: Sequence[int]) -> int:
     """Of a lookup column in the row group of an average row, about: all filters have one size."""
     return max(1, sum(size * size for size in sizes) // (ROWS_A_VALUE * max(1, sum(sizes))))
-
-
-def _row_groups(rows: pa.RecordBatchReader, sizes: Sequence[int]) -> Iterator[pa.Table]:
-    """The rows in tables of these sizes; the last has what is left."""
-    held: list[pa.RecordBatch] = []
-    count, wanted = 0, iter(sizes)
-    size = next(wanted, ROW_GROUP)
-    for batch in rows:
-        held.append(batch)
-        count += batch.num_rows
-        while count >= size:
-            table = pa.Table.from_batches(held)
-            yield table.slice(0, size)
-            held, count = table.slice(size).to_batches(), count - size
-            size = next(wanted, ROW_GROUP)
-    if count:
-        yield pa.Table.from_batches(held)

@@ -1,150 +1,135 @@
 """Sorted rows of many data files, in portions, so that few of the rows are in memory at once.
 
-A sort holds every column of every row. Here a portion is all rows between two bounds, which are
-values of the first sort expressions, and is sorted alone when the portions before it are written:
-one after the other they are sorted as a whole. The bounds come from a sample, so that portions have
-about the same number of rows.
+A portion is all rows between two bounds, and is sorted alone: one after the other they are sorted
+as a whole. Rows that fit into one portion stay in memory. Others are divided into files of portions
+first, so that each data file is read once, however many there are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
-import duckdb
+import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
-PORTION_ROWS = 60_000
-"""Rows of a portion, about. Each portion reads the sort columns of all files: 0.3 µs a row."""
-SAMPLE_ROWS = 20_000
-BATCH_ROWS = 8_192
-"""Rows that are handed over at once."""
+from stream.maintenance.dictionaries import joined
+from stream.maintenance.row_order import Numbers, RowOrder
+from stream.maintenance.row_survey import Bound, RowSurvey
+from stream.maintenance.source_rows import SourceRows
 
-SLOT_MINUTES = 30
-"""Time that rows may be sorted by: differences of two times within it fit into 32 bits."""
-
-Bound = tuple[Any, ...]
-"""Values of the first sort expressions."""
+PORTION_ROWS = 250_000
+"""Rows of a portion, about."""
+PORTION_BYTES = 128 * 1024 * 1024
+"""Bytes of a portion before compression, about, where rows are large."""
+DIVIDED_AT_ONCE = 4
+"""A portion by the rows that are divided at once."""
 
 
 class SortedRows(Struct, frozen=True):
-    """A query for the rows of some Parquet files in order; NULL comes last."""
+    """Rows, and the numbers of the rows in their order."""
 
-    columns: Sequence[str]
-    """Expressions."""
-    condition: str
-    order: Sequence[str]
-    """Expressions, two or more; the second is the time or its slot of SLOT_MINUTES."""
-    values: Mapping[str, object]
-    """Of the condition, and `files`: the paths."""
-    time: str = "ts"
-    """Column of the time."""
-    key_count: int = 2
-    """How many of the expressions bound portions."""
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """The expressions that bound portions."""
-        return self.order[: self.key_count]
-
-    def text(self, condition: str = "TRUE") -> str:
-        """The statement; `condition` selects a portion."""
-        columns = ",\n               ".join(self.columns)
-        return f"""
-            SELECT {columns}
-              FROM {self.source}
-               AND {condition}
-             ORDER BY {", ".join(self.order)}
-        """  # noqa: S608 - names are those of our own tables
-
-    @property
-    def source(self) -> str:
-        """The files and the condition, as they follow FROM."""
-        return f"""read_parquet($files, union_by_name = true, hive_partitioning = false)
-             WHERE {self.condition}"""
+    rows: pa.Table
+    places: Numbers
 
 
-def subject_counts(connection: duckdb.DuckDBPyConnection, rows: SortedRows) -> list[int]:
-    """How many rows each value of the first sort expression has, in their order."""
-    first = rows.order[0]
-    counted = connection.execute(
-        f"SELECT count(*) FROM {rows.source} GROUP BY {first} ORDER BY {first}",  # noqa: S608
-        dict(rows.values),
-    ).fetchall()
-    return [count for (count,) in counted]
+def fitting_rows(source: SourceRows, most: int, most_bytes: int) -> int:
+    """The number of rows that have so many bytes, and `most` at most."""
+    rows, size = source.size
+    return max(1, min(most, most_bytes * rows // max(1, size)))
 
 
-def portion_bounds(
-    connection: duckdb.DuckDBPyConnection, rows: SortedRows, portion: int
-) -> list[Bound]:
-    """The first bound of each portion but the first; none when there is one portion only."""
-    counted = connection.execute(
-        f"SELECT count(*) FROM {rows.source}",  # noqa: S608
-        dict(rows.values),
-    ).fetchone()
-    portions = -(-counted[0] // portion) if counted else 1
-    if portions < 2:
-        return []
-    keys = ", ".join(rows.keys)
-    known = " AND ".join(f"{key} IS NOT NULL" for key in rows.keys)
-    sample = connection.execute(
-        f"SELECT * FROM (SELECT {keys} FROM {rows.source} AND {known})"  # noqa: S608
-        f" USING SAMPLE reservoir({SAMPLE_ROWS} ROWS) REPEATABLE (1)",
-        dict(rows.values),
-    ).fetchall()
-    ordered = sorted(sample)
-    places = range(1, portions if ordered else 1)
-    return sorted({ordered[len(ordered) * number // portions] for number in places})
+def sorted_portions(
+    source: SourceRows, order: RowOrder, known: RowSurvey, portion: int, folder: Path
+) -> Iterator[SortedRows]:
+    """The rows of each portion, one after the other; `folder` holds those that come later."""
+    if not known.bounds:
+        batches = list(source.batches())
+        if batches:
+            yield _sorted(joined(batches), order, known)
+        return
+    files = [folder / f"{number}.portion" for number in range(len(known.bounds) + 1)]
+    _divide(source, order, known, max(1, portion // DIVIDED_AT_ONCE), files)
+    for file in files:
+        batches = list(_stored(file))
+        file.unlink()
+        if batches:
+            yield _sorted(joined(batches), order, known)
 
 
-def sorted_reader(
-    connection: duckdb.DuckDBPyConnection, rows: SortedRows, bounds: Sequence[Bound]
-) -> pa.RecordBatchReader:
-    """The rows of all portions, each read when the one before it was taken."""
-    with closing(connection.cursor()) as probe:
-        probe.execute("SET TimeZone = 'UTC'")
-        schema = probe.sql(rows.text("FALSE"), params=dict(rows.values)).to_arrow_table().schema
-    return pa.RecordBatchReader.from_batches(schema, _batches(connection, rows, bounds))
+def row_groups(portions: Iterable[SortedRows], sizes: Sequence[int]) -> Iterator[pa.Table]:
+    """The rows in tables of these sizes, which are those of all rows together."""
+    given = iter(portions)
+    rows, left = pa.table({}), np.zeros(0, np.int64)
+    for size in sizes:
+        parts: list[pa.Table] = []
+        wanted = size
+        while wanted:
+            if not len(left):
+                rows = pa.table({})  # the memory of these is given back before others come
+                found = next(given)
+                rows, left = found.rows, found.places
+                del found
+            parts.append(rows.take(pa.array(left[:wanted])))
+            left = left[wanted:]
+            wanted -= parts[-1].num_rows
+        yield joined(parts, only_used=True)
 
 
-def _batches(
-    connection: duckdb.DuckDBPyConnection, rows: SortedRows, bounds: Sequence[Bound]
-) -> Iterator[pa.RecordBatch]:
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("SET TimeZone = 'UTC'")  # of each connection, unlike other settings
-        for lower, upper in zip((None, *bounds), (*bounds, None), strict=True):
-            condition, values = _between(rows, lower, upper)
-            query = cursor.sql(rows.text(condition), params={**rows.values, **values})
-            yield from query.to_arrow_reader(BATCH_ROWS)
+def _sorted(rows: pa.Table, order: RowOrder, known: RowSurvey) -> SortedRows:
+    return SortedRows(rows, order.places(rows, known.subjects))
 
 
-def _between(
-    rows: SortedRows, lower: Bound | None, upper: Bound | None
-) -> tuple[str, dict[str, object]]:
-    """The condition for rows from `lower` on and before `upper`, and its values.
+def _divide(
+    source: SourceRows, order: RowOrder, known: RowSurvey, at_once: int, files: Sequence[Path]
+) -> None:
+    """Append each row to the file of its portion."""
+    with ExitStack() as opened:
+        # Rows of a file compress to a third, which takes less than to write them.
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        writers = [
+            opened.enter_context(
+                pa.ipc.new_stream(
+                    opened.enter_context(pa.OSFile(str(file), "wb")), source.schema, options=options
+                )
+            )
+            for file in files
+        ]
+        for rows in _collected(source.batches(), at_once):
+            portions = _portion_numbers(order.bound_numbers(rows, known.subjects), known.bounds)
+            ordered = np.argsort(portions, kind="stable")
+            ends = np.searchsorted(portions[ordered], np.arange(len(files)), "right")
+            for writer, begin, end in zip(writers, (0, *ends), ends, strict=False):
+                if begin < end:
+                    part = [rows.take(pa.array(ordered[begin:end]))]
+                    writer.write_table(joined(part, only_used=True))
 
-    It has redundant parts by which DuckDB skips row groups: it knows the bounds of single columns.
-    """
-    parts: list[str] = []
-    values: dict[str, object] = {}
-    if lower:
-        values |= {f"lower_{n}": value for n, value in enumerate(lower)}
-        parts.append(f"NOT {_before(rows.keys, 'lower')}")
-    if upper:
-        values |= {f"upper_{n}": value for n, value in enumerate(upper)}
-        parts.append(_before(rows.keys, "upper"))
-    if lower and upper:
-        parts.append(f"{rows.keys[0]} BETWEEN $lower_0 AND $upper_0")
-        if lower[0] == upper[0]:
-            slot = f"INTERVAL {SLOT_MINUTES} MINUTE"
-            parts.append(f"{rows.time} BETWEEN $lower_1 AND $upper_1 + {slot}")
-    return " AND ".join(parts) or "TRUE", values
+
+def _collected(batches: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
+    """The rows in larger tables, of `least` rows or more but for the last."""
+    held: list[pa.Table] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(table.num_rows for table in held) >= least:
+            yield joined(held)
+    if held:
+        yield joined(held)
 
 
-def _before(keys: Sequence[str], bound: str) -> str:
-    """Whether a row comes before the bound; FALSE, never NULL, where a NULL decides."""
-    conditions = ""
-    for n, key in reversed(list(enumerate(keys))):
-        following = f" OR ({key} = ${bound}_{n} AND {conditions})" if conditions else ""
-        conditions = f"COALESCE({key} < ${bound}_{n}{following}, FALSE)"
-    return conditions
+def _portion_numbers(numbers: Sequence[Numbers], bounds: Sequence[Bound]) -> Numbers:
+    """How many of the bounds come before each row, or are equal to it."""
+    portions = np.zeros(len(numbers[0]), np.int64)
+    for bound in bounds:
+        is_before = np.zeros(len(portions), bool)  # the row before the bound
+        is_equal = np.ones(len(portions), bool)
+        for number, value in zip(numbers, bound, strict=True):
+            is_before |= is_equal & (number < value)
+            is_equal &= number == value
+        portions += ~is_before
+    return portions
+
+
+def _stored(file: Path) -> Iterator[pa.Table]:
+    with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+        for batch in stream:
+            yield pa.Table.from_batches([batch])

@@ -59,9 +59,7 @@ def files_of_day(
     rows_of_day = select_day(EVENTS, str(day), number, traffic_mix(rows, DAYS))
     connection.execute(f"COPY ({rows_of_day}) TO '{made}' (FORMAT parquet, COMPRESSION snappy)")
     for side in (Side.DAY, Side.LATE):
-        target = folder / f"{side}.parquet"
-        write_sorted(connection, EVENTS, day, [made], side, target)
-        if (file := adopt(lake, day, target)) is not None:
-            yield file
-        target.unlink(missing_ok=True)
+        for target in write_sorted(EVENTS, day, [made], side, folder / f"{side}.parquet"):
+            yield adopt(lake, day, target)
+            target.unlink(missing_ok=True)
     made.unlink()

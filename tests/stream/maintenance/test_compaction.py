@@ -17,7 +17,6 @@ from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import (
     Side,
     compact,
-    connect_duckdb,
     merge_files,
     write_sorted,
 )
@@ -84,9 +83,8 @@ def test_a_merge_in_portions_writes_the_same_rows_in_the_same_order(
     day = live_data_files(LakeTable(config, EVENTS).handle, EVENTS)[0].day
     whole, portions = tmp_path / "whole.parquet", tmp_path / "portions.parquet"
 
-    with connect_duckdb(tmp_path) as connection:
-        write_sorted(connection, EVENTS, day, files, side, whole)
-        write_sorted(connection, EVENTS, day, files, side, portions, portion=4)
+    assert write_sorted(EVENTS, day, files, side, whole) == [whole]
+    assert write_sorted(EVENTS, day, files, side, portions, portion=4) == [portions]
 
     written, expected = pq.read_table(portions), pq.read_table(whole)
     assert written.num_rows == {Side.DAY: 42, Side.LATE: 18}[side]

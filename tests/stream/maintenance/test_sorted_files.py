@@ -7,12 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from schemas.tables import CLICKS, EVENTS, LEDGER
+from schemas.tables import EVENTS
 from stream.maintenance.sorted_files import (
     ROW_GROUP,
     SMALL_ROW_GROUP,
     row_group_sizes,
-    visitor_order,
     write_files,
 )
 
@@ -42,44 +41,51 @@ def test_row_groups_end_where_a_subject_ends(
     assert row_group_sizes(rows_by_subject) == sizes
 
 
-def test_tables_of_visitors_are_sorted_by_visitor_within_half_an_hour() -> None:
-    slot, visitor = "time_bucket(INTERVAL 30 MINUTE, ts)", "COALESCE(visitor_hash, epoch_ms(ts))"
-    key = ("epoch", "kafka_partition", "kafka_offset", "seq")
-
-    assert visitor_order(EVENTS) == ("website_id", slot, visitor, "session_hash", *key)
-    assert visitor_order(CLICKS) is None  # a click has no session
-    assert visitor_order(LEDGER) is None
-
-
-def reader(rows: int) -> pa.RecordBatchReader:
-    """Batches of 100 rows; the event ids are the numbers from 0 on."""
-    table = pa.table(
+def events(rows: int) -> pa.Table:
+    """The event ids are the numbers from 0 on; `session_id` is a dictionary, as in a merge."""
+    return pa.table(
         {
             "website_id": pa.array([f"w{number // 250}" for number in range(rows)]),
             "ts": pa.array(range(rows), pa.timestamp("us", "UTC")),
             "event_id": pa.array(map(str, range(rows))),
             "visitor_hash": pa.array(range(rows), pa.int64()),
-            "session_id": pa.array([f"s{number // 5}" for number in range(rows)]),
+            "session_id": pa.array([f"s{n // 5}" for n in range(rows)]).dictionary_encode(),
             "time_on_page": pa.array([None] * rows, pa.decimal128(18, 4)),
         }
     )
-    batches: Iterator[pa.RecordBatch] = iter(table.to_batches(100))
-    return pa.RecordBatchReader.from_batches(table.schema, batches)
 
 
-def test_a_file_has_row_groups_of_the_sizes_and_the_rest_in_one_more(tmp_path: Path) -> None:
-    write_files(EVENTS, reader(1_000), [250, 500], tmp_path / "one", 0)
+def groups(rows: int, sizes: Sequence[int]) -> Iterator[pa.Table]:
+    begin = 0
+    for size in sizes:
+        yield events(rows).slice(begin, size)
+        begin += size
+
+
+def plain(rows: int) -> pa.Table:
+    """As a reader sees them."""
+    table = events(rows)
+    place = table.schema.get_field_index("session_id")
+    return table.set_column(place, "session_id", table["session_id"].cast(pa.string()))
+
+
+def test_a_file_has_row_groups_of_the_sizes(tmp_path: Path) -> None:
+    sizes = [250, 500, 250]
+
+    assert write_files(EVENTS, groups(1_000, sizes), sizes, tmp_path / "one", 0) == [
+        tmp_path / "one"
+    ]
 
     with pq.ParquetFile(tmp_path / "one") as file:
-        groups = [file.read_row_group(n) for n in range(file.num_row_groups)]
+        found = [file.read_row_group(n) for n in range(file.num_row_groups)]
         chunks = [file.metadata.row_group(0).column(n) for n in range(6)]
-    assert [group.num_rows for group in groups] == [250, 500, 250]
-    assert [set(group["website_id"].to_pylist()) for group in groups] == [
+    assert [group.num_rows for group in found] == sizes
+    assert [set(group["website_id"].to_pylist()) for group in found] == [
         {"w0"},
         {"w1", "w2"},
         {"w3"},
     ]
-    assert pa.concat_tables(groups).equals(reader(1_000).read_all())
+    assert pa.concat_tables(found).equals(plain(1_000))
     assert [chunk.has_dictionary_page for chunk in chunks] == [
         *(True, False, False, False, True, True)
     ]
@@ -87,15 +93,24 @@ def test_a_file_has_row_groups_of_the_sizes_and_the_rest_in_one_more(tmp_path: P
 
 
 def test_a_folder_has_files_that_end_with_a_row_group(tmp_path: Path) -> None:
-    write_files(EVENTS, reader(1_000), [250, 250, 250, 250], tmp_path / "many", 1)
+    sizes = [250, 250, 250, 250]
 
-    files = sorted((tmp_path / "many").iterdir())
-    rows = pa.concat_tables(pq.read_table(file) for file in files)
-    assert [pq.read_metadata(file).num_rows for file in files] == [250, 250, 250, 250, 0]
-    assert rows.equals(reader(1_000).read_all())
+    files = write_files(EVENTS, groups(1_000, sizes), sizes, tmp_path / "many", 1)
+
+    assert files == sorted((tmp_path / "many").iterdir())
+    assert [pq.read_metadata(file).num_rows for file in files] == sizes
+    assert pa.concat_tables(pq.read_table(file) for file in files).equals(plain(1_000))
 
 
-def test_no_rows_are_a_file_without_rows(tmp_path: Path) -> None:
-    write_files(EVENTS, reader(0), [], tmp_path / "none", 0)
+def test_more_values_than_a_dictionary_may_have_are_stored(tmp_path: Path) -> None:
+    values = [f"{number:0200}" for number in range(30_000)]
+    rows = pa.table({"path": pa.array(values).dictionary_encode()})
 
-    assert pq.read_metadata(tmp_path / "none").num_rows == 0
+    write_files(EVENTS, [rows], [30_000], tmp_path / "large", 0)
+
+    assert pq.read_table(tmp_path / "large")["path"].to_pylist() == values
+
+
+def test_no_rows_are_no_file(tmp_path: Path) -> None:
+    assert write_files(EVENTS, [], [], tmp_path / "none", 0) == []
+    assert not (tmp_path / "none").exists()

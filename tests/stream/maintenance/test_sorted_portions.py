@@ -1,98 +1,82 @@
 """Rows that are sorted in portions are the rows of a full sort, in the same order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
-import duckdb
 import pytest
+from msgspec import structs
 
-from stream.maintenance.compaction import connect_duckdb
-from stream.maintenance.sorted_portions import SortedRows, portion_bounds, sorted_reader
+from schemas.tables import EVENTS, Table
+from stream.maintenance.row_order import row_order
+from stream.maintenance.row_survey import survey
+from stream.maintenance.sorted_portions import fitting_rows, row_groups, sorted_portions
+from stream.maintenance.source_rows import SourceRows
+from tests.stream.maintenance.rows_to_merge import (
+    COLUMNS,
+    MIDNIGHT,
+    Row,
+    in_order,
+    made_rows,
+    written,
+)
 
-ROWS = 1_000
-
-
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with connect_duckdb(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def files(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> list[str]:
-    """Rows of five websites, one of which has half of them, and of none; few distinct times."""
-    paths = [str(tmp_path / f"{number}.parquet") for number in range(3)]
-    for number, path in enumerate(paths):
-        connection.execute(
-            f"""
-            COPY (SELECT CASE WHEN id % 50 = 7 THEN NULL
-                              WHEN id % 2 = 0 THEN 'wé' ELSE 'w' || id % 10 END        AS website,
-                         CASE WHEN id % 31 <> 3
-                              THEN CAST('2026-11-21' AS TIMESTAMPTZ)
-                                   + to_seconds(hash(id) % 40) END                     AS ts,
-                         id,
-                         CAST(id AS DECIMAL(18, 4)) / 8                                AS price
-                    FROM (SELECT unnest(range({ROWS})) AS id)
-                   WHERE id % 3 = {number}
-                   ORDER BY hash(id))
-              TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 128)
-            """
-        )
-    return paths
+ROWS = 700
+VIEWS = structs.replace(
+    EVENTS, columns=tuple(c for c in EVENTS.columns if c.name != "session_hash")
+)
+"""Without sessions, so that it is sorted by time."""
 
 
-def rows_of(files: list[str], condition: str = "TRUE") -> SortedRows:
-    return SortedRows(
-        ("website", "ts", "id", "price"), condition, ("website", "ts", "id"), {"files": files}
-    )
+def merged(
+    source: SourceRows, table: Table, portion: int, sizes: Sequence[int], folder: Path
+) -> list[list[Row]]:
+    order = row_order(table)
+    known = survey(source, order, portion)
+    portions = sorted_portions(source, order, known, portion, folder)
+    return [group.to_pylist() for group in row_groups(portions, sizes)]
 
 
-def by_visitor(files: list[str], condition: str) -> SortedRows:
-    """As tables of visitors are sorted; every third row has no visitor."""
-    visitor = "CASE WHEN id % 3 > 0 THEN hash(id // 7) >> 1 END"
-    return SortedRows(
-        ("website", "ts", "id", "price"),
-        condition,
-        (
-            "website",
-            "time_bucket(INTERVAL 30 MINUTE, ts)",
-            f"COALESCE({visitor}, epoch_ms(ts))",
-            "id",
-        ),
-        {"files": files},
-        key_count=3,
-    )
-
-
-@pytest.mark.parametrize("order", [rows_of, by_visitor])
-@pytest.mark.parametrize("portion", [1, 7, 100, 333, ROWS - 1])
-@pytest.mark.parametrize("condition", ["TRUE", "id % 4 = 1", "website = 'wé'", "FALSE"])
+@pytest.mark.parametrize("table", [EVENTS, VIEWS])
+@pytest.mark.parametrize("portion", [1, 7, 100, 333, ROWS - 1, ROWS])
+@pytest.mark.parametrize("sizes", [[ROWS], [1, 99, 250, 350]])
 def test_portions_after_each_other_are_the_sorted_rows(
-    connection: duckdb.DuckDBPyConnection,
-    files: list[str],
-    order: Callable[[list[str], str], SortedRows],
-    portion: int,
-    condition: str,
+    tmp_path: Path, table: Table, portion: int, sizes: Sequence[int]
 ) -> None:
-    rows = order(files, condition)
-    whole = connection.sql(rows.text(), params=dict(rows.values)).to_arrow_table()
+    rows = made_rows(ROWS)
+    source = SourceRows(table, written(tmp_path, rows))
+    (tmp_path / "portions").mkdir()
 
-    found = sorted_reader(connection, rows, portion_bounds(connection, rows, portion)).read_all()
+    groups = merged(source, table, portion, sizes, tmp_path / "portions")
 
-    assert found.schema == whole.schema
-    assert found.to_pylist() == whole.to_pylist()
+    assert [len(group) for group in groups] == sizes
+    found = [row for group in groups for row in group]
+    names = [name for name in COLUMNS if table.column(name)]
+    expected = in_order(rows, table)
+    assert [[row[n] for n in names] for row in found] == [
+        [row[n] for n in names] for row in expected
+    ]
+    assert not list((tmp_path / "portions").iterdir())
 
 
-def test_portions_have_about_the_same_number_of_rows(
-    connection: duckdb.DuckDBPyConnection, files: list[str]
-) -> None:
-    rows = rows_of(files)
+def test_portions_have_only_the_rows_within_the_bounds(tmp_path: Path) -> None:
+    rows = made_rows(ROWS)
+    late = [row for row in rows if row["ts"] < MIDNIGHT]
+    source = SourceRows(EVENTS, written(tmp_path, rows), until=MIDNIGHT)
 
-    bounds = portion_bounds(connection, rows, 250)
+    (found,) = merged(source, EVENTS, 20, [len(late)], tmp_path)
 
-    assert len(bounds) == 3
-    assert bounds == sorted(bounds)
-    # All rows lie in one half hour: the visitors bound the portions.
-    assert len(portion_bounds(connection, by_visitor(files, "website = 'wé'"), 100)) == 4
-    assert not portion_bounds(connection, rows, ROWS)
-    assert not portion_bounds(connection, rows_of(files, "FALSE"), 250)
+    assert [row["event_id"] for row in found] == [row["event_id"] for row in in_order(late, EVENTS)]
+    nothing = SourceRows(EVENTS, written(tmp_path, rows), MIDNIGHT, MIDNIGHT)
+    assert merged(nothing, EVENTS, 20, [], tmp_path) == []
+
+
+def test_large_rows_are_fewer_in_a_portion(tmp_path: Path) -> None:
+    small, large = made_rows(100), [row | {"path": "/" + "x" * 999} for row in made_rows(100)]
+    for row in large:
+        row["path"] += row["event_id"]
+    (tmp_path / "large").mkdir()
+
+    assert fitting_rows(SourceRows(EVENTS, written(tmp_path, small)), 60, 30_000) == 60
+    found = fitting_rows(SourceRows(EVENTS, written(tmp_path / "large", large)), 60, 30_000)
+    assert 20 < found < 30
+    assert fitting_rows(SourceRows(EVENTS, []), 60, 30_000) == 1

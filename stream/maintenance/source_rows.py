@@ -1,0 +1,119 @@
+"""Rows of data files that are merged, in batches of a row group at most."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from schemas.tables import Table
+from stream.maintenance.dictionaries import STRINGS, row_schema
+from stream.storage.table_schema import arrow_schema
+
+BATCH_ROWS = 65_536
+
+Transform = Callable[[pa.Table], pa.Table]
+"""Maps rows with all columns to the rows that are written."""
+
+
+class SourceRows:
+    """The rows of some Parquet files of a table, from `since` on and before `until`.
+
+    Rows without a time are in none of both; without bounds all rows are. Columns have the types of
+    the table, strings as dictionaries; one that a file does not have is NULL.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        files: Sequence[Path],
+        since: datetime | None = None,
+        until: datetime | None = None,
+        transform: Transform | None = None,
+    ) -> None:
+        self.table = table
+        self.schema = row_schema(arrow_schema(table))
+        self._files = files
+        self._since, self._until = since, until
+        self._transform = transform
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """Rows of the files, and their bytes without compression, as the footers say."""
+        groups = (f.row_group(n) for f in self._footers for n in range(f.num_row_groups))
+        return sum(f.num_rows for f in self._footers), sum(g.total_byte_size for g in groups)
+
+    @cached_property
+    def _footers(self) -> Sequence[pq.FileMetaData]:
+        return [pq.read_metadata(file) for file in self._files]
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The rows, file by file; with these columns only, which include the time, or with all."""
+        fields = [self.schema.field(name) for name in names] if names else list(self.schema)
+        schema = pa.schema(fields)
+        for file, footer in zip(self._files, self._footers, strict=True):
+            groups = self._groups(footer)
+            if not groups:
+                continue
+            stored = [name for name in schema.names if name in footer.schema.names]
+            strings = [name for name in stored if schema.field(name).type == STRINGS]
+            with pq.ParquetFile(file, metadata=footer, read_dictionary=strings) as parquet:
+                for batch in parquet.iter_batches(BATCH_ROWS, groups, stored, use_threads=False):
+                    rows = self._within(pa.Table.from_batches([batch]))
+                    if rows.num_rows:
+                        rows = _with_types(rows, schema)
+                        yield self._transform(rows) if self._transform and not names else rows
+
+    def _groups(self, footer: pq.FileMetaData) -> list[int]:
+        """The row groups whose statistics of the time allow for rows between the bounds."""
+        place = footer.schema.names.index(self.table.time_column)
+        found = []
+        for n in range(footer.num_row_groups):
+            known = footer.row_group(n).column(place).statistics
+            if (
+                known is None
+                or not known.has_min_max
+                or (
+                    (self._since is None or known.max >= self._since)
+                    and (self._until is None or known.min < self._until)
+                )
+            ):
+                found.append(n)
+        return found
+
+    def _within(self, rows: pa.Table) -> pa.Table:
+        for bound, is_inside in ((self._since, pc.greater_equal), (self._until, pc.less)):
+            if bound is None:
+                continue
+            time = rows[self.table.time_column]
+            inside = is_inside(time, pa.scalar(bound, time.type))
+            if inside.null_count or not pc.all(inside).as_py():
+                rows = rows.filter(inside)
+        return rows
+
+
+def _with_types(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_arrays(
+        [
+            rows[field.name].cast(field.type)
+            if field.name in rows.column_names
+            else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+            for field in schema
+        ],
+        schema=schema,
+    )
+
+
+def without_derived_hashes(rows: pa.Table) -> pa.Table:
+    """Rows with deduplication keys only where they do not follow from the event id.
+
+    These are keys of requests, and of rows of versions that did not store what the others need.
+    """
+    has_no_id = pc.equal(pc.coalesce(rows["event_id"], ""), "")
+    stored = pc.or_(has_no_id, pc.is_null(rows["trusted"]))
+    place = rows.schema.get_field_index("event_hash")
+    keys = pc.if_else(stored, rows["event_hash"], pa.scalar(None, pa.int64()))
+    return rows.set_column(place, rows.schema.field(place), keys)
