@@ -16,6 +16,7 @@ from stream.enrich.rules import (
     client_hints,
     device_rules,
     operating_systems,
+    time_zones,
     user_agent_overrides,
 )
 from stream.enrich.rules.campaign_parameters import CLICK_IDS
@@ -46,6 +47,7 @@ RULE_TABLES: Sequence[object] = (
         bot_rules.HEADLESS_RULE,
         bot_rules.OWN_RULES,
     ),
+    time_zones.OLD_NAMES,
 )
 """The tables that steps decide by."""
 
