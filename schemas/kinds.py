@@ -11,8 +11,8 @@ from schemas.tables.errors import ERROR_REPORT
 from schemas.tables.events import CUSTOM_EVENT, IMPORTED_EVENT
 from schemas.tables.identities import VISITOR_IDENTITY
 from schemas.tables.item_kind import Kind
+from schemas.tables.sessions import SESSIONS
 from schemas.tables.visitors import VISITORS
-from schemas.tables.visits import VISITS
 from schemas.tables.vitals import WEB_VITAL
 
 KINDS: tuple[Kind, ...] = (
@@ -31,7 +31,7 @@ ALL_KINDS: tuple[Kind, ...] = (*KINDS, IMPORTED_EVENT)
 TABLES: tuple[Table, ...] = (*(kind.table for kind in KINDS), QUARANTINE, LEDGER)
 """What the stream stores and the query service reads."""
 
-DERIVED_TABLES: tuple[DerivedTable, ...] = (VISITS, VISITORS)
+DERIVED_TABLES: tuple[DerivedTable, ...] = (SESSIONS, VISITORS)
 """What the keeper computes from data files of these; may be deleted and is computed again."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from query.custom.aggregates import ResultType
-from query.custom.session_table import PREFIX, event_columns, session_cte
+from query.custom.session_table import PREFIX, sessions
 from query.custom.tables import CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.engine.engine import Engine, Sql
@@ -15,7 +15,7 @@ from query.scope.visits import BY_COLUMN
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
 from query.sql.result_forms import Count, Page
-from query.sql.select import Cte, ResultForm, Select, render
+from query.sql.select import ResultForm, Select, render
 from schemas.tables import ColumnType
 
 HASH_COLUMNS = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
@@ -53,16 +53,13 @@ async def _compile(
     output_names = frozenset[str]().union(*(names_in(value.text) for value in outputs))
     if plan.table.is_computed:
         used = output_names | names_in(plan.where.text)
-        names = {name.removeprefix(PREFIX) for name in used}
-        scoped = await scoped_rows(engine, scope, event_columns(names))
-        ctes: tuple[Cte, ...] = (session_cte(names),)
+        scoped = await sessions(engine, scope, {name.removeprefix(PREFIX) for name in used})
         source, where = "sessions", plan.where
     else:
         scoped = await scoped_rows(engine, scope, _stored_columns(plan, output_names))
-        ctes, source, where = (), "scoped", Fragment()
+        source, where = "scoped", Fragment()
     select = Select(
         relations=scoped.relations,
-        ctes=ctes,
         body=f"SELECT {text} FROM {source}{_where(where)}{_grouping(plan)}",  # noqa: S608
         form=form,
     )

@@ -1,28 +1,30 @@
-"""The computed `sessions` table: one row per session, computed from `scoped` events.
+"""The computed `sessions` table: one row per session, merged from `session_rows`.
 
 Only the columns that a query names are computed; the facts of the visit are those that all tables
-have. A derived table of closed days could replace this relation: code above it knows only its
-columns.
+have.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from query.scope.scope import MS
-from query.scope.visits import BY_COLUMN, FACTS, VisitFact
+from query.engine.engine import Engine
+from query.scope.row_scope import Scope
+from query.scope.scope import ScopedRelations
+from query.scope.session_rows import SESSION_ROWS, session_rows
+from query.scope.visits import FACTS, VISIT_FACTS, VisitFact
 from query.sql.portable import names_in
 from query.sql.select import Cte
-from query.standard.sql.definitions import BOUNCE_MS, DURATION_MS, OTHER_COUNT, VIEW_COUNT
-from schemas.tables import EVENTS, ColumnType
+from query.standard.sql.definitions import BOUNCE_MS
+from schemas.tables import ColumnType
 from schemas.tables.column import WEBSITE_COLUMN
 
 PREFIX = "s_"
-"""Prefix of the columns of the relation, so that none equals a column of `scoped`."""
+"""Prefix of the columns of the relation, so that none equals a column of `session_rows`."""
 
 
 class SessionColumn(Struct, frozen=True):
-    """One column: its expression over the rows of one session."""
+    """One column: its expression over the rows of one session, or the fact of its visit."""
 
     name: str
     type: ColumnType
@@ -47,12 +49,13 @@ FACT_COLUMNS = {COLUMN_NAMES.get(fact.name, fact.name): fact for fact in FACTS}
 """The columns that are facts of the visit."""
 
 
-def _fact(name: str, fact: VisitFact) -> SessionColumn:
-    # All rows of a session have the same value.
-    return SessionColumn(name, ColumnType.STRING, fact.description, f"MIN({fact.sql_column})")
+PAGE_VIEWS = "CAST(SUM(page_views) AS BIGINT)"
+DURATION_MS = (
+    "GREATEST(UNIX_MS(MAX(ended_at)) - UNIX_MS(MIN(started_at)),"
+    " CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT))"
+)
 
-
-SESSION_COLUMNS = (
+OWN_COLUMNS = (
     SessionColumn(
         WEBSITE_COLUMN.name, ColumnType.STRING, WEBSITE_COLUMN.description, "MIN(website_id)"
     ),
@@ -62,50 +65,56 @@ SESSION_COLUMNS = (
         "profile_id",
         ColumnType.STRING,
         "the sender's own id; ids sent with a key take precedence",
-        "COALESCE(MIN(profile_id) FILTER (WHERE trusted), MIN(profile_id))",
+        "COALESCE(MIN(trusted_profile_id), MIN(profile_id))",
     ),
-    SessionColumn("started_at", ColumnType.TIMESTAMP, "its first event", "MIN(ts)"),
-    SessionColumn("ended_at", ColumnType.TIMESTAMP, "its last event", "MAX(ts)"),
+    SessionColumn("started_at", ColumnType.TIMESTAMP, "its first event", "MIN(started_at)"),
+    SessionColumn("ended_at", ColumnType.TIMESTAMP, "its last event", "MAX(ended_at)"),
     SessionColumn(
         "duration", ColumnType.DECIMAL, "seconds", f"CAST({DURATION_MS} AS DOUBLE) / 1000"
     ),
-    SessionColumn("page_views", ColumnType.LONG, "its page views", VIEW_COUNT),
-    SessionColumn("events", ColumnType.LONG, "all its events", "COUNT(*)"),
+    SessionColumn("page_views", ColumnType.LONG, "its page views", PAGE_VIEWS),
+    SessionColumn("events", ColumnType.LONG, "all its events", "CAST(SUM(events) AS BIGINT)"),
     SessionColumn(
         "is_bounce",
         ColumnType.BOOLEAN,
         "one page view, nothing else but its exit, under 10 seconds",
-        f"({VIEW_COUNT} = 1 AND {OTHER_COUNT} = 0 AND {DURATION_MS} < {BOUNCE_MS})",
+        f"(SUM(page_views) = 1 AND SUM(other_events) = 0 AND {DURATION_MS} < {BOUNCE_MS})",
     ),
-    *(_fact(name, fact) for name, fact in FACT_COLUMNS.items()),
+)
+
+SESSION_COLUMNS = (
+    *OWN_COLUMNS,
+    *(
+        SessionColumn(name, ColumnType.STRING, fact.description, f"{VISIT_FACTS}.{fact.sql_column}")
+        for name, fact in FACT_COLUMNS.items()
+    ),
 )
 
 
-def event_columns(columns: Collection[str]) -> Sequence[str]:
-    """The columns of `scoped` that these columns of sessions need."""
-    used = _names(columns) | {"session_hash", "name"}
-    available = [*(column.name for column in EVENTS.columns), MS, *BY_COLUMN]
-    return [name for name in available if name in used]
+async def sessions(engine: Engine, scope: Scope, columns: Collection[str]) -> ScopedRelations:
+    """The CTE `sessions` with these columns, after those that it reads."""
+    own = [c for c in (*OWN_COLUMNS, *HIDDEN_COLUMNS) if c.name in columns]
+    facts = {name: fact for name, fact in FACT_COLUMNS.items() if name in columns}
+    values = frozenset({"page_views"}).union(*(names_in(column.sql) for column in own))
+    rows = await session_rows(engine, scope, values, list(facts.values()))
+    cte = Cte("sessions", _sessions_sql(own, facts))
+    return structs.replace(rows, relations=(*rows.relations, cte))
 
 
-def session_cte(columns: Collection[str]) -> Cte:
-    """The CTE that computes `sessions` with these columns from `scoped`."""
-    wanted = [c for c in (*SESSION_COLUMNS, *HIDDEN_COLUMNS) if c.name in columns]
-    expressions = ", ".join(
-        [f"{c.sql} AS {PREFIX}{c.name}" for c in wanted] or ["1 AS placeholder"]
-    )
+def _sessions_sql(own: Sequence[SessionColumn], facts: Mapping[str, VisitFact]) -> str:
+    merged = ", ".join(["session_hash", *(f"{c.sql} AS {PREFIX}{c.name}" for c in own)])
     sessions = f"""
-        SELECT {expressions}
-          FROM scoped
-         WHERE session_hash IS NOT NULL
+        SELECT {merged}
+          FROM {SESSION_ROWS}
          GROUP BY session_hash
-        HAVING {VIEW_COUNT} > 0
+        HAVING SUM(page_views) > 0
     """  # noqa: S608
-    return Cte("sessions", sessions)
-
-
-def _names(columns: Collection[str]) -> frozenset[str]:
-    """What the expressions of these columns name."""
-    known = (*SESSION_COLUMNS, *HIDDEN_COLUMNS)
-    used = (names_in(column.sql) for column in known if column.name in columns)
-    return frozenset[str]().union(*used)
+    if not facts:
+        return sessions
+    columns = [f"{VISIT_FACTS}.{fact.sql_column} AS {PREFIX}{name}" for name, fact in facts.items()]
+    columns += [f"{PREFIX}{c.name}" for c in own]
+    return f"""
+        SELECT {", ".join(columns)}
+          FROM ({sessions}) AS merged
+          LEFT JOIN {VISIT_FACTS} ON {VISIT_FACTS}.visit_session = merged.session_hash
+    """  # noqa: S608

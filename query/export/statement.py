@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from query.custom.scope import custom_scope
-from query.custom.session_table import PREFIX, event_columns, session_cte
+from query.custom.session_table import PREFIX, sessions
 from query.custom.tables import CustomColumn
 from query.engine.engine import Engine, Sql
 from query.engine.snapshots import PinnedVersion
@@ -43,12 +43,11 @@ async def export_statement(
 async def _sessions(engine: Engine, export: PreparedExport, scope: Scope, outputs: str) -> Sql:
     used = {*SESSION_ORDER, *(c.sql for c in export.columns), *names_in(export.where.text)}
     names = {name.removeprefix(PREFIX) for name in used}
-    scoped = await scoped_rows(engine, scope, event_columns(names))
+    scoped = await sessions(engine, scope, names)
     where = f" WHERE {export.where.text}" if export.where.text else ""
     order = ", ".join(SESSION_ORDER)
     select = Select(
         relations=scoped.relations,
-        ctes=(session_cte(names),),
         body=f"SELECT {outputs} FROM sessions{where} ORDER BY {order}",  # noqa: S608
     )
     return Sql(render(select, engine.dialect), merge_values(scoped.values, export.where.values))

@@ -64,7 +64,7 @@ from query.sql.fragment import Fragment, all_of, merge_values
 from query.sql.portable import names_in
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte, Join, Relation
-from schemas.tables import VISITORS, VISITS, Column
+from schemas.tables import SESSIONS, VISITORS, Column
 from schemas.telemetry.instruments import VISIT_SOURCES, VISITOR_SOURCES
 
 SCOPED = "scoped"
@@ -251,12 +251,13 @@ def _fact_sources(
         keys=scope.keys if scope.keys_are_visits else Fragment(),
         key_spans=scope.key_spans if scope.keys_are_visits else None,
     )
-    found = prepared_scopes(engine, views, VISITS)
+    found = prepared_scopes(engine, views, SESSIONS)
     VISIT_SOURCES.labels("prepared").inc(found.files_prepared)
     VISIT_SOURCES.labels("computed").inc(found.files_unprepared)
     relations = {}
     if found.prepared:
-        relations[PREPARED_VISITS] = WantedRelation(found.prepared, columns_of_prepared(facts))
+        of_visits = structs.replace(found.prepared, where=Fragment("page_views > 0"))
+        relations[PREPARED_VISITS] = WantedRelation(of_visits, columns_of_prepared(facts))
     if found.unprepared:
         where = Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL")
         of_views = structs.replace(found.unprepared, where=where)

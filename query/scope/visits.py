@@ -3,7 +3,7 @@
 They come from the first and the last page view of the session, by the order of rows, also when
 those lie up to a day before or after the time range. Filters and groups read them from the CTE
 `visit_facts`, which has a row for each session; rows of other tables are joined with it as well.
-What the keeper has prepared of a data file (`schemas/tables/visits.py`) is read in its place.
+What the keeper has prepared of a data file (`schemas/tables/sessions.py`) is read in its place.
 
 In filters a fact is `visit.<name>`. The plain name of a source (`channel`, `utm_source`, ...) means
 the visit's as well; the value that the row itself has stored is `event.<name>`.
@@ -19,7 +19,7 @@ from query.sql.row_definitions import LAST_ROW_ORDER_NUMBER, ROW_ORDER, ROW_ORDE
 from query.sql.select import Cte, Join
 from schemas.tables import EVENTS, ColumnType, Table
 from schemas.tables.column import WEBSITE_COLUMN
-from schemas.tables.visits import SOURCE_COLUMNS, VISIT_COLUMNS, VisitColumn
+from schemas.tables.sessions import SOURCE_COLUMNS, VISIT_COLUMNS, VisitColumn
 
 VISIT_PREFIX = "visit."
 ROW_PREFIX = "event."

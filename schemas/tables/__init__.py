@@ -8,8 +8,8 @@ from schemas.tables.errors import ERRORS
 from schemas.tables.events import EVENTS
 from schemas.tables.identities import IDENTITIES
 from schemas.tables.quarantine_and_ledger import LEDGER, QUARANTINE
+from schemas.tables.sessions import SESSIONS
 from schemas.tables.visitors import VISITORS
-from schemas.tables.visits import VISITS
 from schemas.tables.vitals import VITALS
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "IDENTITIES",
     "LEDGER",
     "QUARANTINE",
+    "SESSIONS",
     "VISITORS",
-    "VISITS",
     "VITALS",
     "Column",
     "ColumnType",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from schemas.tables import EVENTS, VISITORS, VISITS
+from schemas.tables import EVENTS, SESSIONS, VISITORS
 from tests.oracle.derived_files import data_files, prepare, remove
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.metrics import MetricsQuery
@@ -72,7 +72,7 @@ def drop(service: Service, table: str) -> None:
 def test_prepared_visitors_are_those_of_all_events(scene: Scene) -> None:
     stored, late, queries = scene
     with Service(stored, portions=3) as service:
-        prepare(service, VISITS)  # a lake that was written before there was the table
+        prepare(service, SESSIONS)  # a lake that was written before there was the table
         check_all(service, stored, queries)
 
         prepare(service, VISITORS)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
-from schemas.tables import EVENTS, VISITS
+from schemas.tables import EVENTS, SESSIONS
 from tests.oracle.aggregates import ResultRow
 from tests.oracle.derived_files import data_files, prepare, remove
 from tests.oracle.filters import FilterJson
@@ -76,25 +76,25 @@ def test_prepared_visits_change_no_result(scene: Scene) -> None:
     queries = asked(frame)
     before = results_of(stored, queries)
     with Service(stored, portions=3) as service:
-        prepare(service, VISITS)
+        prepare(service, SESSIONS)
         assert service.results(queries) == before
 
         compacted(service)
         assert service.results(queries) == before
 
-        assert bool(prepare(service, VISITS)) == reads_prepared_visits(service)
+        assert bool(prepare(service, SESSIONS)) == reads_prepared_visits(service)
         assert service.results(queries) == before
 
         old_files = data_files(service)
         service.lake.holds(*(row for row in late if row.table is EVENTS))
         with_late = service.results(queries)
-        prepare(service, VISITS)
+        prepare(service, SESSIONS)
         assert service.results(queries) == with_late
-        shutil.rmtree(service.root / "lake" / "visits")
+        shutil.rmtree(service.root / "lake" / "sessions")
         service.reopen()
         assert service.results(queries) == with_late
 
-        prepare(service, VISITS)
+        prepare(service, SESSIONS)
         remove(service, data_files(service) - old_files)
         assert service.results(queries) == before
 
@@ -106,8 +106,8 @@ def test_damaged_and_missing_files_are_left_out(scene: Scene) -> None:
     queries = asked(frame)
     with Service(stored, portions=2) as service:
         before = service.results(queries)
-        prepare(service, VISITS)
-        files = sorted(Path(service.root, "lake", "visits").glob("day=*/*.parquet"))
+        prepare(service, SESSIONS)
+        files = sorted(Path(service.root, "lake", "sessions").glob("day=*/*.parquet"))
         for i, file in enumerate(files):
             if i % 3 == 0:
                 file.unlink()

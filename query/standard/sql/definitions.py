@@ -6,14 +6,14 @@ pages reported, whichever is greater. It bounced when it has one page view, no o
 page exit, and a duration under 10 seconds.
 """
 
-from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
+from query.sql.row_definitions import IS_OTHER_EVENT, PAGE_VIEW
 from query.sql.select import Cte
 
 BOUNCE_MS = 10_000
 
 # Over the rows of one session:
 VIEW_COUNT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
-OTHER_COUNT = f"COUNT(*) FILTER (WHERE NOT {PAGE_VIEW} AND name <> '{PAGE_EXIT}')"
+OTHER_COUNT = f"COUNT(*) FILTER (WHERE {IS_OTHER_EVENT})"
 DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
 
 IS_BOUNCE = (

@@ -15,7 +15,7 @@ import pytest
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.damage_reports import DamagedFile
 from schemas.runtime.environment import to_environment
-from schemas.tables import EVENTS, VISITS
+from schemas.tables import EVENTS, SESSIONS
 from schemas.tables.derived_table import derived_key, source_key
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import compaction, derivation
@@ -56,13 +56,13 @@ def a_view(path: str, session: str = "s1", at_ms: int = NOON_MS, **more: Any) ->
 
 
 def tables(folder: Path) -> tuple[LakeTable, LakeTable]:
-    return LakeTable(settings(folder), EVENTS), LakeTable(settings(folder), VISITS.table)
+    return LakeTable(settings(folder), EVENTS), LakeTable(settings(folder), SESSIONS.table)
 
 
 def derived_keys(folder: Path) -> list[str]:
     _, visits = tables(folder)
-    files = live_data_files(visits.handle, VISITS.table)
-    return sorted(str(derived_key(file.path, VISITS.definition)) for file in files)
+    files = live_data_files(visits.handle, SESSIONS.table)
+    return sorted(str(derived_key(file.path, SESSIONS.definition)) for file in files)
 
 
 def source_keys(folder: Path) -> list[str]:
@@ -137,13 +137,13 @@ def test_after_a_compaction_only_the_new_file_has_one(tmp_path: Path) -> None:
     assert derived_keys(tmp_path) == source_keys(tmp_path)
 
 
-def test_a_file_without_visits_has_one_too(tmp_path: Path) -> None:
+def test_a_session_without_page_views_has_no_facts_of_a_visit(tmp_path: Path) -> None:
     write(tmp_path, 0, {"name": "signup", "anonymousId": "u1", "sessionId": "s1"})
 
     derived(tmp_path)
 
     assert derived_keys(tmp_path) == source_keys(tmp_path)
-    assert stored_visits(tmp_path) == []
+    assert stored_visits(tmp_path) == [(None, None, None, None)]
 
 
 def test_nothing_is_committed_when_nothing_is_missing(tmp_path: Path) -> None:
@@ -184,12 +184,12 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path) -> None:
     write(tmp_path, 0, a_view("/a"))
     derived(tmp_path)
     events, visits = tables(tmp_path)
-    [file] = live_data_files(visits.handle, VISITS.table)
+    [file] = live_data_files(visits.handle, SESSIONS.table)
     path = Path(visits.url.removeprefix("file://")) / file.path
     path.write_bytes(b"PAR1 nothing PAR1")
-    report = DamagedFile("visits", file.path, "has a wrong checksum", file.rows)
+    report = DamagedFile("sessions", file.path, "has a wrong checksum", file.rows)
     visits.damage_reports.report(report, "it is computed again")
-    assert compare(VISITS, events, visits, small_parts=12).missing
+    assert compare(SESSIONS, events, visits, small_parts=12).missing
 
     derived(tmp_path)
 
@@ -202,7 +202,7 @@ def test_a_changed_definition_replaces_all_files(
     write(tmp_path, 0, a_view("/a"))
     derived(tmp_path)
     before = tables(tmp_path)[1].handle.file_uris()
-    monkeypatch.setattr(type(VISITS), "definition", "00000000")
+    monkeypatch.setattr(type(SESSIONS), "definition", "00000000")
 
     derived(tmp_path)
 
