@@ -10,8 +10,17 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Engine
 from query.scope.row_scope import Scope
-from query.scope.scope import ScopedRelations
-from query.scope.session_rows import SESSION_ROWS, session_rows
+from query.scope.scope import SCOPED, ScopedRelations, WantedRelation, scoped_relations
+from query.scope.session_rows import (
+    DURATION_MS,
+    OTHER_EVENTS,
+    PAGE_VIEWS,
+    SESSION_ROWS,
+    event_columns,
+    prepared_sources,
+    session_rows_cte,
+    values_named,
+)
 from query.scope.visits import FACTS, VISIT_FACTS, VisitFact
 from query.sql.portable import names_in
 from query.sql.select import Cte
@@ -37,7 +46,7 @@ HIDDEN_COLUMNS = (
         "visitor_hash",
         ColumnType.LONG,
         "its visitor: that of `anonymous_id`",
-        "FIRST_BY(visitor_hash, anonymous_id) FILTER (WHERE anonymous_id IS NOT NULL)",
+        "FIRST_BY(visitor_of_id, anonymous_id) FILTER (WHERE anonymous_id IS NOT NULL)",
     ),
 )
 """Columns that only conditions of ours name."""
@@ -48,12 +57,6 @@ COLUMN_NAMES = {"entry_page": "entry_path", "exit_page": "exit_path", "landing_h
 FACT_COLUMNS = {COLUMN_NAMES.get(fact.name, fact.name): fact for fact in FACTS}
 """The columns that are facts of the visit."""
 
-
-PAGE_VIEWS = "CAST(SUM(page_views) AS BIGINT)"
-DURATION_MS = (
-    "GREATEST(UNIX_MS(MAX(ended_at)) - UNIX_MS(MIN(started_at)),"
-    " CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT))"
-)
 
 OWN_COLUMNS = (
     SessionColumn(
@@ -78,7 +81,7 @@ OWN_COLUMNS = (
         "is_bounce",
         ColumnType.BOOLEAN,
         "one page view, nothing else but its exit, under 10 seconds",
-        f"(SUM(page_views) = 1 AND SUM(other_events) = 0 AND {DURATION_MS} < {BOUNCE_MS})",
+        f"({PAGE_VIEWS} = 1 AND {OTHER_EVENTS} = 0 AND {DURATION_MS} < {BOUNCE_MS})",
     ),
 )
 
@@ -95,10 +98,14 @@ async def sessions(engine: Engine, scope: Scope, columns: Collection[str]) -> Sc
     """The CTE `sessions` with these columns, after those that it reads."""
     own = [c for c in (*OWN_COLUMNS, *HIDDEN_COLUMNS) if c.name in columns]
     facts = {name: fact for name, fact in FACT_COLUMNS.items() if name in columns}
-    values = frozenset({"page_views"}).union(*(names_in(column.sql) for column in own))
-    rows = await session_rows(engine, scope, values, list(facts.values()))
+    values = values_named({"page_views"}.union(*(names_in(column.sql) for column in own)))
+    sources = prepared_sources(engine, scope, values) or {
+        SCOPED: WantedRelation(scope, sorted(event_columns(values)))
+    }
+    scoped = await scoped_relations(engine, sources, list(facts.values()))
+    rows = session_rows_cte(values, sources)
     cte = Cte("sessions", _sessions_sql(own, facts))
-    return structs.replace(rows, relations=(*rows.relations, cte))
+    return structs.replace(scoped, relations=(*scoped.relations, rows, cte))
 
 
 def _sessions_sql(own: Sequence[SessionColumn], facts: Mapping[str, VisitFact]) -> str:

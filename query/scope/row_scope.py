@@ -25,6 +25,8 @@ class Scope(Struct, frozen=True):
     """A further condition on the rows, by columns of the table."""
     visit_where: Fragment = Fragment()
     """A further condition on the visits of the rows, by facts of the visit."""
+    session_where: Fragment = Fragment()
+    """The same for rows of the prepared table of sessions."""
     keys: Fragment = Fragment()
     """The visits or visitors of one page of a list; beside the conditions, for all relations."""
     keys_are_visits: bool = False
@@ -113,11 +115,17 @@ def of_whole_visits(scope: Scope) -> Scope:
     A session id may be shared by several visitors, of whom a condition keeps some.
     """
     kept = scope.visit_where if scope.visit_where.visitor_sets else Fragment()
-    return structs.replace(scope, where=Fragment(), visit_where=kept)
+    return structs.replace(scope, where=Fragment(), visit_where=kept, session_where=Fragment())
 
 
 def without_conditions(scope: Scope) -> Scope:
     nothing = Fragment()
     return structs.replace(
-        scope, where=nothing, visit_where=nothing, keys=nothing, key_spans=None, later=nothing
+        scope,
+        where=nothing,
+        visit_where=nothing,
+        session_where=nothing,
+        keys=nothing,
+        key_spans=None,
+        later=nothing,
     )

@@ -2,7 +2,8 @@
 
 What the keeper has prepared of a data file (`schemas/tables/sessions.py`) has a row for each
 session and UTC day; it is read in place of the events of the whole UTC days in the time range. The
-rows before and after these days come from events.
+rows before and after these days come from events, and so do all where a condition keeps some events
+of a session only, or where a value is not prepared.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,15 +15,23 @@ from query.request.time_range import TimeRange
 from query.request.time_zones import DAY_MS
 from query.scope.prepared_files import prepared_scopes
 from query.scope.row_scope import Scope
-from query.scope.scope import SCOPED, ScopedRelations, WantedRelation, scoped_relations
-from query.scope.visits import VisitFact
+from query.scope.scope import WantedRelation
+from query.sql.fragment import Fragment
 from query.sql.portable import names_in
-from query.sql.row_definitions import IS_OTHER_EVENT, PAGE_VIEW
+from query.sql.row_definitions import (
+    IS_CUSTOM,
+    IS_OTHER_EVENT,
+    IS_OUTBOUND,
+    PAGE_VIEW,
+    ROW_ORDER_NUMBER,
+)
 from query.sql.select import Cte
 from schemas.tables import SESSIONS
 
 SESSION_ROWS = "session_rows"
 PREPARED_SESSIONS = "prepared_sessions"
+UNPREPARED_EVENTS = "unprepared_events"
+"""The relation with the rows of data files that nothing is prepared of."""
 EVENTS_BEFORE = "events_before"
 EVENTS_AFTER = "events_after"
 """The relations with the rows before and after the whole days."""
@@ -39,56 +48,94 @@ def _stored(name: str) -> SessionValue:
     return SessionValue(name, name)
 
 
+def _counted(name: str, condition: str) -> SessionValue:
+    return SessionValue(f"CASE WHEN {condition} THEN 1 ELSE 0 END", name)
+
+
 VALUES: Mapping[str, SessionValue] = {
     "session_hash": _stored("session_hash"),
     "website_id": _stored("website_id"),
     "session_id": _stored("session_id"),
     "anonymous_id": _stored("anonymous_id"),
-    "visitor_hash": SessionValue("visitor_hash", None),
+    "visitor_of_id": SessionValue("visitor_hash", None),
     "profile_id": _stored("profile_id"),
     "trusted_profile_id": SessionValue(
         "CASE WHEN trusted THEN profile_id END", "trusted_profile_id"
     ),
     "started_at": SessionValue("ts", "started_at"),
     "ended_at": SessionValue("ts", "ended_at"),
-    "page_views": SessionValue(f"CASE WHEN {PAGE_VIEW} THEN 1 ELSE 0 END", "page_views"),
-    "other_events": SessionValue(f"CASE WHEN {IS_OTHER_EVENT} THEN 1 ELSE 0 END", "other_events"),
+    "page_views": _counted("page_views", PAGE_VIEW),
+    "other_events": _counted("other_events", IS_OTHER_EVENT),
     "events": SessionValue("1", "events"),
+    "outbound_clicks": _counted("outbound_clicks", IS_OUTBOUND),
+    "custom_events": _counted("custom_events", IS_CUSTOM),
     "visible_time": SessionValue("time_on_page", "visible_time"),
+    "row_order": _stored(ROW_ORDER_NUMBER),
+    "bucket": _stored("bucket"),
+    "view_visitor": _stored("visitor_hash"),
+    "view_visitor_id": SessionValue("anonymous_id", None),
 }
-"""Columns of `session_rows`; sums, least and greatest values of them are those of sessions."""
+"""Columns of `session_rows`.
+
+`row_order`, `bucket` and `view_…` are those of an event, and of the first page view of a prepared
+row: only rows with page views have them. `visitor_of_id` is the visitor of `anonymous_id`.
+"""
+
+# Of the rows of one session:
+PAGE_VIEWS = "CAST(SUM(page_views) AS BIGINT)"
+OTHER_EVENTS = "CAST(SUM(other_events) AS BIGINT)"
+STARTED_MS = "UNIX_MS(MIN(started_at))"
+ENDED_MS = "UNIX_MS(MAX(ended_at))"
+DURATION_MS = (
+    f"GREATEST({ENDED_MS} - {STARTED_MS}, CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT))"
+)
 
 
-async def session_rows(
-    engine: Engine, scope: Scope, names: Collection[str], facts: Sequence[VisitFact]
-) -> ScopedRelations:
-    """The CTE `session_rows` with these values, after `visit_facts` if there are facts.
+def of_first_view(value: str) -> str:
+    """The value of the first page view of the rows of one session."""
+    return f"FIRST_BY({value}, row_order) FILTER (WHERE page_views > 0)"
 
-    `scope` has no condition on rows: it would keep a part of a session.
+
+def values_named(names: Collection[str]) -> Mapping[str, SessionValue]:
+    """The columns of `session_rows` that are among these names."""
+    return {name: value for name, value in VALUES.items() if name in {"session_hash", *names}}
+
+
+def event_columns(values: Mapping[str, SessionValue]) -> frozenset[str]:
+    """The columns of events that these values come from."""
+    return frozenset[str]().union(*(names_in(value.event_sql) for value in values.values()))
+
+
+def prepared_sources(
+    engine: Engine, scope: Scope, values: Mapping[str, SessionValue]
+) -> Mapping[str, WantedRelation] | None:
+    """The relations that have all rows of the scope, most of them prepared.
+
+    None where the rows have to come from events alone.
     """
-    wanted = {name: VALUES[name] for name in VALUES if name in {"session_hash", *names}}
-    is_prepared = all(value.prepared_sql for value in wanted.values())
-    sources = session_sources(engine, scope) if is_prepared else {SCOPED: scope}
-    relations = {
-        name: WantedRelation(each, _columns(wanted, name)) for name, each in sources.items()
-    }
-    scoped = await scoped_relations(engine, relations, facts)
-    union = " UNION ALL ".join(_select(wanted, name) for name in sources)
-    return structs.replace(scoped, relations=(*scoped.relations, Cte(SESSION_ROWS, union)))
-
-
-def session_sources(engine: Engine, scope: Scope) -> Mapping[str, Scope]:
-    """The scopes whose rows are all of the scope, by the name of their relation."""
     whole = whole_days(scope.time_range)
-    if whole is None or scope.by_profile or scope.names_person:
-        return {SCOPED: scope}
+    if whole is None or not _keeps_whole_sessions(scope) or not _are_prepared(values):
+        return None
     found = prepared_scopes(engine, _within(scope, whole), SESSIONS)
     if found.prepared is None:
-        return {SCOPED: scope}
-    sources = {PREPARED_SESSIONS: found.prepared}
+        return None
+    prepared = structs.replace(
+        found.prepared, visit_where=scope.session_where, session_where=Fragment()
+    )
+    scopes = {PREPARED_SESSIONS: prepared}
     if found.unprepared is not None:
-        sources[SCOPED] = found.unprepared
-    return sources | dict(_edges(scope, whole))
+        scopes[UNPREPARED_EVENTS] = found.unprepared
+    scopes |= dict(_edges(scope, whole))
+    return {name: WantedRelation(each, _columns(values, name)) for name, each in scopes.items()}
+
+
+def session_rows_cte(values: Mapping[str, SessionValue], relations: Collection[str]) -> Cte:
+    """The CTE `session_rows` with these values, from the rows of these relations."""
+    selects = [
+        f"SELECT {_selected(values, name)} FROM {name} WHERE session_hash IS NOT NULL"  # noqa: S608
+        for name in relations
+    ]
+    return Cte(SESSION_ROWS, " UNION ALL ".join(selects))
 
 
 def whole_days(time_range: TimeRange) -> TimeRange | None:
@@ -96,6 +143,16 @@ def whole_days(time_range: TimeRange) -> TimeRange | None:
     start = time_range.start_ms + -time_range.start_ms % DAY_MS
     end = time_range.end_ms - time_range.end_ms % DAY_MS
     return TimeRange(start, end, time_range.zone) if start < end else None
+
+
+def _keeps_whole_sessions(scope: Scope) -> bool:
+    """Whether sessions are kept as a whole, each device for itself, and not only some by key."""
+    is_of_rows = scope.where.text or scope.keys.text or scope.visit_where.visitor_sets
+    return not (is_of_rows or scope.by_profile or scope.names_person)
+
+
+def _are_prepared(values: Mapping[str, SessionValue]) -> bool:
+    return all(value.prepared_sql is not None for value in values.values())
 
 
 def _edges(scope: Scope, whole: TimeRange) -> Iterator[tuple[str, Scope]]:
@@ -122,12 +179,11 @@ def _sql(value: SessionValue, relation: str) -> str:
     return of_prepared or value.event_sql
 
 
-def _columns(wanted: Mapping[str, SessionValue], relation: str) -> Sequence[str]:
+def _columns(values: Mapping[str, SessionValue], relation: str) -> Sequence[str]:
     """The columns that a relation has to have."""
-    names = [name for value in wanted.values() for name in sorted(names_in(_sql(value, relation)))]
+    names = [name for value in values.values() for name in sorted(names_in(_sql(value, relation)))]
     return list(dict.fromkeys(names))
 
 
-def _select(wanted: Mapping[str, SessionValue], relation: str) -> str:
-    columns = ", ".join(f"{_sql(value, relation)} AS {name}" for name, value in wanted.items())
-    return f"SELECT {columns} FROM {relation} WHERE session_hash IS NOT NULL"  # noqa: S608
+def _selected(values: Mapping[str, SessionValue], relation: str) -> str:
+    return ", ".join(f"{_sql(value, relation)} AS {name}" for name, value in values.items())

@@ -1,13 +1,12 @@
 """SQL definitions over the rows of a table: page view, custom event, row order, first value."""
 
+from schemas.tables.sessions import IS_CUSTOM as IS_CUSTOM
 from schemas.tables.sessions import IS_OTHER_EVENT as IS_OTHER_EVENT
+from schemas.tables.sessions import IS_OUTBOUND as IS_OUTBOUND
 from schemas.tables.sessions import IS_PAGE_VIEW
 from schemas.tables.sessions import PAGE_EXIT as PAGE_EXIT
 
 PAGE_VIEW = IS_PAGE_VIEW
-IS_OUTBOUND = "outbound_domain IS NOT NULL"
-IS_CUSTOM = f"{IS_OTHER_EVENT} AND outbound_domain IS NULL"
-"""A custom event: neither a page view, nor a page exit, nor an outbound click."""
 IS_TIMED = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND load_time > 0"
 """A row with load timings: the page view or its exit carries them, whichever the tracker does."""
 ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"

@@ -18,7 +18,7 @@ from query.sql.fragment import all_of
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
-from schemas.tables import EVENTS, IDENTITIES, Table
+from schemas.tables import EVENTS, IDENTITIES, SESSIONS, Table
 
 VISITOR_ID = "anonymous_id"
 """A required filter on it may be one on the profile instead."""
@@ -112,8 +112,12 @@ def _with_filters(
     compiled = compile_each(filters, fields, name, visitors=visitors, only=known)
     visit_names = visit_fields(scope.table).keys()
     of_visit = [fields_named(filter_) <= visit_names for filter_ in filters]
+    visit_where = all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if visit))
+    of_session = [visit and not visit_where.visitor_sets for visit in of_visit]
+    session_fields = visit_fields(SESSIONS.table)
     return structs.replace(
         scope,
+        session_where=all_of(*compile_each(filters, session_fields, name, only=of_session)),
         where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if not visit)),
-        visit_where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if visit)),
+        visit_where=visit_where,
     )

@@ -28,6 +28,9 @@ IS_PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 PAGE_EXIT = "page_exit"
 IS_OTHER_EVENT = f"NOT {IS_PAGE_VIEW} AND name <> '{PAGE_EXIT}'"
 """Neither a page view nor a page exit."""
+IS_OUTBOUND = "outbound_domain IS NOT NULL"
+IS_CUSTOM = f"{IS_OTHER_EVENT} AND outbound_domain IS NULL"
+"""A custom event: neither a page view, nor a page exit, nor an outbound click."""
 
 
 class VisitColumn(Struct, frozen=True):
@@ -93,6 +96,8 @@ _MERGED_COLUMNS = (
     Column("page_views", ColumnType.LONG, "page views among these"),
     Column("other_events", ColumnType.LONG, "events that are neither page views nor page exits"),
     Column("events", ColumnType.LONG, "all events of these"),
+    Column("outbound_clicks", ColumnType.LONG, "those of links to other sites"),
+    Column("custom_events", ColumnType.LONG, "other events that are no outbound clicks"),
     Column("visible_time", ColumnType.DECIMAL, "sum of the seconds that pages were visible"),
     Column("session_id", ColumnType.STRING, "session id"),
     Column("anonymous_id", ColumnType.STRING, "the least visitor id of these"),
@@ -108,6 +113,7 @@ SESSIONS_TABLE = Table(
         Column("ts", ColumnType.TIMESTAMP, "time of the first page view of these, or event"),
         *OFFSET_COLUMNS,
         Column("session_hash", ColumnType.LONG, "session_id as 63 bits", public=False),
+        Column("visitor_hash", ColumnType.LONG, "visitor of that page view", public=False),
         Column("is_bot", ColumnType.BOOLEAN, "whether the events are bot traffic"),
         EPOCH_COLUMN,
         *_LAST_COLUMNS,
@@ -157,6 +163,8 @@ _SQL = f"""
                COUNT(*) FILTER (WHERE {IS_PAGE_VIEW}) AS page_views,
                COUNT(*) FILTER (WHERE {IS_OTHER_EVENT}) AS other_events,
                COUNT(*) AS events,
+               COUNT(*) FILTER (WHERE {IS_OUTBOUND}) AS outbound_clicks,
+               COUNT(*) FILTER (WHERE {IS_CUSTOM}) AS custom_events,
                CAST(SUM(time_on_page) AS DECIMAL(18, 4)) AS visible_time,
                ANY_VALUE(session_id) AS session_id,
                MIN(anonymous_id) AS anonymous_id,

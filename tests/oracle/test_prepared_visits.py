@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.tables import EVENTS, SESSIONS
-from tests.oracle.aggregates import ResultRow
 from tests.oracle.derived_files import data_files, prepare, remove
 from tests.oracle.filters import FilterJson
 from tests.oracle.hypothesis_profile import try_examples
@@ -27,6 +26,12 @@ NAMES = (
     "entry_pages",
     "exit_pages",
     "error_types",
+    "session_metrics",
+    "session_duration_distribution",
+    "sessions_by_device",
+    "sessions_time_series",
+    "session_list",
+    "interesting_sessions",
 )
 FILTERS: Sequence[FilterJson] = (
     {"field": "visit.channel", "operator": "ne", "value": "Direct"},
@@ -63,19 +68,13 @@ def reads_prepared_visits(service: Service) -> bool:
     return "prepared_visits" in reply.json["sql"]
 
 
-def results_of(stored: Traffic, queries: Sequence[StandardQuery]) -> list[list[ResultRow]]:
-    """The results over a lake without anything prepared."""
-    with Service(stored) as bare:
-        return bare.results(queries)
-
-
 @try_examples(2)
 @given(scenes())
 def test_prepared_visits_change_no_result(scene: Scene) -> None:
     stored, late, frame = scene
     queries = asked(frame)
-    before = results_of(stored, queries)
     with Service(stored, portions=3) as service:
+        before = service.results(queries)
         prepare(service, SESSIONS)
         assert service.results(queries) == before
 

@@ -1,6 +1,7 @@
 """Statement: the SQL of a standard query over `scoped`, its CTEs and its values.
 
 SQL may name more relations: `visit_rows` (all rows of the visits that have a row in `scoped`),
+`session_rows` (what these rows add to their sessions: `scope/session_rows.py`),
 `visit_facts` (a row for each visit: `visit_session` and the facts that are named), `entries` (a row
 for each property of an event), `scoped_<table>` (the same subject, time range and filters in
 another table), `unfiltered_<table>` (without the filters) and `visitor_profiles` (the profile and

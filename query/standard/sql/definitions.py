@@ -6,6 +6,7 @@ pages reported, whichever is greater. It bounced when it has one page view, no o
 page exit, and a duration under 10 seconds.
 """
 
+from query.scope import session_rows as merged
 from query.sql.row_definitions import IS_OTHER_EVENT, PAGE_VIEW
 from query.sql.select import Cte
 
@@ -32,13 +33,12 @@ MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN duration_ms END)"
 SESSIONS = Cte(
     "session_measures",
     f"""
-    SELECT {VIEW_COUNT}  AS page_views,
-           {OTHER_COUNT} AS other_events,
-           {DURATION_MS} AS duration_ms
-      FROM visit_rows
-     WHERE session_hash IS NOT NULL
+    SELECT {merged.PAGE_VIEWS}   AS page_views,
+           {merged.OTHER_EVENTS} AS other_events,
+           {merged.DURATION_MS}  AS duration_ms
+      FROM session_rows
      GROUP BY session_hash
-    HAVING {VIEW_COUNT} > 0
+    HAVING {merged.PAGE_VIEWS} > 0
     """,  # noqa: S608
 )
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from query.prepared.listed_keys import ScoreTerm
 from query.prepared.session_lists import SessionList
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import IS_CUSTOM, IS_OUTBOUND, PAGE_VIEW
+from query.sql.row_definitions import IS_CUSTOM, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
 from query.standard.declaration.listing import Listing, NestedList, PageKeyQuery, PreparedKeys
@@ -64,7 +64,7 @@ def distinct(field: str, column: str, only: str) -> NestedList:
     )
 
 
-EVENT_CONDITIONS = {"outbound_clicks": IS_OUTBOUND, "custom_events": IS_CUSTOM}
+EVENT_COUNTS = ("outbound_clicks", "custom_events")
 
 SESSION_ERRORS = Cte(
     "error_counts",
@@ -103,7 +103,7 @@ SCORED_SESSIONS = PageKeyQuery(
           LEFT JOIN error_counts ON error_session = session_key
     """,
     inlined=True,
-    ctes=(*session_ctes(counts=EVENT_CONDITIONS), PAGES, SESSION_ERRORS),
+    ctes=(*session_ctes(counts=EVENT_COUNTS), PAGES, SESSION_ERRORS),
     orders={
         "first_visit": "started_ms",
         "last_visit": "ended_ms",
@@ -139,7 +139,7 @@ INTERESTING = (
         default_limit=10,
         max_limit=MAX_SESSIONS,
         ctes=(
-            *session_ctes(SESSION_FIRSTS, EVENT_CONDITIONS, SESSION_FACTS),
+            *session_ctes(SESSION_FIRSTS, EVENT_COUNTS, SESSION_FACTS),
             PAGES,
             SESSION_ERRORS,
         ),

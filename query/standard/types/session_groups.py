@@ -1,17 +1,23 @@
 """Sessions as rows, and query types that group them: by duration, device, browser and bucket."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct
 
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import PAGE_VIEW, first_value
+from query.scope.session_rows import (
+    DURATION_MS,
+    ENDED_MS,
+    OTHER_EVENTS,
+    PAGE_VIEWS,
+    STARTED_MS,
+    of_first_view,
+)
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, MeanSeconds
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import DURATION_MS, OTHER_COUNT, VIEW_COUNT
 from schemas.tables import EVENTS
 
 
@@ -40,31 +46,30 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 def session_ctes(
     firsts: Mapping[str, str] = NOTHING,
-    counts: Mapping[str, str] = NOTHING,
+    counts: Sequence[str] = (),
     facts: Mapping[str, str] = NOTHING,
 ) -> tuple[Cte, ...]:
     """The CTE `session_summaries`: a row for each session, with the CTEs before it.
 
-    `firsts` are columns of its first page view, `counts` how many of its rows meet conditions,
-    `facts` expressions of facts of the visit.
+    `firsts` are values of its first page view, `counts` values that are added up, both of
+    `session_rows`; `facts` are expressions of facts of the visit.
     """
-    columns = {name: f"COUNT(*) FILTER (WHERE {only})" for name, only in counts.items()}
-    columns |= {name: viewed_value(sql) for name, sql in firsts.items()}
+    columns = {name: f"CAST(SUM({name}) AS BIGINT)" for name in counts}
+    columns |= {name: of_first_view(value) for name, value in firsts.items()}
     extra_columns = "".join(f",\n               {sql} AS {name}" for name, sql in columns.items())
     rows = Cte(
         "session_aggregates" if facts else "session_summaries",
         f"""
-        SELECT session_hash                   AS session_key,
-               {viewed_value("visitor_hash")} AS visitor,
-               MIN(ms)                        AS started_ms,
-               MAX(ms)                        AS ended_ms,
-               {VIEW_COUNT}                   AS page_views,
-               {OTHER_COUNT}                  AS other_events,
-               {DURATION_MS} AS duration_ms{extra_columns}
-          FROM visit_rows
-         WHERE session_hash IS NOT NULL
+        SELECT session_hash                    AS session_key,
+               {of_first_view("view_visitor")} AS visitor,
+               {STARTED_MS}                    AS started_ms,
+               {ENDED_MS}                      AS ended_ms,
+               {PAGE_VIEWS}                    AS page_views,
+               {OTHER_EVENTS}                  AS other_events,
+               {DURATION_MS}                   AS duration_ms{extra_columns}
+          FROM session_rows
          GROUP BY session_hash
-        HAVING {VIEW_COUNT} > 0
+        HAVING {PAGE_VIEWS} > 0
         """,  # noqa: S608
     )
     if not facts:
@@ -80,11 +85,6 @@ def session_ctes(
         """,  # noqa: S608
     )
     return rows, with_facts
-
-
-def viewed_value(value: str) -> str:
-    """The value of the first page view of a group."""
-    return f"{first_value(value)} FILTER (WHERE {PAGE_VIEW})"
 
 
 DURATIONS = (

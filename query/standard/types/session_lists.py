@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from query.prepared.session_lists import SessionList
 from query.request.subject import SubjectKind
+from query.scope.session_rows import ENDED_MS, PAGE_VIEWS, STARTED_MS, of_first_view
 from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import Instant, ListField, OptionalText
@@ -17,8 +18,7 @@ from query.standard.declaration.listing import (
     PreparedKeys,
 )
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.definitions import VIEW_COUNT
-from query.standard.types.session_groups import session_ctes, viewed_value
+from query.standard.types.session_groups import session_ctes
 from schemas.tables import EVENTS
 
 MAX_SESSIONS = 500
@@ -67,7 +67,7 @@ class SessionEvent(Struct, frozen=True):
     country: OptionalText
 
 
-SESSION_FIRSTS = {"first_session_id": "session_id", "first_anonymous_id": "anonymous_id"}
+SESSION_FIRSTS = {"first_session_id": "session_id", "first_anonymous_id": "view_visitor_id"}
 """Columns of a list that are read from the first page view in the time range."""
 SESSION_FACTS = {
     "session_country": "visit_country",
@@ -133,21 +133,20 @@ FACT_ORDERS = {
 NEWEST_SESSIONS = PageKeyQuery(
     column="session_hash",
     key="session_hash",
-    first="MIN(ms)",
-    last="MAX(ms)",
-    rank="MIN(ms)",
+    first=STARTED_MS,
+    last=ENDED_MS,
+    rank=STARTED_MS,
     source=f"""
-          FROM visit_rows
-         WHERE session_hash IS NOT NULL
+          FROM session_rows
          GROUP BY session_hash
-        HAVING {VIEW_COUNT} > 0
+        HAVING {PAGE_VIEWS} > 0
     """,
     orders={
-        "session_id": viewed_value("session_id"),
-        "first_visit": "MIN(ms)",
-        "last_visit": "MAX(ms)",
-        "page_views": VIEW_COUNT,
-        "visitor_id": viewed_value("anonymous_id"),
+        "session_id": of_first_view("session_id"),
+        "first_visit": STARTED_MS,
+        "last_visit": ENDED_MS,
+        "page_views": PAGE_VIEWS,
+        "visitor_id": of_first_view("view_visitor_id"),
     },
     joined_orders=FACT_ORDERS,
     prepared=PreparedKeys(form=SessionList(with_events=False), own_order=("first_visit",)),

@@ -6,19 +6,17 @@ from query.engine.engine import Row
 from query.prepared.forms import Totals, TotalsByBucket
 from query.prepared.totals import BucketTotals
 from query.request.subject import SubjectKind
+from query.scope.session_rows import DURATION_MS, OTHER_EVENTS, PAGE_VIEWS
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, Mean, MeanSeconds, MedianSeconds, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.sql.definitions import (
-    DURATION_MS,
     IS_BOUNCE,
     MEDIAN_HIGH,
     MEDIAN_LOW,
-    OTHER_COUNT,
     RANKED_SESSIONS,
     SESSIONS,
-    VIEW_COUNT,
 )
 from schemas.tables import EVENTS
 
@@ -87,14 +85,13 @@ BUCKET_ROWS = Cte(
 SESSION_STARTS = Cte(
     "session_starts",
     f"""
-    SELECT MIN(CASE WHEN {PAGE_VIEW} THEN bucket END) AS time_bucket,
-           {VIEW_COUNT}                               AS page_views,
-           {OTHER_COUNT}                              AS other_events,
-           {DURATION_MS}                              AS duration_ms
-      FROM visit_rows
-     WHERE session_hash IS NOT NULL
+    SELECT MIN(bucket) FILTER (WHERE page_views > 0) AS time_bucket,
+           {PAGE_VIEWS}                              AS page_views,
+           {OTHER_EVENTS}                            AS other_events,
+           {DURATION_MS}                             AS duration_ms
+      FROM session_rows
      GROUP BY session_hash
-    HAVING {VIEW_COUNT} > 0
+    HAVING {PAGE_VIEWS} > 0
     """,  # noqa: S608
 )
 

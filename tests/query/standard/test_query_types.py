@@ -14,6 +14,12 @@ from query.engine.duckdb_engine import DUCKDB_TYPES
 from query.request.subject import SubjectKind
 from query.scope.profiles import LISTED_PROFILE, LISTED_TRAITS, PROFILES
 from query.scope.scope import BUCKET, MS
+from query.scope.session_rows import (
+    SESSION_ROWS,
+    event_columns,
+    session_rows_cte,
+    values_named,
+)
 from query.scope.visitor_facts import FIRST_BUCKET
 from query.scope.visits import BY_COLUMN
 from query.sql.portable import FUNCTIONS, parse
@@ -98,16 +104,18 @@ def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
     bare: duckdb.DuckDBPyConnection, query_type: QueryType
 ) -> None:
     statement = query_type.statement(query_type.example)
+    values = values_named(statement.names)
+    named = statement.names | event_columns(values)
     for relation, table in relations(query_type).items():
-        columns = ", ".join(
-            f"{name} {kinds(table)[name]}" for name in columns_used(table, statement.names)
-        )
+        columns = ", ".join(f"{name} {kinds(table)[name]}" for name in columns_used(table, named))
         bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
     bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
     facts = ", ".join(f"{name} VARCHAR" for name in BY_COLUMN)
     bare.execute(f"CREATE TABLE visit_facts (visit_session BIGINT, {facts})")
     bare.execute(f"CREATE TABLE {PROFILES} (profile_visitor BIGINT, {PROFILE_COLUMNS})")
-    select = Select(relations=(), ctes=statement.ctes, body=statement.sql)
+    session_rows = (session_rows_cte(values, ["visit_rows"]),)
+    of_sessions = session_rows if SESSION_ROWS in statement.names else ()
+    select = Select(relations=of_sessions, ctes=statement.ctes, body=statement.sql)
 
     described = bare.execute(render(select, DuckDBDialect), dict(statement.values)).description
 

@@ -199,6 +199,7 @@ LIMIT 50;
 -- session_duration_distribution
 WITH scoped AS (
   SELECT
+    ts,
     kafka_partition,
     kafka_offset,
     seq,
@@ -234,35 +235,44 @@ WITH scoped AS (
   SELECT
     *
   FROM scoped
-), session_summaries AS (
+), session_rows AS (
   SELECT
-    session_hash AS session_key,
-    MIN_BY(
-      visitor_hash,
+    session_hash AS session_hash,
+    ts AS started_at,
+    ts AS ended_at,
+    CASE WHEN name IN ('screen_view', 'pageview') THEN 1 ELSE 0 END AS page_views,
+    CASE
+      WHEN NOT name IN ('screen_view', 'pageview') AND name <> 'page_exit'
+      THEN 1
+      ELSE 0
+    END AS other_events,
+    time_on_page AS visible_time,
+    (
       (
         (
-          (
-            CAST(ms * 256 + epoch % 256 AS DECIMAL(38, 0)) * 65536 + kafka_partition
-          ) * 1099511627776 + kafka_offset
-        ) * 1048576 + seq
-      )
-    ) FILTER(WHERE
-      name IN ('screen_view', 'pageview')) AS visitor,
-    MIN(ms) AS started_ms,
-    MAX(ms) AS ended_ms,
-    COUNT(*) FILTER(WHERE
-      name IN ('screen_view', 'pageview')) AS page_views,
-    COUNT(*) FILTER(WHERE
-      NOT name IN ('screen_view', 'pageview') AND name <> 'page_exit') AS other_events,
-    COALESCE(GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT)), MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT)) AS duration_ms
+          CAST(ms * 256 + epoch % 256 AS DECIMAL(38, 0)) * 65536 + kafka_partition
+        ) * 1099511627776 + kafka_offset
+      ) * 1048576 + seq
+    ) AS row_order,
+    visitor_hash AS view_visitor
   FROM visit_rows
   WHERE
     NOT (session_hash IS NULL)
+), session_summaries AS (
+  SELECT
+    session_hash AS session_key,
+    MIN_BY(view_visitor, row_order) FILTER(WHERE
+      page_views > 0) AS visitor,
+    DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MIN(started_at)) AS started_ms,
+    DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MAX(ended_at)) AS ended_ms,
+    CAST(SUM(page_views) AS BIGINT) AS page_views,
+    CAST(SUM(other_events) AS BIGINT) AS other_events,
+    COALESCE(GREATEST(DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MAX(ended_at)) - DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MIN(started_at)), CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT)), DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MAX(ended_at)) - DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MIN(started_at)), CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT)) AS duration_ms
+  FROM session_rows
   GROUP BY
     session_hash
   HAVING
-    COUNT(*) FILTER(WHERE
-      name IN ('screen_view', 'pageview')) > 0
+    CAST(SUM(page_views) AS BIGINT) > 0
 ), result AS (
   SELECT
     CASE
