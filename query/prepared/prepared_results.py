@@ -4,11 +4,12 @@ A part is made in the background when a query first reads its data file, once th
 ended: rows are stored by the day of their receipt, so only maintenance replaces its files then.
 Rows of other data files are summed up with the query. What is joined, and the rows that come of it,
 stay in memory for the next query of the same data files; indexes are stored for the next process.
+Queries that came before their parts are run once these are made.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -30,6 +31,7 @@ from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.quarters import Quarters
 from query.prepared.remembered_rows import RememberingEngine
+from query.prepared.waiting_queries import WaitingQueries, WaitingQuery
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
 from query.scope.visits import around
@@ -82,6 +84,7 @@ class PreparedResults:
         self._clock = clock
         self._pending: dict[PartKey, Scope] = {}
         self._refused: set[PartKey] = set()
+        self._waiting = WaitingQueries()
         self._wanted = asyncio.Event()
 
     async def rows(
@@ -101,6 +104,8 @@ class PreparedResults:
         around_it = structs.replace(scope, time_range=around(scope.time_range))
         kind = KIND_OF[form.tables[0]]
         made = self._made_parts(kind, scope, *([around_it] if kind == TOTALS else ()))
+        if self._pending and not self._pending.keys().isdisjoint(_keys(scope, kind)):
+            self._waiting.add(WaitingQuery(form, scope, granularity))
         rows_of = _reading(scope, form.tables, made)
         if rows_of is None:
             raise NotPrepared(NO_PARTS)
@@ -187,6 +192,18 @@ class PreparedResults:
             await asyncio.sleep(PAUSE_SECONDS)
             self._wanted.clear()
             await self.make_pending()
+            await self.run_waiting()
+
+    async def run_waiting(self) -> None:
+        """Run the queries whose parts were missing; their rows and indexes are kept."""
+        for query in self._waiting.take():
+            form, scope, granularity = query.form, query.scope, query.granularity
+            try:
+                await self.rows(form, scope, granularity, self._engine, PREPARE_SECONDS)
+            except NotPrepared:
+                continue
+            except Exception as error:  # its data files may be gone, as it was asked some time ago
+                log.info("query was not run again", extra={"error": str(error)})
 
     def remove(self, website: str, kind: str) -> None:
         """Remove the parts of a kind of a website; they are made again when they are asked for."""
@@ -237,6 +254,11 @@ class PreparedResults:
             kinds = kinds_beside(key.kind)
             self._folder.remove_others(key.website, files, kinds)
             self._index_files.remove_others(key.website, files, kinds)
+
+
+def _keys(scope: Scope, kind: str) -> Iterator[PartKey]:
+    """The parts of all data files of a scope."""
+    return (PartKey(scope.subjects[0], file.path, kind) for file in scope.data_files)
 
 
 def _reading(scope: Scope, tables: Sequence[str], made: Mapping[str, PartKey]) -> Reading | None:

@@ -139,6 +139,7 @@ def made_parts(data_set: LakeFiles) -> tuple[float, float]:
         making.ask(query)
         eventually(lambda: len(parts(folder)) == files, MAKING_SECONDS)
         spent = cpu(process) - before - by_stored_rows
+        eventually(lambda: list(folder.rglob("*.index")), MAKING_SECONDS)
     return spent / data_set.events * 1e6, size_of(parts(folder)) / data_set.events
 
 
