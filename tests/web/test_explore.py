@@ -62,6 +62,14 @@ def test_the_result_is_that_of_the_api(dashboard: Dashboard) -> None:
     assert rows[len(expected) :] == [[row[0], row[2]] for row in expected]
 
 
+def test_the_request_says_where_each_column_is_in_the_answer(dashboard: Dashboard) -> None:
+    opened(dashboard, BY_PATH)
+    dashboard.press("The request behind this number: Result")
+    code = "[...document.querySelectorAll('dialog .answer-fields code')].map(c => c.innerText)"
+    places = dashboard.until(f"({code}).length && {code}")
+    assert places == ["data[].path", "data[].count", "data[].uniq_anonymous_id"]
+
+
 def test_a_question_is_built_by_picking_words(dashboard: Dashboard) -> None:
     dashboard.open("explore")
     dashboard.press("Add to: Groups")

@@ -9,10 +9,12 @@ import { Card } from "../components/card";
 import { type Catalogue, QueryBuilder } from "../components/query_builder";
 import { QueryResult, type Shape, SHAPES } from "../components/query_result";
 import { ownFileName, save } from "../components/download";
+import type { AnswerField } from "../components/request_dialog";
 import { Async, messageOf } from "../components/states";
 import { Dialog } from "../components/dialog";
 import { formatNumber } from "../format";
-import { type Exploration, formatExploration, parseExploration, queryOf, START } from "../state/exploration";
+import { columnText, valueText } from "../state/columns";
+import { aliasOf, columnOf, type Exploration, formatExploration, parseExploration, queryOf, START } from "../state/exploration";
 import { hasLines } from "../state/lines";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
@@ -48,7 +50,7 @@ export default function Explore() {
           </Async>
         </div>
       </Card>
-      <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body }}
+      <Card title={t.result} className="wide" request={{ path: PATH, query: subjectQuery.value, body, answer: { rows: "data[]", fields: fieldsOf(exploration) } }}
         tabs={SHAPES.map((id) => ({ id, label: t.shapes[id] }))} tab={shape} onTab={(id) => goOwn({ shape: id === "table" ? "" : id })}
         actions={<Actions body={body} table={exploration.table} total={loaded.value?.meta.totalRows ?? 0} />}>
         <Async loaded={loaded} lines={8} empty={exploration.filters.length ? texts.states.emptyFiltered : undefined} isEmpty={({ data }) => !data.length}>
@@ -66,6 +68,12 @@ export default function Explore() {
     </>
   );
 }
+
+/** Which field of the answer each column is. */
+const fieldsOf = ({ groups, selects }: Exploration): AnswerField[] => [
+  ...groups.map((group) => ({ label: columnText(group), field: columnOf(group) })),
+  ...selects.map((select) => ({ label: valueText(select), field: aliasOf(select) })),
+];
 
 /** What the query would read, and its rows as files. */
 function Actions({ body, table, total }: { body: Record<string, unknown>; table: string; total: number }) {
