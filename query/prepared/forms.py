@@ -9,6 +9,7 @@ from query.engine.engine import Row
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.form_ranges import OfBuckets, OfWholeRange
+from query.prepared.goal_counts import GoalCounts
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.part_tables import BY_COLUMN, label
@@ -105,9 +106,13 @@ def by_row(*columns: str) -> Breakdown | None:
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None
 
 
+HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups)
+"""Forms that may have a row where there are no rows."""
+
+
 def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
     """The rows of a form where there are no rows."""
     if isinstance(form, Totals):
         return [form.row(NO_TOTALS)]
-    nothing = form.nothing if isinstance(form, CustomEventTotals | MeasuredGroups) else None
+    nothing = form.nothing if isinstance(form, HAVING_NOTHING) else None
     return () if nothing is None else [nothing]

@@ -20,6 +20,7 @@ from query.prepared.group_index import GroupIndex
 from query.prepared.numbering import Numbering
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartKey
+from query.prepared.session_values import SessionValues
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
 from query.prepared.visit_index import LongVisits
@@ -28,14 +29,14 @@ from query.prepared.visit_page_index import VisitPageIndex
 MAGIC = b"TMINDEX1"
 SOURCES = (
     "breakdown", "group_index", "group_numbers", "joined_parts", "numbering", "page_views",
-    "part_join", "sessions", "totals_index", "visit_breakdown", "visit_index", "visit_page_index",
-    "visit_pages",
+    "part_join", "session_values", "sessions", "totals_index", "visit_breakdown", "visit_index",
+    "visit_page_index", "visit_pages",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
         GroupIndex, GroupsIndex, LongVisits, Numbering, PartKey, Sessions, TotalsIndex,
-        VisitPageIndex, PageViewIndex, OrderedViews,
+        VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
     )
 }  # fmt: skip
 ARRAY, KIND, PAIRS = "array", "struct", "pairs"

@@ -19,6 +19,9 @@ NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
 NumbersOf: TypeAlias = Callable[[str], ColumnNumbers]
 """The numbers of a column of visitors or sessions."""
+ChooseTexts: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
+"""The positions of some of the texts, which are in ascending order."""
+NOTHING = np.empty(0, np.intp)
 NUMBERED = (VISITOR_COLUMN, SESSION_COLUMN)
 
 
@@ -152,6 +155,25 @@ class JoinedParts:
             mapping = [known.setdefault(text, len(known)) for text in (None, *texts)]
             of_parts.append(np.array(mapping, np.int64)[codes])
         return np.concatenate(of_parts), list(known)
+
+    def rows_of_texts(
+        self, table: str, column: str, choose: ChooseTexts, *names: str
+    ) -> Mapping[str, Numbers]:
+        """Columns of the rows of a table that have one of some texts."""
+        found = [self._chosen(i, table, column, choose, names) for i in self._having_rows]
+        return {name: np.concatenate([each[name] for each in found]) for name in names}
+
+    def _chosen(
+        self, i: int, table: str, column: str, choose: ChooseTexts, names: Sequence[str]
+    ) -> Mapping[str, Numbers]:
+        part = self._parts[i].table(table)
+        flags = np.zeros(len(part.texts[column]) + 1, np.bool_)
+        flags[[1 + position for position in choose(part.texts[column])]] = True
+        at = np.flatnonzero(flags[self._of_part(i, table, column)]) if flags.any() else NOTHING
+        columns = {name: part.between(name, self.first, self.end)[at] for name in names}
+        for name in {*names} & {*NUMBERED}:
+            columns[name] = self._numbers(name).by_part[i][columns[name]]
+        return columns
 
     def visit_facts(self, columns: Sequence[str]) -> Sequence[NumberedTexts] | None:
         """Facts of the visit of each row of sessions; None when they cannot be told."""

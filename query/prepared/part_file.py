@@ -1,7 +1,8 @@
 """File format of a part: a header in JSON, then the columns, each compressed by itself.
 
 A reader takes the columns of the tables that it needs. Lengths and checksums are in the header.
-Before compression the bytes of a column are transposed, the first byte of each number first.
+Positions of visitors and sessions are stored as differences, as rows are in their order. Before
+compression the bytes of a column are transposed, the first byte of each number first.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,9 +14,9 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.checked_file import Block, pack, read_block, read_header, write_header
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, by_quarter
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, by_quarter, smallest
 
-MAGIC = b"TMPART3\n"
+MAGIC = b"TMPART4\n"
 HEADER_LEVEL = 9
 """Finds the texts that several columns have; numbers gain nothing from it."""
 OF_ALL = ""
@@ -48,8 +49,9 @@ def write_part(file: IO[bytes], path: str, part: Part) -> None:
     arrays |= {(OF_ALL, name): part.hashes[column] for name, column in HASHES.items()}
     columns, blocks, offset = [], [], 0
     for (table, name), values in arrays.items():
-        block, stored = pack(_transposed(values))
-        columns.append(_StoredColumn(table, name, values.dtype.str, offset, block))
+        stored_values = differences(values) if name in HASHES.values() else values
+        block, stored = pack(_transposed(stored_values))
+        columns.append(_StoredColumn(table, name, stored_values.dtype.str, offset, block))
         blocks.append(stored)
         offset += len(stored)
     texts = {name: msgspec.Raw(msgspec.json.encode(c.texts)) for name, c in part.tables.items()}
@@ -78,6 +80,18 @@ def read_part(file: IO[bytes], path: str, names: Collection[str]) -> Part:
     return Part(hashes, {name: by_quarter(each, texts[name]) for name, each in stored.items()})
 
 
+def differences(values: Numbers) -> Numbers:
+    """The difference of each number from the one before it, twice, plus one if it is below 0."""
+    steps: Numbers = np.diff(values.astype(np.int64), prepend=0)
+    return smallest(steps << 1 ^ steps >> 63)
+
+
+def from_differences(stored: Numbers) -> Numbers:
+    """The numbers of which these are the differences."""
+    steps = stored.astype(np.int64)
+    return smallest(np.cumsum(steps >> 1 ^ -(steps & 1)))
+
+
 def _transposed(values: Numbers) -> bytes:
     """The first byte of each number, then the second of each."""
     raw = np.ascontiguousarray(values).view(np.uint8)
@@ -93,4 +107,4 @@ def _read_column(file: IO[bytes], start: int, column: _StoredColumn) -> Numbers:
     for place, values in enumerate(by_byte):  # three times as fast as to transpose at once
         rows[:, place] = values
     numbers: Numbers = rows.view(dtype).reshape(-1)
-    return numbers
+    return from_differences(numbers) if column.name in HASHES.values() else numbers

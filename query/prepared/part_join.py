@@ -67,9 +67,8 @@ class PartJoin:
 
     def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
         reading, _ = self._rows_of
-        tables = [*reading.tables, *(self._visits_of[0].tables if self._visits_of else ())]
         ranges = {file.path: file.ts_range for file in reading.scope.pinned.version.data_files}
-        return [StoredPart(self._reader, k, tables, ranges.get(k.data_file)) for k in keys]
+        return [StoredPart(self._reader, k, ranges.get(k.data_file)) for k in keys]
 
     def _whole(self) -> JoinedParts:
         """All rows of the known parts."""

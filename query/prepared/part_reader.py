@@ -89,26 +89,24 @@ class PartReader:
 
 
 class StoredPart:
-    """A part of the folder, of which tables are read when the first of them is needed."""
+    """A part of the folder, of which each table is read when it is needed."""
 
     def __init__(
         self,
         reader: PartReader,
         key: PartKey,
-        names: Sequence[str],
         ts_range: tuple[int, int] | None,
     ) -> None:
-        """The tables of these names; of rows between these Unix milliseconds, where known."""
+        """Of rows between these Unix milliseconds, where known."""
         self._reader = reader
         self._key = key
-        self._names = names
         self._ts_range = ts_range
-        self._tables: Mapping[str, Columns] = {}
+        self._tables: dict[str, Columns] = {}
 
     def table(self, name: str) -> Columns:
         """The columns of a table; PartGone when the part is not there."""
-        if not self._tables:
-            self._tables = self._reader.tables(self._key, self._names)
+        if name not in self._tables:
+            self._tables |= self._reader.tables(self._key, (name,))
         return self._tables[name]
 
     def may_have(self, first: int, end: int) -> bool:

@@ -25,6 +25,7 @@ QUARTER = f"INT_DIV(ms, {QUARTER_MS})"
 NO_HASH = -1
 """In place of the 63-bit hash of a row without a visitor, or without a session."""
 VISITOR = f"COALESCE(visitor_hash, {NO_HASH})"
+SESSION = f"COALESCE(session_hash, {NO_HASH})"
 SECOND_PARTS = 10_000
 """Parts of a second in which visible times are added up: they have four decimals."""
 
@@ -37,13 +38,15 @@ class PartTable(Struct, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-def _views_by(name: str, *columns: str) -> PartTable:
-    """Page views by quarter, visitor and columns of the row."""
+def _views_by(name: str, *columns: str, with_session: bool = False) -> PartTable:
+    """Page views by quarter, visitor, session where it is wanted, and columns of the row."""
+    session, group = (f"{SESSION} AS session_key,", "session_hash,") if with_session else ("", "")
     sql = f"""
-        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {labelled(columns)}, COUNT(*) AS views
+        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {session}
+               {labelled(columns)}, COUNT(*) AS views
           FROM scoped
          WHERE {PAGE_VIEW}
-         GROUP BY {QUARTER}, {VISITOR}, {", ".join(columns)}
+         GROUP BY {QUARTER}, {VISITOR}, {group} {", ".join(columns)}
     """  # noqa: S608
     return PartTable(name, sql, tuple(map(label, columns)))
 
@@ -78,7 +81,7 @@ SESSIONS = PartTable(
     """,  # noqa: S608
 )
 
-PAGES = _views_by("pages", "path")
+PAGES = _views_by("pages", "path", with_session=True)
 FACTS = _views_by(
     "facts",
     "browser_name",
@@ -123,7 +126,9 @@ ENTRY_PAGE, EXIT_PAGE = "entry_page", "exit_page"
 OF_LAST_VIEW = (EXIT_PAGE,)
 """Facts of the visit from its last page view; the others are from the first one."""
 
-_FIRST_SOURCES = ", ".join(f"{first_value(column)} AS {label(column)}" for column in SOURCES)
+DEVICES = ("device_type", "browser_name")
+"""Columns of the first page view of a visit by which sessions are grouped."""
+_FIRST_VALUES = ", ".join(f"{first_value(c)} AS {label(c)}" for c in (*SOURCES, *DEVICES))
 
 VISITS = PartTable(
     "visits",
@@ -134,13 +139,13 @@ VISITS = PartTable(
            session_hash AS session_key,
            {first_value("path")} AS {label(ENTRY_PAGE)},
            {last_value("path")} AS {label(EXIT_PAGE)},
-           {_FIRST_SOURCES}
+           {_FIRST_VALUES}
       FROM scoped
      WHERE {PAGE_VIEW}
        AND session_hash IS NOT NULL
      GROUP BY session_hash, INT_DIV(ms, {DAY_MS})
     """,  # noqa: S608
-    tuple(map(label, (ENTRY_PAGE, EXIT_PAGE, *SOURCES))),
+    tuple(map(label, (ENTRY_PAGE, EXIT_PAGE, *SOURCES, *DEVICES))),
 )
 """The first and the last page view of each visit and UTC day."""
 
@@ -151,7 +156,7 @@ OTHER_EVENTS = PartTable(
     f"""
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
-           COALESCE(session_hash, {NO_HASH}) AS session_key,
+           {SESSION} AS session_key,
            {labelled(EVENT_LABELS)},
            MIN(ms) % {QUARTER_MS} AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,

@@ -1,4 +1,4 @@
-"""Sessions from parts in groups: by how long they were, and by the bucket in which they began."""
+"""Sessions from parts in groups: by how long they were, by a fact of the visit, by first bucket."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,7 +10,9 @@ from query.engine.engine import Row
 from query.prepared.form_ranges import OfBuckets, OfWholeRange
 from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.part_tables import VISITS
 from query.prepared.quarters import Quarters
+from query.prepared.session_values import session_values
 from query.prepared.sessions import UNTOLD, Sessions
 from query.prepared.totals import sessions_of
 from query.prepared.totals_index import TABLES
@@ -33,6 +35,31 @@ class SessionsByDuration(OfWholeRange, frozen=True):
         both = zip(self.ranges, zip(*counts, strict=True), strict=True)
         rows = [(name, *numbers) for (_, name), numbers in both if numbers[0]]
         return sorted(rows, key=lambda row: (-row[1], row[0]))
+
+
+class SessionsByFact(OfWholeRange, frozen=True):
+    """A row for each value of a fact of the visit: sessions, visitors and durations."""
+
+    fact: str
+    otherwise: str
+    """The value of visits without one."""
+    tables: ClassVar[Sequence[str]] = TABLES
+    visit_tables: ClassVar[Sequence[str]] = (VISITS.name,)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if (values := session_values(joined, self.fact)) is None:
+            return None
+        sessions = sessions_of(joined)
+        named = [self.otherwise if text is None else text for text in values.texts]
+        names = sorted({*named})
+        place = [names.index(text) for text in named]
+        groups = np.array(place, np.int64)[values.numbers[sessions.keys]]
+        counts = _counts(joined, sessions, groups, len(names))
+        if counts is None:
+            return None
+        durations = sums(groups, sessions.duration_ms, len(names)).tolist()
+        made = [row for row in zip(names, *counts, durations, counts[0], strict=True) if row[1]]
+        return sorted(made, key=lambda row: (-row[1], row[0]))
 
 
 class SessionsByBucket(OfBuckets, frozen=True):

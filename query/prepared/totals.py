@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.prepared.group_numbers import sums
@@ -36,14 +36,9 @@ NO_TOTALS = BucketTotals(*[0] * len(BucketTotals.__struct_fields__))
 
 def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
-    index = joined.index("totals", index_totals)
-    if index is None:
-        of_rows = _of_rows(joined, buckets, count)
-    else:
-        of_rows = _of_rows_indexed(joined, index, buckets, count)
     sessions = sessions_of(joined)
     bucket = buckets[sessions.quarters - joined.first]
-    views, rows, visitors = of_rows
+    views, rows, visitors = row_totals(joined, buckets, count)
     columns = (
         views,
         visitors,
@@ -55,6 +50,16 @@ def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence
         *medians(bucket, sessions.duration_ms, count),
     )
     return [BucketTotals(*each) for each in zip(*(c.tolist() for c in columns), strict=True)]
+
+
+def row_totals(
+    joined: JoinedParts, buckets: Numbers, count: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Page views, rows and distinct visitors of each bucket."""
+    index = joined.index("totals", index_totals)
+    if index is None:
+        return _of_rows(joined, buckets, count)
+    return _of_rows_indexed(joined, index, buckets, count)
 
 
 def sessions_of(joined: JoinedParts) -> Sessions:
@@ -118,10 +123,11 @@ def _flagged(joined: JoinedParts, flags: Numbers) -> Mapping[str, Numbers]:
 
 
 def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:
-    """The sessions of rows; their keys are numbers of these rows only."""
+    """The sessions of rows."""
     columns = {name: np.concatenate([each[name] for each in rows]) for name in OF_SESSIONS}
     keys, numbers = np.unique(columns[SESSION_COLUMN], return_inverse=True)
-    return join_sessions({**columns, SESSION_COLUMN: numbers}, len(keys))
+    sessions = join_sessions({**columns, SESSION_COLUMN: numbers}, len(keys))
+    return structs.replace(sessions, keys=keys[sessions.keys])
 
 
 def medians(buckets: Numbers, duration_ms: Numbers, count: int) -> tuple[Numbers, Numbers]:

@@ -7,6 +7,8 @@ from schemas.tables.sessions import IS_PAGE_VIEW
 from schemas.tables.sessions import PAGE_EXIT as PAGE_EXIT
 
 PAGE_VIEW = IS_PAGE_VIEW
+PAGE_VIEW_NAMES = ("screen_view", "pageview")
+"""Those of PAGE_VIEW."""
 IS_TIMED = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND load_time > 0"
 """A row with load timings: the page view or its exit carries them, whichever the tracker does."""
 ROW_ORDER = "ms, epoch, kafka_partition, kafka_offset, seq"

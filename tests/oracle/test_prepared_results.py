@@ -2,9 +2,10 @@
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -34,6 +35,15 @@ SERIES = (
     "custom_events_trends_by_event",
 )
 """Asked for buckets of every width."""
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "goals": {
+        "goals": [
+            *({"event": name} for name in ("signup", "Signup", "köp", "nothing")),
+            *({"path": path} for path in ("/a", "/a*", "*", "/a_b", "/*%", "/ü*", "/nowhere")),
+        ]
+    }
+}
+"""Of types that are nothing without."""
 CLOSED = (STAGES[0], *STAGES[2:])
 """Where most rows were received before the present day."""
 SPANS = ((0, 0), (1, 1), (2, 0), (0, 2))
@@ -63,7 +73,7 @@ def asked(stage: Stage, granularities: Sequence[str] = tuple(Granularity)) -> li
     frames = frames_around(stage, granularities)
     everything = {table.name: () for table in TABLES}
     return [
-        QueryFrame(frame, everything, {}).of(name, EVENTS.name, "shop")
+        QueryFrame(frame, everything, OPTIONS).of(name, EVENTS.name, "shop")
         for frame in frames
         for name in TYPES
         if frame.granularity == Granularity.DAILY or name in SERIES

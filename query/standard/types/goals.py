@@ -12,8 +12,10 @@ from typing import Annotated, Literal, Self
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from query.engine.engine import Row
+from query.prepared.goal_counts import CountedGoal, GoalCounts
 from query.request.subject import SubjectKind
 from query.sql.fragment import Fragment, merge_values
+from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW_NAMES
 from query.sql.select import Cte
 from query.standard.declaration.fields import Group, OptionalAmount, Other, Percent
 from query.standard.declaration.query_type import QueryType
@@ -41,6 +43,8 @@ from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
 
 MAX_GOALS = 20
+NOT_COUNTED = (*PAGE_VIEW_NAMES, PAGE_EXIT)
+"""Events that parts do not count by their name."""
 NO_VALUE = "CAST(NULL AS DOUBLE)"
 
 
@@ -212,6 +216,16 @@ def _rows_of_group(goals: Sequence[GoalStep], columns: Row) -> list[Row]:
     ]
 
 
+def prepared_goals(options: Goals) -> GoalCounts | None:
+    """Conversions from parts, which have no properties, and paths and names without filters."""
+    goals = options.goals or ()
+    if goal_breakdown(options) is not None:
+        return None
+    if any(goal.filters or goal.value or goal.event in NOT_COUNTED for goal in goals):
+        return None
+    return GoalCounts(tuple(CountedGoal(goal.path, goal.event) for goal in goals))
+
+
 GOALS = (
     QueryType(
         name="goals",
@@ -222,5 +236,6 @@ GOALS = (
         default_limit=2_000,
         options=Goals,
         sql=goals_statement,
+        prepared=prepared_goals,
     ),
 )

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from query.prepared.page_flow import PageFlow
+from query.prepared.session_pages import SessionPages
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
@@ -88,6 +89,7 @@ SESSION_FLOW = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionPage,
+        prepared=SessionPages(),
         sql=f"""
             SELECT path                         AS label,
                    COUNT(DISTINCT session_hash) AS sessions,

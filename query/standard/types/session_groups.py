@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
+from query.prepared.session_groups import SessionsByBucket, SessionsByDuration, SessionsByFact
 from query.request.subject import SubjectKind
 from query.scope.session_rows import (
     DURATION_MS,
@@ -104,6 +104,8 @@ RANGES = " ".join(
     )
 )
 
+UNKNOWN = "Unknown"
+
 SESSION_COUNTS = """COUNT(*)                AS sessions,
                    COUNT(DISTINCT visitor) AS visitors,
                    SUM(duration_ms)        AS avg_session_duration_ms,
@@ -118,7 +120,8 @@ def grouped(name: str, column: str, description: str) -> QueryType:
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionGroup,
-        ctes=session_ctes(facts={"label": f"COALESCE(visit_{column}, 'Unknown')"}),
+        prepared=SessionsByFact(column, UNKNOWN),
+        ctes=session_ctes(facts={"label": f"COALESCE(visit_{column}, '{UNKNOWN}')"}),
         sql=f"""
             SELECT label,
                    {SESSION_COUNTS}

@@ -1,6 +1,7 @@
 """Ordered steps: funnels, goals, page paths and retention."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from fractions import Fraction
@@ -37,7 +38,7 @@ Walk = tuple[list[Row], dict[int, int | None]]
 def is_step(row: Row, step: Step) -> bool:
     """Whether the row is an event of that name, or a view of that path, and its filters hold."""
     if "path" in step:
-        same = is_view(row) and row.get("path") == step["path"]
+        same = is_view(row) and is_path(row.get("path"), step["path"])
     else:
         same = row["name"] == step["event"]
     return same and all_hold(row, [read_as(each) for each in step.get("filters", ())])
@@ -46,6 +47,12 @@ def is_step(row: Row, step: Step) -> bool:
 def called(step: Step) -> str:
     """What a step is called."""
     return str(step.get("label") or step.get("event") or step["path"])
+
+
+def is_path(path: str | None, pattern: str) -> bool:
+    """Whether a path is that of a step, in which `*` stands for any characters."""
+    texts = ".*".join(map(re.escape, pattern.split("*")))
+    return path is not None and re.fullmatch(texts, path, re.DOTALL) is not None
 
 
 def funnel(scoped: ScopedRows) -> list[ResultRow]:

@@ -13,6 +13,7 @@ from query.prepared.kept_indexes import KeptIndexes, PartSet
 from query.prepared.numbering import number
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.session_values import SessionValues
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
 from query.prepared.visit_index import LongVisits
@@ -39,6 +40,7 @@ INDEXES = (
     TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 8)),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
+    SessionValues(some("u1"), [None, "mobile", "ü"]),
     PageViewIndex(7, some(), OrderedViews(some(), some(), some(), ["/", "/ü"]), is_told=True),
 )
 

@@ -26,10 +26,10 @@ PATH_FILTER = {"field": "path", "operator": "eq", "value": "/1"}
 
 @pytest.fixture(scope="module")
 def prepared_service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
-    """A service that has made the parts of all rows, of both kinds."""
+    """A service that has made the parts of all rows, of all kinds."""
     service = start_service(tmp_path_factory.mktemp("prepared"))
     service.holds(*ROWS)
-    ask(service, "/v1/query", "summary", "paths")
+    ask(service, "/v1/query", "summary", "paths", "vitals_overview", "slow_pages")
     make_parts(service)
     return service
 
@@ -95,7 +95,7 @@ def test_every_type_does_what_compile_says(
     [answered] = ask(prepared_service, "/v1/query", parameter_of(query_type), **request)
 
     assert_agreement(compiled, answered)
-    if query_type.prepared is None:
+    if query_type.prepared_form(query_type.example) is None:
         assert compiled["reason"] == NO_FORM
     elif url:
         assert compiled["reason"] == "the request has prepared=false"
@@ -189,7 +189,8 @@ def test_every_type_is_answered_by_the_engine_that_compile_names(
     assert compiled["success"], compiled
     assert compiled["engine"] == "trino"
     assert "FOR VERSION AS OF" in compiled["sql"] or not compiled["tables"][0]["rows"]
-    assert compiled["reason"] == (OTHER_ENGINE if query_type.prepared else NO_FORM)
+    form = query_type.prepared_form(query_type.example)
+    assert compiled["reason"] == (OTHER_ENGINE if form else NO_FORM)
     if answered["success"]:  # some cannot do without a row
         assert_agreement(compiled, answered)
 

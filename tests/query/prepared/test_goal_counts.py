@@ -1,0 +1,114 @@
+"""Conversions of goals from parts: by path, by wildcard, and by name of the event."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import convert
+
+from query.engine.column_rows import ColumnRows
+from query.prepared.forms import rows_of_nothing
+from query.prepared.goal_counts import CountedGoal, GoalCounts
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import Part, make_part
+from query.prepared.part_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSIONS
+from query.prepared.quarters import Quarters
+from query.prepared.sessions import OF_SESSIONS
+from query.sql.row_definitions import PAGE_VIEW, PAGE_VIEW_NAMES
+from query.standard.types.goals import Goals, prepared_goals
+from query.standard.types.session_flow import SESSION_FLOW
+from tests.query.prepared.parts import column_rows, join
+
+RANGE = Quarters(10, 15, np.zeros(5, np.int64), [0])
+OF_ROWS = (*OF_SESSIONS, "row_count")
+VIEWS = ("quarter", "visitor", "session_key", "of_path", "views")
+EVENTS = ("quarter", "visitor", "session_key", "of_name", "row_count")
+
+Rows = Sequence[Sequence[Any]]
+
+
+def part(pages: Rows, events: Rows) -> Part:
+    """From the columns of VIEWS and EVENTS; the visitor 50 has no session."""
+    everyone = [(row[0], row[1], row[2]) for row in (*pages, *events)]
+    zeros = [0] * (len(OF_ROWS) - 3)
+    rows: dict[bool, list[Sequence[Any]]] = {False: [], True: []}
+    for own in everyone:
+        rows[own[1] == 50].append((*own, *zeros))
+    return make_part(
+        {
+            SESSIONS.name: of_names(OF_ROWS, rows[False]),
+            SESSIONLESS.name: of_names(OF_ROWS, rows[True]),
+            PAGES.name: of_names(VIEWS, pages),
+            OTHER_EVENTS.name: of_names(EVENTS, events),
+        }
+    )
+
+
+def of_names(names: Sequence[str], rows: Rows) -> ColumnRows:
+    return column_rows({name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+
+def parts() -> list[Part]:
+    return [
+        part(
+            [
+                (10, 70, 1, "/a", 2),
+                (11, 70, 1, "/a", 1),
+                (11, 70, 2, "/a/b", 1),
+                (12, -1, -1, "/a", 1),
+                (12, 50, -1, None, 4),
+            ],
+            [(10, 70, 1, "signup", 3), (12, 80, -1, "signup", 1), (12, 80, -1, "Signup", 1)],
+        ),
+        part([(13, 90, 3, "/a", 1), (15, 91, 4, "/a", 1)], [(9, 70, 1, "signup", 5)]),
+    ]
+
+
+def counts(joined: JoinedParts, *goals: CountedGoal) -> list[tuple[object, ...]]:
+    [row] = GoalCounts(goals).rows(joined, RANGE)
+    assert row[:4] == (1, None, 0, 4)
+    return [row[i : i + 4] for i in range(4, len(row), 4)]
+
+
+@pytest.mark.parametrize("stored", [None, 2, 1])
+def test_paths_wildcards_and_events(stored: int | None) -> None:
+    joined = join(parts(), 10, 15, stored=stored)
+    goals = [CountedGoal(path, None) for path in ("/a", "/a*", "*b", "/", "/a.b")]
+
+    assert counts(joined, *goals, CountedGoal(None, "signup"), CountedGoal(None, "other")) == [
+        (5, 2, 2, None),
+        (6, 2, 3, None),
+        (1, 1, 1, None),
+        (0, 0, 0, None),
+        (0, 0, 0, None),
+        (4, 2, 1, None),
+        (0, 0, 0, None),
+    ]
+
+
+def test_a_range_without_rows_has_a_row_of_zeros() -> None:
+    form = GoalCounts((CountedGoal("/a", None),))
+    nothing = [(1, None, 0, 0, 0, 0, 0, None)]
+    assert form.rows(join(parts(), 20, 25), RANGE) == nothing == rows_of_nothing(form)
+
+
+def test_what_parts_do_not_count_reads_the_stored_rows() -> None:
+    def form(goal: dict[str, object], **options: object) -> GoalCounts | None:
+        return prepared_goals(convert({"goals": [goal], **options}, Goals))
+
+    assert form({"path": "/*", "label": "all"}) == GoalCounts((CountedGoal("/*", None),))
+    assert form({"event": "signup"}) == GoalCounts((CountedGoal(None, "signup"),))
+    assert form({"event": "signup", "value": "properties.total"}) is None
+    assert form({"path": "/", "filters": [{"field": "country", "operator": "is_null"}]}) is None
+    for name in ("screen_view", "pageview", "page_exit"):
+        assert form({"event": name}) is None
+    assert form({"path": "/"}, breakdown="country") is None
+    assert f"name IN {PAGE_VIEW_NAMES}" == PAGE_VIEW
+
+
+def test_sessions_and_visitors_of_pages() -> None:
+    [pages] = [t.prepared for t in SESSION_FLOW if t.name == "session_pages"]
+    assert pages is not None
+    assert not callable(pages)
+    assert pages.rows(join(parts(), 10, 15), RANGE) == [("/a", 2, 2), ("/a/b", 1, 1)]
