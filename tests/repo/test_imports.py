@@ -99,6 +99,7 @@ USERS = {
     "numpy": {
         "query/engine/column_rows.py",
         "query/prepared/",
+        "stream/enrich/steps/event_time.py",
         "stream/enrich/steps/identity_hashes.py",
         "stream/maintenance/dictionaries.py",
         "stream/maintenance/row_order.py",

@@ -2,7 +2,13 @@
 
 from operator import attrgetter
 
-from stream.enrich.rules.campaign_parameters import CLICK_ID_RANK, UTM, campaign_cache, query_of
+from stream.enrich.rules.campaign_parameters import (
+    CLICK_ID_RANK,
+    NO_CAMPAIGN,
+    UTM,
+    campaign_cache,
+    query_of,
+)
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
@@ -13,7 +19,10 @@ def put_campaign(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """UTM parameters, name of the click id; of the item, else of the page's URL."""
     if not rows.has_column("utm_source"):
         return
-    campaigns = [campaign_cache[query_of(address)] for address in rows.facts.page_address]
+    campaigns = [
+        campaign_cache[query_of(address)] if "?" in address or "#" in address else NO_CAMPAIGN
+        for address in rows.facts.page_address
+    ]
     for name in UTM:
         sent_values, url_values = rows.item_field(name), map(attrgetter(name), campaigns)
         rows.columns[name] = (

@@ -43,10 +43,18 @@ def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
         path or text(props.path) or text(props.url) or ""
         for path, props in zip(rows.item_field("path"), properties, strict=True)
     ]
-    rows.facts.page_address = [
-        address or header for address, header in zip(addresses, headers, strict=True)
+    rows.facts.page_address = (
+        [address or header for address, header in zip(addresses, headers, strict=True)]
+        if "" in addresses
+        else addresses
+    )
+    pages = rows.facts.page = [
+        # Without its query, because a URL with a click id would never be found in the cache.
+        page
+        if (page := page_cache[sent if "#" in sent else sent.partition("?")[0]]).host
+        else with_header_host(page, header)
+        for sent, header in zip(addresses, headers, strict=True)
     ]
-    pages = rows.facts.page = list(map(resolve_page, addresses, headers))
     if rows.has_column("host"):
         rows.columns["host"] = [page.host for page in pages]
         rows.columns["path"] = [page.path for page in pages]
@@ -82,18 +90,10 @@ def text(value: object) -> str | None:
     return value[:MAX_URL_LENGTH] if isinstance(value, str) and value else None
 
 
-def resolve_page(address: str, header: str) -> PageUrl:
-    """The page at an address; its host from the request's header where the address has none.
-
-    The query is cut off first, because a URL with a click id would never be found in the cache.
-    """
-    page = page_cache[address if "#" in address else address.partition("?")[0]]
-    if page.host:
-        return page
+def with_header_host(page: PageUrl, header: str) -> PageUrl:
+    """A page whose address has no host, with that of the request's header."""
     referer = referer_cache[header]
-    if page is NO_PAGE:
-        return referer
-    return PageUrl(referer.host, page.path)
+    return referer if page is NO_PAGE else PageUrl(referer.host, page.path)
 
 
 def header_of(envelope: Envelope) -> str:

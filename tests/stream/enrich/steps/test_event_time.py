@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.stream.builders import NOON_MS
+from schemas.kinds import CUSTOM_EVENT
+from stream.enrich.rules.lookups import Lookups
+from stream.enrich.steps.event_time import put_event_time
+from stream.rows.decoder import decode_batch
+from stream.rows.ledger import LedgerCounts
+from tests.stream.builders import NOON_MS, a_message, an_envelope
 from tests.stream.enrich.enriched_rows import facts
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -36,3 +41,36 @@ def test_client_time_is_whole_milliseconds_near_the_receipt(timestamp: Any, ms: 
 
     assert received == NOON
     assert round((ts - NOON).total_seconds() * 1_000_000) == ms * 1000
+
+
+WEEK_MS = 7 * 86_400_000
+OFFSETS = [0, -1, -WEEK_MS, 300_000]
+"""Of timestamps that are stored as sent."""
+
+
+@pytest.mark.parametrize(
+    ("unusual", "ms"),
+    [
+        (None, 0),
+        (NOON_MS - WEEK_MS - 1, -WEEK_MS),
+        (NOON_MS + 300_001, 300_000),
+        (NOON_MS + 0.5, 0),
+        (2**63 - 1, 300_000),
+        (-(2**63), -WEEK_MS),
+        (2**63, 300_000),
+    ],
+)
+def test_an_unusual_time_changes_no_other_of_its_batch(unusual: Any, ms: int) -> None:
+    usual = [{"name": "x", "timestamp": NOON_MS + offset} for offset in OFFSETS]
+
+    assert times(usual) == OFFSETS
+    assert times([*usual, {"name": "x", "timestamp": unusual}]) == [*OFFSETS, ms]
+
+
+def times(items: list[dict[str, Any]]) -> list[int]:
+    """Milliseconds from receipt of the items of one batch."""
+    counts = LedgerCounts({})
+    rows = decode_batch(CUSTOM_EVENT, [a_message(0, an_envelope(items))], counts).rows
+    put_event_time.run(rows, Lookups())
+    assert set(rows.columns["received_at"]) == {1000 * NOON_MS}
+    return [ts // 1000 - NOON_MS for ts in rows.columns["ts"]]
