@@ -61,6 +61,11 @@ class DataSet(Struct, frozen=True):
         last = FIRST + timedelta(days=DAYS - 1)
         return {"startDate": str(last - timedelta(days=days - 1)), "endDate": str(last)}
 
+    def day(self, back: int) -> dict[str, str]:
+        """The day so many days before the last."""
+        day = FIRST + timedelta(days=DAYS - 1 - back)
+        return {"startDate": str(day), "endDate": str(day)}
+
 
 def stored(folder: Path) -> DataSet | None:
     """The set that was made there; None when there is none, or it is not whole."""
