@@ -16,10 +16,7 @@ from query.scope.session_rows import (
     OTHER_EVENTS,
     PAGE_VIEWS,
     SESSION_ROWS,
-    event_columns,
-    prepared_sources,
-    session_rows_cte,
-    values_named,
+    session_rows,
 )
 from query.scope.visits import FACTS, VISIT_FACTS, VisitFact
 from query.sql.portable import names_in
@@ -98,14 +95,11 @@ async def sessions(engine: Engine, scope: Scope, columns: Collection[str]) -> Sc
     """The CTE `sessions` with these columns, after those that it reads."""
     own = [c for c in (*OWN_COLUMNS, *HIDDEN_COLUMNS) if c.name in columns]
     facts = {name: fact for name, fact in FACT_COLUMNS.items() if name in columns}
-    values = values_named({"page_views"}.union(*(names_in(column.sql) for column in own)))
-    sources = prepared_sources(engine, scope, values) or {
-        SCOPED: WantedRelation(scope, sorted(event_columns(values)))
-    }
-    scoped = await scoped_relations(engine, sources, list(facts.values()))
-    rows = session_rows_cte(values, sources)
     cte = Cte("sessions", _sessions_sql(own, facts))
-    return structs.replace(scoped, relations=(*scoped.relations, rows, cte))
+    rows = session_rows(engine, scope, names_in(cte.sql), SCOPED)
+    sources = rows.sources or {SCOPED: WantedRelation(scope, sorted(rows.names - {SCOPED}))}
+    scoped = await scoped_relations(engine, sources, list(facts.values()))
+    return structs.replace(scoped, relations=(*scoped.relations, *rows.ctes, cte))
 
 
 def _sessions_sql(own: Sequence[SessionColumn], facts: Mapping[str, VisitFact]) -> str:

@@ -25,6 +25,7 @@ from query.scope.scope import (
     WantedRelation,
     scoped_relations,
 )
+from query.scope.session_rows import session_rows
 from query.scope.visitor_times import seen_range
 from query.scope.visits import BY_COLUMN, VISIT_FACTS, VisitFact, facts_named
 from query.sql.fragment import Fragment, merge_values
@@ -89,15 +90,19 @@ async def _relations(
 ) -> ScopedRelations:
     """The relations that a statement with these names reads."""
     named = {relation_of(scope.table): scope for scope in scopes.values()}
+    of_events = named.get(SCOPED, next(iter(scopes.values())))
+    of_sessions = session_rows(engine, of_events, names, VISIT_ROWS)
+    names |= of_sessions.names
     if VISIT_ROWS in names and named[SCOPED].where.text:
         named[VISIT_ROWS] = structs.replace(named[SCOPED], where=Fragment(OF_MATCHING_VISITS))
     wanted = {
         name: WantedRelation(one, columns_used(one.table, names)) for name, one in named.items()
     }
-    scoped = await scoped_relations(engine, wanted, visit_facts)
+    scoped = await scoped_relations(engine, {**wanted, **of_sessions.sources}, visit_facts)
     relations: list[Relation | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in named:
         relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
+    relations += of_sessions.ctes
     return ScopedRelations(tuple(relations), scoped.values)
 
 

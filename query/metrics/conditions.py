@@ -14,7 +14,7 @@ from query.request.time_range import TimeRange
 from query.scope.visitor_sets import visitor_target
 from query.sql.fragment import Fragment, all_of, merge_values
 from schemas.registry import SavedRecords
-from schemas.tables import EVENTS, ColumnType, Table
+from schemas.tables import EVENTS, SESSIONS, ColumnType, Table
 
 PLACE = "a metrics query"
 """Where a field is unknown, in error texts."""
@@ -25,6 +25,8 @@ class RowConditions(Struct, frozen=True):
 
     where: Fragment
     visit_where: Fragment
+    session_where: Fragment
+    """`visit_where` for rows of the prepared table of sessions."""
 
 
 NO_GOALS: Mapping[str, Fragment] = {}
@@ -48,6 +50,7 @@ def _stored_fields(table: Table) -> dict[str, FilterField]:
     return {f.name: FilterField(f.type, f.condition_sql(table), f.in_ms) for f in FIELDS.values()}
 
 
+FIELDS_OF_SESSION = _stored_fields(SESSIONS.table)
 FIELDS_BY_TABLE = {table.name: _stored_fields(table) for table in READ_TABLES}
 
 
@@ -75,11 +78,14 @@ def compile_filters(
     compiled = compile_each(filters, fields, PLACE, visitors=visitor_target(table))
     of_visit = [fields_named(filter_) <= VISIT_FIELDS for filter_ in filters]
     where = all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if not visit))
+    visit_where = all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if visit))
+    of_session = [visit and not visit_where.visitor_sets for visit in of_visit]
     computed = {**_date_parts(time_range), **goals}
     own = merge_values(where.values, *(computed[n].values for n in sorted(named & {*computed})))
     return RowConditions(
         where=structs.replace(where, values=own),
-        visit_where=all_of(*(c for c, visit in zip(compiled, of_visit, strict=True) if visit)),
+        visit_where=visit_where,
+        session_where=all_of(*compile_each(filters, FIELDS_OF_SESSION, PLACE, only=of_session)),
     )
 
 

@@ -64,6 +64,7 @@ def _scope_of(query: MetricsQuery, table: Table, versions: Versions) -> Scope:
         time_range=query.query.time_range,
         where=conditions.where,
         visit_where=conditions.visit_where,
+        session_where=conditions.session_where,
         events=versions.get(EVENTS.name),
         include_bots=query.query.include_bots,
         identities=versions.get(IDENTITIES.name),

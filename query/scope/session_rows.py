@@ -72,6 +72,7 @@ VALUES: Mapping[str, SessionValue] = {
     "visible_time": SessionValue("time_on_page", "visible_time"),
     "row_order": _stored(ROW_ORDER_NUMBER),
     "bucket": _stored("bucket"),
+    "view_ms": _stored("ms"),
     "view_visitor": _stored("visitor_hash"),
     "view_visitor_id": SessionValue("anonymous_id", None),
 }
@@ -94,6 +95,37 @@ DURATION_MS = (
 def of_first_view(value: str) -> str:
     """The value of the first page view of the rows of one session."""
     return f"FIRST_BY({value}, row_order) FILTER (WHERE page_views > 0)"
+
+
+class SessionRows(Struct, frozen=True):
+    """How a statement gets `session_rows`, if it names them."""
+
+    values: Mapping[str, SessionValue]
+    sources: Mapping[str, WantedRelation]
+    """The relations with all rows; none where they come from one that the statement has."""
+    events: str
+    """That relation: the events of whole sessions."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What the statement has to have besides: the relation of events and their columns."""
+        if not self.values or self.sources:
+            return frozenset()
+        return event_columns(self.values) | {self.events}
+
+    @property
+    def ctes(self) -> tuple[Cte, ...]:
+        """The CTE `session_rows`, after its sources."""
+        if not self.values:
+            return ()
+        return (session_rows_cte(self.values, self.sources or [self.events]),)
+
+
+def session_rows(engine: Engine, scope: Scope, names: frozenset[str], events: str) -> SessionRows:
+    """How a statement with these names gets `session_rows` of the scope."""
+    values = values_named(names) if SESSION_ROWS in names else {}
+    sources = prepared_sources(engine, scope, values) if values else None
+    return SessionRows(values, sources or {}, events)
 
 
 def values_named(names: Collection[str]) -> Mapping[str, SessionValue]:

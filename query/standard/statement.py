@@ -15,13 +15,7 @@ from query.scope.scope import (
     WantedRelation,
     scoped_relations,
 )
-from query.scope.session_rows import (
-    SESSION_ROWS,
-    event_columns,
-    prepared_sources,
-    session_rows_cte,
-    values_named,
-)
+from query.scope.session_rows import session_rows
 from query.scope.visits import VISIT_FACTS, facts_named
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte, NativeCte, Relation, Select, render
@@ -52,10 +46,8 @@ async def build_statement(
     longest = statement.unfiltered_range(scope.time_range)
     if longest != scope.time_range:
         scope = structs.replace(scope, fact_range=longest)
-    values = values_named(names) if SESSION_ROWS in names else {}
-    sessions = prepared_sources(engine, scope, values) if values else None
-    if values and sessions is None:
-        names |= {VISIT_ROWS, *event_columns(values)}
+    of_sessions = session_rows(engine, scope, names, VISIT_ROWS)
+    names |= of_sessions.names
     scopes = {SCOPED: scope}
     if VISIT_ROWS in names and scope.where.text:
         scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
@@ -71,7 +63,7 @@ async def build_statement(
         engine,
         {
             **{n: WantedRelation(one, columns_used(one.table, names)) for n, one in scopes.items()},
-            **(sessions or {}),
+            **of_sessions.sources,
         },
         facts_named(names) if VISIT_FACTS in names else (),
         PROFILES in names,
@@ -79,8 +71,7 @@ async def build_statement(
     relations: list[Relation | NativeCte | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in scopes:
         relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
-    if values:
-        relations.append(session_rows_cte(values, sessions or [VISIT_ROWS]))
+    relations += of_sessions.ctes
     if PROPERTY_ENTRIES in names:
         entries = engine.property_entries(SCOPED, ENTRY_COLUMNS)
         relations.append(NativeCte(PROPERTY_ENTRIES, entries))

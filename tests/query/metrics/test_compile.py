@@ -20,7 +20,7 @@ def compiled(metrics: Sequence[str], *dimensions: str) -> CompiledBody:
     ("metric", "relations"),
     [
         ("page_views", {"scoped"}),
-        ("visits", {"visit_rows"}),
+        ("visits", {"session_rows"}),
         ("errors", {"scoped_errors"}),
         ("error_rate", {"scoped", "scoped_errors"}),
         ("errors_per_view", {"scoped", "scoped_errors"}),
@@ -28,13 +28,13 @@ def compiled(metrics: Sequence[str], *dimensions: str) -> CompiledBody:
     ],
 )
 def test_a_metric_reads_its_own_rows_only(metric: str, relations: set[str]) -> None:
-    known = {"scoped", "visit_rows", "scoped_errors", "scoped_vitals"}
+    known = {"scoped", "visit_rows", "session_rows", "scoped_errors", "scoped_vitals"}
 
     assert compiled([metric]).names & known == relations
 
 
 def test_a_visit_by_a_fact_has_the_values_of_its_rows() -> None:
-    assert {"scoped", "visit_rows"} <= compiled(["visits"], "path").names
+    assert {"scoped", "session_rows"} <= compiled(["visits"], "path").names
     assert "scoped" not in compiled(["visits"], "time:day").names
 
 

@@ -16,6 +16,8 @@ from stream.maintenance.merge_plan import live_data_files
 from stream.storage.delta_commit import LakeTable
 from tests.query.custom.custom_requests import ask
 from tests.query.lake import a_view, an_event
+from tests.query.metrics_queries import rows as metric_rows
+from tests.query.metrics_queries import where
 from tests.query.query_service import InProcessService, start_service
 
 HOUR = 3_600_000
@@ -89,6 +91,27 @@ def test_what_visitors_did_is_read_from_events(service: InProcessService, tmp_pa
     signed_up = [{"has_done": {"event": "signup"}}]
 
     assert [row["session_id"] for row in found(service, filters=signed_up)["data"]] == ["s2"]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_metrics_of_visits_are_the_same_from_prepared_rows(
+    service: InProcessService, tmp_path: Path, zone: str
+) -> None:
+    metrics = ["visits", "bounce_rate", "visit_duration", "median_visit_duration"]
+    asked: list[dict[str, Any]] = [
+        {"dimensions": ["time:day"]},
+        {"dimensions": ["visit.entry_page", "visit.channel"]},
+        {"filters": [where("visit.channel", "Email")]},
+        {"filters": [where("visit.entry_page", "/in")], "dimensions": ["path"]},
+        {"filters": [where("path", "/out")]},
+    ]
+    days = {"startDate": "2026-11-10", "endDate": "2026-11-11", "timezone": zone}
+    before = [metric_rows(service, *metrics, **days, **each) for each in asked]
+    assert all(before)
+
+    prepare(tmp_path)
+
+    assert [metric_rows(service, *metrics, **days, **each) for each in asked] == before
 
 
 @pytest.mark.parametrize(

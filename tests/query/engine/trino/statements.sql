@@ -614,6 +614,7 @@ LIMIT 1000;
 -- median_visit_duration
 WITH scoped AS (
   SELECT
+    ts,
     session_hash,
     name,
     country,
@@ -641,23 +642,35 @@ WITH scoped AS (
   SELECT
     *
   FROM scoped
-), visits AS (
+), session_rows AS (
   SELECT
-    session_hash AS session_key,
-    COUNT(*) FILTER(WHERE
-      name IN ('screen_view', 'pageview')) AS page_views,
-    COUNT(*) FILTER(WHERE
-      NOT name IN ('screen_view', 'pageview') AND name <> 'page_exit') AS other_events,
-    COALESCE(GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT)), MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT)) AS duration_ms,
-    MIN(CASE WHEN name IN ('screen_view', 'pageview') THEN ms END) AS started_ms
+    session_hash AS session_hash,
+    ts AS started_at,
+    ts AS ended_at,
+    CASE WHEN name IN ('screen_view', 'pageview') THEN 1 ELSE 0 END AS page_views,
+    CASE
+      WHEN NOT name IN ('screen_view', 'pageview') AND name <> 'page_exit'
+      THEN 1
+      ELSE 0
+    END AS other_events,
+    time_on_page AS visible_time,
+    ms AS view_ms
   FROM visit_rows
   WHERE
     NOT (session_hash IS NULL)
+), visits AS (
+  SELECT
+    session_hash AS session_key,
+    CAST(SUM(page_views) AS BIGINT) AS page_views,
+    CAST(SUM(other_events) AS BIGINT) AS other_events,
+    COALESCE(GREATEST(DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MAX(ended_at)) - DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MIN(started_at)), CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT)), DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MAX(ended_at)) - DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', MIN(started_at)), CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT)) AS duration_ms,
+    MIN(view_ms) FILTER(WHERE
+      page_views > 0) AS started_ms
+  FROM session_rows
   GROUP BY
     session_hash
   HAVING
-    COUNT(*) FILTER(WHERE
-      name IN ('screen_view', 'pageview')) > 0
+    CAST(SUM(page_views) AS BIGINT) > 0
 ), visit_keys AS (
   SELECT DISTINCT
     session_hash AS keyed_session,
