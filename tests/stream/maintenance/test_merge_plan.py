@@ -65,3 +65,40 @@ def test_a_day_that_is_over_but_still_filled_is_treated_as_growing() -> None:
 
     assert sizes_joined(found, begun + DAY_MS + QUIET_MS) == []
     assert sizes_joined(found, begun + DAY_MS + QUIET_MS + 1) == [[100, 100]]
+
+
+def test_rows_of_a_growing_day_are_not_written_again_with_every_few_new_ones() -> None:
+    """A day of 2,000 batches of 150 rows: all of it stays below the size of a medium file."""
+    files: list[LiveDataFile] = []
+    written = most = 0
+    for number in range(2_000):
+        files.append(a_file(150, number))
+        for _, merged in merge_plan(files, NOON_MS, 30):
+            rows = sum(file.rows for file in merged)
+            files = [*(file for file in files if file not in merged), a_file(rows, number)]
+            written += rows
+        most = max(most, len(files))
+
+    assert sum(file.rows for file in files) == 300_000
+    assert written < 6 * 300_000
+    assert most <= 30 + 9
+
+
+def test_a_merged_file_waits_for_half_as_many_rows() -> None:
+    merged = a_file(30_000, 0)
+    few, enough = ([a_file(rows, n) for n in range(30)] for rows in (1_000, 2_000))
+
+    assert rows_joined([merged, *few[:29]]) == []
+    assert rows_joined([merged, *few]) == [30_000]
+    assert rows_joined([merged, *enough]) == [90_000]
+    assert rows_joined([a_file(9_000, 0), *few[:29]]) == [38_000]  # to write it again is little
+    assert rows_joined([a_file(30_000, n) for n in range(30)]) == [900_000]
+
+
+def a_file(rows: int, number: int) -> LiveDataFile:
+    """One of so many rows of 40 bytes, received at noon."""
+    return LiveDataFile(f"{number}-{rows}", TODAY, rows, 40 * rows, None, None, NOON_MS)
+
+
+def rows_joined(found: Sequence[LiveDataFile]) -> list[int]:
+    return [sum(file.rows for file in merged) for _, merged in merge_plan(found, NOON_MS, 30)]
