@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
@@ -20,10 +21,13 @@ from query.prepared.measured_tables import Measured
 from query.prepared.measurements import BUCKET, Measurements
 from query.prepared.quarters import Quarters, by_bucket, whole_range
 from query.prepared.ranked_values import RankedValues
+from query.prepared.text_filters import keeps_all
 from query.request.buckets import Granularity
+from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
 
 VISITORS, AVERAGE = "visitors", "avg"
+NO_FILTERS = b"[]"
 IS_PERCENTILE = re.compile(r"p\d+")
 
 
@@ -68,6 +72,15 @@ class MeasuredGroups(WithoutFilters, frozen=True):
     """The fields by which rows are sorted, the greatest first; labels follow."""
     metrics: tuple[str, ...] = ()
     """Only these count; all of them where none is named."""
+    filters: bytes = NO_FILTERS
+    """Filters on labels of measurements, as JSON: only those that meet them count."""
+
+    def of_filters(self, filters: Sequence[Filter]) -> "MeasuredGroups | None":
+        """The same of measurements that meet filters; None when these name other fields."""
+        positions = {name: i for i, name in enumerate(self.measured.labels)}
+        if keeps_all(filters, positions) is None:
+            return None
+        return structs.replace(self, filters=msgspec.json.encode(filters))
 
     @property
     def tables(self) -> Sequence[str]:
@@ -84,7 +97,8 @@ class MeasuredGroups(WithoutFilters, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
-        found = Measurements(joined, self.measured, self.by, quarters, self.metrics)
+        filters = msgspec.json.decode(self.filters, type=list[Filter])
+        found = Measurements(joined, self.measured, self.by, quarters, self.metrics, filters)
         labels = dict(zip(self.fields, found.labels, strict=False))
         figures = self._figures(found)
 
@@ -108,31 +122,35 @@ class MeasuredGroups(WithoutFilters, frozen=True):
 
     def _figures(self, found: Measurements) -> Mapping[str, Figure]:
         """The fields after the labels."""
-        names = self.fields[len(self.by) :]
-        metrics = {name: _metric(name) for name in names}
-        ranked = {m: None if m is None else found.ranked(m) for m in {*metrics.values()}}
-        return {name: self._figure(name, found, ranked[metrics[name]]) for name in names}
+        figures: dict[str, Figure] = {}
+        ranked: dict[str, RankedValues] = {}
+        for name in self.fields[len(self.by) :]:
+            figure, metric = _parts(name)
+            if figure == AVERAGE:
+                figures[name] = self._mean(*found.added(metric))
+            elif IS_PERCENTILE.fullmatch(figure):
+                if metric not in ranked:
+                    ranked[metric] = found.ranked(metric)
+                figures[name] = self._percentile(int(figure.removeprefix("p")), ranked[metric])
+            else:
+                counts = found.visitors if name == VISITORS else found.row_counts
+                figures[name] = Figure((counts,), 1, counts)
+        return figures
 
-    def _figure(self, name: str, found: Measurements, ranked: RankedValues | None) -> Figure:
-        if ranked is None:
-            counts = found.visitors if name == VISITORS else found.row_counts
-            return Figure((counts,), 1, counts)
-        scale, counts = self.measured.scale, ranked.counts
-        absent, of = counts == 0, name.partition("_")[0]
-        if of == AVERAGE:
-            sums = ranked.sums()
-            # as SQL divides: decimals by whole numbers are floating point numbers
-            means = sums.astype(np.float64) / scale / np.maximum(1, counts)
-            return Figure((sums, counts), scale, means, absent)
-        percent = int(of.removeprefix("p"))
+    def _mean(self, sums: Numbers, counts: Numbers) -> Figure:
+        scale = self.measured.scale
+        # as SQL divides: decimals by whole numbers are floating point numbers
+        means = sums.astype(np.float64) / scale / np.maximum(1, counts)
+        return Figure((sums, counts), scale, means, counts == 0)
+
+    def _percentile(self, percent: int, ranked: RankedValues) -> Figure:
         low, high = ranked.neighbors(percent)
+        counts = ranked.counts
         between = low * 100 + (high - low) * ((counts - 1) * percent % 100)
-        return Figure((low, high, counts), scale, between, absent)
+        return Figure((low, high, counts), self.measured.scale, between, counts == 0)
 
 
-def _metric(field: str) -> str | None:
-    """The metric that a field is of, "" for all values; None when it counts rows or visitors."""
+def _parts(field: str) -> tuple[str, str]:
+    """The figure that a field is, and of which metric; "" for all values."""
     figure, _, metric = field.partition("_")
-    if figure != AVERAGE and not IS_PERCENTILE.fullmatch(figure):
-        return None
-    return "" if metric == "value" else metric
+    return figure, "" if metric == "value" else metric

@@ -65,11 +65,12 @@ class Measured(Struct, frozen=True):
     """A table of measurements: where their values are."""
 
     table: str
+    labels: tuple[str, ...]
     scale: int = 1
     """By which stored values are multiplied, so that they are whole numbers."""
     metrics: tuple[str, ...] = ()
     """Those with a column each; without any, each row is of one metric."""
 
 
-VITALS = Measured(VITAL_VALUES.name, VITAL_SCALE)
-LOADS = Measured(PAGE_LOADS.name, metrics=("load_time", *LATER_TIMINGS))
+VITALS = Measured(VITAL_VALUES.name, VITAL_LABELS, VITAL_SCALE)
+LOADS = Measured(PAGE_LOADS.name, LOAD_LABELS, metrics=("load_time", *LATER_TIMINGS))

@@ -1,6 +1,7 @@
 """Measurements of parts: groups of them, their visitors, and their ranked values by metric."""
 
 from collections.abc import Collection, Sequence
+from math import prod
 
 import numpy as np
 from msgspec import Struct
@@ -12,7 +13,9 @@ from query.prepared.measured_tables import Measured, plus_one
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import label
 from query.prepared.quarters import Quarters
-from query.prepared.ranked_values import RankedValues, rank_values
+from query.prepared.ranked_values import RankedValues, rank_values, sum_values
+from query.prepared.text_filters import keeps_all
+from query.request.filter_struct import Filter, fields_named
 
 BUCKET, METRIC = "bucket", "metric_name"
 """Labels that are no column with a name of its own."""
@@ -45,8 +48,9 @@ class Measurements:
         by: Sequence[str],
         quarters: Quarters,
         metrics: Collection[str],
+        filters: Sequence[Filter] = (),
     ) -> None:
-        """Those of some metrics only, where `metrics` names any."""
+        """Those of some metrics only, where `metrics` names any, that meet filters on labels."""
         self._joined = joined
         self._measured = measured
         columns = [self._labels(name, quarters) for name in by]
@@ -55,6 +59,8 @@ class Measurements:
             kept &= each.places != NO_PLACE
         if metrics:
             kept &= self._is_of(metrics)
+        if filters:
+            kept &= self._meets(filters)
         self._kept = np.flatnonzero(kept)
         self._groups, self.labels = self._grouped(columns)
         self.count = len(self.labels[0].places) if by else 1
@@ -76,6 +82,24 @@ class Measurements:
     def _is_of(self, metrics: Collection[str]) -> Numbers:
         numbers, texts = self._joined.text_numbers(self._measured.table, label(METRIC))
         return np.array([text in metrics for text in texts], np.bool_)[numbers]
+
+    def _meets(self, filters: Sequence[Filter]) -> Numbers:
+        """Which rows meet filters: these are evaluated once for each combination of labels."""
+        names = sorted(set().union(*map(fields_named, filters)))
+        columns = [self._joined.text_numbers(self._measured.table, label(name)) for name in names]
+        keeps = keeps_all(filters, {name: i for i, name in enumerate(names)})
+        if keeps is None:
+            raise ValueError("filters on other fields than labels")
+        keys = np.zeros(len(self._column(QUARTER_COLUMN)), np.int64)
+        for numbers, texts in columns:
+            keys = keys * len(texts) + numbers
+        found, groups = number_keys(keys, prod(len(texts) for _, texts in columns))
+        combinations: list[list[str | None]] = []
+        for _, texts in reversed(columns):
+            found, own = np.divmod(found, len(texts))
+            combinations.insert(0, [texts[i] for i in own.tolist()])
+        kept = [keeps(each) for each in zip(*combinations, strict=True)]
+        return np.array(kept, np.bool_)[groups]
 
     def _grouped(self, columns: Sequence[Labels]) -> tuple[Numbers, Sequence[Labels]]:
         """The group of each row that is kept, and the labels of all groups."""
@@ -103,13 +127,20 @@ class Measurements:
 
     def ranked(self, metric: str) -> RankedValues:
         """The values of a metric of each group; of all of its rows without a metric."""
+        return rank_values(*self._values(metric), self.count)
+
+    def added(self, metric: str) -> tuple[Numbers, Numbers]:
+        """The sum of the same values of each group, and their number."""
+        return sum_values(*self._values(metric), self.count)
+
+    def _values(self, metric: str) -> tuple[Numbers, Numbers]:
+        """The group and the value of each row that is of the metric."""
         has_column = metric in self._measured.metrics
         values = self._column(plus_one(metric) if has_column else "measured")[self._kept]
-        groups = self._groups
         if has_column:
             having = np.flatnonzero(values)
-            groups, values = groups[having], values[having].astype(np.int64) - 1
-        elif metric:
-            having = np.flatnonzero(self._is_of((metric.upper(),))[self._kept])
-            groups, values = groups[having], values[having]
-        return rank_values(groups, values, self.count)
+            return self._groups[having], values[having].astype(np.int64) - 1
+        if not metric:
+            return self._groups, values
+        having = np.flatnonzero(self._is_of((metric.upper(),))[self._kept])
+        return self._groups[having], values[having]

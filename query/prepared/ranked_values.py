@@ -1,10 +1,10 @@
-"""Ranked values of groups, for exact percentiles and sums."""
+"""Ranked values of groups, for exact percentiles, and their sums."""
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_numbers import KEY_BITS
+from query.prepared.group_numbers import KEY_BITS, sums
 
 MAX_INT = 2**63 - 1
 
@@ -35,15 +35,19 @@ class RankedValues(Struct, frozen=True, eq=False):
         found[having] = self.values[self.borders[having] + places[having]]
         return found
 
-    def sums(self) -> Numbers:
-        """The sum of the values of each group; numbers of Python where 64 bits do not hold them."""
-        values = self.values
-        greatest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
-        if greatest * len(values) > MAX_INT:
-            values = values.astype(object)
-        until = np.concatenate([values[:0], [0], np.cumsum(values)])
-        sums: Numbers = until[self.borders[1:]] - until[self.borders[:-1]]
-        return sums
+
+def sum_values(groups: Numbers, values: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """The sum of the values of each of `count` groups, and their number.
+
+    Sums are numbers of Python where 64 bits do not hold them.
+    """
+    counts = np.bincount(groups, minlength=count)
+    greatest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+    if greatest * len(values) <= MAX_INT:
+        return sums(groups, values, count), counts
+    added = np.zeros(count, object)
+    np.add.at(added, groups, values.astype(object))
+    return added, counts
 
 
 def rank_values(groups: Numbers, values: Numbers, count: int) -> RankedValues:

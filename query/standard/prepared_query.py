@@ -10,9 +10,11 @@ from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import PreparedForm
+from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.prepared_results import NotPrepared, PreparedResults
 from query.prepared.text_filters import keeps_all, kept_shares
 from query.request.body import convert
+from query.request.filter_struct import Filter
 from query.request.query import Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
 from query.response.worker_threads import run_in_worker
@@ -109,12 +111,15 @@ class PreparedQuery(Struct, frozen=True):
             raise NotPrepared(reason)
         if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
             raise NotPrepared(OTHER_ENGINE)
-        keeps = keeps_all(self.query.filters, form.filter_fields)
+        filters: Sequence[Filter] = self.query.filters
+        if isinstance(form, MeasuredGroups) and filters:
+            form, filters = _of_filters(form, filters), ()
+        keeps = keeps_all(filters, form.filter_fields)
         if keeps is None:
             raise NotPrepared(OTHER_FILTERS)
         scope = structs.replace(self.scope, where=Fragment(), visit_where=Fragment())
         rows = await self.results.rows(form, scope, self.granularity, engine, self.seconds_left)
-        if not self.query.filters:
+        if not filters:
             return rows
         kept = await run_in_worker(len(rows), partial(kept_shares, rows, form.text_count, keeps))
         if kept is None:
@@ -152,6 +157,13 @@ class PreparedQuery(Struct, frozen=True):
             return (labels[row[0]], *row[1:])
 
         return rows.mapped(label) if isinstance(rows, ArrayRows) else [label(row) for row in rows]
+
+
+def _of_filters(form: MeasuredGroups, filters: Sequence[Filter]) -> MeasuredGroups:
+    """The form of measurements that meet filters."""
+    if (chosen := form.of_filters(filters)) is None:
+        raise NotPrepared(OTHER_FILTERS)
+    return chosen
 
 
 def prepare(

@@ -13,6 +13,7 @@ from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import TABLES
 from schemas.tables import EVENTS, VITALS
 from tests.oracle.derived_files import data_files, remove
+from tests.oracle.filters import FilterJson
 from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
@@ -21,7 +22,7 @@ from tests.oracle.query_strategies import QueryFrame
 from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
 from tests.oracle.service import Service, named
 from tests.oracle.test_invariants import compacted
-from tests.oracle.test_prepared_results import frames_around, prepare, were_prepared
+from tests.oracle.test_prepared_results import filters_on, frames_around, prepare, were_prepared
 
 MEASURED = [t for t in QUERY_TYPES.values() if isinstance(t.prepared, MeasuredGroups)]
 SHAPES = {t.row: t for t in MEASURED}
@@ -65,6 +66,45 @@ def test_every_order_and_page_of_each_shape() -> None:
             [raw] = service.ask(query, [named(query)], "&prepared=false")
             assert entry["meta"].pop("prepared"), query
             assert entry == raw, query
+
+
+FILTERED = {
+    "vitals_overview": ("path", "metric_name", "country"),
+    "web_vitals_by_device": ("path", "device_type"),
+    "web_vitals_time_series": ("browser_name",),
+    "slow_pages": ("path", "os_name"),
+    "performance_overview": ("region",),
+}
+"""Types, with labels of measurements by which they are filtered."""
+
+
+def test_filters_on_labels_choose_among_measurements() -> None:
+    stage = STAGES[0]
+    with Service(fixed_traffic(stage), portions=2) as service:
+        before = stage.day - timedelta(days=2)
+        plain = {each.name: each for each in asked(stage, [*FILTERED]) if each.start == before}
+        service.results([*plain.values()])
+        prepare(service)
+        queries = []
+        for name, fields in FILTERED.items():
+            held = service.facts[QUERY_TYPES[name].table.name]
+            for field in fields:
+                texts = sorted({row[field] for row in held if row.get(field)})
+                queries += [
+                    msgspec.structs.replace(plain[name], filters=filters)
+                    for filters in filters_on(field, texts)
+                ]
+            both: list[FilterJson] = [filters_on(field, ["DE", "/a"])[0][0] for field in fields]
+            queries.append(msgspec.structs.replace(plain[name], filters=both))
+
+        found = were_prepared(service, queries)
+        assert all(found)
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
+        assert len({str(rows) for rows in service.results(queries)}) > len(queries) / 8
+        other: list[FilterJson] = [{"field": "session_id", "operator": "is_not_null"}]
+        by_rows = [msgspec.structs.replace(each, filters=other) for each in plain.values()]
+        assert not any(were_prepared(service, by_rows))
 
 
 @try_examples(3)

@@ -11,6 +11,7 @@ from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.measured_tables import LOADS, VITALS
 from query.prepared.quarters import Quarters
 from query.request.buckets import Granularity
+from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
 from tests.query.prepared.parts import join, part_of
 
@@ -98,3 +99,14 @@ def test_means_without_labels_are_one_row_even_of_nothing() -> None:
     assert [*form.rows(join([part], 10, 14), RANGE)] == [(70, 2, 7, 1)]
     assert [*form.rows(join([part], 20, 24), RANGE)] == [(0, 0, 0, 0)] == rows_of_nothing(form)
     assert rows_of_nothing(BY_PATH) == ()
+
+
+def test_filters_on_labels_are_part_of_the_form() -> None:
+    path = Filter(field="path", operator="in", value=["/a", "/c"])
+    form = BY_PATH.of_filters([path])
+
+    assert form is not None
+    assert form == BY_PATH.of_filters([path]) != BY_PATH
+    assert {hash(form), hash(BY_PATH)} != {hash(BY_PATH)}
+    assert [row[0] for row in form.rows(joined(), RANGE)] == ["/a", "/c"]
+    assert BY_PATH.of_filters([Filter(field="host", operator="is_null")]) is None

@@ -8,6 +8,7 @@ from query.prepared.measured_tables import LOADS, VITALS
 from query.prepared.measurements import Measurements
 from query.prepared.part import Part
 from query.prepared.quarters import Quarters
+from query.request.filter_struct import Behavior, Filter
 from tests.query.prepared.parts import join, part_of
 
 RANGE = Quarters(10, 14, np.array([0, 0, 1, 1]), [100, 200])
@@ -63,6 +64,22 @@ def test_buckets_and_metrics(joined: JoinedParts) -> None:
     assert found.visitors.tolist() == [2, 2]
     assert found.ranked("lcp").values.tolist() == [10, 20, 30, 90]
     assert found.ranked("cls").counts.tolist() == [0, 1]
+
+
+def test_filters_on_labels_keep_what_meets_them(joined: JoinedParts) -> None:
+    absent = Filter(field="path", operator="is_null")
+    fps = Filter(field="metric_name", operator="eq", value="FPS")
+
+    for filters, values in (
+        ([absent], [90]),
+        ([Filter(none_of=absent)], [5, 10, 20, 30, 60]),
+        ([Filter(any_of=[absent, fps])], [60, 90]),
+        ([absent, fps], []),
+    ):
+        found = Measurements(joined, VITALS, (), RANGE, (), filters)
+        assert found.ranked("").values.tolist() == values, filters
+    with pytest.raises(ValueError, match="other fields"):
+        Measurements(joined, VITALS, (), RANGE, (), [Filter(has_done=Behavior(event="x"))])
 
 
 def test_without_labels_there_is_one_group_even_of_nothing() -> None:
