@@ -191,9 +191,21 @@ def test_a_file_is_imported_with_the_commands_of_the_page_and_undone(
     assert row[:5] == ["visits.csv", "done", "1", "1", "0"]
 
     dashboard.press("Undo the import of visits.csv")
+    dashboard.until("document.querySelector('dialog p')?.innerText.includes('the 1 event of')")
+    assert "cannot be undone" in dashboard.text("dialog p")
     dashboard.press("Undo", "dialog form")
     dashboard.until(f"({TABLE})('Imports')?.[0]?.[1] === 'undone'")
     assert dashboard.rows("Imports")[0][4] == "1"
+
+
+def test_the_newest_import_is_first_also_of_more_than_a_page(page: Dashboard) -> None:
+    store, now = RegistryStore(page.tenant.stack.settings.registry_url), now_ms()
+    for at in range(101):
+        store.create(validation.new_import(page.tenant.website, f"{at}.csv", now + at))
+    store.close()
+    page.open("setup", part="imports")
+    page.until(f"({TABLE})('Imports')?.[0]?.[0] === '100.csv'")
+    assert [row[0] for row in page.rows("Imports")] == [f"{at}.csv" for at in range(100, -1, -1)]
 
 
 def _command(dashboard: Dashboard, number: int, file: Path) -> str:

@@ -10,6 +10,7 @@ from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
 from tests.browser.web_site import Html, WebSite
 from tests.flow.tenant import DAY, Tenant
+from tests.http_client import call
 from tests.installation import Installation
 from tests.web.dashboard import RANGE, Dashboard
 from tests.web.downloads import downloaded
@@ -152,6 +153,55 @@ def test_an_ended_link_says_so(dashboard: Dashboard, visitor: Dashboard) -> None
     visitor.tab.go(link)
     assert "not available" in visitor.text("main .card")
     visitor.check_tab()
+
+
+def test_a_dashboard_that_is_revoked_while_it_is_open_says_so_at_its_next_request(
+    page: Dashboard, chromium: Chromium
+) -> None:
+    link = share(page, "left open", PASSWORD)
+    tab = Tab.opened(chromium)
+    visitor = Dashboard(tab, page.tenant)
+    tab.go(f"{link}/overview?period={RANGE}")
+    visitor.type_into("input[name=password]", PASSWORD)
+    visitor.press("Open")
+    visitor.until("document.querySelector('.totals')")
+    visitor.settle()
+
+    page.press("Revoke the link left open")
+    page.press("Revoke", "dialog form")
+    until_unlisted(page, "left open")
+    asks = "!!document.querySelector('input[name=password]')"
+    tab.js(
+        f"window.asked = false; new MutationObserver(() => {{ window.asked ||= {asks}; }})"
+        ".observe(document.body, { childList: true, subtree: true })"
+    )
+    assert "tidemark_share=password" in tab.js("document.cookie")
+    visitor.press("Events")
+    visitor.until("document.querySelector('.not-opened')")
+    assert visitor.text("main h1") == "This dashboard is not available"
+    assert "for a new one" in visitor.text("main .card")
+    assert not tab.js("window.asked")
+    tab.close()
+
+
+def test_the_list_shows_the_last_day_that_was_chosen(page: Dashboard) -> None:
+    year = DAY.year + 1
+    page.open("shares", tz="America/New_York")
+    page.type_into("input[name=name]", "until a day")
+    page.tab.js(
+        f"(field => {{ field.value = '{year}-12-31'; field.dispatchEvent(new Event('input')) }})"
+        "(document.querySelector('input[name=expires]'))"
+    )
+    page.press("Share this dashboard", "form")
+    url = f"{page.url}/v1/shares?website_id={page.tenant.website.id}"
+    body = {"name": "until an hour", "filters": [], "expires": f"{year}-12-31T12:30:00Z"}
+    assert call("POST", url, body, {"x-api-key": page.tenant.key}).status == 201
+    page.until("document.querySelector('main table')?.innerText.includes('until a day')")
+    page.open("shares", tz="America/New_York")
+
+    cells = {row[0]: row for row in page.rows("Shared dashboards")}
+    assert f"last day Dec 31, {year}" in cells["until a day"]
+    assert f"Dec 31, {year}, 7:30\N{NO-BREAK SPACE}AM" in cells["until an hour"]
 
 
 def test_the_list_marks_a_link_that_has_ended(dashboard: Dashboard) -> None:

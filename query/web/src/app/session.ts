@@ -9,7 +9,7 @@ import { dropAccess, keepAccess, keptAccess } from "./share_storage";
 
 /** undefined until known, null when nobody is signed in. */
 export const me = signal<Me | null | undefined>(undefined);
-/** Set when a sign-in ended while the page was open. */
+/** Set when a sign-in, or the access to a shared dashboard, ended while the page was open. */
 export const sessionEnded = signal(false);
 
 export const website = computed<Website | null>(() => {
@@ -61,12 +61,14 @@ export async function openShare(password?: string): Promise<void> {
   const link = address.value.base.slice("s/".length);
   if (password === undefined) {
     if (await resumeShare(link)) return;
-    if (hasCookie(NEEDS_PASSWORD)) throw new RequestError(401, "UNAUTHORIZED", "");
+    // A link whose access ended while the page was open may open nothing any more, which only the service knows.
+    if (!sessionEnded.value && hasCookie(NEEDS_PASSWORD)) throw new RequestError(401, "UNAUTHORIZED", "");
   }
   const body = { link, ...(password ? { password } : {}) };
   const opened = await submitForm<Schemas["OpenShareResponse"]>("/v1/shares/open", body);
   if (password !== undefined) keepAccess(link, opened);
   batch(() => {
+    sessionEnded.value = false;
     shareAccess.value = opened.access;
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {

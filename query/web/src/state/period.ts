@@ -151,6 +151,12 @@ export function endOfDay(day: string | undefined, timezone: string): string | nu
 export const lastDayOf = (instant: string, timezone: string): string =>
   instant.length > 10 ? dayOf(Date.parse(instant) - 1, timezone) : instant;
 
+/** The day in a time zone that is over exactly at an instant; null when none is. */
+export function dayEndedAt(instant: string, timezone: string): string | null {
+  const day = lastDayOf(instant, timezone);
+  return Date.parse(endOfDay(day, timezone)!) === Date.parse(instant) ? day : null;
+}
+
 /** The days of a bucket, from its first one. */
 export function bucketDays(first: string, granularity: string): Days {
   if (granularity === "weekly") return { start: first, end: addDays(first, 6) };

@@ -20,7 +20,7 @@ import { countFormat, type Series, SeriesChart } from "../components/series_char
 import { Async } from "../components/states";
 import { countryName, formatDay, formatInstant, formatNumber } from "../format";
 import type { RecordColumn } from "../state/csv";
-import { daysOf, defaultGranularity, endOfDay, lastDayOf, periodMembers, presetOf, today } from "../state/period";
+import { dayEndedAt, daysOf, defaultGranularity, endOfDay, periodMembers, presetOf, today } from "../state/period";
 import { texts } from "../texts";
 
 type Link = Schemas["LinkResource"];
@@ -140,9 +140,8 @@ function OneLink({ id }: { id: string }) {
 
 /** The last day, where the end is that of a day; else the instant. */
 function endOf(expiresAt: string): string {
-  const day = lastDayOf(expiresAt, timezone.value);
-  const isWholeDay = Date.parse(endOfDay(day, timezone.value)!) === Date.parse(expiresAt);
-  return isWholeDay ? `${t.lastDay}: ${formatDay(day)}` : `${t.ends}: ${formatInstant(expiresAt, timezone.value)}`;
+  const day = dayEndedAt(expiresAt, timezone.value);
+  return day ? `${t.lastDay}: ${formatDay(day)}` : `${t.ends}: ${formatInstant(expiresAt, timezone.value)}`;
 }
 
 function Clicks({ link: { id: link, createdAt } }: { link: Link }) {

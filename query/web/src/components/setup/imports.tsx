@@ -1,5 +1,6 @@
 // Imports of historical data: the commands for one, and all of them with their progress; each can be undone.
 import { useState } from "preact/hooks";
+import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
 import type { Schemas } from "../../api/types";
 import { useLoaded } from "../../api/use";
@@ -18,8 +19,8 @@ const SECONDS = 5;
 
 export function Imports() {
   const websiteId = subjectQuery.value.website_id!;
-  const list = useLoaded(websiteId, (signal) =>
-    fetchJson<Schemas["ImportListResponse"]>("/v1/imports", { query: { websiteId, limit: "100" }, signal }), SECONDS);
+  const list = useLoaded(websiteId, async (signal) =>
+    (await fetchAll<Import>("/v1/imports", { websiteId }, signal)).reverse(), SECONDS); // the newest first
   const [asked, setAsked] = useState<Import | null>(null);
   const undo = async (one: Import) => {
     await fetchJson(`/v1/imports/${one.id}`, { method: "DELETE" });
@@ -28,9 +29,9 @@ export function Imports() {
   return (
     <>
       <Card title={t.imports}>
-        <Async loaded={list} empty={t.noImports} isEmpty={({ data }) => !data.length}>
-          {({ data }) => (
-            <DataTable label={t.imports} rows={data} rowKey={({ id }) => id} columns={[
+        <Async loaded={list} empty={t.noImports} isEmpty={(all) => !all.length}>
+          {(all) => (
+            <DataTable label={t.imports} rows={all} rowKey={({ id }) => id} columns={[
               { key: "name", label: t.file, render: (one) => one.name },
               { key: "state", label: t.state, render: (one) => t.importStates[one.state] ?? one.state },
               { key: "accepted", label: t.accepted, number: true, render: (one) => formatNumber(one.accepted) },
@@ -42,14 +43,19 @@ export function Imports() {
             ]} />
           )}
         </Async>
-        {asked && (
-          <ConfirmDialog title={t.undoOne(asked.name)} text={t.confirmUndo(asked.name)} action={t.undo}
-            run={() => undo(asked)} close={() => setAsked(null)} />
-        )}
+        {asked && <UndoImport one={asked} run={() => undo(asked)} close={() => setAsked(null)} />}
       </Card>
       <NewImport websiteId={websiteId} />
     </>
   );
+}
+
+/** Asks before an import is undone, with the number of its events as soon as they are counted. */
+function UndoImport({ one, run, close }: { one: Import; run: () => Promise<void>; close: () => void }) {
+  const counted = useLoaded(one.id, (signal) => fetchJson<Schemas["ImportResponse"]>(`/v1/imports/${one.id}`, { signal }));
+  const stored = counted.value?.data.stored;
+  const events = stored === undefined ? t.allEvents : t.someEvents(stored, formatNumber(stored));
+  return <ConfirmDialog title={t.undoOne(one.name)} text={t.confirmUndo(one.name, events)} action={t.undo} run={run} close={close} />;
 }
 
 /** The commands that import a file into the website; the page does not send files itself. */
