@@ -125,6 +125,10 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
     dashboard.settle()
     [of_visitors] = dashboard.rows("Goals")
 
+    dashboard.open("overview", f="path:eq:/pricing")
+    noted = "[...document.querySelectorAll('.card:has(.notice) h2')].map((each) => each.innerText)"
+    assert "Goals" in dashboard.until(f"{noted}.length > 1 && {noted}")
+
     goal = {"event": "purchase"}
     on_page = {"field": "path", "operator": "eq", "value": "/pricing"}
     for shown, filters in ((only_there, on_page), (of_visitors, SAW_PRICING)):

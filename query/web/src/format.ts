@@ -1,5 +1,5 @@
 // Numbers, times and names in the language of the browser.
-import { addDays, type Days } from "./state/period";
+import { addDays, dayOf, type Days, lastDayOf } from "./state/period";
 
 export const locale = navigator.language || "en";
 
@@ -51,6 +51,14 @@ export function formatDays({ start, end }: Days, year = true): string {
 }
 
 /** 1 is Monday. */
+/** A time range of the API, end excluded, as days, and the time on the last day if that is not over. */
+export function formatRange(start: string, end: string, timeZone: string): [days: string, until: string | null] {
+  const last = lastDayOf(end, timeZone);
+  const isWhole = dayOf(Date.parse(end), timeZone) !== last;
+  const time = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", timeZone }).format(new Date(end));
+  return [formatDays({ start: dayOf(Date.parse(start), timeZone), end: last }), isWhole ? null : time];
+}
+
 export const weekdayName = (day: number): string =>
   new Intl.DateTimeFormat(locale, { weekday: "long", timeZone: "UTC" }).format(new Date(Date.UTC(2024, 0, day)));
 

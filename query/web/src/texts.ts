@@ -125,7 +125,7 @@ export const texts = {
   metrics: {
     visitors: "Visitors", unique_visitors: "Unique visitors", visits: "Visits", sessions: "Visits",
     pageviews: "Page views", pages_per_session: "Views per visit", bounce_rate: "Bounce rate",
-    median_session_duration: "Visit duration", percentage: "Share",
+    median_session_duration: "Median visit duration", percentage: "Share",
     shareOfVisitors: "Share of visitors", shareOfClicks: "Share of clicks", entries: "Entries", exits: "Exits", events: "Events",
     clicks: "Clicks", links: "Links", lastSeen: "Last seen", current: "Current visitors",
   },
@@ -155,6 +155,8 @@ export const texts = {
     open: "Click to see it alone", openBucket: "See it alone",
     previousFrom: (day: string) => `Compared time range: no data before ${day}`,
     nothingBefore: "There is nothing to compare with in the time range before",
+    comparedWith: (days: string, until: string | null) => `Compared with ${days}${until ? `, until ${until}` : ""}`,
+    was: (value: string) => `${value} before`,
     noneBefore: "no data before",
     points: (points: string) => `${points} pp`, pointsHint: "Difference in percentage points",
     zeroBefore: "0 before", zeroHint: "There was none in the time range that this is compared with; there may have been earlier ones.",

@@ -16,13 +16,15 @@ const WITHOUT: Record<Exclude<ComparedData, "enough">, { text: string; hint: str
   little: { text: t.began, hint: t.beganHint },
 };
 
-export function Change({ percent, points = false, before, lessIsBetter, hint = t.nothingBefore }: {
+export function Change({ percent, points = false, before, lessIsBetter, was, hint = t.nothingBefore }: {
   percent: number | null | undefined;
   /** Whether `percent` is the difference of two percentages. */
   points?: boolean;
   /** What the compared time range holds; null until that is known. */
   before: ComparedData | null;
   lessIsBetter?: boolean;
+  /** The number in the compared time range, as it is shown. */
+  was?: string;
   /** Why there is no percentage, where there is none. */
   hint?: string;
 }) {
@@ -35,9 +37,10 @@ export function Change({ percent, points = false, before, lessIsBetter, hint = t
   const sign = shown > 0 ? "+" : shown < 0 ? "−" : "±";
   const size = Math.abs(percent);
   const exact = `${sign}${points ? t.points(formatNumber(Number(size.toFixed(1)))) : formatPercent(size, digits)}`;
-  if (points) return <span class={`change ${kind}`} title={t.pointsHint}>{exact}</span>;
-  if (percent < MOST_PERCENT) return <span class={`change ${kind}`}>{exact}</span>;
-  return <span class={`change ${kind}`} title={exact}>{texts.breakdowns.times(formatNumber(Math.round(1 + percent / 100)))}</span>;
+  const previous = was === undefined ? null : <small class="quiet"> {t.was(was)}</small>;
+  if (points) return <span class={`change ${kind}`} title={t.pointsHint}>{exact}{previous}</span>;
+  if (percent < MOST_PERCENT) return <span class={`change ${kind}`}>{exact}{previous}</span>;
+  return <span class={`change ${kind}`} title={exact}>{texts.breakdowns.times(formatNumber(Math.round(1 + percent / 100)))}{previous}</span>;
 }
 
 const NoChange = ({ hint }: { hint: string }) => <span class="change" role="img" aria-label={hint} title={hint}>–</span>;

@@ -1,11 +1,13 @@
 // The goals that most visitors reached, on the overview of a website that has some.
 import { useAnswer } from "../api/use";
 import { addressWith } from "../app/address";
+import { isShared } from "../app/session";
 import { follow } from "../app/top_bar";
 import { formatPercent } from "../format";
 import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
+import { PageNote } from "./page_note";
 import { askGoals, MOST_ASKED, useGoals } from "./saved_goals";
 import { Async } from "./states";
 
@@ -25,6 +27,7 @@ export function GoalsCard() {
     <Card title={texts.goals.title} ask={ask} className="breakdown" fields={FIELDS}
       actions={<a class="quiet-button" href={addressWith({ view: "goals" })} onClick={follow}
         aria-label={`${texts.breakdowns.all}: ${texts.goals.title}`}>{texts.breakdowns.all}</a>}>
+      {!isShared() && <PageNote />}
       <Async loaded={loaded} lines={Math.min(goals.length, ROWS)}>
         {({ rows }) => (
           <BarList nameLabel={`${texts.goals.name} · ${texts.goals.rate}`} valueLabel={texts.metrics.visitors} bars={rows.toSorted((a, b) => b.visitors - a.visitors).slice(0, ROWS).map((row) => ({

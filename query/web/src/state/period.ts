@@ -45,7 +45,7 @@ export function isDate(text: string | undefined): text is string {
 /** Today in a time zone. */
 export const today = (timezone: string): string => dayOf(Date.now(), timezone);
 
-function dayOf(ms: number, timezone: string): string {
+export function dayOf(ms: number, timezone: string): string {
   const parts = { timeZone: timezone, year: "numeric", month: "2-digit", day: "2-digit" } as const;
   return new Intl.DateTimeFormat("sv-SE", parts).format(ms);
 }

@@ -13,7 +13,7 @@ import { GoalsCard } from "../components/goals_card";
 import { Info, metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
-import { formatDuration, formatNumber, formatPercent, formatShort } from "../format";
+import { formatDuration, formatNumber, formatPercent, formatRange, formatShort } from "../format";
 import { GROUPS } from "../state/breakdowns";
 import { defaultGranularity, granularitiesOf } from "../state/period";
 import { texts } from "../texts";
@@ -78,24 +78,31 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
   const ask: Ask<"summary_metrics"> = { name: "summary_metrics", compared: true };
   const loaded = useAnswer(ask);
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
-  const compared = loaded.value?.comparison?.rows[0];
+  const comparison = loaded.value?.comparison;
+  const compared = comparison?.rows[0];
   return (
-    <section class="totals" aria-label={texts.views.overview} aria-busy={loaded.loading}>
-      {loaded.error && <Async loaded={loaded}>{() => null}</Async>}
-      {!loaded.error && TOTALS.map((total) => (
-        <div key={total.id} class={`total ${total === chosen ? "chosen" : ""}`}>
-          <button type="button" aria-pressed={total === chosen} onClick={() => goOwn({ metric: total.id === "visitors" ? "" : total.id })}>
-            <span class="total-label">{total.label}</span>
-            <span class="total-value" title={row && total.format(valueOf(total, row))}>
-              {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
-            </span>
-            {compared && row && <Change percent={changeOf(total, row, compared)} points={total.points} before={before} lessIsBetter={total.lessIsBetter} />}
-          </button>
-          <Info text={metricDefinition(total.definition)} title={total.label} />
-          <RequestButton ask={ask} title={total.label} row={0} fields={[{ label: total.label, field: total.summary ?? "pageviews / sessions" }]} />
-        </div>
-      ))}
-    </section>
+    <>
+      <section class="totals" aria-label={texts.views.overview} aria-busy={loaded.loading}>
+        {loaded.error && <Async loaded={loaded}>{() => null}</Async>}
+        {!loaded.error && TOTALS.map((total) => (
+          <div key={total.id} class={`total ${total === chosen ? "chosen" : ""}`}>
+            <button type="button" aria-pressed={total === chosen} onClick={() => goOwn({ metric: total.id === "visitors" ? "" : total.id })}>
+              <span class="total-label">{total.label}</span>
+              <span class="total-value" title={row && total.format(valueOf(total, row))}>
+                {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
+              </span>
+              {compared && row && <Change percent={changeOf(total, row, compared)} points={total.points} before={before} lessIsBetter={total.lessIsBetter}
+                was={compared.previous ? (total.short ?? total.format)(valueOf(total, compared.previous)) : undefined} />}
+            </button>
+            <Info text={metricDefinition(total.definition)} title={total.label} />
+            <RequestButton ask={ask} title={total.label} row={0} fields={[{ label: total.label, field: total.summary ?? "pageviews / sessions" }]} />
+          </div>
+        ))}
+      </section>
+      {comparison?.start && comparison.end && (
+        <p class="compared quiet">{texts.chart.comparedWith(...formatRange(comparison.start, comparison.end, timezone.value))}</p>
+      )}
+    </>
   );
 }
 
