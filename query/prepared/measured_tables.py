@@ -27,7 +27,7 @@ VITAL_VALUES = PartTable(
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
            {labelled(VITAL_LABELS)},
-           CAST(metric_value * {VITAL_SCALE} AS BIGINT) AS measured
+           CAST(CAST(metric_value AS DECIMAL(38, 4)) * {VITAL_SCALE} AS BIGINT) AS measured
       FROM scoped
     """,  # noqa: S608
     tuple(map(label, VITAL_LABELS)),

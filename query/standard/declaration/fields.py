@@ -154,7 +154,8 @@ EXACT_MEAN = "{0} / NULLIF({1}, 0)"
 
 
 def _exact(percent: int) -> str:
-    return f"{{0}} * 100 + ({{1}} - {{0}}) * (({{2}} - 1) * {percent} % 100)"
+    low, high = (f"CAST({{{i}}} AS DECIMAL(38, 4))" for i in (0, 1))  # stored ones have 18 digits
+    return f"{low} * 100 + ({high} - {low}) * (({{2}} - 1) * {percent} % 100)"
 
 
 Average = Annotated[float | None, FieldSpec(("_sum", "_count"), average, "mean", EXACT_MEAN)]

@@ -13,11 +13,14 @@ OLD_NAMES = {
     "America/Virgin": "VI",
     "Antarctica/South_Pole": "AQ",
     "Atlantic/Jan_Mayen": "SJ",
+    "Iceland": "IS",
     "Pacific/Ponape": "FM",
     "Pacific/Truk": "FM",
     "Pacific/Yap": "FM",
 }
 """Countries of old names that are links to a zone of another country with the same time."""
+OF_NO_COUNTRY = frozenset(("CET", "EET", "EST", "HST", "MET", "MST", "WET"))
+"""Names of a time that several countries have; the tz database links them to one of these."""
 
 
 @cache
@@ -33,7 +36,7 @@ def countries_by_zone() -> dict[str, str]:
     for zone, alias in _links():
         if zone in by_zone:
             by_zone.setdefault(alias, by_zone[zone])
-    return by_zone
+    return {zone: country for zone, country in by_zone.items() if zone not in OF_NO_COUNTRY}
 
 
 @cache

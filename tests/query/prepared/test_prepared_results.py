@@ -63,6 +63,22 @@ def test_sequences_of_pages_are_made_when_they_are_asked_for(service: InProcessS
         assert [entry["meta"]["prepared"] for entry in entries] == [True] * len(types)
 
 
+def test_measurements_may_be_as_large_as_they_are_accepted(service: InProcessService) -> None:
+    stored(service)
+    service.lake.holds(a_vital("LCP", 10**12), a_vital("LCP", 10**12), a_vital("LCP", -(10**12)))
+    types = [
+        {"name": name, "orderBy": [{"field": field, "direction": "desc"}]}
+        for name, field in (("vitals_overview", "p75"), ("web_vitals_by_page", "p75_lcp"))
+    ]
+    before = service.query(*types).json["data"]
+    assert [entry["success"] for entry in before] == [True] * len(types)
+    prepare(service)
+
+    after = service.query(*types).json["data"]
+    assert [entry["data"] for entry in after] == [entry["data"] for entry in before]
+    assert all(entry["meta"]["prepared"] for entry in after)
+
+
 def test_measurements_have_parts_of_their_own(service: InProcessService) -> None:
     stored(service)
     service.lake.holds(a_vital("LCP", 2.5), a_vital("LCP", 3), a_view("/", load_time=90))
