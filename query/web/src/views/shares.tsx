@@ -9,12 +9,13 @@ import { VIEWS } from "../app/views";
 import { Card } from "../components/card";
 import { ConfirmDialog } from "../components/confirm_dialog";
 import { DataTable } from "../components/data_table";
+import { endDay } from "../components/end_day";
 import { filterText } from "../components/filter_text";
 import { formMessage } from "../components/form_message";
 import { Snippet } from "../components/request_dialog";
 import { Async } from "../components/states";
-import { formatDay, formatInstant, locale } from "../format";
-import { dayEndedAt, endOfDay, today } from "../state/period";
+import { formatInstant, locale } from "../format";
+import { endOfDay, today } from "../state/period";
 import { texts } from "../texts";
 
 type Share = Schemas["ShareResource"];
@@ -53,7 +54,7 @@ function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share
       { key: "name", label: t.columns.name, render: (share) => <>{share.name}{hasEnded(share) && <> <strong class="ended">{t.ended}</strong></>}</> },
       { key: "filters", extra: "wide", className: "long", label: t.columns.filters, render: ({ filters }) => filters.map(filterText).join(", ") || t.all },
       { key: "password", extra: true, label: t.columns.password, render: ({ password }) => (password ? t.yes : t.no) },
-      { key: "expires", label: t.columns.expires, render: ({ expires }) => (expires ? endOf(expires) : t.never) },
+      { key: "expires", label: t.columns.expires, render: ({ expires }) => (expires ? endDay(expires) : t.never) },
       { key: "frames", extra: "wide", className: "long", label: t.columns.frames, render: ({ frameOrigins }) => frameOrigins.join(", ") || "–" },
       { key: "created", extra: "wide", label: t.columns.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
       {
@@ -63,12 +64,6 @@ function ShareTable({ shares, revoke }: { shares: Share[]; revoke: (share: Share
       },
     ]} />
   );
-}
-
-/** The last day, where the end is that of a day; else the instant. */
-function endOf(expires: string): string {
-  const day = dayEndedAt(expires, timezone.value);
-  return day ? t.lastDay(formatDay(day)) : formatInstant(expires, timezone.value);
 }
 
 const hasEnded = ({ expires }: Share): boolean => expires !== null && Date.parse(expires) <= Date.now();

@@ -8,6 +8,7 @@ import { texts } from "../../texts";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
+import { endDay } from "../end_day";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { endOfDay } from "../../state/period";
@@ -48,7 +49,7 @@ export function Keys() {
             { key: "website", extra: true, label: texts.app.website, render: (key) => websiteName(key.websiteId) },
             { key: "scopes", extra: true, label: t.scopes, render: (key) => key.scopes.join(", ") },
             { key: "state", label: t.state, render: (key) => t.states[key.state] },
-            { key: "expires", extra: true, label: t.expires, render: (key) => formatInstant(key.expiresAt, timezone.value) },
+            { key: "expires", extra: true, label: t.expires, render: (key) => (key.expiresAt ? endDay(key.expiresAt) : formatInstant(null, timezone.value)) },
             { key: "used", extra: true, label: t.lastUsed, render: (key) => formatInstant(key.lastUsedAt, timezone.value) },
             { key: "act", label: "", render: (key) => key.state === "active" && (
               <span class="row-actions">

@@ -1,0 +1,11 @@
+// The end of a share or a key, as people choose it.
+import { timezone } from "../app/session";
+import { formatDay, formatInstant } from "../format";
+import { dayEndedAt } from "../state/period";
+import { texts } from "../texts";
+
+/** The last day, where the end is that of a day; else the instant. */
+export function endDay(expires: string): string {
+  const day = dayEndedAt(expires, timezone.value);
+  return day ? texts.shares.lastDay(formatDay(day)) : formatInstant(expires, timezone.value);
+}
