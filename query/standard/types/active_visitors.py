@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from query.engine.engine import Row
+from query.prepared.active_buckets import VisitorsByActivity, WindowChanges
 from query.request.buckets import Granularity
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
@@ -26,7 +27,8 @@ from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
 from schemas.tables import EVENTS
 
-MONTH_DAYS = 30
+WEEK_DAYS, MONTH_DAYS = 7, 30
+WINDOWS = (1, WEEK_DAYS, MONTH_DAYS)
 PERIODS = {
     "day": Granularity.DAILY,
     "week": Granularity.WEEKLY,
@@ -80,7 +82,7 @@ WINDOW_CHANGES = Cte(
      UNION ALL
     SELECT {_window_end(1)} AS changed_day, -1, 0, 0 FROM active_days
      UNION ALL
-    SELECT {_window_end(7)} AS changed_day, 0, -1, 0 FROM active_days
+    SELECT {_window_end(WEEK_DAYS)} AS changed_day, 0, -1, 0 FROM active_days
      UNION ALL
     SELECT {_window_end(MONTH_DAYS)} AS changed_day, 0, 0, -1 FROM active_days
     """,  # noqa: S608
@@ -146,6 +148,7 @@ ACTIVE_VISITORS = (
         table=EVENTS,
         row=ActiveVisitors,
         default_limit=10_000,
+        prepared=WindowChanges(WINDOWS),
         sql=Statement(
             granularity=Granularity.DAILY,
             read_range=thirty_days,
@@ -170,6 +173,7 @@ ACTIVE_VISITORS = (
         row=ActivePeriods,
         default_limit=1_000,
         options=Stickiness,
+        prepared=VisitorsByActivity(),
         sql=stickiness_statement,
     ),
 )
