@@ -32,6 +32,7 @@ from stream.maintenance.sorted_portions import (
     PORTION_BYTES,
     PORTION_ROWS,
     fitting_rows,
+    portion_rows,
     row_groups,
     sorted_portions,
 )
@@ -161,7 +162,7 @@ def write_sorted(
         transform=without_derived_hashes if without_hashes else None,
     )
     order = row_order(table)
-    portion = fitting_rows(source, portion, PORTION_BYTES)
+    portion = portion_rows(source, portion)
     known = survey(source, order, portion)
     sizes = row_group_sizes(
         known.rows_by_subject, fitting_rows(source, row_group, PORTION_BYTES // 2)

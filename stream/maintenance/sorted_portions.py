@@ -22,6 +22,8 @@ PORTION_ROWS = 250_000
 """Rows of a portion, about."""
 PORTION_BYTES = 128 * 1024 * 1024
 """Bytes of a portion before compression, about, where rows are large."""
+MAX_PORTIONS = 256
+"""Files of portions, which are open at the same time; of more rows each portion has more."""
 DIVIDED_AT_ONCE = 4
 """A portion by the rows that are divided at once."""
 
@@ -37,6 +39,12 @@ def fitting_rows(source: SourceRows, most: int, most_bytes: int) -> int:
     """The number of rows that have so many bytes, and `most` at most."""
     rows, size = source.size
     return max(1, min(most, most_bytes * rows // max(1, size)))
+
+
+def portion_rows(source: SourceRows, most: int) -> int:
+    """The rows of a portion: `most`, fewer where they are large, more beyond MAX_PORTIONS."""
+    rows, _ = source.size
+    return max(fitting_rows(source, most, PORTION_BYTES), -(-rows // MAX_PORTIONS))
 
 
 def sorted_portions(

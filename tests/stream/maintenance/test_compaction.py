@@ -1,5 +1,6 @@
 """Compaction changes files and nothing else; readers of an older version read on."""
 
+import resource
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from stream.maintenance.merge_plan import (
     live_data_files,
 )
 from stream.maintenance.scheduler import TASKS
+from stream.maintenance.sorted_portions import MAX_PORTIONS
 from stream.maintenance.vacuum import checkpoint
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
@@ -37,6 +39,7 @@ from tests.stream.builders import (
     settings,
     version,
 )
+from tests.stream.maintenance.rows_to_merge import MIDNIGHT, made_rows, written
 
 DAY_MS = 86_400_000
 EVERYTHING = [column.name for column in EVENTS.columns if column.name != "day"]
@@ -288,3 +291,17 @@ def test_every_task_works_on_every_table(tmp_path: Path) -> None:
             make_task()(LakeTable(config, table), config)
 
     assert len(version(config, LEDGER).data_files) == 1
+
+
+def test_a_merge_of_many_portions_keeps_few_files_open(tmp_path: Path) -> None:
+    files = written(tmp_path, made_rows(3_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    open_files = max(int(file.name) for file in Path("/dev/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + MAX_PORTIONS + 40, hard))
+    try:
+        write_sorted(EVENTS, MIDNIGHT.date(), files, Side.HISTORY, tmp_path / "new", portion=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    new = sorted((tmp_path / "new").iterdir())
+    assert sum(pq.read_metadata(file).num_rows for file in new) == 3_000

@@ -9,7 +9,13 @@ from msgspec import structs
 from schemas.tables import EVENTS, Table
 from stream.maintenance.row_order import row_order
 from stream.maintenance.row_survey import survey
-from stream.maintenance.sorted_portions import fitting_rows, row_groups, sorted_portions
+from stream.maintenance.sorted_portions import (
+    MAX_PORTIONS,
+    fitting_rows,
+    portion_rows,
+    row_groups,
+    sorted_portions,
+)
 from stream.maintenance.source_rows import SourceRows
 from tests.stream.maintenance.rows_to_merge import (
     COLUMNS,
@@ -80,3 +86,13 @@ def test_large_rows_are_fewer_in_a_portion(tmp_path: Path) -> None:
     found = fitting_rows(SourceRows(EVENTS, written(tmp_path / "large", large)), 60, 30_000)
     assert 20 < found < 30
     assert fitting_rows(SourceRows(EVENTS, []), 60, 30_000) == 1
+
+
+def test_a_merge_has_no_more_portions_than_files_that_may_be_open(tmp_path: Path) -> None:
+    rows = made_rows(3 * MAX_PORTIONS)
+    source = SourceRows(EVENTS, written(tmp_path, rows))
+
+    assert portion_rows(source, 100) == 100
+    assert portion_rows(source, 1) == 3
+    known = survey(source, row_order(EVENTS), portion_rows(source, 1))
+    assert MAX_PORTIONS / 2 < len(known.bounds) + 1 <= MAX_PORTIONS
