@@ -65,15 +65,20 @@ def _place(change: Change | sa.RowMapping) -> tuple[Any, ...]:
 def _names_of_deleted(
     connection: sa.Connection, changes: Sequence[Change]
 ) -> Mapping[tuple[Any, ...], Names]:
-    """By the entries of their deletion; of one that went with its website, of its creation."""
-    names: dict[tuple[Any, ...], Names] = {}
+    """By the entries of their deletion; what went with its website has none, but older ones."""
+    last: dict[tuple[Any, ...], Names] = {}
     query = sa.select(CHANGES).where(
+        CHANGES.c.organization_id.in_(sorted({change.organization_id or "" for change in changes})),
         CHANGES.c.record_id.in_(sorted({change.record_id for change in changes})),
-        CHANGES.c.action.in_((Action.CREATE.value, Action.DELETE.value)),
     )
     for row in connection.execute(query.order_by(CHANGES.c.number)).mappings():
-        values = row["before"] or row["after"] or {}
-        found = {field: values[field] for field in NAMING_FIELDS if values.get(field)}
-        if found:
-            names[_place(row)] = found
-    return names
+        values = row["before"] if row["action"] == Action.DELETE else row["after"]
+        if values:  # those of old entries are not kept
+            known = last.get(_place(row), {}) if row["action"] == Action.UPDATE else {}
+            last[_place(row)] = {**known, **values}
+    names = {place: _naming_values(values) for place, values in last.items()}
+    return {place: found for place, found in names.items() if found}
+
+
+def _naming_values(values: Mapping[str, Any]) -> Names:
+    return {field: values[field] for field in NAMING_FIELDS if values.get(field)}

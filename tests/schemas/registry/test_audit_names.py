@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from schemas.registry import Link, RegistryStore, Website, validation
+from schemas.registry import Goal, Link, RegistryStore, Website, validation
 from schemas.registry.audit_names import KINDS, NAMING_FIELDS
 from tests.schemas.registry.filled_registry import NOW, furnished
 
@@ -51,6 +51,16 @@ def test_a_deleted_record_keeps_its_last_name(store: RegistryStore) -> None:
         == [{"name": "B", "slug": "spring", "target_url": "https://a.example/"}] * 3
     )
     assert names(store, "goal_a") == [{"name": "Buy"}]  # went with its website
+
+
+def test_what_went_with_its_website_keeps_the_name_of_its_last_change(
+    store: RegistryStore,
+) -> None:
+    _, website, *_ = furnished(store)
+    store.update(Goal, "goal_a", NOW, name="Purchase")
+    store.delete(Website, website.id)
+
+    assert names(store, "goal_a") == [{"name": "Purchase"}] * 2
 
 
 def test_an_id_that_another_organization_uses_now_is_not_named(store: RegistryStore) -> None:
