@@ -19,7 +19,7 @@ OLD_NAMES = {
     "Pacific/Yap": "FM",
 }
 """Countries of old names that are links to a zone of another country with the same time."""
-OF_NO_COUNTRY = frozenset(("CET", "EET", "EST", "HST", "MET", "MST", "WET"))
+OF_NO_COUNTRY = ("CET", "EET", "EST", "HST", "MET", "MST", "WET")
 """Names of a time that several countries have; the tz database links them to one of these."""
 
 
