@@ -13,9 +13,9 @@ from stream.maintenance.row_order import SLOT_MINUTES
 SMALL_FILE_BYTES = 16 * 1024 * 1024
 FULL_FILE_BYTES = 128 * 1024 * 1024
 MAX_MEDIUM_FILES = 8
-LARGE_ROWS = 10_000
+WAITING_ROWS = 10_000
 """Rows from which a small file may wait for others of its size."""
-LARGE_SHARE = 0.5
+WAITING_SHARE = 0.5
 """Rows of such a file by those of all smaller ones together, from which it waits."""
 QUIET_MS = 5 * 60_000
 """A past day without a new data file for so long is merged into its final form."""
@@ -112,12 +112,12 @@ def merge_plan(
 def small_files(of_day: Sequence[LiveDataFile], small_parts: int) -> Sequence[LiveDataFile]:
     """The small files of a day when there are many.
 
-    What was merged before waits until there are enough other rows: each merge would write all rows
-    of the day again.
+    The largest wait until smaller ones have enough rows: each merge would write all rows of the day
+    again.
     """
     small = sorted((file for file in of_day if file.size < SMALL_FILE_BYTES), key=_rows)
-    while small and small[-1].rows >= LARGE_ROWS:
-        if small[-1].rows <= LARGE_SHARE * sum(map(_rows, small[:-1])):
+    while small and small[-1].rows >= WAITING_ROWS:
+        if small[-1].rows <= WAITING_SHARE * sum(map(_rows, small[:-1])):
             break
         small.pop()
     return small if len(small) >= small_parts else ()

@@ -31,11 +31,6 @@ class RowSurvey(Struct, frozen=True):
     bounds: Sequence[Bound]
     """Of each portion but the first."""
 
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return sum(self.rows_by_subject)
-
 
 def survey(source: SourceRows, order: RowOrder, portion: int) -> RowSurvey:
     """Count the rows, and choose bounds for portions of about so many rows from a sample."""

@@ -1,4 +1,4 @@
-"""Memory allocator and garbage collector settings of a worker (mallopt, malloc_trim, gc.freeze).
+"""Memory allocator and garbage collector of worker and keeper (mallopt, malloc_trim, gc.freeze).
 
 By default glibc returns memory to the system after each batch and takes it back page by page, which
 costs a worker 2 µs an event; and the garbage collector walks rows that are part of no cycle.

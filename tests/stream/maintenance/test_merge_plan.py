@@ -84,14 +84,16 @@ def test_rows_of_a_growing_day_are_not_written_again_with_every_few_new_ones() -
     assert most <= 30 + 9
 
 
-def test_a_merged_file_waits_for_half_as_many_rows() -> None:
+def test_a_merged_file_waits_for_twice_as_many_rows() -> None:
     merged = a_file(30_000, 0)
-    few, enough = ([a_file(rows, n) for n in range(30)] for rows in (1_000, 2_000))
+    few, enough = ([a_file(rows, n) for n in range(30)] for rows in (1_999, 2_000))
 
     assert rows_joined([merged, *few[:29]]) == []
-    assert rows_joined([merged, *few]) == [30_000]
+    assert rows_joined([merged, *few]) == [59_970]
     assert rows_joined([merged, *enough]) == [90_000]
-    assert rows_joined([a_file(9_000, 0), *few[:29]]) == [38_000]  # to write it again is little
+    tiny = [a_file(1, n) for n in range(29)]
+    assert rows_joined([a_file(9_999, 0), *tiny]) == [10_028]  # to write it again is little
+    assert rows_joined([a_file(10_000, 0), *tiny]) == []
     assert rows_joined([a_file(30_000, n) for n in range(30)]) == [900_000]
 
 
