@@ -1,6 +1,5 @@
 """Conversions of goals from parts: page views of a path, and events of a name."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
@@ -64,8 +63,20 @@ def _counts(joined: JoinedParts, goal: CountedGoal) -> tuple[int, int, int, None
 def _chooser(goal: CountedGoal) -> ChooseTexts:
     if goal.path is None or WILDCARD not in goal.path:
         return lambda texts: _position(texts, goal.path or goal.event or "")
-    pattern = re.compile(".*".join(map(re.escape, goal.path.split(WILDCARD))), re.DOTALL)
-    return lambda texts: [i for i, text in enumerate(texts) if pattern.fullmatch(text)]
+    start, *between, end = goal.path.split(WILDCARD)
+    return lambda texts: [i for i, text in enumerate(texts) if _fits(text, start, between, end)]
+
+
+def _fits(text: str, start: str, between: Sequence[str], end: str) -> bool:
+    """Whether a text has these in their order: each is looked for once, from where one ended."""
+    if not text.startswith(start):
+        return False
+    at = len(start)
+    for each in between:
+        if (found := text.find(each, at)) < 0:
+            return False
+        at = found + len(each)
+    return len(text) - at >= len(end) and text.endswith(end)
 
 
 def _position(texts: Sequence[str], text: str) -> Sequence[int]:

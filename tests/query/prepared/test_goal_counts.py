@@ -1,6 +1,9 @@
 """Conversions of goals from parts: by path, by wildcard, and by name of the event."""
 
+import re
 from collections.abc import Sequence
+from itertools import product
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -65,9 +68,9 @@ def parts() -> list[Part]:
     ]
 
 
-def counts(joined: JoinedParts, *goals: CountedGoal) -> list[tuple[object, ...]]:
+def counts(joined: JoinedParts, *goals: CountedGoal, everyone: int = 4) -> list[tuple[object, ...]]:
     [row] = GoalCounts(goals).rows(joined, RANGE)
-    assert row[:4] == (1, None, 0, 4)
+    assert row[:4] == (1, None, 0, everyone)
     return [row[i : i + 4] for i in range(4, len(row), 4)]
 
 
@@ -85,6 +88,28 @@ def test_paths_wildcards_and_events(stored: int | None) -> None:
         (4, 2, 1, None),
         (0, 0, 0, None),
     ]
+
+
+@pytest.mark.parametrize("pattern", ["a*a", "*a*b*", "a**b", "*ab*ab", "ab*", "*", "*b"])
+def test_wildcards_stand_for_any_characters(pattern: str) -> None:
+    texts = ["".join(each) for n in range(6) for each in product("ab\n", repeat=n)]
+    paths = [(10, 70, 1, text, 1) for text in sorted(texts)]
+    expected = re.compile(pattern.replace("*", ".*"), re.DOTALL)
+    count = sum(bool(expected.fullmatch(text)) for text in texts)
+
+    joined = join([part(paths, [])], 10, 15)
+    [[views, *_]] = counts(joined, CountedGoal(pattern, None), everyone=1)
+
+    assert views == count
+
+
+def test_many_wildcards_take_no_longer_than_a_few() -> None:
+    joined = join([part([(10, 70, 1, "a" * 400, 1)], [])], 10, 15)
+    started = perf_counter()
+
+    assert counts(joined, CountedGoal("*a" * 4 + "*b", None), everyone=1) == [(0, 0, 0, None)]
+
+    assert perf_counter() - started < 5
 
 
 def test_a_range_without_rows_has_a_row_of_zeros() -> None:
