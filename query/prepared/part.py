@@ -94,8 +94,12 @@ def make_part(tables: Mapping[str, ColumnRows]) -> Part:
 
 
 def smallest(values: Numbers) -> Numbers:
-    """The same whole numbers, none below 0, in as few bytes as they need."""
-    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    """The same whole numbers, none below 0, in as few bytes as they need.
+
+    In eight they have a sign: joined with some that are below 0 they would be floating point ones.
+    """
+    of_bytes = np.min_scalar_type(int(values.max(initial=0)))
+    return values.astype(np.int64 if of_bytes == np.uint64 else of_bytes)
 
 
 def _numbered(

@@ -105,3 +105,16 @@ def test_metrics_with_columns_of_their_own_may_be_absent() -> None:
     assert found.ranked("load_time").values.tolist() == [30, 40]
     assert found.ranked("ttfb").values.tolist() == [0]
     assert found.ranked("ttfb").counts.tolist() == [1]
+
+
+def test_the_greatest_values_are_exact_beside_those_below_zero() -> None:
+    ends = (10**16 - 1, -(10**16) + 1)
+    parts = [
+        part_of("vital_values", quarter=[10], visitor=[5], of_metric_name=["LCP"], measured=[value])
+        for value in ends
+    ]
+
+    found = measured(join(parts, 10, 14))
+
+    assert found.ranked("").values.tolist() == sorted(ends)
+    assert [each.tolist() for each in found.added("lcp")] == [[0], [2]]
