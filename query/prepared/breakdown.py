@@ -1,7 +1,6 @@
 """Breakdown from parts: page views and distinct visitors by one or two columns of the row."""
 
 from collections.abc import Sequence
-from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -10,7 +9,7 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.group_index import GroupIndex, index_groups
-from query.prepared.group_numbers import number_keys, sums
+from query.prepared.group_numbers import number_combinations, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import BY_COLUMN, label
@@ -127,10 +126,13 @@ def count_groups(
 
 def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Numbers]:
     """The texts of each group, NULL as the empty text, and for each row the number of its group."""
-    columns_with_empty = [_with_empty(*each) for each in columns]
-    texts_by_column = [texts for _, texts in columns_with_empty]
-    keys, groups = number_keys(_keys(columns_with_empty), prod(map(len, texts_by_column)))
-    return _texts(keys, texts_by_column), groups
+    with_empty = [_with_empty(*each) for each in columns]
+    of_columns = [(numbers, len(texts)) for numbers, texts in with_empty]
+    found, groups = number_combinations(of_columns, len(columns[0][0]))
+    named = [
+        [texts[i] for i in own.tolist()] for own, (_, texts) in zip(found, with_empty, strict=True)
+    ]
+    return list(zip(*named, strict=True)), groups
 
 
 def shares(groups: NamedGroups) -> Sequence[Row]:
@@ -159,20 +161,3 @@ def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers,
         return numbers, ["", *(text or "" for text in texts[1:])]
     empty = texts.index("")
     return np.where(numbers == empty, NO_TEXT, numbers), [text or "" for text in texts]
-
-
-def _keys(columns: Sequence[tuple[Numbers, Sequence[str]]]) -> Numbers:
-    """One number for the texts of a row."""
-    keys = np.zeros(len(columns[0][0]), np.int64)
-    for numbers, texts in columns:
-        keys = keys * len(texts) + numbers
-    return keys
-
-
-def _texts(keys: Numbers, columns: Sequence[Sequence[str]]) -> Sequence[Texts]:
-    """The texts of each number."""
-    parts: list[list[str]] = []
-    for texts in reversed(columns):
-        parts.insert(0, [texts[i] for i in (keys % len(texts)).tolist()])
-        keys = keys // len(texts)
-    return list(zip(*parts, strict=True))

@@ -1,5 +1,8 @@
 """Numbers of groups: what the rows of each add up to, from the group of each row."""
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 
 from query.engine.column_rows import Numbers
@@ -38,6 +41,29 @@ def number_keys(keys: Numbers, space: int) -> tuple[Numbers, Numbers]:
     positions = np.zeros(space, np.int64)
     positions[found] = np.arange(len(found))
     return found, positions[keys]
+
+
+def number_combinations(
+    columns: Sequence[tuple[Numbers, int]], row_count: int
+) -> tuple[Sequence[Numbers], Numbers]:
+    """The combinations of numbers that occur, in order, and for each row the position of its own.
+
+    Each column has a number of each row, and the number that all of these are below.
+    """
+    counts = [max(1, count) for _, count in columns]
+    if prod(counts).bit_length() > KEY_BITS:
+        stacked = np.stack([numbers.astype(np.int64) for numbers, _ in columns])
+        combinations, groups = np.unique(stacked, axis=1, return_inverse=True)
+        return list(combinations), groups
+    keys = np.zeros(row_count, np.int64)
+    for (numbers, _), count in zip(columns, counts, strict=True):
+        keys = keys * count + numbers
+    found, groups = number_keys(keys, prod(counts))
+    of_columns: list[Numbers] = []
+    for count in reversed(counts):
+        found, own = np.divmod(found, count)
+        of_columns.insert(0, own)
+    return of_columns, groups
 
 
 def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:

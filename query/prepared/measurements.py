@@ -1,13 +1,12 @@
 """Measurements of parts: groups of them, their visitors, and their ranked values by metric."""
 
 from collections.abc import Collection, Sequence
-from math import prod
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_numbers import number_keys
+from query.prepared.group_numbers import number_combinations
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_tables import Measured, plus_one
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
@@ -90,28 +89,19 @@ class Measurements:
         keeps = keeps_all(filters, {name: i for i, name in enumerate(names)})
         if keeps is None:
             raise ValueError("filters on other fields than labels")
-        keys = np.zeros(len(self._column(QUARTER_COLUMN)), np.int64)
-        for numbers, texts in columns:
-            keys = keys * len(texts) + numbers
-        found, groups = number_keys(keys, prod(len(texts) for _, texts in columns))
-        combinations: list[list[str | None]] = []
-        for _, texts in reversed(columns):
-            found, own = np.divmod(found, len(texts))
-            combinations.insert(0, [texts[i] for i in own.tolist()])
+        of_columns = [(numbers, len(texts)) for numbers, texts in columns]
+        found, groups = number_combinations(of_columns, len(self._column(QUARTER_COLUMN)))
+        combinations = [
+            [texts[i] for i in own.tolist()] for own, (_, texts) in zip(found, columns, strict=True)
+        ]
         kept = [keeps(each) for each in zip(*combinations, strict=True)]
         return np.array(kept, np.bool_)[groups]
 
     def _grouped(self, columns: Sequence[Labels]) -> tuple[Numbers, Sequence[Labels]]:
         """The group of each row that is kept, and the labels of all groups."""
-        keys, space = np.zeros(len(self._kept), np.int64), 1
-        for each in columns:
-            keys = keys * len(each.values) + each.places[self._kept]
-            space *= len(each.values)
-        found, groups = number_keys(keys, space)
-        labels: list[Labels] = []
-        for each in reversed(columns):
-            found, places = np.divmod(found, max(1, len(each.values)))
-            labels.insert(0, Labels(places, each.values))
+        of_columns = [(each.places[self._kept], len(each.values)) for each in columns]
+        found, groups = number_combinations(of_columns, len(self._kept))
+        labels = [Labels(own, each.values) for own, each in zip(found, columns, strict=True)]
         return groups, labels
 
     @property

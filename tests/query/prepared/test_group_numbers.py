@@ -39,3 +39,13 @@ def test_equal_keys_keep_the_order_of_their_positions(scale: int) -> None:
 
     assert group_numbers.sort_order(keys).tolist() == [1, 4, 3, 0, 2, 5]
     assert group_numbers.sort_order(keys[:0]).tolist() == []
+
+
+@pytest.mark.parametrize("count", [4, 2**20, 2**40])
+def test_combinations_are_numbered_however_many_are_possible(count: int) -> None:
+    columns = [np.array([3, 0, 3, 3]), np.array([1, 2, 1, 0]), np.array([2, 2, 2, 2])]
+
+    found, groups = group_numbers.number_combinations([(each, count) for each in columns], 4)
+
+    assert [each.tolist() for each in found] == [[0, 3, 3], [2, 0, 1], [2, 2, 2]]
+    assert groups.tolist() == [2, 0, 2, 1]
