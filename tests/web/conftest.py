@@ -6,6 +6,7 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.conftest import chromium
+from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
 from tests.installation import Installation
 from tests.query.lake import a_view
@@ -42,3 +43,11 @@ def page(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
 def dashboard(chromium: Chromium, shop: Tenant) -> Iterator[Dashboard]:
     """The dashboard in a tab of its own, signed in; nothing may have gone wrong in it."""
     yield from signed_in(chromium, shop)
+
+
+@pytest.fixture
+def visitor(chromium: Chromium, shop: Tenant) -> Iterator[Dashboard]:
+    """A browser without any sign-in."""
+    tab = Tab.opened(chromium)
+    yield Dashboard(tab, shop)
+    tab.close()
