@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from query.metrics.dimensions import Dimension
 from query.metrics.metric import Source
 from query.request.time_range import TimeRange
-from query.scope import session_rows
+from query.scope.session_rows import MERGED_MEASURES, PAGE_VIEWS
 from query.scope.visits import VISIT_FACTS
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
@@ -62,13 +62,11 @@ def _visits(end_columns: str) -> str:
     if not end_columns:
         return f"""
             SELECT session_hash AS session_key,
-                   {session_rows.PAGE_VIEWS} AS page_views,
-                   {session_rows.OTHER_EVENTS} AS other_events,
-                   {session_rows.DURATION_MS} AS duration_ms,
+                   {MERGED_MEASURES},
                    MIN(view_ms) FILTER (WHERE page_views > 0) AS started_ms
               FROM session_rows
              GROUP BY session_hash
-            HAVING {session_rows.PAGE_VIEWS} > 0
+            HAVING {PAGE_VIEWS} > 0
         """  # noqa: S608
     return f"""
         SELECT session_hash AS session_key,

@@ -82,13 +82,16 @@ VALUES: Mapping[str, SessionValue] = {
 row: only rows with page views have them. `visitor_of_id` is the visitor of `anonymous_id`.
 """
 
-# Of the rows of one session:
+# Over the rows of one session in `session_rows`:
 PAGE_VIEWS = "CAST(SUM(page_views) AS BIGINT)"
 OTHER_EVENTS = "CAST(SUM(other_events) AS BIGINT)"
 STARTED_MS = "UNIX_MS(MIN(started_at))"
 ENDED_MS = "UNIX_MS(MAX(ended_at))"
 DURATION_MS = (
     f"GREATEST({ENDED_MS} - {STARTED_MS}, CAST(COALESCE(SUM(visible_time), 0) * 1000 AS BIGINT))"
+)
+MERGED_MEASURES = (
+    f"{PAGE_VIEWS} AS page_views, {OTHER_EVENTS} AS other_events, {DURATION_MS} AS duration_ms"
 )
 
 

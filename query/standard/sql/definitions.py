@@ -6,13 +6,13 @@ pages reported, whichever is greater. It bounced when it has one page view, no o
 page exit, and a duration under 10 seconds.
 """
 
-from query.scope import session_rows as merged
+from query.scope.session_rows import MERGED_MEASURES, PAGE_VIEWS
 from query.sql.row_definitions import IS_OTHER_EVENT, PAGE_VIEW
 from query.sql.select import Cte
 
 BOUNCE_MS = 10_000
 
-# Over the rows of one session:
+# Over the events of one session:
 VIEW_COUNT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
 OTHER_COUNT = f"COUNT(*) FILTER (WHERE {IS_OTHER_EVENT})"
 DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
@@ -33,12 +33,10 @@ MEDIAN_HIGH = f"MAX(CASE WHEN row_rank = {HIGH_RANK} THEN duration_ms END)"
 SESSIONS = Cte(
     "session_measures",
     f"""
-    SELECT {merged.PAGE_VIEWS}   AS page_views,
-           {merged.OTHER_EVENTS} AS other_events,
-           {merged.DURATION_MS}  AS duration_ms
+    SELECT {MERGED_MEASURES}
       FROM session_rows
      GROUP BY session_hash
-    HAVING {merged.PAGE_VIEWS} > 0
+    HAVING {PAGE_VIEWS} > 0
     """,  # noqa: S608
 )
 

@@ -8,9 +8,8 @@ from msgspec import Struct
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration, SessionsByFact
 from query.request.subject import SubjectKind
 from query.scope.session_rows import (
-    DURATION_MS,
     ENDED_MS,
-    OTHER_EVENTS,
+    MERGED_MEASURES,
     PAGE_VIEWS,
     STARTED_MS,
     of_first_view,
@@ -64,9 +63,7 @@ def session_ctes(
                {of_first_view("view_visitor")} AS visitor,
                {STARTED_MS}                    AS started_ms,
                {ENDED_MS}                      AS ended_ms,
-               {PAGE_VIEWS}                    AS page_views,
-               {OTHER_EVENTS}                  AS other_events,
-               {DURATION_MS}                   AS duration_ms{extra_columns}
+               {MERGED_MEASURES}{extra_columns}
           FROM session_rows
          GROUP BY session_hash
         HAVING {PAGE_VIEWS} > 0

@@ -6,7 +6,7 @@ from query.engine.engine import Row
 from query.prepared.forms import Totals, TotalsByBucket
 from query.prepared.totals import BucketTotals
 from query.request.subject import SubjectKind
-from query.scope.session_rows import DURATION_MS, OTHER_EVENTS, PAGE_VIEWS
+from query.scope.session_rows import MERGED_MEASURES, PAGE_VIEWS
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, Mean, MeanSeconds, MedianSeconds, Percent
@@ -86,9 +86,7 @@ SESSION_STARTS = Cte(
     "session_starts",
     f"""
     SELECT MIN(bucket) FILTER (WHERE page_views > 0) AS time_bucket,
-           {PAGE_VIEWS}                              AS page_views,
-           {OTHER_EVENTS}                            AS other_events,
-           {DURATION_MS}                             AS duration_ms
+           {MERGED_MEASURES}
       FROM session_rows
      GROUP BY session_hash
     HAVING {PAGE_VIEWS} > 0
