@@ -26,8 +26,11 @@ class ExplainResponse(Struct):
 
 
 FurtherStatement = Annotated[
-    Literal["page_keys", "nested_lists", "comparison"],
-    Meta(description="`page_keys` runs before the statement, and limits it to their rows"),
+    Literal["page_keys", "nested_lists", "comparison", "stored_columns"],
+    Meta(
+        description="`page_keys` runs before the statement, and limits it to their rows; "
+        "`stored_columns` completes the rows of prepared results"
+    ),
 ]
 
 

@@ -111,7 +111,7 @@ class Explanation(Struct, frozen=True):
                 for table in tables_read(query)
                 for rows in [await self._rows(prepared, table)]
             ],
-            further=list(further_statements(prepared)) or UNSET,
+            further=list(further_statements(prepared, is_prepared=not reason)) or UNSET,
             engine=engine.reported_name,
             prepared=not reason,
             reason=reason or UNSET,
@@ -153,7 +153,7 @@ async def not_prepared_reason(prepared: PreparedQuery) -> str:
     return ""
 
 
-def further_statements(prepared: PreparedQuery) -> Iterator[FurtherStatement]:
+def further_statements(prepared: PreparedQuery, *, is_prepared: bool) -> Iterator[FurtherStatement]:
     """What runs besides the statement, and depends on rows."""
     listing, page = prepared.query_type.listing, prepared.query.page
     limit, offset = page.limit_offset(
@@ -166,6 +166,8 @@ def further_statements(prepared: PreparedQuery) -> Iterator[FurtherStatement]:
         yield "nested_lists"
     if prepared.query.comparison_range is not None:
         yield "comparison"
+    if is_prepared and prepared.stored_columns is not None:
+        yield "stored_columns"
 
 
 async def subject_rows(engine: Engine, scope: Scope, pinned: PinnedVersion, seconds: float) -> int:

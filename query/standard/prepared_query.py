@@ -24,6 +24,7 @@ from query.standard import sort_order
 from query.standard.declaration.fields import ABSENT, field_specs, to_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
+from query.standard.declaration.stored_columns import StoredColumns
 from query.standard.page_keys import PageKeys
 from query.standard.query_types import find_query_type
 from query.standard.scope import scopes_of
@@ -54,6 +55,8 @@ class PreparedQuery(Struct, frozen=True):
     """Prepared results, where there are any."""
     form: PreparedForm | None = None
     """How the rows are made from them; None when they cannot be."""
+    stored_columns: StoredColumns | None = None
+    """What completes these rows."""
     nothing_is_none: bool = False
     """Whether a ratio of nothing is None rather than 0: in rows that others are compared with."""
 
@@ -100,7 +103,12 @@ class PreparedQuery(Struct, frozen=True):
         """All rows of the statement from prepared results; NotPrepared says why there are none."""
         if self.form is None:
             raise NotPrepared(NO_FORM)
-        return await self.rows_of(self.form)
+        rows = await self.rows_of(self.form)
+        if self.stored_columns is None:
+            return rows
+        stored = await self.remembering.fetch(self.stored_columns.statement)
+        join = partial(self.stored_columns.join, rows, stored)
+        return await run_in_worker(len(rows) + len(stored), join)
 
     async def rows_of(self, form: PreparedForm) -> Sequence[Row]:
         """All rows of a form from prepared results; NotPrepared says why there are none."""
@@ -184,7 +192,10 @@ def prepare(
     scopes = scopes_of(query, query_type, statement, versions)
     sort_order.check_order(query_type, query.page.order)
     form = query_type.prepared_form(options)
-    return PreparedQuery(query, query_type, statement, scopes, engine, deadline, results, form)
+    beside = query_type.columns_beside_parts(options)
+    return PreparedQuery(
+        query, query_type, statement, scopes, engine, deadline, results, form, beside
+    )
 
 
 def reads_stored_rows(query: Query) -> str:

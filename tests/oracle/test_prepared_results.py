@@ -40,6 +40,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "goals": [
             *({"event": name} for name in ("signup", "Signup", "köp", "nothing")),
             *({"path": path} for path in ("/a", "/a*", "*", "/a_b", "/*%", "/ü*", "/nowhere")),
+            {"event": "signup", "value": "properties.seats", "label": "seats"},
+            {"path": "/a*", "value": "properties.price", "label": "price"},
+            {"event": "nothing", "value": "properties.price", "label": "no value"},
         ]
     }
 }

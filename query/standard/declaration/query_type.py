@@ -34,6 +34,7 @@ from query.standard.declaration.statement import (
     columns_used,
     other_tables,
 )
+from query.standard.declaration.stored_columns import StoredColumns
 from schemas.registry import SavedRecords
 from schemas.tables import Table
 
@@ -79,6 +80,8 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     prepared: PreparedForm | Callable[[Any], PreparedForm | None] | None = None
     """How its rows are made from prepared parts, or a function that tells it from the options; None
     when they cannot be."""
+    stored_columns: StoredColumns | Callable[[Any], StoredColumns | None] | None = None
+    """What completes the rows from prepared parts, or a function that tells it from the options."""
 
     @property
     def example(self) -> Any:
@@ -94,6 +97,11 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     def prepared_form(self, options: Any) -> PreparedForm | None:
         """How rows are made from prepared parts with these options."""
         return self.prepared(options) if callable(self.prepared) else self.prepared
+
+    def columns_beside_parts(self, options: Any) -> StoredColumns | None:
+        """What completes the rows from prepared parts with these options; None for nothing."""
+        own = self.stored_columns
+        return own(options) if callable(own) else own
 
     @property
     def starts_with_time(self) -> bool:

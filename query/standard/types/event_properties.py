@@ -11,8 +11,7 @@ from msgspec import Struct
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
-from query.standard.declaration.fields import ListField, Percent
-from query.standard.declaration.listing import Listing, NestedList
+from query.standard.declaration.fields import FieldSpec, Percent
 from query.standard.declaration.query_type import QueryType
 from schemas.tables import EVENTS as STORED
 
@@ -22,6 +21,16 @@ TOP_VALUES = 10
 SAMPLE_VALUES = 5
 
 VALUE = f"SUBSTR(property_value, 1, {MAX_VALUE_LENGTH})"
+SAMPLES = tuple(f"_{rank}" for rank in range(1, SAMPLE_VALUES + 1))
+
+
+def present(*values: str | None) -> list[str]:
+    """The values that are there."""
+    return [value for value in values if value is not None]
+
+
+SampleValues = Annotated[list[str], FieldSpec(SAMPLES, present, "list")]
+"""The most frequent values of a property, one in each column."""
 
 
 class PropertyValue(Struct, frozen=True):
@@ -65,7 +74,7 @@ class Discovery(Struct, frozen=True):
     unique_sessions: int
     property_key: str
     unique_values: int
-    top_values: Annotated[list[str], ListField]
+    top_values: SampleValues
 
 
 # Page views, exits and clicks away carry facts of ours; only the sender's own events are counted.
@@ -118,22 +127,23 @@ EVENT_COUNTS = Cte(
 )
 
 
-def top_values(field: str) -> NestedList:
-    """The most frequent values of a property."""
-    return NestedList(
-        field=field,
-        row=None,
-        key=("event_name", "property_key"),
-        filter_column="name",
-        table=STORED,
-        ctes=(VALUE_COUNTS, RANKED_VALUES),
-        sql=f"""
-            SELECT name, property_key, value_text
-              FROM ranked_values
-             WHERE row_rank <= {SAMPLE_VALUES}
-             ORDER BY name, property_key, row_rank
-        """,  # noqa: S608
+def sample_columns(field: str) -> str:
+    """The most frequent values of each group of `ranked_values`, which is one property."""
+    return ",\n".join(
+        f"MAX(CASE WHEN row_rank = {rank} THEN value_text END) AS {field}{suffix}"
+        for rank, suffix in enumerate(SAMPLES, 1)
     )
+
+
+SAMPLED_KEYS = Cte(
+    "sampled_keys",
+    f"""
+    SELECT name AS event_name, property_key AS key_name, COUNT(*) AS distinct_values,
+           {sample_columns("sample")}
+      FROM ranked_values
+     GROUP BY name, property_key
+    """,  # noqa: S608
+)
 
 
 def property_type(
@@ -218,15 +228,15 @@ PROPERTIES = (
         row=Discovery,
         default_limit=200,
         max_limit=1_000,
-        ctes=(VALUE_COUNTS, PROPERTY_KEYS, EVENT_COUNTS),
-        listing=Listing(nested_lists=(top_values("top_values"),)),
-        sql="""
+        ctes=(VALUE_COUNTS, RANKED_VALUES, SAMPLED_KEYS, EVENT_COUNTS),
+        sql=f"""
             SELECT counted_event, total_events, unique_users, unique_sessions,
                    COALESCE(key_name, '')        AS key_label,
-                   COALESCE(distinct_values, 0)  AS unique_values
+                   COALESCE(distinct_values, 0)  AS unique_values,
+                   {", ".join(f"sample{suffix}" for suffix in SAMPLES)}
               FROM event_counts
-              LEFT JOIN property_keys ON event_name = counted_event
+              LEFT JOIN sampled_keys ON event_name = counted_event
              ORDER BY total_events DESC, unique_values DESC, counted_event, key_label
-        """,
+        """,  # noqa: S608
     ),
 )

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from query.engine.engine import Row
-from query.prepared.goal_counts import CountedGoal, GoalCounts
+from query.prepared.goal_counts import GROUP, CountedGoal, GoalCounts
 from query.request.subject import SubjectKind
 from query.sql.fragment import Fragment, merge_values
 from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW_NAMES
@@ -20,6 +20,7 @@ from query.sql.select import Cte
 from query.standard.declaration.fields import Group, OptionalAmount, Other, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
+from query.standard.declaration.stored_columns import StoredColumns
 from query.standard.sql.breakdown import (
     GROUP_COLUMNS,
     GROUP_CTES,
@@ -217,13 +218,48 @@ def _rows_of_group(goals: Sequence[GoalStep], columns: Row) -> list[Row]:
 
 
 def prepared_goals(options: Goals) -> GoalCounts | None:
-    """Conversions from parts, which have no properties, and paths and names without filters."""
+    """Conversions from parts, of paths and names without filters on properties."""
     goals = options.goals or ()
     if goal_breakdown(options) is not None:
         return None
-    if any(goal.filters or goal.value or goal.event in NOT_COUNTED for goal in goals):
+    if any(goal.filters or goal.event in NOT_COUNTED for goal in goals):
         return None
     return GoalCounts(tuple(CountedGoal(goal.path, goal.event) for goal in goals))
+
+
+def stored_amounts(options: Goals) -> StoredColumns | None:
+    """The sums of the values of goals, which parts do not have; None when no goal has a value."""
+    goals = options.goals or ()
+    valued = [i for i, goal in enumerate(goals) if goal.value]
+    if not valued:
+        return None
+    conditions = goal_conditions(goals)
+    amounts = {i: goal_value(goals[i], f"goals[{i}]", f"goal{i}") for i in valued}
+    known = {i: amount for i, amount in amounts.items() if amount is not None}
+    sums = ", ".join(
+        f"SUM(CASE WHEN {conditions[i].text} THEN {amount.text} END) AS value_of_goal_{i}"
+        for i, amount in known.items()
+    )
+    reached = " OR ".join(f"({conditions[i].text})" for i in known)
+    values = merge_values(
+        *(conditions[i].values for i in known), *(amount.values for amount in known.values())
+    )
+    return StoredColumns(
+        statement=Statement(
+            sql=f"SELECT {sums} FROM scoped WHERE {reached} ORDER BY value_of_goal_{valued[0]}",  # noqa: S608
+            values=values,
+        ),
+        join=partial(with_amounts, tuple(known)),
+    )
+
+
+def with_amounts(goals: Sequence[int], rows: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The one row of counts, with the sum of each of these goals as its fourth number."""
+    [counts], [sums] = rows, stored
+    columns = list(counts)
+    for goal, amount in zip(goals, sums, strict=True):
+        columns[len(GROUP) + 1 + 4 * goal + 3] = amount
+    return [tuple(columns)]
 
 
 GOALS = (
@@ -237,5 +273,6 @@ GOALS = (
         options=Goals,
         sql=goals_statement,
         prepared=prepared_goals,
+        stored_columns=stored_amounts,
     ),
 )

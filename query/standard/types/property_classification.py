@@ -6,15 +6,17 @@ from typing import Annotated
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
-from query.standard.declaration.fields import Average, FieldSpec, ListField, rounded
-from query.standard.declaration.listing import Listing
+from query.standard.declaration.fields import Average, FieldSpec, rounded
 from query.standard.declaration.query_type import QueryType
 from query.standard.types.event_properties import (
-    EVENT_COUNTS,
     MAX_FEW_VALUES,
+    RANKED_VALUES,
+    SAMPLES,
     VALUE_COUNTS,
-    top_values,
+    SampleValues,
+    sample_columns,
 )
 from schemas.tables import EVENTS as STORED
 
@@ -56,7 +58,7 @@ class PropertyClassification(Struct, frozen=True):
     is_url_like: int
     inferred_type: str
     render_strategy: str
-    sample_values: Annotated[list[str], ListField]
+    sample_values: SampleValues
 
 
 def all_values(condition: str) -> str:
@@ -76,12 +78,21 @@ CLASSIFIED = Cte(
            {all_values("TRY_CAST(value_text AS DECIMAL(38, 10)) IS NOT NULL")} AS is_numeric,
            {all_values("LOWER(value_text) IN ('true', 'false')")}              AS is_boolean,
            {all_values("value_text LIKE '____-__-__%'")}                       AS is_date_like,
-           {all_values("value_text LIKE 'http://%' OR value_text LIKE 'https://%'")} AS is_url_like
-      FROM value_counts
+           {all_values("value_text LIKE 'http://%' OR value_text LIKE 'https://%'")} AS is_url_like,
+           {sample_columns("sample")}
+      FROM ranked_values
      GROUP BY name, property_key
     """,  # noqa: S608
 )
-
+EVENT_TOTALS = Cte(
+    "event_totals",
+    f"""
+    SELECT name AS counted_event, COUNT(*) AS total_events
+      FROM scoped
+     WHERE {IS_CUSTOM}
+     GROUP BY name
+    """,  # noqa: S608
+)
 
 CLASSIFICATION = (
     QueryType(
@@ -92,8 +103,7 @@ CLASSIFICATION = (
         row=PropertyClassification,
         default_limit=500,
         max_limit=1_000,
-        ctes=(VALUE_COUNTS, EVENT_COUNTS, CLASSIFIED),
-        listing=Listing(nested_lists=(top_values("sample_values"),)),
+        ctes=(VALUE_COUNTS, RANKED_VALUES, CLASSIFIED, EVENT_TOTALS),
         sql=f"""
             SELECT event_name,
                    key_name,
@@ -109,9 +119,10 @@ CLASSIFICATION = (
                    is_date_like,
                    is_url_like,
                    CASE {KIND} END AS inferred_type,
-                   CASE {STRATEGY} END AS render_strategy
+                   CASE {STRATEGY} END AS render_strategy,
+                   {", ".join(f"sample{suffix}" for suffix in SAMPLES)}
               FROM classified
-              JOIN event_counts ON counted_event = event_name
+              JOIN event_totals ON counted_event = event_name
              ORDER BY total_count DESC, event_name, key_name
         """,  # noqa: S608
     ),

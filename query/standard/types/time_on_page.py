@@ -1,12 +1,18 @@
 """Query types of the visible time of pages."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
+from query.engine.engine import Row
+from query.prepared.forms import Breakdown
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Median, Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
+from query.standard.declaration.stored_columns import StoredColumns
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
@@ -45,6 +51,32 @@ TIME_ON_PAGE = Cte(
     """,  # noqa: S608
 )
 
+MEAN_TIME = mean_columns("avg_time_on_page", "time_on_page")
+
+
+def with_mean_time(views: Sequence[Row], times: Sequence[Row]) -> list[Row]:
+    """The rows of `page_performance` from page views and visible times by path."""
+    by_path = {path: tuple(columns) for path, *columns in times}
+    return [
+        (path, pageviews, *by_path.get(path, (None, 0)), visitors)
+        for path, pageviews, visitors, *_ in views
+    ]
+
+
+TIMES = StoredColumns(
+    statement=Statement(
+        sql=f"""
+            SELECT path AS label, {MEAN_TIME}
+              FROM scoped
+             WHERE {IS_TIMED_VIEW}
+               AND time_on_page IS NOT NULL
+             GROUP BY path
+             ORDER BY label
+        """  # noqa: S608
+    ),
+    join=with_mean_time,
+)
+
 PAGES = (
     QueryType(
         name="page_performance",
@@ -52,10 +84,12 @@ PAGES = (
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PagePerformance,
+        prepared=Breakdown(("path",)),
+        stored_columns=TIMES,
         sql=f"""
             SELECT path                                AS label,
                    COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
-                   {mean_columns("avg_time_on_page", "time_on_page")},
+                   {MEAN_TIME},
                    COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN visitor_hash END) AS visitors
               FROM scoped
              WHERE {IS_TIMED_VIEW}

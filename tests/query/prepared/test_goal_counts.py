@@ -19,7 +19,7 @@ from query.prepared.part_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSION
 from query.prepared.quarters import Quarters
 from query.prepared.sessions import OF_SESSIONS
 from query.sql.row_definitions import PAGE_VIEW, PAGE_VIEW_NAMES
-from query.standard.types.goals import Goals, prepared_goals
+from query.standard.types.goals import Goals, prepared_goals, stored_amounts
 from query.standard.types.session_flow import SESSION_FLOW
 from tests.query.prepared.parts import column_rows, join
 
@@ -124,7 +124,10 @@ def test_what_parts_do_not_count_reads_the_stored_rows() -> None:
 
     assert form({"path": "/*", "label": "all"}) == GoalCounts((CountedGoal("/*", None),))
     assert form({"event": "signup"}) == GoalCounts((CountedGoal(None, "signup"),))
-    assert form({"event": "signup", "value": "properties.total"}) is None
+    valued: dict[str, object] = {"event": "signup", "value": "properties.total"}
+    assert form(valued) == GoalCounts((CountedGoal(None, "signup"),))
+    assert stored_amounts(convert({"goals": [valued]}, Goals)) is not None
+    assert stored_amounts(convert({"goals": [{"event": "signup"}]}, Goals)) is None
     assert form({"path": "/", "filters": [{"field": "country", "operator": "is_null"}]}) is None
     for name in ("screen_view", "pageview", "page_exit"):
         assert form({"event": name}) is None
