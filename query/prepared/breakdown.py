@@ -65,23 +65,30 @@ def table_of(columns: Sequence[str]) -> str:
     return name
 
 
-def groups_by(joined: JoinedParts, columns: Sequence[str]) -> NamedGroups:
-    """Groups of rows that have the first column; no text of another one is the empty text."""
-    index = joined.index(("by", *columns), lambda whole: _index_of(whole, columns))
+def groups_by(
+    joined: JoinedParts, columns: Sequence[str], *, together: bool = False
+) -> NamedGroups:
+    """Groups of rows that have the first column; no text of another one is the empty text.
+
+    Those of columns named together have one text, the texts that are there with spaces between.
+    """
+    name = ("together" if together else "by", *columns)
+    index = joined.index(name, lambda whole: _index_of(whole, columns, together=together))
     if index is None:
-        return count_groups(joined, *_grouped(joined, columns))
+        return count_groups(joined, *_grouped(joined, columns, together=together))
     groups = index.between(joined.first, joined.end)
     if not joined.has_rest:
         return groups
     flags = joined.rest_flags([table_of(columns)], VISITOR_COLUMN)
     for with_rest in (False, True):  # a visitor of the rest may be in the groups already
         own = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=with_rest)
-        groups = groups.plus(count_groups(own, *_grouped(own, columns)), 1 if with_rest else -1)
+        counted = count_groups(own, *_grouped(own, columns, together=together))
+        groups = groups.plus(counted, 1 if with_rest else -1)
     return groups
 
 
 def _grouped(
-    joined: JoinedParts, columns: Sequence[str]
+    joined: JoinedParts, columns: Sequence[str], *, together: bool
 ) -> tuple[Sequence[NumberedTexts], Numbers, Numbers]:
     """The columns, page views and visitors of the rows that have the first column."""
     table = table_of(columns)
@@ -89,12 +96,27 @@ def _grouped(
     numbered = [joined.text_numbers(table, label(column)) for column in columns]
     kept = numbered[0][0] != NO_TEXT
     of_kept = [(numbers[kept], texts) for numbers, texts in numbered]
+    if together:
+        of_kept = [named_together(of_kept)]
     return of_kept, rows["views"][kept], rows[VISITOR_COLUMN][kept]
 
 
-def _index_of(whole: JoinedParts, columns: Sequence[str]) -> GroupsIndex:
+def named_together(columns: Sequence[NumberedTexts]) -> NumberedTexts:
+    """The texts of each row that are there, with spaces between; the first one always is."""
+    of_columns = [(numbers, len(texts)) for numbers, texts in columns]
+    found, groups = number_combinations(of_columns, len(columns[0][0]))
+    known: dict[str | None, int] = {None: NO_TEXT}
+    own = [
+        [texts[i] for i in each.tolist()] for each, (_, texts) in zip(found, columns, strict=True)
+    ]
+    names = [" ".join(text for text in each if text is not None) for each in zip(*own, strict=True)]
+    mapping = [known.setdefault(name, len(known)) for name in names]
+    return np.array(mapping, np.int64)[groups], list(known)
+
+
+def _index_of(whole: JoinedParts, columns: Sequence[str], *, together: bool) -> GroupsIndex:
     table = table_of(columns)
-    of_columns, views, visitors = _grouped(whole, columns)
+    of_columns, views, visitors = _grouped(whole, columns, together=together)
     numbers, _ = whole.text_numbers(table, label(columns[0]))
     quarters = whole.columns(table, QUARTER_COLUMN)[QUARTER_COLUMN][numbers != NO_TEXT]
     return index_of(of_columns, views, visitors, quarters)

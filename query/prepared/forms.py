@@ -80,6 +80,8 @@ class Breakdown(Struct, frozen=True):
     row: Callable[[Row], Row] | None = None
     """The columns that the SQL selects, from a row of `shares`; None when they are the same."""
     visit_tables: Sequence[str] = ()
+    together: bool = False
+    """Whether groups are of the texts with spaces between, and not of each column's."""
 
     @property
     def tables(self) -> Sequence[str]:
@@ -97,7 +99,7 @@ class Breakdown(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
-        rows = shares(groups_by(joined, self.columns))
+        rows = shares(groups_by(joined, self.columns, together=self.together))
         return list(map(self.row, rows)) if self.row else rows
 
 

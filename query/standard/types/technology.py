@@ -146,6 +146,7 @@ TECHNOLOGY = (
         VISITORS,
         group=OS,
         limit=25,
+        prepared=Breakdown(("os_name", "os_version"), without_share, together=True),
     ),
     technology_type(
         "viewport_vs_resolution",

@@ -66,6 +66,32 @@ def test_indexes_count_what_rows_do(seed: int) -> None:
             assert found == expected, (first, end, stored)
 
 
+def systems(*rows: tuple[int, int, str | None, str | None, int]) -> Part:
+    quarters, visitors, names, versions, views = zip(*rows, strict=True)
+    columns = {"of_os_name": names, "of_os_version": versions}
+    return part_of("facts", quarter=quarters, visitor=visitors, **columns, views=views)
+
+
+SYSTEMS = (
+    systems((5, 70, "Windows 10", None, 2), (5, 80, "Mac", "14", 1), (6, 90, None, "1", 7)),
+    systems((5, 70, "Windows", "10", 1), (7, 90, "Windows", "10", 1), (9, 90, "Mac", "", 1)),
+)
+
+
+@pytest.mark.parametrize("stored", [None, 1, 2])
+def test_names_of_several_columns_that_are_equal_are_one_group(stored: int | None) -> None:
+    columns = ["os_name", "os_version"]
+    found = groups_by(join(SYSTEMS, 0, 20, stored=stored), columns, together=True)
+    apart = groups_by(join(SYSTEMS, 0, 20, stored=stored), columns)
+
+    assert [row[:3] for row in shares(found)] == [
+        ("Windows 10", 4, 2),
+        ("Mac ", 1, 1),
+        ("Mac 14", 1, 1),
+    ]
+    assert len(shares(apart)) == 4
+
+
 @pytest.mark.parametrize(("flags", "keys"), [(2**26, 1), (1, 2**23), (1, 1)])
 def test_groups_too_many_for_a_table_are_sorted(
     flags: int, keys: int, monkeypatch: pytest.MonkeyPatch
