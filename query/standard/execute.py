@@ -53,6 +53,8 @@ async def execute(prepared: PreparedQuery) -> QueryResult:
     if prepared.form is not None:
         PREPARED_ANSWERS.labels("rows").inc()
     prepared, page_keys = await _of_page(prepared)
+    if page_keys is not None and not page_keys.total:
+        return QueryResult((), 0)
     by_engine = not query_type.series and prepared.statement.rows_in_python is None
     result = await (_execute_paged(prepared) if by_engine else _execute_whole(prepared))
     rows = await with_nested_lists(prepared, result.rows)
@@ -75,11 +77,11 @@ async def _of_page(prepared: PreparedQuery) -> tuple[PreparedQuery, PageKeys | N
     Pages that are found by prepared results are remembered with them.
     """
     page, query_type = prepared.query.page, prepared.query_type
-    key_query = query_type.listing.page_keys
+    key_query = prepared.page_keys
     if key_query is None:
         return prepared, None
     last = sum(page.limit_offset(query_type.default_limit, query_type.max_limit))
-    wanted = key_query, prepared.scope, page.order, last
+    wanted = key_query, prepared.bucket_scope, page.order, last
     of_parts = prepared.remembering
     found = await find_prepared_keys(*wanted, prepared.rows_of, of_parts.fetch)
     if found is not None:

@@ -159,7 +159,7 @@ def further_statements(prepared: PreparedQuery, *, is_prepared: bool) -> Iterato
     limit, offset = page.limit_offset(
         prepared.query_type.default_limit, prepared.query_type.max_limit
     )
-    keys, fields = listing.page_keys, [order.field for order in page.order]
+    keys, fields = prepared.page_keys, [order.field for order in page.order]
     if keys is not None and keys.can_order_by(fields) and limit + offset <= MAX_KEYS:
         yield "page_keys"
     if listing.nested_lists:

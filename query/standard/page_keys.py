@@ -15,7 +15,7 @@ from query.request.time_range import TimeRange
 from query.scope.key_spans import key_spans
 from query.scope.row_scope import of_whole_visits
 from query.scope.scope import Scope
-from query.sql.fragment import Fragment
+from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
 from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.statement import Statement
@@ -63,11 +63,13 @@ async def find_page_keys(
             _cutoff(terms),
         ),
         sql=PAGE_SQL.format(not_after=_not_after(terms)),
-        values={"last": last},
+        values=merge_values({"last": last}, key_query.values),
         inlined=key_query.inlined,
     )
     rows = await engine.rows(await build_statement(engine, scope, statement, other_scopes), seconds)
-    if not rows or len(rows) > MAX_KEYS:
+    if not rows:
+        return PageKeys(scope, 0)
+    if len(rows) > MAX_KEYS:
         return None
     return PageKeys(narrowed_scope(scope, key_query.column, rows), rows[0][-1])
 

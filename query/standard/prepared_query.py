@@ -22,6 +22,7 @@ from query.scope.scope import Scope
 from query.sql.fragment import Fragment
 from query.standard import sort_order
 from query.standard.declaration.fields import ABSENT, field_specs, to_row
+from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.declaration.stored_columns import StoredColumns
@@ -57,6 +58,8 @@ class PreparedQuery(Struct, frozen=True):
     """How the rows are made from them; None when they cannot be."""
     stored_columns: StoredColumns | None = None
     """What completes these rows."""
+    page_keys: PageKeyQuery | None = None
+    """How the keys on a page are found first; None when all rows are computed."""
     nothing_is_none: bool = False
     """Whether a ratio of nothing is None rather than 0: in rows that others are compared with."""
 
@@ -194,8 +197,9 @@ def prepare(
     form = query_type.prepared_form(options)
     beside = query_type.columns_beside_parts(options)
     return PreparedQuery(
-        query, query_type, statement, scopes, engine, deadline, results, form, beside
-    )
+        query, query_type, statement, scopes, engine, deadline, results, form, beside,
+        query_type.page_key_query(options),
+    )  # fmt: skip
 
 
 def reads_stored_rows(query: Query) -> str:

@@ -77,8 +77,9 @@ class PageKeyQuery(Struct, frozen=True, kw_only=True):
     source: str
     """What follows the columns of the SELECT, from FROM on."""
     ctes: tuple[Cte, ...] = ()
+    values: Mapping[str, object] = {}
     inlined: bool = False
-    """As in a statement."""
+    """As in a statement, like the values."""
     orders: Mapping[str, str] = {}
     """The values of fields that `orderBy` may name, as the type selects them."""
     joined_orders: Mapping[str, JoinedValue] = {}

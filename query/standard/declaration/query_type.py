@@ -27,7 +27,7 @@ from query.request.subject import SubjectKind
 from query.scope.profiles import PROFILES
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, field_specs
-from query.standard.declaration.listing import Listing
+from query.standard.declaration.listing import Listing, PageKeyQuery
 from query.standard.declaration.statement import (
     Statement,
     TimeRangeOverride,
@@ -75,6 +75,8 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """What a parameter may have beside its name."""
     listing: Listing = Listing()
     """Page keys and nested lists."""
+    page_keys: Callable[[Any], PageKeyQuery | None] | None = None
+    """Tells the page keys from the options, where the listing has none."""
     is_live: bool = False
     """Whether it is about what happens now: workers store small batches sooner meanwhile."""
     prepared: PreparedForm | Callable[[Any], PreparedForm | None] | None = None
@@ -97,6 +99,10 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     def prepared_form(self, options: Any) -> PreparedForm | None:
         """How rows are made from prepared parts with these options."""
         return self.prepared(options) if callable(self.prepared) else self.prepared
+
+    def page_key_query(self, options: Any) -> PageKeyQuery | None:
+        """How the keys on a page are found with these options; None when all rows are computed."""
+        return self.page_keys(options) if self.page_keys else self.listing.page_keys
 
     def columns_beside_parts(self, options: Any) -> StoredColumns | None:
         """What completes the rows from prepared parts with these options; None for nothing."""

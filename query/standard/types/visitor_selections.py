@@ -36,6 +36,11 @@ from query.standard.types.retention import VALUE_SIZES, WIDTHS, Retention, first
 from schemas.errors import Malformed
 
 SELECTED = "selected_visitors"
+SELECTED_VISITORS = f"""
+          FROM scoped
+         WHERE visitor_hash IN (SELECT selected_visitor FROM {SELECTED})
+         GROUP BY visitor_hash
+"""  # noqa: S608
 IS_SELECTED = f"visitor_hash IN (SELECT selected_visitor FROM {SELECTED})"  # noqa: S608
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -51,6 +56,11 @@ class Selection(Struct, frozen=True, kw_only=True):
     """Whether the number is computed from whole visits, not from the rows that filters keep."""
     granularity: Granularity | None = None
     inlined: bool = False
+    visitors_source: str = ""
+    """What follows SELECT to have a row for each selected visitor, over `scoped` and the CTEs.
+
+    Only where the rows of a visitor alone decide whether it is selected.
+    """
 
     def summaries(self) -> tuple[Cte, Cte]:
         """The activity of each visitor in what the number is computed from."""
@@ -158,7 +168,18 @@ class GoalVisitors(Goals, frozen=True, kw_only=True, tag_field="name", tag="goal
             values=merge_values(
                 goal.values, condition.values, breakdown.values if breakdown else {}
             ),
+            visitors_source="" if breakdown else _converted(goal.text, done),
         )
+
+
+def _converted(goal: str, done: int) -> str:
+    """The visitors with rows that reach a goal, or without any, in one pass."""
+    return f"""
+          FROM scoped
+         WHERE visitor_hash IS NOT NULL
+         GROUP BY visitor_hash
+        HAVING MAX(CASE WHEN {goal} THEN 1 ELSE 0 END) = {done}
+    """
 
 
 class RetentionVisitors(Retention, frozen=True, kw_only=True, tag_field="name", tag="retention"):
@@ -197,6 +218,7 @@ class RetentionVisitors(Retention, frozen=True, kw_only=True, tag_field="name", 
                 breakdown.values if breakdown else {},
             ),
             granularity=width,
+            visitors_source="" if breakdown else SELECTED_VISITORS,
         )
 
     def _bucket(self, after: int) -> int:

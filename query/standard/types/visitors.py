@@ -1,10 +1,13 @@
 """visitors: those behind a number of another query type, one by one."""
 
+from msgspec import structs
+
 from query.request.subject import SubjectKind
+from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.query_type import QueryOptions, QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.sql.visitor_summaries import VISITOR_LIST
-from query.standard.types.visitor_profiles import Profile
+from query.standard.types.visitor_profiles import SEEN, Profile
 from query.standard.types.visitor_selections import (
     GoalVisitors,
     VisitorSelection,
@@ -44,6 +47,24 @@ def visitors_statement(options: Visitors) -> Statement:
     )
 
 
+def visitors_page_keys(options: Visitors) -> PageKeyQuery | None:
+    """The keys of `profile_list`, of the selected visitors alone.
+
+    None where it takes rows of others to select a visitor, such as for the groups of a breakdown.
+    """
+    selection = options.of.selection()
+    if not selection.visitors_source:
+        return None
+    return structs.replace(
+        SEEN,
+        source=selection.visitors_source,
+        ctes=selection.ctes,
+        values=selection.values,
+        inlined=selection.inlined,
+        prepared=None,
+    )
+
+
 VISITORS = (
     QueryType(
         name="visitors",
@@ -53,6 +74,7 @@ VISITORS = (
         table=EVENTS,
         row=Visitor,
         options=Visitors,
+        page_keys=visitors_page_keys,
         sql=visitors_statement,
     ),
 )

@@ -160,6 +160,27 @@ def test_filters_pages_and_order_apply(town: InProcessService) -> None:
     assert names(town, of, limit=1, orderBy=order) == ["a"]
 
 
+@pytest.mark.parametrize(
+    "of",
+    [
+        {**GOALS, "goal": "signup", "outcome": "not_converted"},
+        {**RETENTION, "date": "2026-11-10", "after": 1, "outcome": "not_returned"},
+    ],
+)
+def test_pages_are_those_of_the_whole_list(town: InProcessService, of: Any) -> None:
+    parameter = {"name": "visitors", "of": of}
+    for field in ("first_visit", "total_events", "session_count", "visitor_id"):
+        order = [{"field": field, "direction": "desc"}, {"field": "visitor_id", "direction": "asc"}]
+        whole = town.rows(parameter, **SPAN, orderBy=order)
+        pages = [
+            row
+            for page in range(1, len(whole) + 2)
+            for row in town.rows(parameter, **SPAN, orderBy=order, limit=1, page=page)
+        ]
+        assert pages == whole
+        assert len(whole) > 1
+
+
 def test_visitors_of_another_tenant_are_not_listed(town: InProcessService) -> None:
     town.holds(a_view("/", visitor="z", session="z", website="rival"))
 
