@@ -135,6 +135,9 @@ def sample_columns(field: str) -> str:
     )
 
 
+SAMPLED = ", ".join(f"sample{suffix}" for suffix in SAMPLES)
+"""The names of these columns in a CTE, in their order."""
+
 SAMPLED_KEYS = Cte(
     "sampled_keys",
     f"""
@@ -233,7 +236,7 @@ PROPERTIES = (
             SELECT counted_event, total_events, unique_users, unique_sessions,
                    COALESCE(key_name, '')        AS key_label,
                    COALESCE(distinct_values, 0)  AS unique_values,
-                   {", ".join(f"sample{suffix}" for suffix in SAMPLES)}
+                   {SAMPLED}
               FROM event_counts
               LEFT JOIN sampled_keys ON event_name = counted_event
              ORDER BY total_events DESC, unique_values DESC, counted_event, key_label

@@ -13,7 +13,7 @@ from query.standard.declaration.query_type import QueryType
 from query.standard.types.event_properties import (
     MAX_FEW_VALUES,
     RANKED_VALUES,
-    SAMPLES,
+    SAMPLED,
     VALUE_COUNTS,
     SampleValues,
     sample_columns,
@@ -120,7 +120,7 @@ CLASSIFICATION = (
                    is_url_like,
                    CASE {KIND} END AS inferred_type,
                    CASE {STRATEGY} END AS render_strategy,
-                   {", ".join(f"sample{suffix}" for suffix in SAMPLES)}
+                   {SAMPLED}
               FROM classified
               JOIN event_totals ON counted_event = event_name
              ORDER BY total_count DESC, event_name, key_name

@@ -36,12 +36,12 @@ from query.standard.types.retention import VALUE_SIZES, WIDTHS, Retention, first
 from schemas.errors import Malformed
 
 SELECTED = "selected_visitors"
+IS_SELECTED = f"visitor_hash IN (SELECT selected_visitor FROM {SELECTED})"  # noqa: S608
 SELECTED_VISITORS = f"""
           FROM scoped
-         WHERE visitor_hash IN (SELECT selected_visitor FROM {SELECTED})
+         WHERE {IS_SELECTED}
          GROUP BY visitor_hash
-"""  # noqa: S608
-IS_SELECTED = f"visitor_hash IN (SELECT selected_visitor FROM {SELECTED})"  # noqa: S608
+"""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MAX_AFTER = 100

@@ -285,17 +285,3 @@ def test_a_list_that_finds_its_page_first_says_so(prepared_service: InProcessSer
         assert "page_keys" in entry["further"]
     for entry in compile_query(prepared_service, *paged, page=200, limit=1000):
         assert "page_keys" not in entry.get("further", [])
-
-
-def test_columns_that_parts_do_not_have_are_a_further_statement(
-    prepared_service: InProcessService,
-) -> None:
-    [prepared] = compile_query(prepared_service, "page_performance")
-    [stored] = compile_query(
-        prepared_service,
-        "page_performance",
-        filters=[{"field": "country", "operator": "eq", "value": "DE"}],
-    )
-
-    assert (prepared["prepared"], prepared["further"]) == (True, ["stored_columns"])
-    assert (stored["prepared"], stored.get("further")) == (False, None)
