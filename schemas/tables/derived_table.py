@@ -26,6 +26,8 @@ class DerivedTable(Struct, frozen=True):
     source: Table
     sql: str
     """A SELECT of the table's columns without the day, over `source_rows`, in DuckDB's SQL."""
+    portion_column: str
+    """A number in rows of the source: each row of the table is of source rows with one value."""
 
     @property
     def definition(self) -> str:

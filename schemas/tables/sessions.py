@@ -183,4 +183,4 @@ _SQL = f"""
          = (s.website_id, s.session_hash, s.is_bot, s.last_order)
 """  # noqa: S608 - names are those of our own tables
 
-SESSIONS = DerivedTable(SESSIONS_TABLE, EVENTS, _SQL)
+SESSIONS = DerivedTable(SESSIONS_TABLE, EVENTS, _SQL, portion_column="session_hash")

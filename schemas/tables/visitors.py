@@ -29,4 +29,4 @@ _SQL = f"""
      GROUP BY website_id, visitor_hash, COALESCE(is_bot, FALSE)
 """  # noqa: S608 - names are those of our own tables
 
-VISITORS = DerivedTable(VISITORS_TABLE, EVENTS, _SQL)
+VISITORS = DerivedTable(VISITORS_TABLE, EVENTS, _SQL, portion_column="visitor_hash")

@@ -8,7 +8,7 @@ has been replaced is removed. Nothing depends on it but the time that queries ta
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,20 +21,15 @@ from schemas.lake.data_files import file_checksum
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import DerivedTable
-from schemas.tables.derived_table import (
-    SOURCE_ROWS,
-    derived_file_path,
-    derived_key,
-    source_key,
-)
-from stream.maintenance.duckdb_rows import column_expressions, connect_duckdb
+from schemas.tables.derived_table import derived_file_path, derived_key, source_key
+from stream.maintenance.derived_rows import write_derived
 from stream.maintenance.merge_plan import QUIET_MS, LiveDataFile, live_data_files, merge_plan
-from stream.maintenance.sorted_files import ROW_GROUP
 from stream.maintenance.verification import (
     DamagedFileError,
     undamaged_files,
     verified_files,
 )
+from stream.runtime.allocator import trim_memory
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import REWRITE_COUNTER, LakeTable
 from stream.storage.object_store import temporary_directory
@@ -175,31 +170,15 @@ def derive_file(
     with (
         verified_files(source, [data_file], DAMAGE_CONSEQUENCE) as (file,),
         temporary_directory(target.store) as folder,
-        closing(connect_duckdb(folder)) as connection,
     ):
         result = folder / "derived.parquet"
-        stored = set(pq.read_schema(file).names)
-        columns = ", ".join(column_expressions(derived.source, stored))
-        text = str(file).replace("'", "''")
-        connection.execute(
-            f"CREATE VIEW {SOURCE_ROWS} AS SELECT {columns}"  # noqa: S608 - names are ours
-            f" FROM read_parquet('{text}', hive_partitioning = false)"
-        )
-        connection.execute(_copy_statement(derived, result))
+        write_derived(derived, file, result)
+        trim_memory()
         path = derived_file_path(
             day, derived.definition, source_key(data_file.path), file_checksum(result)
         )
         stats = _statistics(derived, result)
         return NewDataFile(path, day, target.store.adopt(result, path), stats)
-
-
-def _copy_statement(derived: DerivedTable, result: Path) -> str:
-    order = ", ".join(derived.table.sort_order)
-    target = str(result).replace("'", "''")
-    return (
-        f"COPY (SELECT * FROM ({derived.sql}) ORDER BY {order}) TO '{target}'"  # noqa: S608
-        f" (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP})"
-    )
 
 
 def _statistics(derived: DerivedTable, file: Path) -> dict[str, Any]:

@@ -67,11 +67,18 @@ def row_group_sizes(rows_by_subject: Iterable[int], most: int = ROW_GROUP) -> li
 
 
 def write_files(
-    table: Table, groups: Iterable[pa.Table], sizes: Sequence[int], target: Path, file_bytes: int
+    table: Table,
+    groups: Iterable[pa.Table],
+    sizes: Sequence[int],
+    target: Path,
+    file_bytes: int = 0,
+    encodings: Mapping[str, str] = ENCODINGS,
+    lookup_columns: Sequence[str] = LOOKUP_COLUMNS,
 ) -> list[Path]:
     """Write row groups of these sizes into one file; into a folder where `file_bytes` is not 0.
 
     A file of a folder ends with the row group by which it has so many bytes. No file without rows.
+    Columns without an encoding have dictionaries; `lookup_columns` have Bloom filters.
     """
     written: list[Path] = []
     if file_bytes:
@@ -83,16 +90,17 @@ def write_files(
                 opened.close()
                 written.append(target / f"{len(written):06}.parquet" if file_bytes else target)
                 sink = opened.enter_context(pa.OSFile(str(written[-1]), "wb"))
-                options = _options(table, group.schema, sizes)
+                options = _options(table, group.schema, encodings)
+                options["bloom_filter_options"] = _bloom_filters(lookup_columns, group, sizes)
                 writer = opened.enter_context(pq.ParquetWriter(sink, **options))
             writer.write_table(group, group.num_rows)
             del group  # before the next one takes as much memory
     return written
 
 
-def _options(table: Table, schema: pa.Schema, sizes: Sequence[int]) -> Mapping[str, Any]:
+def _options(table: Table, schema: pa.Schema, encodings: Mapping[str, str]) -> dict[str, Any]:
     names = schema.names
-    encodings = {name: value for name, value in ENCODINGS.items() if name in names}
+    encodings = {name: value for name, value in encodings.items() if name in names}
     return {
         "schema": schema,
         "compression": "zstd",
@@ -104,11 +112,6 @@ def _options(table: Table, schema: pa.Schema, sizes: Sequence[int]) -> Mapping[s
         "dictionary_pagesize_limit": DICTIONARY_BYTES,
         # Bounds of other columns would skip nothing, and the footer is read with each file.
         "write_statistics": [n for n in _bounded_columns(table) if n in names],
-        "bloom_filter_options": {
-            name: {"ndv": _distinct_values(sizes), "fpp": FALSE_POSITIVES}
-            for name in LOOKUP_COLUMNS
-            if name in names
-        },
         "store_decimal_as_integer": True,
         "store_schema": False,
         "write_page_checksum": True,
@@ -118,6 +121,13 @@ def _options(table: Table, schema: pa.Schema, sizes: Sequence[int]) -> Mapping[s
 def _bounded_columns(table: Table) -> tuple[str, ...]:
     """With min/max statistics; of `event_hash`, workers need the number of NULLs."""
     return (*table.sort_order, *STATISTICS_COLUMNS, "event_hash")
+
+
+def _bloom_filters(
+    names: Sequence[str], group: pa.Table, sizes: Sequence[int]
+) -> Mapping[str, Any] | None:
+    options = {"ndv": _distinct_values(sizes), "fpp": FALSE_POSITIVES}
+    return {name: options for name in names if name in group.schema.names} or None
 
 
 def _distinct_values(sizes: Sequence[int]) -> int:
