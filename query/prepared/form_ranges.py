@@ -28,3 +28,7 @@ class OfBuckets(WithoutFilters, frozen=True):
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return by_bucket(time_range, granularity)
+
+
+class AfterEarlier(OfBuckets, frozen=True):
+    """A form of buckets that needs the visitors who had an event before the rows that it reads."""

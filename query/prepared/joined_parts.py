@@ -22,6 +22,7 @@ NumbersOf: TypeAlias = Callable[[str], ColumnNumbers]
 ChooseTexts: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """The positions of some of the texts, which are in ascending order."""
 NOTHING = np.empty(0, np.intp)
+NOBODY = np.empty(0, np.int64)
 NUMBERED = (VISITOR_COLUMN, SESSION_COLUMN)
 
 
@@ -68,6 +69,8 @@ class JoinedParts:
         self.first, self.end = first, end
         self.visits: JoinedVisits | None = None
         """Facts of the visits of the sessions, when they were asked for."""
+        self.earlier: Numbers = NOBODY
+        """Hashes of the visitors before all rows in ascending order, when they were asked for."""
 
     @property
     def has_rest(self) -> bool:

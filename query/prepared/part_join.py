@@ -10,7 +10,13 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
-from query.prepared.joined_parts import JoinedParts, JoinedVisits, PartLike, WholeParts
+from query.prepared.joined_parts import (
+    NOBODY,
+    JoinedParts,
+    JoinedVisits,
+    PartLike,
+    WholeParts,
+)
 from query.prepared.kept_indexes import KeptIndexes
 from query.prepared.numbering import ColumnNumbers, Numbering, number_parts
 from query.prepared.part import SESSION_COLUMN, Part
@@ -35,6 +41,7 @@ class PartJoin:
         known: frozenset[PartKey],
         rows_of: tuple[Reading, Part | None],
         visits_of: tuple[Reading, Part | None] | None,
+        earlier: Numbers = NOBODY,
     ) -> None:
         """`known` has all stored parts of both, each of which may have rows of other data files."""
         self._memory = memory
@@ -43,6 +50,7 @@ class PartJoin:
         self._known = known
         self._rows_of = rows_of
         self._visits_of = visits_of
+        self._earlier = earlier
         self._further: dict[str, tuple[Numbering, Numbers, Sequence[Numbers]]] = {}
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
@@ -52,6 +60,7 @@ class PartJoin:
         numbers = partial(self._numbers, reading.prepared, 0)
         whole = WholeParts(self._whole(), self._made)
         joined = JoinedParts(parts, numbers, quarters.first, quarters.end, stored, whole)
+        joined.earlier = self._earlier
         if self._visits_of is not None:
             joined.visits = self._visits(joined, self._visits_of)
         return form.rows(joined, quarters)

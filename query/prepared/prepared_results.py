@@ -19,8 +19,11 @@ from query.engine.engine import ColumnEngine, Engine, Row
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.byte_cache import ByteCache
+from query.prepared.earlier_visitors import earlier_visitors
+from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import PreparedForm, rows_of_nothing
 from query.prepared.index_folder import IndexFolder
+from query.prepared.joined_parts import NOBODY
 from query.prepared.kept_indexes import KeptIndexes
 from query.prepared.listed_keys import ListedKeys
 from query.prepared.part import Part
@@ -164,7 +167,8 @@ class PreparedResults:
     ) -> Sequence[Row]:
         # the zone of the range tells apart buckets of the same numbers and other borders
         time_range = rows_of.scope.time_range
-        keys = (rows_of.key, visits_of and visits_of.key)
+        before = earlier_visitors(rows_of.scope) if isinstance(form, AfterEarlier) else None
+        keys = (rows_of.key, visits_of and visits_of.key, before and before.key)
         key = (form, time_range, tuple(quarters.numbers), keys)
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
@@ -173,8 +177,9 @@ class PreparedResults:
         visits = None
         if visits_of is not None:
             visits = visits_of, await self._reader.rest(visits_of, engine, seconds)
+        earlier = await before.hashes(engine, self._memory, seconds) if before else NOBODY
         of = (rows_of, rest)
-        join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits)
+        join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits, earlier)
         rows = await in_thread(partial(join.rows, form, quarters))
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)

@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from query.engine.engine import Row
+from query.prepared.lifecycle_periods import LifecyclePeriods
 from query.request.buckets import Granularity
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange
@@ -121,6 +122,7 @@ LIFECYCLE = (
         row=LifecyclePeriod,
         default_limit=10_000,
         options=Lifecycle,
+        prepared=LifecyclePeriods(),
         sql=lifecycle_statement,
     ),
 )

@@ -81,7 +81,9 @@ def stickiness(scoped: ScopedRows) -> list[ResultRow]:
 def lifecycle(scoped: ScopedRows) -> list[ResultRow]:
     """Each period beside the one before, and beside all that ever was before it."""
     zone, width = scoped.query.zone, PERIODS[scoped.query.options.get("period", "day")]
-    first = date.fromisoformat(wall_clock.points(scoped.start_ms, scoped.end_ms, zone, width)[0][0])
+    if not (points := wall_clock.points(scoped.start_ms, scoped.end_ms, zone, width)):
+        return []  # a day that its zone left out
+    first = date.fromisoformat(points[0][0])
     back = {"daily": 1, "weekly": 7, "monthly": 1}[width]
     before = first - timedelta(days=back)
     start_ms = wall_clock.first_instant(
