@@ -38,6 +38,19 @@ class CustomEventsByBucket(OfBuckets, frozen=True):
         return [(number, *row) for number, row in both if row[0]]
 
 
+class CustomEventsByQuarter(OfWholeRange, frozen=True):
+    """A row for each quarter of an hour that has events: its number since 1970, and theirs."""
+
+    tables: ClassVar[Sequence[str]] = TABLES
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+        events = OtherEvents(joined, are_outbound=False)
+        count = quarters.end - quarters.first
+        counts = events.events(events.buckets(np.arange(count)), count)
+        having = np.flatnonzero(counts)
+        return list(zip((having + quarters.first).tolist(), counts[having].tolist(), strict=True))
+
+
 class CustomEventsByPath(OfWholeRange, frozen=True):
     """A row for each path: events, names, visitors; most events first."""
 

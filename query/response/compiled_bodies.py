@@ -26,9 +26,10 @@ class ExplainResponse(Struct):
 
 
 FurtherStatement = Annotated[
-    Literal["page_keys", "nested_lists", "comparison", "stored_columns"],
+    Literal["page_keys", "newest_rows", "nested_lists", "comparison", "stored_columns"],
     Meta(
         description="`page_keys` runs before the statement, and limits it to their rows; "
+        "`newest_rows` to their time; "
         "`stored_columns` completes the rows of prepared results"
     ),
 ]

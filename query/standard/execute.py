@@ -21,6 +21,7 @@ from query.standard import sort_order
 from query.standard.declaration.fields import FieldSpec, field_specs, no_low
 from query.standard.declaration.statement import Statement
 from query.standard.nested_lists import fill_nested_lists
+from query.standard.newest_rows import find_newest_rows
 from query.standard.page_keys import PageKeys, find_page_keys
 from query.standard.prepared_keys import find_prepared_keys
 from query.standard.prepared_query import PreparedQuery
@@ -72,15 +73,17 @@ async def with_nested_lists(prepared: PreparedQuery, rows: Sequence[Struct]) -> 
 
 
 async def _of_page(prepared: PreparedQuery) -> tuple[PreparedQuery, PageKeys | None]:
-    """The query of the keys of its page; all of it when the keys are not found first.
+    """The query of the keys, or of the time, of its page; all of it when these are not found first.
 
     Pages that are found by prepared results are remembered with them.
     """
     page, query_type = prepared.query.page, prepared.query_type
-    key_query = prepared.page_keys
+    key_query, newest = prepared.page_keys, query_type.listing.newest_rows
+    last = sum(page.limit_offset(query_type.default_limit, query_type.max_limit))
+    if newest is not None and not page.order:
+        return await find_newest_rows(prepared, newest, last)
     if key_query is None:
         return prepared, None
-    last = sum(page.limit_offset(query_type.default_limit, query_type.max_limit))
     wanted = key_query, prepared.bucket_scope, page.order, last
     of_parts = prepared.remembering
     found = await find_prepared_keys(*wanted, prepared.rows_of, of_parts.fetch)

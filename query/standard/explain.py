@@ -162,6 +162,8 @@ def further_statements(prepared: PreparedQuery, *, is_prepared: bool) -> Iterato
     keys, fields = prepared.page_keys, [order.field for order in page.order]
     if keys is not None and keys.can_order_by(fields) and limit + offset <= MAX_KEYS:
         yield "page_keys"
+    if listing.newest_rows is not None and not page.order:
+        yield "newest_rows"
     if listing.nested_lists:
         yield "nested_lists"
     if prepared.query.comparison_range is not None:

@@ -5,6 +5,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from query.prepared.forms import PreparedForm
 from query.prepared.listed_keys import KeyList, ScoreTerm
 from query.sql.select import Cte
 from query.standard.declaration.statement import Statement
@@ -117,9 +118,22 @@ def _selected(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
 
 
+class NewestRows(Struct, frozen=True, kw_only=True, eq=False):
+    """How many rows each quarter of an hour has, for a type whose rows are single events by time.
+
+    Both give a row for each quarter that has some, in order: its number since 1970, and theirs.
+    """
+
+    form: PreparedForm
+    counts: Statement
+    """The same from stored rows."""
+
+
 class Listing(Struct, frozen=True, kw_only=True):
     """What types with long lists or lists inside rows declare."""
 
     nested_lists: tuple[NestedList, ...] = ()
     page_keys: PageKeyQuery | None = None
     """When given, only the rows of the requested page are computed."""
+    newest_rows: NewestRows | None = None
+    """When given, a page in the own order, newest first, reads only the time of its rows."""

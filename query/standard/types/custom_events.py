@@ -6,12 +6,16 @@ from query.prepared.custom_event_groups import (
     CustomEventsByBucket,
     CustomEventsByBucketAndName,
     CustomEventsByPath,
+    CustomEventsByQuarter,
 )
 from query.prepared.forms import PreparedForm
+from query.prepared.part_tables import QUARTER
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM, NEWEST_FIRST
 from query.standard.declaration.fields import Date, Instant, OptionalText
+from query.standard.declaration.listing import Listing, NewestRows
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.statement import Statement
 from schemas.tables import EVENTS as STORED
 
 
@@ -55,6 +59,7 @@ def custom_event_type(
     sql: str,
     limit: int = 100,
     prepared: PreparedForm | None = None,
+    newest_rows: NewestRows | None = None,
 ) -> QueryType:
     """A query type over the events table."""
     return QueryType(
@@ -66,8 +71,23 @@ def custom_event_type(
         sql=sql,
         default_limit=limit,
         prepared=prepared,
+        listing=Listing(newest_rows=newest_rows),
     )
 
+
+NEWEST = NewestRows(
+    form=CustomEventsByQuarter(),
+    counts=Statement(
+        sql=f"""
+            SELECT {QUARTER} AS quarter,
+                   COUNT(*) AS row_count
+              FROM scoped
+             WHERE {IS_CUSTOM}
+             GROUP BY {QUARTER}
+             ORDER BY quarter
+        """,  # noqa: S608
+    ),
+)
 
 CUSTOM_EVENTS = (
     custom_event_type(
@@ -146,5 +166,6 @@ CUSTOM_EVENTS = (
              ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608
         limit=50,
+        newest_rows=NEWEST,
     ),
 )

@@ -8,6 +8,7 @@ from query.prepared.custom_event_groups import (
     CustomEventsByBucket,
     CustomEventsByBucketAndName,
     CustomEventsByPath,
+    CustomEventsByQuarter,
     CustomEventTotals,
 )
 from query.prepared.joined_parts import JoinedParts
@@ -31,6 +32,10 @@ def test_by_bucket(joined: JoinedParts) -> None:
     ]
 
 
+def test_by_quarter(joined: JoinedParts) -> None:
+    assert CustomEventsByQuarter().rows(joined, RANGE) == [(10, 1), (11, 6)]
+
+
 def test_by_path(joined: JoinedParts) -> None:
     assert CustomEventsByPath().rows(joined, RANGE) == [("/a", 2, 1, 2), ("/b", 2, 1, 1)]
 
@@ -46,7 +51,12 @@ def test_by_bucket_and_name(joined: JoinedParts) -> None:
 def test_a_range_without_events() -> None:
     empty, without = join(parts(), 15, 18), Quarters(15, 18, np.zeros(3, np.intp), [100])
     assert CustomEventTotals().rows(empty, without) == [CustomEventTotals.nothing]
-    for form in (CustomEventsByBucket(), CustomEventsByPath(), CustomEventsByBucketAndName()):
+    for form in (
+        CustomEventsByBucket(),
+        CustomEventsByPath(),
+        CustomEventsByBucketAndName(),
+        CustomEventsByQuarter(),
+    ):
         assert form.rows(empty, without) == []
 
 

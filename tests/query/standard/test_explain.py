@@ -285,3 +285,13 @@ def test_a_list_that_finds_its_page_first_says_so(prepared_service: InProcessSer
         assert "page_keys" in entry["further"]
     for entry in compile_query(prepared_service, *paged, page=200, limit=1000):
         assert "page_keys" not in entry.get("further", [])
+
+
+def test_newest_rows_are_found_first_in_the_own_order(prepared_service: InProcessService) -> None:
+    order = [{"field": "path", "direction": "asc"}]
+
+    [own] = compile_query(prepared_service, "custom_events_recent")
+    [by_path] = compile_query(prepared_service, "custom_events_recent", orderBy=order)
+
+    assert own["further"] == ["newest_rows"]
+    assert "further" not in by_path

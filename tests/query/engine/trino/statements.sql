@@ -124,36 +124,16 @@ LIMIT 100;
 -- custom_events_recent
 WITH scoped AS (
   SELECT
-    kafka_partition,
-    kafka_offset,
-    seq,
-    anonymous_id,
-    session_id,
     name,
-    namespace,
-    source,
-    properties,
-    path,
     outbound_domain,
-    COALESCE(epoch, 0) AS epoch,
     DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', ts) AS ms
   FROM (
     SELECT
       website_id,
       ts,
-      kafka_partition,
-      kafka_offset,
-      seq,
-      anonymous_id,
-      session_id,
       name,
-      namespace,
-      source,
-      properties,
-      path,
       outbound_domain,
-      is_bot,
-      epoch
+      is_bot
     FROM events FOR VERSION AS OF 1
     WHERE
       day BETWEEN CAST('2026-11-10' AS DATE) AND CAST('2026-11-10' AS DATE)
@@ -163,38 +143,19 @@ WITH scoped AS (
     AND ts >= TIMESTAMP '2026-11-01 00:00:00.000000 UTC'
     AND ts < TIMESTAMP '2026-12-01 00:00:00.000000 UTC'
     AND is_bot IS DISTINCT FROM TRUE
-), result AS (
-  SELECT
-    name,
-    namespace,
-    path,
-    source,
-    properties,
-    anonymous_id,
-    session_id,
-    ms,
-    epoch,
-    kafka_partition,
-    kafka_offset,
-    seq
-  FROM scoped
-  WHERE
-    NOT name IN ('screen_view', 'pageview')
-    AND name <> 'page_exit'
-    AND (outbound_domain IS NULL)
 )
 SELECT
-  result.*,
-  COUNT(*) OVER () AS total_rows
-FROM result
+  (((ms) - (ms) % (900000)) / (900000)) AS quarter,
+  COUNT(*) AS row_count
+FROM scoped
+WHERE
+  NOT name IN ('screen_view', 'pageview')
+  AND name <> 'page_exit'
+  AND (outbound_domain IS NULL)
+GROUP BY
+  (((ms) - (ms) % (900000)) / (900000))
 ORDER BY
-  ms DESC,
-  epoch DESC,
-  kafka_partition DESC,
-  kafka_offset DESC,
-  seq DESC
-OFFSET 0
-LIMIT 50;
+  quarter;
 
 -- session_duration_distribution
 WITH scoped AS (
