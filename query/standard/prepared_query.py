@@ -107,10 +107,12 @@ class PreparedQuery(Struct, frozen=True):
         if self.form is None:
             raise NotPrepared(NO_FORM)
         rows = await self.rows_of(self.form)
-        if self.stored_columns is None:
+        beside = self.stored_columns
+        statement = beside.statement_for(rows) if beside else None
+        if beside is None or statement is None:
             return rows
-        stored = await self.remembering.fetch(self.stored_columns.statement)
-        join = partial(self.stored_columns.join, rows, stored)
+        stored = await self.remembering.fetch(statement)
+        join = partial(beside.join, rows, stored)
         return await run_in_worker(len(rows) + len(stored), join)
 
     async def rows_of(self, form: PreparedForm) -> Sequence[Row]:
