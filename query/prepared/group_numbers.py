@@ -9,8 +9,8 @@ from query.engine.column_rows import Numbers
 
 EXACT_FLOATS = 2**53
 """Up to this, whole numbers are exact as floating point numbers."""
-MAX_FLAGS = 2**26
-"""Bytes of a table of groups by values; beyond it pairs are sorted."""
+MAX_FLAGS, FLAGS_A_ROW = 2**26, 8
+"""Bytes of a table of groups by values, in all and for each row; beyond them pairs are sorted."""
 NEVER = np.iinfo(np.int64).max
 """The least value of a group without any."""
 MAX_KEYS = 2**23
@@ -78,7 +78,7 @@ def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:
 
 def distinct_values(groups: Numbers, values: Numbers, count: int, value_count: int) -> Numbers:
     """The number of distinct values of each group; they are below `value_count`, 0 is none."""
-    if count * value_count <= MAX_FLAGS:
+    if count * value_count <= min(MAX_FLAGS, FLAGS_A_ROW * len(values)):
         flags = np.zeros((count, value_count), np.bool_)
         flags[groups, values] = True
         counts: Numbers = np.count_nonzero(flags[:, 1:], axis=1)

@@ -2,13 +2,15 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from query.prepared.byte_cache import ByteCache
 from query.prepared.index_folder import IndexFolder
 from query.prepared.part_folder import PartKey
+from schemas.lake.delta_table import DataFile
 
 log = logging.getLogger(__name__)
 
@@ -20,10 +22,23 @@ MOST_KNOWN = 8
 """Sets of parts of one website that are looked at."""
 MOST_TIMES = 4
 """Parts of a set by those asked for: small ranges would take time for all of its rows."""
+FEW_PARTS, FEW_ROWS = 12, 2_000_000
+"""Parts, and rows of their data files, of which no index but that of numbers is made."""
 WRITER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
 """Writes behind the queries that indexes were made for."""
 
 PartSet = frozenset[PartKey]
+
+
+def are_few(parts: PartSet, data_files: Iterable[DataFile]) -> bool:
+    """Whether queries of these parts, such as those of a day, read the rows without an index.
+
+    Rows are counted once in less time than they are sorted.
+    """
+    if len(parts) > FEW_PARTS:
+        return False
+    read = {key.data_file for key in parts}
+    return sum(file.rows for file in data_files if file.path in read) <= FEW_ROWS
 
 
 class KeptIndexes:
@@ -39,14 +54,23 @@ class KeptIndexes:
         self._folder = folder
         self._monotonic = monotonic
 
-    def made(self, name: object, parts: PartSet, make: Callable[[], Any]) -> Any:
-        """The index of this name of a set of parts; it is made when there is none."""
-        return self._memory.made((name, parts), lambda: self._read_or_make(name, parts, make))
+    def made(
+        self, name: object, parts: PartSet, make: Callable[[], Any], *, stored: bool = True
+    ) -> Any:
+        """The index of this name of a set of parts; it is made when there is none.
 
-    def known_parts(self, wanted: PartSet, stored: Collection[str]) -> PartSet:
+        One that is not `stored` stays in memory only.
+        """
+        missing = partial(self._read_or_make, name, parts, make) if stored else make
+        return self._memory.made((name, parts), missing)
+
+    def known_parts(
+        self, wanted: PartSet, stored: Collection[str], *, is_kept: bool = True
+    ) -> PartSet:
         """A set with these parts: the last used one that has more of them, but not too many.
 
         All its parts are of stored data files: what is made of a set has the rows of all of them.
+        Those asked for serve later queries if the set `is_kept`.
         """
         [website] = {key.website for key in wanted}
         known: Sequence[PartSet] | None = self._memory.get(("sets", website))
@@ -57,7 +81,8 @@ class KeptIndexes:
             is_useful = wanted <= parts and len(parts) <= MOST_TIMES * len(wanted)
             if is_useful and all(key.data_file in stored for key in parts):
                 return parts
-        self._keep_sets(website, [wanted, *known][:MOST_KNOWN])
+        if is_kept:
+            self._keep_sets(website, [wanted, *known][:MOST_KNOWN])
         return wanted
 
     def forget_parts(self, website: str) -> None:

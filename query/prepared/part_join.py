@@ -17,7 +17,7 @@ from query.prepared.joined_parts import (
     PartLike,
     WholeParts,
 )
-from query.prepared.kept_indexes import KeptIndexes
+from query.prepared.kept_indexes import KeptIndexes, are_few
 from query.prepared.numbering import ColumnNumbers, Numbering, number_parts
 from query.prepared.part import SESSION_COLUMN, Part
 from query.prepared.part_folder import PartKey
@@ -51,6 +51,7 @@ class PartJoin:
         self._rows_of = rows_of
         self._visits_of = visits_of
         self._earlier = earlier
+        self._few = are_few(known, rows_of[0].scope.pinned.version.data_files)
         self._further: dict[str, tuple[Numbering, Numbers, Sequence[Numbers]]] = {}
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
@@ -58,7 +59,7 @@ class PartJoin:
         reading, _ = self._rows_of
         parts, stored = self._parts(self._rows_of), len(reading.prepared)
         numbers = partial(self._numbers, reading.prepared, 0)
-        whole = WholeParts(self._whole(), self._made)
+        whole = None if self._few else WholeParts(self._whole(), self._made)
         joined = JoinedParts(parts, numbers, quarters.first, quarters.end, stored, whole)
         joined.earlier = self._earlier
         if self._visits_of is not None:
@@ -67,7 +68,7 @@ class PartJoin:
 
     def _made(self, name: object, make: Callable[[], Any]) -> Any:
         """An index of the known parts."""
-        return self._indexes.made(name, self._known, make)
+        return self._indexes.made(name, self._known, make, stored=not self._few)
 
     def _parts(self, of: tuple[Reading, Part | None]) -> Sequence[PartLike]:
         reading, rest = of

@@ -25,7 +25,7 @@ from query.prepared.forms import PreparedForm, rows_of_nothing
 from query.prepared.grouped_sessions import GroupedRows
 from query.prepared.index_folder import IndexFolder
 from query.prepared.joined_parts import NOBODY
-from query.prepared.kept_indexes import KeptIndexes
+from query.prepared.kept_indexes import KeptIndexes, are_few
 from query.prepared.listed_keys import ListedKeys
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
@@ -138,7 +138,8 @@ class PreparedResults:
         wanted = frozenset(key for each in readings for key in each.prepared)
         read = {file.path for each in readings for file in each.rest}
         files = rows_of.scope.pinned.version.data_files
-        return self._indexes.known_parts(wanted, {file.path for file in files} - read)
+        paths = {file.path for file in files} - read
+        return self._indexes.known_parts(wanted, paths, is_kept=not are_few(wanted, files))
 
     def _made_parts(self, kind: str, *scopes: Scope) -> Mapping[str, PartKey]:
         """The parts that are there now, by data file; those of ended days that miss are made."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
+from query.prepared import kept_indexes
 from query.prepared.prepared_results import PreparedResults
 from query.request.subject import SubjectKind
 from query.standard.applicability import uses_granularity
@@ -26,6 +28,7 @@ from tests.query.lake import Lake, Stored
 from tests.query.query_service import NOW, fill_registry
 
 MAX_BATCH = 40
+FEW_PARTS, OPENED = kept_indexes.FEW_PARTS, count()
 
 
 class Registry:
@@ -76,7 +79,8 @@ class Service:
         self._folder.cleanup()
 
     def open(self) -> None:
-        """Start the application."""
+        """Start the application; every second one makes indexes of few parts as of many."""
+        kept_indexes.FEW_PARTS = FEW_PARTS if next(OPENED) % 2 else 0
         held = registry()
         settings = Settings(
             data_dir=str(self.root),

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from query.prepared import kept_indexes
 from query.prepared.kept_indexes import LEAST_SECONDS, MOST_TIMES
-from tests.query.prepared.indexes import INDEXES, KEYS, Process, groups, is_alike
+from schemas.lake.delta_table import DataFile
+from tests.query.prepared.indexes import BOTH, INDEXES, KEYS, Process, groups, is_alike
 
 
 def test_an_index_is_made_once_and_found_after_a_restart(tmp_path: Path) -> None:
@@ -39,6 +41,37 @@ def test_a_set_of_more_parts_is_used_again(tmp_path: Path) -> None:
     assert MOST_TIMES * 1 < 5
     assert known(3) == [3]
     assert known(2, 3, 4) == [0, 1, 2, 3, 4]
+
+
+def test_a_set_that_is_not_kept_serves_no_later_query(tmp_path: Path) -> None:
+    process = Process(tmp_path)
+    wanted = frozenset(KEYS[:3])
+
+    assert process.indexes.known_parts(wanted, "012", is_kept=False) == wanted
+    assert process.parts(1, 2) == [1, 2]
+
+
+def test_an_index_that_is_not_stored_is_in_memory_only(tmp_path: Path) -> None:
+    process = Process(tmp_path)
+    made = [
+        process.indexes.made("a", BOTH, groups, stored=False),
+        process.indexes.made("a", BOTH, groups, stored=False),
+    ]
+    kept_indexes.WRITER.submit(lambda: None).result()  # what is written behind queries
+
+    assert made[0] is made[1]
+    assert process.files.read("a", BOTH) is None
+
+
+@pytest.mark.parametrize(("parts", "rows", "few"), [(2, 10, True), (3, 10, False), (2, 60, False)])
+def test_few_parts_are_those_of_few_rows(
+    parts: int, rows: int, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_indexes, "FEW_PARTS", 2)
+    monkeypatch.setattr(kept_indexes, "FEW_ROWS", 100)
+    files = [DataFile(str(i), "2026-11-01", rows, 1, None, None, None) for i in range(6)]
+
+    assert kept_indexes.are_few(frozenset(KEYS[:parts]), files) is few
 
 
 def test_a_set_with_indexes_is_known_after_a_restart(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def prepare(service: InProcessService) -> None:
 @pytest.fixture(autouse=True)
 def _every_index_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_indexes, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(kept_indexes, "FEW_PARTS", 0)
 
 
 def test_what_was_asked_is_joined_before_it_is_asked_again(service: InProcessService) -> None:
