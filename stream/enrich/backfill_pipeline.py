@@ -20,7 +20,7 @@ REASON_FROM_FILE = "told"
 def put_imported_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """When the event happened, however long ago."""
     received = rows.per_envelope(lambda envelope: envelope.received_ms)
-    rows.columns["received_at"] = [1000 * ms for ms in received]
+    rows.columns["received_at"] = received.mapped(lambda ms: 1000 * ms)
     rows.columns["ts"] = [
         1000 * imported_time(timestamp, ms)
         for timestamp, ms in zip(rows.item_field("timestamp"), received, strict=True)

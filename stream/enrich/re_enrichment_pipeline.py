@@ -5,7 +5,6 @@ named. For imported rows the values of the file win, so browser, system and bot 
 """
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -24,7 +23,7 @@ from stream.enrich.steps.bot import DATA_CENTRE
 from stream.enrich.steps.enrichment_step import columns
 from stream.enrich.steps.sender import StoredSender, parse_sender
 from stream.rows.arrow_tables import arrow_table
-from stream.rows.row_batch import KEY_COLUMNS, RowBatch
+from stream.rows.row_batch import KEY_COLUMNS, Column, RowBatch
 
 RE_ENRICHMENT_PIPELINE = build_pipeline(
     *(step for step in PIPELINE if step.repeatable),
@@ -59,7 +58,7 @@ INPUT_COLUMNS = frozenset(
 ) | {"import_id"}
 """Columns that the steps read, besides the subject."""
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, Column]
 
 
 def re_enrich_rows(kind: Kind, stored: pa.Table, lookups: Lookups) -> pa.Table:

@@ -1,42 +1,55 @@
 """Converts columns of Python values to Arrow, and splits them by day of receipt."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.tables import Table
 from schemas.tables.column import EPOCH_COLUMN
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage, quarantine_entry
-from stream.rows.row_batch import RowBatch
+from stream.rows.repeated_column import RepeatedColumn
+from stream.rows.row_batch import Column, RowBatch
 from stream.storage.table_schema import arrow_schema
 
 CONVERSION_ERRORS = (pa.ArrowException, ArithmeticError, TypeError, ValueError)
 """Errors that Arrow raises on a value that does not fit its column."""
 
+COMPARED = frozenset({"session_id", "anonymous_id", "import_id"})
+"""Columns that are compared or filled in Arrow, which takes no dictionaries there."""
+
 
 def to_arrow(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
-    """The rows as one table, and the entries of rows with a value that does not fit its column."""
+    """The rows as one table, and the entries of rows with a value that does not fit its column.
+
+    Strings of repeated values are dictionaries, but for those that rows are sorted by or compared.
+    """
     try:
-        return arrow_table(rows.kind.table, rows.columns), []
+        return arrow_table(rows.kind.table, rows.columns, with_dictionaries=True), []
     except CONVERSION_ERRORS:
         return _convert_one_by_one(rows)
 
 
-def arrow_table(table: Table, columns: dict[str, list[Any]]) -> pa.Table:
+def arrow_table(
+    table: Table, columns: Mapping[str, Column], with_dictionaries: bool = False
+) -> pa.Table:
     """An Arrow table of these columns; columns that are missing are NULL."""
     schema = arrow_schema(table)
     count = len(columns[table.subject_column])
-    return pa.Table.from_arrays(
-        [
+    plain = {*table.sort_order, *COMPARED} if with_dictionaries else set(schema.names)
+    arrays = []
+    for field in schema:
+        array = (
             _array(columns[field.name], field.type)
             if field.name in columns
             else pa.nulls(count, field.type)
-            for field in schema
-        ],
-        schema=schema,
-    )
+        )
+        is_decoded = pa.types.is_dictionary(array.type) and field.name in plain
+        arrays.append(array.dictionary_decode() if is_decoded else array)
+    return pa.Table.from_arrays(arrays, schema.names)
 
 
 def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
@@ -46,8 +59,12 @@ def with_epoch(rows: pa.Table, epoch: int) -> pa.Table:
     return rows.set_column(index, rows.schema.field(index), epochs)
 
 
-def _array(values: list[Any], arrow_type: pa.DataType) -> pa.Array:
-    if values and values[0] is None and values.count(None) == len(values):
+def _array(values: Column, arrow_type: pa.DataType) -> pa.Array:
+    if isinstance(values, RepeatedColumn):
+        return values.array(arrow_type)
+    if isinstance(values, array):
+        return pa.array(np.frombuffer(values, np.int64)).cast(arrow_type)
+    if isinstance(values, list) and values[:1] == [None] and values.count(None) == len(values):
         return pa.nulls(len(values), arrow_type)  # many columns are empty, and the check is cheap
     if pa.types.is_decimal(arrow_type):  # Arrow rounds floats to the scale; Decimal is slow
         return pa.array(values, pa.float64()).cast(arrow_type)

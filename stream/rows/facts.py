@@ -1,5 +1,7 @@
 """Facts: typed results that one enrichment step leaves for later steps, besides the columns."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -22,11 +24,11 @@ class PageProperties(Struct, frozen=True):
 
 
 class Facts(Struct):
-    """One list per fact with a value for each row; empty until its step has run."""
+    """One column per fact with a value for each row; empty until its step has run."""
 
-    page_properties: list[PageProperties] = []
-    page_address: list[str] = []
+    page_properties: Sequence[PageProperties] = ()
+    page_address: Sequence[str] = ()
     """URL of the page as sent, with its query; else the one of the `Referer` header."""
-    page: list[PageUrl] = []
-    is_data_centre: list[bool] = []
+    page: Sequence[PageUrl] = ()
+    is_data_centre: Sequence[bool] = ()
     """Whether the geo database marks the sender's address as one of a hosting provider."""

@@ -4,19 +4,19 @@ Columnar, because a step that fills a column in one loop costs a fraction of one
 each row. A row has the same index in every list.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, repeat
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
+import numpy as np
 from msgspec.structs import astuple
 
 from schemas.envelope import Envelope
 from schemas.items import Item
 from schemas.kinds import Kind
 from stream.rows.facts import Facts
+from stream.rows.repeated_column import Numbers, RepeatedColumn, constant_column, distinct
 
-Fact = TypeVar("Fact")
-Column = list[Any]
+Column = Sequence[Any]
 
 TRANSPOSE_ROWS = 256
 """Items that are transposed into columns together, so that they stay in the CPU cache."""
@@ -30,13 +30,13 @@ class RowBatch:
         kind: Kind,
         items: list[Item],
         envelopes: list[Envelope],
-        columns: dict[str, Column],
+        columns: Mapping[str, Column],
     ) -> None:
         self.kind = kind
         self.items = items
         self.envelopes = envelopes
         """The envelope of each item; one object for all items of an envelope."""
-        self.columns = columns
+        self.columns = dict(columns)
         """Columns by name; those of the table once the pipeline has run."""
         self.table_columns = frozenset(column.name for column in kind.table.columns)
         self.item_fields = frozenset(kind.item.__struct_fields__)
@@ -46,9 +46,10 @@ class RowBatch:
         """Index in its envelope of each item with an `Idempotency-Key`, by row index."""
         self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
-        self._lengths: list[int] = []
+        self._run_numbers: Numbers = np.zeros(0, np.int32)
+        """Of each row: the index of its run."""
         self._senders: list[Envelope] = []
-        self._sender_numbers: list[int] = []
+        self._sender_numbers: Numbers = np.zeros(0, np.int32)
         """Of each row: the index of its sender."""
 
     def __len__(self) -> int:
@@ -61,45 +62,53 @@ class RowBatch:
     def item_field(self, field: str) -> Column:
         """A field of all items; None for each when the item kind does not have it."""
         if field not in self.item_fields:
-            return [None] * len(self.items)
+            return constant_column(None, len(self.items))
         if not self._item_fields:
             self._item_fields = self._to_columns()
         return self._item_fields[field]
 
+    def distinct_field(self, field: str) -> RepeatedColumn:
+        """A field of all items, each value of it once; for strings that rows repeat."""
+        column = distinct(self.item_field(field))
+        if field in self.item_fields:
+            self._item_fields[field] = column
+        return column
+
     def _to_columns(self) -> dict[str, Column]:
         """All fields of the items as columns, transposed in blocks."""
         names = self.kind.item.__struct_fields__
-        columns: list[Column] = [[] for _ in names]
+        columns: list[list[Any]] = [[] for _ in names]
         for start in range(0, len(self.items), TRANSPOSE_ROWS):
             rows = zip(*map(astuple, self.items[start : start + TRANSPOSE_ROWS]), strict=True)
             for column, values in zip(columns, rows, strict=True):
                 column += values
         return dict(zip(names, columns, strict=True))
 
-    def per_envelope(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
+    def per_envelope(self, fact: Callable[[Envelope], Any]) -> RepeatedColumn:
         """A fact of each row's envelope, computed once per run of rows of one envelope."""
         return self.repeat_runs(map(fact, self.envelope_runs()))
 
     def envelope_runs(self) -> list[Envelope]:
         """The envelopes, one for each run of rows of the same envelope."""
         if not self._runs:
+            lengths: list[int] = []
             last = None
             for envelope in self.envelopes:
                 if envelope is last:
-                    self._lengths[-1] += 1
+                    lengths[-1] += 1
                 else:
                     self._runs.append(envelope)
-                    self._lengths.append(1)
+                    lengths.append(1)
                     last = envelope
+            numbers = np.arange(len(lengths), dtype=np.int32)
+            self._run_numbers = np.repeat(numbers, np.array(lengths, np.int64))
         return self._runs
 
-    def repeat_runs(self, values: Iterable[Fact]) -> list[Fact]:
-        """The value of each run, repeated for each of its rows."""
-        if len(self._lengths) == len(self.envelopes):
-            return list(values)
-        return list(chain.from_iterable(map(repeat, values, self._lengths)))
+    def repeat_runs(self, values: Iterable[Any]) -> RepeatedColumn:
+        """The value of each of `envelope_runs`, repeated for each of its rows."""
+        return RepeatedColumn(values, self._run_numbers)
 
-    def per_sender(self, fact: Callable[[Envelope], Fact]) -> list[Fact]:
+    def per_sender(self, fact: Callable[[Envelope], Any]) -> RepeatedColumn:
         """A fact of each row's sender, computed once per sender.
 
         It must follow from the envelope's user agent, headers and `trusted` alone.
@@ -121,12 +130,12 @@ class RowBatch:
                 if number == len(self._senders):
                     self._senders.append(envelope)
                 of_runs.append(number)
-            self._sender_numbers = self.repeat_runs(of_runs)
+            self._sender_numbers = np.array(of_runs, np.int32)[self._run_numbers]
         return self._senders
 
-    def repeat_senders(self, values: Iterable[Fact]) -> list[Fact]:
-        """The value of each sender, repeated for each of its rows."""
-        return list(map(list(values).__getitem__, self._sender_numbers))
+    def repeat_senders(self, values: Iterable[Any]) -> RepeatedColumn:
+        """The value of each of `senders`, repeated for each of its rows."""
+        return RepeatedColumn(values, self._sender_numbers)
 
     def subset(self, indexes: Sequence[int]) -> Self:
         """Some of the rows, as they were before the pipeline."""

@@ -37,6 +37,8 @@ def write_data_file(store: TableStorage, table: Table, day: str, rows: pa.Table)
         # A data file is one small row group: statistics of other columns would skip nothing.
         write_statistics=list(table.sort_order),
         write_page_checksum=True,
+        # Without Arrow's schema, dictionaries are strings for readers.
+        store_schema=False,
     )
     data = sink.getvalue()
     path = data_file_path(day, checksum(memoryview(data)))

@@ -105,6 +105,7 @@ USERS = {
         "stream/maintenance/row_order.py",
         "stream/maintenance/row_survey.py",
         "stream/maintenance/sorted_portions.py",
+        "stream/rows/",
         "stream/state/",
     },
     "mcp": {"deploy/mcp_server/server.py"},

@@ -9,7 +9,8 @@ from stream.enrich.rules.bot_rules import APP_LIBRARIES, LIBRARY, bot_of
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
-from stream.rows.row_batch import RowBatch
+from stream.rows.repeated_column import distinct
+from stream.rows.row_batch import Column, RowBatch
 
 HINT_PREFIX = "hint: "
 PREFETCH = "prefetch"
@@ -25,10 +26,10 @@ def put_bot(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     an API key.
     """
     of_senders = [bot_reason(envelope) for envelope in rows.senders()]
-    reasons = rows.repeat_senders(of_senders)
+    reasons: Column = rows.repeat_senders(of_senders)
     rows.columns["is_bot"] = rows.repeat_senders(map(is_conclusive, of_senders))
     is_data_centre = rows.facts.is_data_centre
-    if any(is_data_centre):
+    if any(distinct(is_data_centre).values):
         reasons = [
             reason or (DATA_CENTRE if hosted else None)
             for reason, hosted in zip(reasons, is_data_centre, strict=True)

@@ -6,11 +6,13 @@ from stream.enrich.rules.campaign_parameters import (
     CLICK_ID_RANK,
     NO_CAMPAIGN,
     UTM,
+    Campaign,
     campaign_cache,
     query_of,
 )
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
+from stream.rows.repeated_column import mapped
 from stream.rows.row_batch import RowBatch
 
 
@@ -19,19 +21,19 @@ def put_campaign(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """UTM parameters, name of the click id; of the item, else of the page's URL."""
     if not rows.has_column("utm_source"):
         return
-    campaigns = [
-        campaign_cache[query_of(address)] if "?" in address or "#" in address else NO_CAMPAIGN
-        for address in rows.facts.page_address
-    ]
-    for name in UTM:
-        sent_values, url_values = rows.item_field(name), map(attrgetter(name), campaigns)
+    campaigns = mapped(campaign_of, rows.facts.page_address)
+    for name in (*UTM, "click_id"):
+        sent = rows.distinct_field(name)
+        if name == "click_id":  # its name is stored, never the id itself
+            sent = sent.mapped(lambda known: known if known in CLICK_ID_RANK else None)
+        of_url = mapped(attrgetter(name), campaigns)
         rows.columns[name] = (
-            [sent or of_url for sent, of_url in zip(sent_values, url_values, strict=True)]
-            if any(sent_values)
-            else list(url_values)
+            [own or other for own, other in zip(sent, of_url, strict=True)]
+            if any(sent.values)
+            else of_url
         )
-    rows.columns["click_id"] = [
-        # The name is stored, never the id itself.
-        sent if sent in CLICK_ID_RANK else campaign.click_id
-        for sent, campaign in zip(rows.item_field("click_id"), campaigns, strict=True)
-    ]
+
+
+def campaign_of(address: str) -> Campaign:
+    """The campaign parameters of a page's address."""
+    return campaign_cache[query_of(address)] if "?" in address or "#" in address else NO_CAMPAIGN

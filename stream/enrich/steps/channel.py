@@ -12,6 +12,7 @@ from stream.enrich.rules.channel_rules import (
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.referrer_list import DIRECT_KIND, OTHER_KIND, source_kinds
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
+from stream.rows.repeated_column import combined, constant_column
 from stream.rows.row_batch import RowBatch
 
 PLACEHOLDERS = frozenset(("", "(direct)", "(none)", "(not set)", "(not provided)"))
@@ -33,19 +34,16 @@ def put_channel(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Marketing channel: the first rule that matches, paid ones first."""
     if not rows.has_column("channel"):
         return
-    nothing = [None] * len(rows)
+    nothing = constant_column(None, len(rows))
     columns = rows.columns
-    rows.columns["channel"] = [
-        _channels[channel_input]
-        for channel_input in zip(
-            columns.get("utm_source", nothing),
-            columns.get("utm_medium", nothing),
-            columns.get("utm_campaign", nothing),
-            columns.get("click_id", nothing),
-            columns["referrer_type"],
-            strict=True,
-        )
-    ]
+    inputs = combined(
+        columns.get("utm_source", nothing),
+        columns.get("utm_medium", nothing),
+        columns.get("utm_campaign", nothing),
+        columns.get("click_id", nothing),
+        columns["referrer_type"],
+    )
+    rows.columns["channel"] = inputs.mapped(_channels.__getitem__)
 
 
 def channel_of_input(channel_input: ChannelInput) -> str:

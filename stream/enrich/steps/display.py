@@ -61,7 +61,7 @@ def put_display(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Time zone, screen, viewport, connection type, each normalized."""
     for name, cache in _caches.items():
         if rows.has_column(name):
-            rows.columns[name] = list(map(cache.__getitem__, rows.item_field(name)))
+            rows.columns[name] = rows.distinct_field(name).mapped(cache.__getitem__)
 
 
 def optional_cache(

@@ -12,6 +12,7 @@ import numpy as np
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, event_time_ms
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import enrichment_step
+from stream.rows.repeated_column import RepeatedColumn
 from stream.rows.row_batch import Column, RowBatch
 
 
@@ -22,8 +23,12 @@ def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """
     received = rows.per_envelope(attrgetter("received_ms"))
     sent = rows.item_field("timestamp")
-    rows.columns["received_at"] = [1000 * ms for ms in received]
-    rows.columns["ts"] = _usual_times(sent, received) or [
+    rows.columns["received_at"] = received.mapped(lambda ms: 1000 * ms)
+    usual = _usual_times(sent, received)
+    if usual is not None:
+        rows.columns["ts"] = usual
+        return
+    rows.columns["ts"] = [
         1000
         * (
             timestamp
@@ -34,14 +39,14 @@ def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     ]
 
 
-def _usual_times(sent: Column, received: list[int]) -> list[int] | None:
+def _usual_times(sent: Column, received: RepeatedColumn) -> "array[int] | None":
     """The times of a batch in which all are whole milliseconds that are stored as sent."""
     try:
-        times, base = np.asarray(array("q", sent)), np.asarray(array("q", received))
+        times = np.asarray(array("q", sent))
     except (TypeError, OverflowError):
         return None
-    after = times - base  # an overflow is beyond the bounds, too
+    after = times - np.array(received.values, np.int64)[received.numbers]
+    # An overflow is beyond the bounds, too.
     if not ((after >= -MAX_AGE_MS) & (after <= MAX_FUTURE_MS)).all():
         return None
-    usual: list[int] = (1000 * times).tolist()
-    return usual
+    return array("q", (1000 * times).tobytes())

@@ -6,6 +6,7 @@ index in its envelope. Item kind, subject and whether an API key was sent go int
 that anybody can send from a page must not make a server's item a duplicate.
 """
 
+from array import array
 from collections.abc import Iterator
 from hashlib import blake2b
 
@@ -16,6 +17,7 @@ from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.hashes import optional_hash63, owner_hash
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
+from stream.rows.repeated_column import constant_column, distinct
 from stream.rows.row_batch import Column, RowBatch
 
 Owner = tuple[str, str, bool]
@@ -34,9 +36,9 @@ def put_identity_hashes(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG0
         _put_visitor(rows)
     for column, field in (("visitor_hash", "anonymous_id"), ("session_hash", "session_id")):
         if rows.has_column(column):
-            rows.columns[column] = [_hashes[value] for value in rows.columns[field]]
+            rows.columns[column] = distinct(rows.columns[field]).mapped(_hashes.__getitem__)
     if rows.has_column("session_made"):
-        rows.columns["session_made"] = [False] * len(rows)
+        rows.columns["session_made"] = constant_column(False, len(rows))
     if rows.has_column("event_hash"):
         rows.columns["event_hash"] = _event_hashes(rows)
 
@@ -48,8 +50,8 @@ _owners: GenerationalCache[Owner, int] = GenerationalCache(lambda owner: owner_h
 def _put_visitor(rows: RowBatch) -> None:
     """The visitor of items that name none, where the collector knows one."""
     sent: Column = rows.columns["anonymous_id"]
-    is_derived = [False] * len(rows)
-    if None in sent:
+    is_derived: Column = constant_column(False, len(rows))
+    if None in distinct(sent).values:
         visitors = rows.per_envelope(lambda envelope: envelope.anonymous_id or None)
         is_derived = [
             own is None and visitor is not None for own, visitor in zip(sent, visitors, strict=True)
@@ -73,22 +75,22 @@ def _event_hashes(rows: RowBatch) -> Column:
     return _scatter(indexes, _owned_hashes(rows, indexes, digests), len(rows))
 
 
-def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> list[int]:
+def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> "array[int]":
     """The hashes of items, combined with the hash of their owner."""
     kind = rows.kind.name
     owners = rows.per_envelope(lambda sent: _owners[kind, sent.subject_id, sent.trusted])
+    owner_hashes = np.array(owners.values, np.uint64)[owners.numbers]
     if len(indexes) < len(owners):
-        owners = [owners[index] for index in indexes]
+        owner_hashes = owner_hashes[indexes]
     hashes = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
-    owned: list[int] = (hashes ^ np.array(owners, np.uint64)).tolist()
-    return owned
+    return array("q", (hashes ^ owner_hashes).astype(np.int64).tobytes())
 
 
-def _scatter(indexes: list[int], hashes: list[int], count: int) -> Column:
+def _scatter(indexes: list[int], hashes: "array[int]", count: int) -> Column:
     """A column with the hashes at these row indexes and None elsewhere."""
     if len(indexes) == count:
-        return list(hashes)
-    column: Column = [None] * count
+        return hashes
+    column: list[int | None] = [None] * count
     for index, value in zip(indexes, hashes, strict=True):
         column[index] = value
     return column

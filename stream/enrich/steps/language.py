@@ -26,10 +26,13 @@ UNDETERMINED = frozenset({"und", "zxx", "mul", "mis"})
 def put_language(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """The item's, else the preferred one of `Accept-Language`: `zh-Hant-TW`."""
     if rows.has_column("language"):
+        sent = rows.distinct_field("language").mapped(lambda own: (own and _tags[own]) or None)
         accepted = rows.per_sender(accepted_language)
+        if not any(sent.values) or all(sent.values):
+            rows.columns["language"] = sent if all(sent.values) else accepted
+            return
         rows.columns["language"] = [
-            (own and _tags[own]) or header
-            for own, header in zip(rows.item_field("language"), accepted, strict=True)
+            own or header for own, header in zip(sent, accepted, strict=True)
         ]
 
 

@@ -12,6 +12,7 @@ from stream.enrich.rules.geo_records import NO_LOCATION, Location, country_code
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.time_zones import countries_by_zone
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
+from stream.rows.repeated_column import combined
 from stream.rows.row_batch import RowBatch
 
 
@@ -23,13 +24,14 @@ def put_location(rows: RowBatch, lookups: Lookups) -> None:
     lookups.geo_database.refresh()
     cache = lookups.geo_database.locations
     locations = [location_of(envelope, cache) for envelope in rows.envelope_runs()]
-    time_zones = rows.columns.get("timezone") or rows.item_field("timezone")
-    by_zone = countries_by_zone().get
     countries = rows.repeat_runs(map(attrgetter("country"), locations))
-    rows.columns["country"] = [
-        country or (by_zone(zone) if zone else None)
-        for country, zone in zip(countries, time_zones, strict=True)
-    ]
+    if not all(location.country for location in locations):
+        time_zones = rows.columns.get("timezone") or rows.item_field("timezone")
+        by_zone = countries_by_zone().get
+        countries = combined(countries, time_zones).mapped(
+            lambda found: found[0] or (by_zone(found[1]) if found[1] else None)
+        )
+    rows.columns["country"] = countries
     rows.columns["region"] = rows.repeat_runs(map(attrgetter("region"), locations))
     rows.columns["city"] = rows.repeat_runs(map(attrgetter("city"), locations))
     rows.facts.is_data_centre = rows.repeat_runs(map(attrgetter("is_data_centre"), locations))

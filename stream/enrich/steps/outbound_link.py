@@ -9,6 +9,7 @@ from stream.enrich.rules.page_urls import MAX_URL_LENGTH
 from stream.enrich.rules.urls import printable, split_url
 from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.enrich.steps.page import OUTBOUND_EVENTS, text
+from stream.rows.repeated_column import constant_column
 from stream.rows.row_batch import RowBatch
 
 COLUMNS = ("href", "link_text", "outbound_domain")
@@ -23,10 +24,14 @@ def put_outbound_link(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Target, host and text of outbound clicks."""
     if not rows.has_column("outbound_domain"):
         return
+    names = rows.item_field("name")
+    if OUTBOUND_EVENTS.isdisjoint(names):
+        rows.columns.update(dict.fromkeys(COLUMNS, constant_column(None, len(rows))))
+        return
     hrefs, texts = rows.item_field("href"), rows.item_field("text")
     properties = rows.facts.page_properties
     columns: dict[str, list[str | None]] = {name: [None] * len(rows) for name in COLUMNS}
-    for index, name in enumerate(rows.item_field("name")):
+    for index, name in enumerate(names):
         if name in OUTBOUND_EVENTS:
             href = hrefs[index] or text(properties[index].href)
             columns["href"][index] = href[:MAX_URL_LENGTH] if href else None

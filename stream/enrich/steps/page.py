@@ -4,6 +4,9 @@
 page, the `Referer` header does; across origins it is only the origin, so the path stays NULL.
 """
 
+from collections.abc import Sequence
+from operator import attrgetter
+
 import msgspec
 from msgspec.structs import replace
 
@@ -20,7 +23,8 @@ from stream.enrich.rules.page_urls import (
 )
 from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.rows.facts import PageProperties, PageUrl
-from stream.rows.row_batch import RowBatch
+from stream.rows.repeated_column import RepeatedColumn, constant_column, distinct, mapped
+from stream.rows.row_batch import Column, RowBatch
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
 OUTBOUND_EVENTS = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
@@ -33,36 +37,64 @@ NO_PROPERTIES = PageProperties()
 @enrichment_step(writes=("page_properties", "page_address", "page"), repeatable=True)
 def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Host, path, title; of the item, else of a page view's properties, else of the `Referer`."""
-    properties = rows.facts.page_properties = [
+    properties: Sequence[PageProperties] = [
         page_properties(item) if name in EVENTS_WITH_PAGE_PROPERTIES else NO_PROPERTIES
         for name, item in zip(rows.item_field("name"), rows.items, strict=True)
     ]
+    if all(found is NO_PROPERTIES for found in properties):
+        properties = constant_column(NO_PROPERTIES, len(rows))
+    rows.facts.page_properties = properties
     # The `Referer` of a click on a short link is the referring page, not the page itself.
     headers = rows.per_sender(header_of if rows.has_column("path") else no_header)
-    addresses = [
-        path or text(props.path) or text(props.url) or ""
-        for path, props in zip(rows.item_field("path"), properties, strict=True)
-    ]
+    addresses = distinct(own_addresses(rows, properties))
     rows.facts.page_address = (
         [address or header for address, header in zip(addresses, headers, strict=True)]
-        if "" in addresses
+        if "" in addresses.values
         else addresses
     )
-    pages = rows.facts.page = [
-        # Without its query, because a URL with a click id would never be found in the cache.
-        page
-        if (page := page_cache[sent if "#" in sent else sent.partition("?")[0]]).host
-        else with_header_host(page, header)
-        for sent, header in zip(addresses, headers, strict=True)
-    ]
-    if rows.has_column("host"):
-        rows.columns["host"] = [page.host for page in pages]
-        rows.columns["path"] = [page.path for page in pages]
-    if rows.has_column("title"):
-        rows.columns["title"] = [
-            title_cache[title] if (title := sent or text(props.title)) else None
-            for sent, props in zip(rows.item_field("title"), properties, strict=True)
+    of_addresses = addresses.mapped(page_of)
+    pages: Sequence[PageUrl] = of_addresses
+    if not all(page.host for page in of_addresses.values):
+        pages = [
+            page if page.host else with_header_host(page, header)
+            for page, header in zip(of_addresses, headers, strict=True)
         ]
+    rows.facts.page = pages
+    if rows.has_column("host"):
+        rows.columns["host"] = mapped(attrgetter("host"), pages)
+        rows.columns["path"] = mapped(attrgetter("path"), pages)
+    if rows.has_column("title"):
+        titles = own_or_property(rows, "title", properties)
+        rows.columns["title"] = titles.mapped(lambda title: title_cache[title] if title else None)
+
+
+def own_addresses(rows: RowBatch, properties: Sequence[PageProperties]) -> Column:
+    """The page's address that each item names; empty where it names none."""
+    paths = rows.distinct_field("path")
+    if isinstance(properties, RepeatedColumn):  # no item has any
+        return paths.mapped(lambda path: path or "")
+    return [
+        path or text(props.path) or text(props.url) or ""
+        for path, props in zip(paths, properties, strict=True)
+    ]
+
+
+def own_or_property(
+    rows: RowBatch, name: str, properties: Sequence[PageProperties]
+) -> RepeatedColumn:
+    """A field of each item, else its page property of the same name."""
+    sent = rows.distinct_field(name)
+    if all(sent.values) or isinstance(properties, RepeatedColumn):
+        return sent
+    return distinct(
+        [own or text(getattr(props, name)) for own, props in zip(sent, properties, strict=True)]
+    )
+
+
+def page_of(address: str) -> PageUrl:
+    """The page at an address."""
+    # Without its query, because a URL with a click id would never be found in the cache.
+    return page_cache[address if "#" in address else address.partition("?")[0]]
 
 
 def page_properties(item: Item) -> PageProperties:

@@ -4,6 +4,8 @@
 the page itself.
 """
 
+from operator import attrgetter
+
 from msgspec import Struct
 
 from stream.enrich.rules.cache import GenerationalCache
@@ -18,7 +20,8 @@ from stream.enrich.rules.referrer_list import (
 )
 from stream.enrich.rules.urls import Url, printable, split_url
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
-from stream.enrich.steps.page import text
+from stream.enrich.steps.page import own_or_property
+from stream.rows.repeated_column import combined, mapped
 from stream.rows.row_batch import RowBatch
 
 MAX_REFERRER_LENGTH = 2048
@@ -55,24 +58,25 @@ def put_referrer(rows: RowBatch, lookups: Lookups) -> None:
     subjects = {envelope.subject_id for envelope in rows.envelope_runs()}
     domain_of = {subject: lookups.domain_of(subject) for subject in subjects}
     domains = rows.per_envelope(lambda envelope: domain_of[envelope.subject_id])
-    sent = [
-        own or text(properties.referrer)
-        for own, properties in zip(
-            rows.item_field("referrer"), rows.facts.page_properties, strict=True
-        )
-    ]
-    referrers = [
-        referrer
-        if url
-        and (referrer := _referrers[url.partition("?")[0]]).host != page.host
-        and referrer.host
-        and not _internal[referrer.host, page.host, domain]
-        else NO_REFERRER
-        for url, page, domain in zip(sent, rows.facts.page, domains, strict=True)
-    ]
-    rows.columns["referrer"] = [referrer.url for referrer in referrers]
-    rows.columns["referrer_name"] = [referrer.name for referrer in referrers]
-    rows.columns["referrer_type"] = [referrer.kind for referrer in referrers]
+    sent = own_or_property(rows, "referrer", rows.facts.page_properties).mapped(referrer_of)
+    hosts = mapped(attrgetter("host"), rows.facts.page)
+    referrers = combined(sent, hosts, domains).mapped(external_referrer)
+    rows.columns["referrer"] = referrers.mapped(attrgetter("url"))
+    rows.columns["referrer_name"] = referrers.mapped(attrgetter("name"))
+    rows.columns["referrer_type"] = referrers.mapped(attrgetter("kind"))
+
+
+def referrer_of(sent: str | None) -> Referrer:
+    """The referrer that an item names."""
+    return _referrers[sent.partition("?")[0]] if sent else NO_REFERRER
+
+
+def external_referrer(found: tuple[Referrer, str | None, str | None]) -> Referrer:
+    """A referrer, unless it is of the page's own website; by the page's host and its domain."""
+    referrer, page_host, domain = found
+    if not referrer.host or referrer.host == page_host:
+        return NO_REFERRER
+    return NO_REFERRER if _internal[referrer.host, page_host, domain] else referrer
 
 
 def parse_referrer(sent: str) -> Referrer:
