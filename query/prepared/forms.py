@@ -3,20 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from query.engine.engine import Row
+from query.prepared import visit_filters
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.form_ranges import OfBuckets, OfWholeRange
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
-from query.prepared.part_tables import BY_COLUMN, label
+from query.prepared.part_tables import BY_COLUMN, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
+from query.prepared.text_filters import Keeps, keeps_all
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
 from query.request.buckets import Granularity
+from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
 
 
@@ -108,12 +112,61 @@ def by_row(*columns: str) -> Breakdown | None:
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None
 
 
+class OfVisits(Struct, frozen=True):
+    """The rows of another form, of the visits that meet filters on facts of the visit."""
+
+    form: PreparedForm
+    filters: bytes
+    """As JSON, so that forms can be compared."""
+    visit_tables: ClassVar[Sequence[str]] = (VISITS.name,)
+
+    @property
+    def tables(self) -> Sequence[str]:
+        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, SESSIONLESS.name))]
+
+    @property
+    def filter_fields(self) -> Mapping[str, int]:
+        return self.form.filter_fields
+
+    @property
+    def text_count(self) -> int:
+        return self.form.text_count
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        return self.form.quarters(time_range, granularity)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+        filters = msgspec.json.decode(self.filters, type=list[Filter])
+        own = visit_filters.rows_of_visits(joined, filters)
+        return None if own is None else self.form.rows(own, quarters)
+
+
+def of_filters(
+    form: PreparedForm, filters: Sequence[Filter]
+) -> tuple[PreparedForm, Keeps | None] | None:
+    """The form of what filters keep, and what of its rows is kept, if not all; None without one."""
+    if not filters:
+        return form, None
+    if isinstance(form, MeasuredGroups):
+        measured = form.of_filters(filters)
+        return None if measured is None else (measured, None)
+    if (keeps := keeps_all(filters, form.filter_fields)) is not None:
+        return form, keeps
+    of_visits, others = visit_filters.divided(filters)
+    keeps = keeps_all(others, form.filter_fields)
+    if keeps is None or not {*form.tables} <= visit_filters.TABLES:
+        return None
+    return OfVisits(form, msgspec.json.encode(of_visits)), keeps if others else None
+
+
 HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups)
 """Forms that may have a row where there are no rows."""
 
 
 def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
     """The rows of a form where there are no rows."""
+    if isinstance(form, OfVisits):
+        return rows_of_nothing(form.form)
     if isinstance(form, Totals):
         return [form.row(NO_TOTALS)]
     nothing = form.nothing if isinstance(form, HAVING_NOTHING) else None

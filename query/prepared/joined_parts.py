@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.group_numbers import distinct_values
-from query.prepared.numbering import ColumnNumbers
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns
-from query.prepared.part_tables import OF_LAST_VIEW, VISITS, label
+from query.prepared.kept_rows import KeptRows, quarter_keys
+from query.prepared.numbering import WITHOUT, ColumnNumbers
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, Columns
+from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
 
 NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
@@ -58,7 +59,7 @@ class JoinedParts:
         end: int,
         stored: int | None = None,
         whole: "WholeParts | None" = None,
-        kept: tuple[str, Numbers] | None = None,
+        kept: KeptRows | None = None,
     ) -> None:
         self._parts = parts
         self._numbers = numbers
@@ -84,7 +85,7 @@ class JoinedParts:
     def between(self, first: int, end: int) -> "JoinedParts":
         """The rows of some of these quarters."""
         first, end = max(first, self.first), min(end, self.end)
-        return JoinedParts(self._parts, self._numbers, first, end, self._stored)
+        return JoinedParts(self._parts, self._numbers, first, end, self._stored, kept=self._kept)
 
     def windows(self, ends: Numbers, starts: Numbers) -> "list[JoinedParts]":
         """The rows of sessions that the range cuts.
@@ -101,8 +102,20 @@ class JoinedParts:
     def of_flagged(self, column: str, flags: Numbers, *, with_rest: bool) -> "JoinedParts":
         """The rows of stored parts whose visitor or session is flagged, and all of the rest."""
         parts = self._parts if with_rest else self._parts[: self._stored]
-        kept = (column, flags)
+        kept = KeptRows(column, flags)
         return JoinedParts(parts, self._numbers, self.first, self.end, self._stored, kept=kept)
+
+    def of_sessions(self, flags: Numbers, without: Numbers) -> "JoinedParts":
+        """The rows of sessions that are flagged, with the facts of their visits.
+
+        Rows without a session are kept for some keys of quarter and visitor.
+        """
+        kept = KeptRows(SESSION_COLUMN, flags, of_rest=True, without=without)
+        own = JoinedParts(self._parts, self._numbers, self.first, self.end, self._stored, kept=kept)
+        if self.visits is not None:
+            rows = self.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
+            own.visits = self.visits.of_rows(flags[rows])
+        return own
 
     def rest_flags(self, tables: Sequence[str], column: str) -> Numbers:
         """By number of a visitor or session whether a row of the rest has it."""
@@ -128,17 +141,33 @@ class JoinedParts:
         return found or [0]
 
     def _of_part(self, i: int, table: str, name: str) -> Numbers:
-        rows = self._parts[i].table(table).between(name, self.first, self.end)
-        if self._kept is not None and i < self._stored:
-            rows = rows[self._mask(i, table, *self._kept)]
+        rows = self._rows(i, table, name)
         return self._numbers(name).by_part[i][rows] if name in NUMBERED else rows
 
-    def _mask(self, i: int, table: str, column: str, flags: Numbers) -> Numbers:
-        """Which rows of a stored part have a visitor or session that is flagged."""
+    def _rows(self, i: int, table: str, name: str) -> Numbers:
+        """A column of the rows of a part that are kept, as the part has it."""
+        rows = self._parts[i].table(table).between(name, self.first, self.end)
+        if self._kept is None or (i >= self._stored and not self._kept.of_rest):
+            return rows
+        return rows[self._mask(i, table, self._kept)]
+
+    def _mask(self, i: int, table: str, kept: KeptRows) -> Numbers:
         if (i, table) not in self._masks:
-            rows = self._parts[i].table(table).between(column, self.first, self.end)
-            self._masks[i, table] = flags[self._numbers(column).by_part[i]][rows]
+            numbers = self._numbers_of(i, table, kept.column)
+            mask = kept.flags[numbers]
+            if kept.without is not None and len(at := np.flatnonzero(numbers == WITHOUT)):
+                quarters = self._parts[i].table(table).between(QUARTER_COLUMN, self.first, self.end)
+                visitors = self._numbers_of(i, table, VISITOR_COLUMN)
+                mask[at] = np.isin(quarter_keys(quarters[at], visitors[at]), kept.without)
+            self._masks[i, table] = mask
         return self._masks[i, table]
+
+    def _numbers_of(self, i: int, table: str, column: str) -> Numbers:
+        """The visitor or session of all rows of a part; rows of a table without it have none."""
+        columns = self._parts[i].table(table)
+        if column in columns.numbers:
+            return self._numbers(column).by_part[i][columns.between(column, self.first, self.end)]
+        return np.zeros(len(columns.between(QUARTER_COLUMN, self.first, self.end)), np.intp)
 
     def count(self, column: str) -> int:
         """Numbers that a column of visitors or sessions may have."""
@@ -173,7 +202,7 @@ class JoinedParts:
         flags = np.zeros(len(part.texts[column]) + 1, np.bool_)
         flags[[1 + position for position in choose(part.texts[column])]] = True
         at = np.flatnonzero(flags[self._of_part(i, table, column)]) if flags.any() else NOTHING
-        columns = {name: part.between(name, self.first, self.end)[at] for name in names}
+        columns = {name: self._rows(i, table, name)[at] for name in names}
         for name in {*names} & {*NUMBERED}:
             columns[name] = self._numbers(name).by_part[i][columns[name]]
         return columns
@@ -212,6 +241,15 @@ class JoinedVisits(Struct, frozen=True, eq=False):
     positions: Callable[[bool], Numbers | None]
     """For each row of sessions the position of its visit, of the first page view or of the last
     one; that after the last row without any. None when they cannot be told."""
+
+    def of_rows(self, kept: Numbers) -> "JoinedVisits":
+        """Those of the rows of sessions that are kept."""
+
+        def positions(is_last: bool) -> Numbers | None:
+            of_all = self.positions(is_last)
+            return None if of_all is None else of_all[kept]
+
+        return JoinedVisits(self.joined, positions)
 
     def texts(self, column: str) -> NumberedTexts | None:
         """A fact of each row of sessions: its number, and the texts by number; 0 is NULL."""

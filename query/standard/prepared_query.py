@@ -9,12 +9,10 @@ from msgspec import Struct, structs
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.prepared.array_rows import ArrayRows
-from query.prepared.forms import PreparedForm
-from query.prepared.measured_groups import MeasuredGroups
+from query.prepared.forms import PreparedForm, of_filters
 from query.prepared.prepared_results import NotPrepared, PreparedResults
-from query.prepared.text_filters import keeps_all, kept_shares
+from query.prepared.text_filters import kept_shares
 from query.request.body import convert
-from query.request.filter_struct import Filter
 from query.request.query import Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
 from query.response.worker_threads import run_in_worker
@@ -37,7 +35,9 @@ NO_FORM = "rows of this query type are not prepared"
 SWITCHED_OFF = "prepared results are switched off"
 OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 
-OTHER_FILTERS = "filters on other fields than those of the list read the stored rows"
+OTHER_FILTERS = (
+    "filters on other fields than those of the list and some facts of the visit read stored rows"
+)
 EMPTY_OR_NULL = "the filter tells empty texts from NULL, which the list does not"
 
 
@@ -124,15 +124,12 @@ class PreparedQuery(Struct, frozen=True):
             raise NotPrepared(reason)
         if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
             raise NotPrepared(OTHER_ENGINE)
-        filters: Sequence[Filter] = self.query.filters
-        if isinstance(form, MeasuredGroups) and filters:
-            form, filters = _of_filters(form, filters), ()
-        keeps = keeps_all(filters, form.filter_fields)
-        if keeps is None:
+        if (chosen := of_filters(form, self.query.filters)) is None:
             raise NotPrepared(OTHER_FILTERS)
+        form, keeps = chosen
         scope = structs.replace(self.scope, where=Fragment(), visit_where=Fragment())
         rows = await self.results.rows(form, scope, self.granularity, engine, self.seconds_left)
-        if not filters:
+        if keeps is None:
             return rows
         kept = await run_in_worker(len(rows), partial(kept_shares, rows, form.text_count, keeps))
         if kept is None:
@@ -170,13 +167,6 @@ class PreparedQuery(Struct, frozen=True):
             return (labels[row[0]], *row[1:])
 
         return rows.mapped(label) if isinstance(rows, ArrayRows) else [label(row) for row in rows]
-
-
-def _of_filters(form: MeasuredGroups, filters: Sequence[Filter]) -> MeasuredGroups:
-    """The form of measurements that meet filters."""
-    if (chosen := form.of_filters(filters)) is None:
-        raise NotPrepared(OTHER_FILTERS)
-    return chosen
 
 
 def prepare(

@@ -1,0 +1,96 @@
+"""Filters on facts of the visit: they keep whole sessions, so parts are read of these sessions.
+
+Rows without a session have facts of their own, of which parts have the sources only. They are
+linked with other tables by quarter and visitor: all rows of both have to be kept, or none.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from query.engine.column_rows import Numbers
+from query.prepared.group_numbers import number_combinations
+from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.kept_rows import quarter_keys
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.part_tables import (
+    DEVICES,
+    ENTRY_PAGE,
+    EXIT_PAGE,
+    OTHER_EVENTS,
+    PAGES,
+    SESSIONLESS,
+    SESSIONS,
+    SOURCES,
+    label,
+)
+from query.prepared.session_values import session_values
+from query.prepared.text_filters import Keeps, keeps_all
+from query.request.filter_struct import Filter, fields_named, names_behavior
+from query.scope.visits import VISIT_PREFIX
+
+TABLES = frozenset({SESSIONS.name, PAGES.name, OTHER_EVENTS.name, SESSIONLESS.name})
+"""The tables whose rows have a session, and that of the rows that have none."""
+FACTS: Mapping[str, str] = {
+    **{source: source for source in SOURCES},
+    **{VISIT_PREFIX + fact: fact for fact in (*SOURCES, ENTRY_PAGE, EXIT_PAGE, *DEVICES)},
+}
+"""The fact of the visit by the field of a filter."""
+
+
+def divided(filters: Sequence[Filter]) -> tuple[Sequence[Filter], Sequence[Filter]]:
+    """Those on facts of the visit that parts have, and the others."""
+    of_visits = [each for each in filters if _is_of_visit(each)]
+    return of_visits, [each for each in filters if not _is_of_visit(each)]
+
+
+def _is_of_visit(filter_: Filter) -> bool:
+    return not names_behavior(filter_) and fields_named(filter_) <= FACTS.keys()
+
+
+def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
+    """The rows of the visits that meet the filters, which name facts only.
+
+    None when parts cannot tell them.
+    """
+    fields = sorted(set[str]().union(*map(fields_named, filters)))
+    keeps = keeps_all(filters, {field: i for i, field in enumerate(fields)})
+    if keeps is None:
+        raise ValueError("filters on other fields than facts of the visit")
+    names = [FACTS[field] for field in fields]
+    without = _keys_without_session(joined, names, keeps)
+    facts = [session_values(joined, name) for name in names]
+    told = [(each.numbers, each.texts) for each in facts if each is not None]
+    if len(told) < len(facts) or without is None:
+        return None
+    return joined.of_sessions(_kept(told, joined.count(SESSION_COLUMN), keeps), without)
+
+
+def _keys_without_session(
+    joined: JoinedParts, facts: Sequence[str], keeps: Keeps
+) -> Numbers | None:
+    """The quarters and visitors whose rows without a session are kept.
+
+    None when only some of one are, or parts do not have these facts of them.
+    """
+    rows = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN)
+    keys = quarter_keys(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN])
+    if not len(keys):
+        return keys
+    if not {*facts} <= {*SOURCES}:
+        return None
+    columns = [joined.text_numbers(SESSIONLESS.name, label(fact)) for fact in facts]
+    kept = _kept(columns, len(keys), keeps)
+    found = np.unique(keys[kept])
+    return None if np.isin(keys[~kept], found).any() else found
+
+
+def _kept(columns: Sequence[NumberedTexts], count: int, keeps: Keeps) -> Numbers:
+    """Which of some rows are kept: it is evaluated once for each combination of texts."""
+    found, groups = number_combinations([(own, len(texts)) for own, texts in columns], count)
+    combinations = zip(
+        *([texts[i] for i in own.tolist()] for own, (_, texts) in zip(found, columns, strict=True)),
+        strict=True,
+    )
+    flags: Numbers = np.array([keeps(each) for each in combinations], np.bool_)[groups]
+    return flags

@@ -1,0 +1,136 @@
+"""Prepared results of the visits that filters on their facts keep are those of the stored rows."""
+
+from collections.abc import Mapping, Set
+from datetime import timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from query.prepared.visit_filters import FACTS, TABLES
+from query.request.time_range import Granularity
+from query.standard.query_types import QUERY_TYPES
+from schemas.tables import EVENTS
+from tests.oracle.filters import FilterJson
+from tests.oracle.fixed_traffic import fixed_traffic
+from tests.oracle.hypothesis_profile import try_examples
+from tests.oracle.oracles import expected_result
+from tests.oracle.query import StandardQuery
+from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
+from tests.oracle.service import Service, named
+from tests.oracle.test_prepared_results import CLOSED, TYPES, asked, prepare, were_prepared
+
+NOT_OF_SESSIONS = frozenset({"country", "city", "paths", "vitals_overview"})
+"""Some types whose parts have no sessions that a filter could choose."""
+OF_SESSIONS = frozenset(
+    query_type.name
+    for query_type in QUERY_TYPES.values()
+    if (form := query_type.prepared_form(query_type.example)) and {*form.tables} <= TABLES
+)
+
+
+def condition(field: str, operator: str, value: object = None) -> FilterJson:
+    return {"field": field, "operator": operator, **({} if value is None else {"value": value})}
+
+
+FILTERS: Mapping[str, list[FilterJson]] = {
+    "a channel": [condition("channel", "eq", "Direct")],
+    "another": [condition("visit.channel", "ne", "Direct")],
+    "no campaign": [condition("utm_campaign", "is_null")],
+    "a source and an entry page": [
+        condition("utm_source", "is_not_null"),
+        condition("visit.entry_page", "starts_with", "/"),
+    ],
+    "one of two": [
+        {
+            "or": [
+                condition("visit.device_type", "eq", "mobile"),
+                condition("visit.exit_page", "contains", "a"),
+            ]
+        }
+    ],
+    "none": [{"not": condition("visit.browser_name", "is_not_null")}],
+    "nothing": [condition("referrer", "eq", "nowhere")],
+}
+
+
+def filtered(
+    stage: Stage, filters: list[FilterJson], names: Set[str] = OF_SESSIONS
+) -> list[StandardQuery]:
+    """These types, about the day and two days before it."""
+    plain = [
+        each for each in asked(stage, (Granularity.DAILY,))[: len(TYPES)] if each.name in names
+    ]
+    start = stage.day - timedelta(days=2)
+    return [msgspec.structs.replace(each, start=start, filters=filters) for each in plain]
+
+
+def visits(stage: Stage, without: str | None = "") -> Traffic:
+    """The rows that belong to a session, and those without one of a visitor, if one is named."""
+    return Traffic(
+        each
+        for each in fixed_traffic(stage)
+        if each.values.get("session_id") or without in ("", each.values.get("anonymous_id"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("stage", "without", "prepared"),
+    [*((stage, None, 1.5) for stage in CLOSED[:2]), (CLOSED[0], "u1", 3), (CLOSED[0], "", 20)],
+    ids=str,
+)
+def test_filters_on_facts_of_the_visit(stage: Stage, without: str | None, prepared: float) -> None:
+    with Service(visits(stage, without), portions=2) as service:
+        queries = [each for filters in FILTERS.values() for each in filtered(stage, filters)]
+        service.results(queries)
+        prepare(service)
+
+        found = were_prepared(service, queries)
+
+        assert sum(found) >= len(found) / prepared
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
+
+
+@try_examples(3)
+@given(scenes_with_late_rows(), st.sampled_from(list(FILTERS.values())))
+def test_late_rows_count_in_them(
+    scene: tuple[Stage, Traffic, Traffic], filters: list[FilterJson]
+) -> None:
+    stage, stored, late = scene
+    queries = filtered(stage, filters)
+    with Service(stored, portions=3) as service:
+        service.results(queries)
+        prepare(service)
+        service.lake.holds(*(row for row in late if row.table is EVENTS))
+        for _ in range(2):
+            rows = service.results(queries)
+            for query, own in zip(queries, rows, strict=True):
+                [stored_rows] = service.ask(query, [named(query)], "&prepared=false")
+                assert own == stored_rows["data"], query
+            prepare(service)
+
+
+def test_types_without_sessions_read_stored_rows() -> None:
+    stage = STAGES[0]
+    with Service(fixed_traffic(stage)) as service:
+        queries = filtered(stage, FILTERS["a channel"], NOT_OF_SESSIONS)
+        service.results(queries)
+        prepare(service)
+        assert len(queries) == len(NOT_OF_SESSIONS)
+        assert not any(were_prepared(service, queries))
+
+
+def test_every_fact_can_be_filtered_by() -> None:
+    stage = STAGES[0]
+    with Service(fixed_traffic(stage), portions=2) as service:
+        [plain] = filtered(stage, [], {"top_pages"})
+        queries = [
+            msgspec.structs.replace(plain, filters=[condition(field, "is_not_null")])
+            for field in FACTS
+        ]
+        service.results(queries)
+        prepare(service)
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
