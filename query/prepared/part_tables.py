@@ -95,6 +95,7 @@ FACTS = _views_by(
     "language",
     "timezone",
     "screen_resolution",
+    with_session=True,
 )
 
 SOURCES = (

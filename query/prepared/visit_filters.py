@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from query.engine.column_rows import Numbers
+from query.prepared import part_tables
 from query.prepared.group_numbers import number_combinations
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.kept_rows import quarter_keys
@@ -29,7 +30,9 @@ from query.prepared.text_filters import Keeps, keeps_all
 from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.scope.visits import VISIT_PREFIX
 
-TABLES = frozenset({SESSIONS.name, PAGES.name, OTHER_EVENTS.name, SESSIONLESS.name})
+TABLES = frozenset(
+    table.name for table in (SESSIONS, PAGES, part_tables.FACTS, OTHER_EVENTS, SESSIONLESS)
+)
 """The tables whose rows have a session, and that of the rows that have none."""
 FACTS: Mapping[str, str] = {
     **{source: source for source in SOURCES},

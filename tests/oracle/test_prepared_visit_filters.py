@@ -21,7 +21,7 @@ from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late
 from tests.oracle.service import Service, named
 from tests.oracle.test_prepared_results import CLOSED, TYPES, asked, prepare, were_prepared
 
-NOT_OF_SESSIONS = frozenset({"country", "city", "paths", "vitals_overview"})
+NOT_OF_SESSIONS = frozenset({"paths", "vitals_overview"})
 """Some types whose parts have no sessions that a filter could choose."""
 OF_SESSIONS = frozenset(
     query_type.name
