@@ -59,11 +59,13 @@ def filtered(
     stage: Stage, filters: list[FilterJson], names: Set[str] = OF_SESSIONS
 ) -> list[StandardQuery]:
     """These types, about the day and two days before it."""
-    plain = [
-        each for each in asked(stage, (Granularity.DAILY,))[: len(TYPES)] if each.name in names
-    ]
+    by_name = {each.name: each for each in asked(stage, (Granularity.DAILY,))[: len(TYPES)]}
     start = stage.day - timedelta(days=2)
-    return [msgspec.structs.replace(each, start=start, filters=filters) for each in plain]
+    return [
+        msgspec.structs.replace(query, start=start, filters=filters)
+        for name, query in by_name.items()
+        if name in names
+    ]
 
 
 def visits(stage: Stage, without: str | None = "") -> Traffic:
