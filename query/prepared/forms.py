@@ -10,7 +10,7 @@ from query.engine.engine import Row
 from query.prepared import visit_filters
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
-from query.prepared.form_ranges import OfBuckets, OfWholeRange
+from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
@@ -154,9 +154,14 @@ def of_filters(
         return form, keeps
     of_visits, others = visit_filters.divided(filters)
     keeps = keeps_all(others, form.filter_fields)
-    if keeps is None or not {*form.tables} <= visit_filters.TABLES:
+    if keeps is None or not _reads_visits_alone(form):
         return None
     return OfVisits(form, msgspec.json.encode(of_visits)), keeps if others else None
+
+
+def _reads_visits_alone(form: PreparedForm) -> bool:
+    """Whether the rows of visits are all that the form needs of these: who is new is not."""
+    return {*form.tables} <= visit_filters.TABLES and not isinstance(form, AfterEarlier)
 
 
 HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups)
