@@ -44,6 +44,8 @@ class GroupsIndex(Struct, frozen=True, eq=False):
 
     texts: Sequence[Texts]
     groups: GroupIndex
+    is_told: bool = True
+    """Whether the rows could be told apart; else there is nothing."""
 
     @property
     def size(self) -> int:
@@ -55,7 +57,9 @@ class GroupsIndex(Struct, frozen=True, eq=False):
         return NamedGroups(self.texts, *self.groups.between(first, end))
 
 
-NO_GROUPS = GroupsIndex((), index_groups(*(np.empty(0, np.int64) for _ in range(4))))
+NO_GROUPS = GroupsIndex(
+    (), index_groups(*(np.empty(0, np.int64) for _ in range(4))), is_told=False
+)
 """In place of an index that cannot be made."""
 
 

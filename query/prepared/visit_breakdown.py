@@ -55,7 +55,7 @@ class VisitBreakdown(Struct, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if visits_are_told(joined):
             index = joined.index(self, self._index)
-            if index is not None and index.texts:
+            if index is not None and index.is_told:
                 return shares(index.between(joined.first, joined.end))
         if (rows := self._grouped(joined)) is None:
             return None

@@ -44,7 +44,7 @@ class VisitPages(Struct, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if visits_are_told(joined):
             index = joined.index(self, self._index)
-            if index is not None and index.groups.texts:
+            if index is not None and index.groups.is_told:
                 groups = index.between(joined, is_last=self._is_last)
                 return None if groups is None else shares(groups)
         if (edges := self._edges(joined)) is None:

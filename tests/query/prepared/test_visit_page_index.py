@@ -126,3 +126,23 @@ def test_indexes_give_what_the_rows_of_the_range_do(seed: int, longest: int) -> 
             found = rows_of(form, with_visits(parts, first, end, len(parts)))
             assert found == expected, (form, first, end)
             assert expected
+
+
+@pytest.mark.parametrize("form", [VisitBreakdown(("channel",)), VisitPages("entry_page")])
+def test_an_index_without_groups_is_an_answer(
+    form: VisitBreakdown | VisitPages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = Random(1)
+    monkeypatch.setattr(chance, "choice", lambda values: values[0])  # no texts, no page views
+    joined = with_visits([some_part(chance, range(20), 3)], 0, 3 * DAY, 1)
+    tables: list[str] = []
+    columns = JoinedParts.columns
+
+    def noted(rows: JoinedParts, table: str, *names: str) -> object:
+        tables.append(table if rows is joined else "")
+        return columns(rows, table, *names)
+
+    monkeypatch.setattr(JoinedParts, "columns", noted)
+
+    assert rows_of(form, joined) == []
+    assert not any(tables)  # the rows of the range are not read
