@@ -29,6 +29,7 @@ from query.standard.query_types import find_query_type
 from query.standard.scope import scopes_of
 from query.standard.shared_queries import check_shared_options
 from query.standard.statement import build_statement
+from schemas.errors import ResultTooLarge
 from schemas.telemetry.spans import child_span
 
 NO_FORM = "rows of this query type are not prepared"
@@ -38,6 +39,7 @@ OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 OTHER_FILTERS = (
     "filters on other fields than those of the list and some facts of the visit read stored rows"
 )
+TOO_MANY_ROWS = "the stored rows that complete prepared ones are too many"
 EMPTY_OR_NULL = "the filter tells empty texts from NULL, which the list does not"
 
 
@@ -111,7 +113,10 @@ class PreparedQuery(Struct, frozen=True):
         statement = beside.statement_for(rows) if beside else None
         if beside is None or statement is None:
             return rows
-        stored = await self.remembering.fetch(statement)
+        try:
+            stored = await self.remembering.fetch(statement)
+        except ResultTooLarge:  # the statement of the type gives one page
+            raise NotPrepared(TOO_MANY_ROWS) from None
         join = partial(beside.join, rows, stored)
         return await run_in_worker(len(rows) + len(stored), join)
 

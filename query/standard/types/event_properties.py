@@ -4,23 +4,33 @@ Values are text as JSON writes them, strings without their quotes, cut at 512 ch
 that is null counts as absent.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Annotated
 
 from msgspec import Struct
 
+from query.engine.engine import Row
+from query.prepared.custom_event_names import CustomEventNames
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
 from query.standard.declaration.fields import FieldSpec, Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.stored_columns import JoinColumns, StoredColumns
+from query.standard.sql.property_values import (
+    MAX_FEW_VALUES,
+    PROPERTY_VALUES,
+    RANKED_VALUES,
+    VALUE_COUNTS,
+    RankedValue,
+    properties,
+)
 from schemas.tables import EVENTS as STORED
 
-MAX_VALUE_LENGTH = 512
-MAX_FEW_VALUES = 20
 TOP_VALUES = 10
 SAMPLE_VALUES = 5
 
-VALUE = f"SUBSTR(property_value, 1, {MAX_VALUE_LENGTH})"
 SAMPLES = tuple(f"_{rank}" for rank in range(1, SAMPLE_VALUES + 1))
 
 
@@ -77,31 +87,6 @@ class Discovery(Struct, frozen=True):
     top_values: SampleValues
 
 
-# Page views, exits and clicks away carry facts of ours; only the sender's own events are counted.
-VALUE_COUNTS = Cte(
-    "value_counts",
-    f"""
-    SELECT name, property_key, {VALUE} AS value_text, COUNT(*) AS occurrences
-      FROM entries
-     WHERE {IS_CUSTOM}
-     GROUP BY name, property_key, {VALUE}
-    """,  # noqa: S608
-)
-"""A row for each value of each property, with its count."""
-
-RANKED_VALUES = Cte(
-    "ranked_values",
-    """
-    SELECT name, property_key, value_text, occurrences,
-           SUM(occurrences) OVER (PARTITION BY name, property_key) AS total_occurrences,
-           COUNT(*) OVER (PARTITION BY name, property_key)         AS distinct_values,
-           ROW_NUMBER() OVER (
-               PARTITION BY name, property_key ORDER BY occurrences DESC, value_text
-           )                                                       AS row_rank
-      FROM value_counts
-    """,
-)
-
 PROPERTY_KEYS = Cte(
     "property_keys",
     """
@@ -149,8 +134,57 @@ SAMPLED_KEYS = Cte(
 )
 
 
+def samples(values: Sequence[RankedValue]) -> Sequence[str | None]:
+    """The values of these columns, from the most frequent values of a property."""
+    texts = [each.text for each in values[:SAMPLE_VALUES]]
+    return [*texts, *[None] * (SAMPLE_VALUES - len(texts))]
+
+
+def top_values(_: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of `custom_events_property_top_values`."""
+    return [
+        (v.event, v.key, v.text, v.count, v.total, v.count, v.total, v.rank)
+        for v in _ranked(stored)
+        if v.rank <= TOP_VALUES
+    ]
+
+
+def distribution(_: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of `custom_events_property_distribution`."""
+    return [
+        (v.event, v.key, v.text, v.count, v.total, v.count, v.total, v.distinct)
+        for v in _ranked(stored)
+        if v.distinct <= MAX_FEW_VALUES
+    ]
+
+
+def _ranked(stored: Sequence[Row]) -> Iterator[RankedValue]:
+    return chain.from_iterable(chain.from_iterable(properties(stored).values()))
+
+
+def discovery(events: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of `custom_events_discovery`, from custom events by name and from their values."""
+    of_event = properties(stored)
+    rows: list[Row] = []
+    for name, *counts in (row[:4] for row in events):
+        of_keys = [(v[0].key, v[0].distinct, *samples(v)) for v in of_event.get(name, ())]
+        rows += [(name, *counts, *each) for each in of_keys or [("", 0, *samples(()))]]
+    return sorted(rows, key=lambda row: (-row[1], -row[5], row[0], row[4]))
+
+
+def of_values(join: JoinColumns) -> StoredColumns:
+    """Rows from custom events by name and from the most frequent values of their properties."""
+    return StoredColumns(statement=PROPERTY_VALUES, join=join)
+
+
 def property_type(
-    name: str, description: str, row: type[Struct], ctes: tuple[Cte, ...], sql: str, limit: int
+    name: str,
+    description: str,
+    row: type[Struct],
+    ctes: tuple[Cte, ...],
+    sql: str,
+    limit: int,
+    join: JoinColumns | None = None,
 ) -> QueryType:
     """A query type over the properties of events."""
     return QueryType(
@@ -162,6 +196,8 @@ def property_type(
         ctes=(VALUE_COUNTS, *ctes),
         sql=sql,
         default_limit=limit,
+        prepared=CustomEventNames() if join else None,
+        stored_columns=of_values(join) if join else None,
     )
 
 
@@ -205,6 +241,7 @@ PROPERTIES = (
              ORDER BY name, property_key, row_rank
         """,  # noqa: S608
         10_000,
+        top_values,
     ),
     property_type(
         "custom_events_property_distribution",
@@ -221,6 +258,7 @@ PROPERTIES = (
              ORDER BY name, property_key, occurrences DESC, value_text
         """,  # noqa: S608
         100,
+        distribution,
     ),
     QueryType(
         name="custom_events_discovery",
@@ -231,6 +269,8 @@ PROPERTIES = (
         row=Discovery,
         default_limit=200,
         max_limit=1_000,
+        prepared=CustomEventNames(),
+        stored_columns=of_values(discovery),
         ctes=(VALUE_COUNTS, RANKED_VALUES, SAMPLED_KEYS, EVENT_COUNTS),
         sql=f"""
             SELECT counted_event, total_events, unique_users, unique_sessions,

@@ -1,22 +1,33 @@
 """Properties of custom events, classified by the kind of their values."""
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Annotated
 
 from msgspec import Struct
 
+from query.engine.engine import Row
+from query.prepared.custom_event_names import CustomEventNames
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, FieldSpec, rounded
 from query.standard.declaration.query_type import QueryType
-from query.standard.types.event_properties import (
+from query.standard.sql.property_values import (
     MAX_FEW_VALUES,
     RANKED_VALUES,
-    SAMPLED,
     VALUE_COUNTS,
+    RankedValue,
+    classified,
+    properties,
+)
+from query.standard.types.event_properties import (
+    SAMPLED,
     SampleValues,
+    of_values,
     sample_columns,
+    samples,
 )
 from schemas.tables import EVENTS as STORED
 
@@ -29,19 +40,39 @@ def ratio(part: int | None, whole: int | None) -> float:
     return rounded(Fraction(part or 0, whole), 4) if whole else 0.0
 
 
-KINDS = {
-    "boolean": ("is_boolean = 1", "distribution"),
-    "numeric": ("is_numeric = 1", "aggregate"),
-    "datetime": ("is_date_like = 1", "aggregate"),
-    "url": ("is_url_like = 1", "top_values"),
-    "categorical": (f"distinct_values <= {MAX_FEW_VALUES}", "distribution"),
-    "text": (f"distinct_values <= {MAX_DISTINCT}", "top_values"),
-    "high_cardinality": ("TRUE", "count"),
-}
-"""Each kind: when all values are of it, and how they are best shown; the first that fits holds."""
+class ValueKind(Struct, frozen=True):
+    """A kind of values: when all of a property are of it, and how they are best shown."""
 
-KIND = " ".join(f"WHEN {holds} THEN '{name}'" for name, (holds, _) in KINDS.items())
-STRATEGY = " ".join(f"WHEN {holds} THEN '{display}'" for holds, display in KINDS.values())
+    name: str
+    sql: str
+    holds: Callable[[RankedValue], bool]
+    """The same as the SQL."""
+    display: str
+
+
+KINDS = (
+    ValueKind("boolean", "is_boolean = 1", lambda v: v.is_boolean == 1, "distribution"),
+    ValueKind("numeric", "is_numeric = 1", lambda v: v.is_numeric == 1, "aggregate"),
+    ValueKind("datetime", "is_date_like = 1", lambda v: v.is_date_like == 1, "aggregate"),
+    ValueKind("url", "is_url_like = 1", lambda v: v.is_url_like == 1, "top_values"),
+    ValueKind(
+        "categorical",
+        f"distinct_values <= {MAX_FEW_VALUES}",
+        lambda v: v.distinct <= MAX_FEW_VALUES,
+        "distribution",
+    ),
+    ValueKind(
+        "text",
+        f"distinct_values <= {MAX_DISTINCT}",
+        lambda v: v.distinct <= MAX_DISTINCT,
+        "top_values",
+    ),
+    ValueKind("high_cardinality", "TRUE", lambda _: True, "count"),
+)
+"""The first that fits holds."""
+
+KIND = " ".join(f"WHEN {kind.sql} THEN '{kind.name}'" for kind in KINDS)
+STRATEGY = " ".join(f"WHEN {kind.sql} THEN '{kind.display}'" for kind in KINDS)
 
 
 class PropertyClassification(Struct, frozen=True):
@@ -61,29 +92,7 @@ class PropertyClassification(Struct, frozen=True):
     sample_values: SampleValues
 
 
-def all_values(condition: str) -> str:
-    """1 when all values meet the condition."""
-    return f"MIN(CASE WHEN {condition} THEN 1 ELSE 0 END)"
-
-
-CLASSIFIED = Cte(
-    "classified",
-    f"""
-    SELECT name AS event_name, property_key AS key_name,
-           COUNT(*)                              AS distinct_values,
-           SUM(occurrences)                      AS total_occurrences,
-           MAX(LENGTH(value_text))               AS longest_value,
-           SUM(LENGTH(value_text) * occurrences) AS avg_length_sum,
-           SUM(occurrences)                      AS avg_length_count,
-           {all_values("TRY_CAST(value_text AS DECIMAL(38, 10)) IS NOT NULL")} AS is_numeric,
-           {all_values("LOWER(value_text) IN ('true', 'false')")}              AS is_boolean,
-           {all_values("value_text LIKE '____-__-__%'")}                       AS is_date_like,
-           {all_values("value_text LIKE 'http://%' OR value_text LIKE 'https://%'")} AS is_url_like,
-           {sample_columns("sample")}
-      FROM ranked_values
-     GROUP BY name, property_key
-    """,  # noqa: S608
-)
+CLASSIFIED = classified(f", {sample_columns('sample')}")
 EVENT_TOTALS = Cte(
     "event_totals",
     f"""
@@ -94,6 +103,26 @@ EVENT_TOTALS = Cte(
     """,  # noqa: S608
 )
 
+
+def classification(events: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of the type, from custom events by name and from the values of their properties."""
+    totals = {name: total for name, total, *_ in events}
+    of_keys = chain.from_iterable(properties(stored).values())
+    rows = [_classified(values, totals[values[0].event]) for values in of_keys]
+    return sorted(rows, key=lambda row: (-row[3], row[0], row[1]))
+
+
+def _classified(values: Sequence[RankedValue], events: int) -> Row:
+    """The row of a property, from its values and the number of its events."""
+    own = values[0]
+    kind = next(kind for kind in KINDS if kind.holds(own))
+    lengths = own.length_sum, own.total, own.longest
+    flags = own.is_numeric, own.is_boolean, own.is_date_like, own.is_url_like
+    counts = own.distinct, own.total, own.total, events
+    shown = kind.name, kind.display, *samples(values)
+    return (own.event, own.key, *counts, *lengths, *flags, *shown)
+
+
 CLASSIFICATION = (
     QueryType(
         name="custom_events_property_classification",
@@ -103,6 +132,8 @@ CLASSIFICATION = (
         row=PropertyClassification,
         default_limit=500,
         max_limit=1_000,
+        prepared=CustomEventNames(),
+        stored_columns=of_values(classification),
         ctes=(VALUE_COUNTS, RANKED_VALUES, CLASSIFIED, EVENT_TOTALS),
         sql=f"""
             SELECT event_name,
