@@ -57,9 +57,7 @@ class GroupsIndex(Struct, frozen=True, eq=False):
         return NamedGroups(self.texts, *self.groups.between(first, end))
 
 
-NO_GROUPS = GroupsIndex(
-    (), index_groups(*(np.empty(0, np.int64) for _ in range(4))), is_told=False
-)
+NO_GROUPS = GroupsIndex((), index_groups(*(np.empty(0, np.int64) for _ in range(4))), is_told=False)
 """In place of an index that cannot be made."""
 
 
