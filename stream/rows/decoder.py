@@ -1,10 +1,12 @@
 """Decodes the items of Kafka messages into rows; what cannot be decoded is quarantined."""
 
 import types
+from array import array
 from collections.abc import Sequence
 from functools import cache
 
 import msgspec
+import numpy as np
 from msgspec import Raw, Struct
 
 from schemas.envelope import Envelope
@@ -13,6 +15,7 @@ from schemas.kinds import Kind
 from stream.rows.kafka_message import KafkaMessage, UnreadableChunk
 from stream.rows.ledger import HOUR_MS, LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.repeated_column import RepeatedColumn
 from stream.rows.row_batch import KEY_COLUMNS, RowBatch
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -37,16 +40,20 @@ def decode_batch(
     decoder = _Decoder(kind, counts)
     for message in messages:
         decoder.decode_message(message)
-    return DecodedBatch(decoder.rows, decoder.quarantined)
+    return DecodedBatch(decoder.rows(), decoder.quarantined)
 
 
 class _Decoder:
     def __init__(self, kind: Kind, counts: LedgerCounts) -> None:
-        self._partitions: list[int] = []
-        self._offsets: list[int] = []
-        self._seq: list[int] = []
-        keys = zip(KEY_COLUMNS, (self._partitions, self._offsets, self._seq), strict=True)
-        self.rows = RowBatch(kind, [], [], dict(keys))
+        self._items: list[Item] = []
+        self._envelopes: list[Envelope] = []
+        self._positions: list[int] = []
+        """Of each envelope: position of its first item in the chunk."""
+        self._lengths: list[int] = []
+        """Of each envelope: its items."""
+        self._messages: list[KafkaMessage] = []
+        self._message_rows: list[int] = []
+        self._envelope_indexes: dict[int, int] = {}
         self.quarantined: list[QuarantineEntry] = []
         self._kind = kind
         self._counts = counts
@@ -58,11 +65,33 @@ class _Decoder:
             self._receive(message, None, message.timestamp_ms, 1)
             self._quarantine(message, 0, None, message.timestamp_ms, chunk.reason, chunk.body)
             return
-        before = len(self._seq)
+        before = len(self._items)
         self._decode_envelopes(message, chunk.envelopes)
-        added = len(self._seq) - before
-        self._partitions.extend([message.partition] * added)
-        self._offsets.extend([message.offset] * added)
+        self._messages.append(message)
+        self._message_rows.append(len(self._items) - before)
+
+    def rows(self) -> RowBatch:
+        """The rows of all that was decoded."""
+        lengths = np.array(self._lengths, np.int64)
+        begins = np.cumsum(lengths) - lengths
+        numbers = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        positions = (np.array(self._positions, np.int64) - begins)[numbers] + np.arange(
+            len(numbers)
+        )
+        of_messages = [
+            np.repeat(np.array(values, np.int64), np.array(self._message_rows, np.int64))
+            for values in (
+                [message.partition for message in self._messages],
+                [message.offset for message in self._messages],
+            )
+        ]
+        keys = (array("q", values.tobytes()) for values in (*of_messages, positions))
+        envelopes = RepeatedColumn(self._envelopes, numbers)
+        rows = RowBatch(
+            self._kind, self._items, envelopes, dict(zip(KEY_COLUMNS, keys, strict=True))
+        )
+        rows.envelope_indexes = self._envelope_indexes
+        return rows
 
     def _decode_envelopes(self, message: KafkaMessage, envelopes: Sequence[Envelope]) -> None:
         """Decode the envelopes; most have one item, so that little is done for each."""
@@ -80,7 +109,8 @@ class _Decoder:
             count = len(items)
             hour = envelope.subject_id, envelope.received_ms // HOUR_MS
             received[hour] = received.get(hour, 0) + count
-            self._add(envelope, items, seq, 0)
+            if count:
+                self._add(envelope, items, seq, 0)
             seq += count
         for (subject, number), count in received.items():
             self._receive(message, subject, number * HOUR_MS, count)
@@ -112,15 +142,15 @@ class _Decoder:
 
     def _add(self, envelope: Envelope, items: list[Item], seq: int, start: int) -> None:
         """Add decoded items; the first has this position in the chunk and index in its envelope."""
-        rows, count = self.rows, len(items)
         if envelope.idempotency_key:
-            first = len(rows)
-            rows.envelope_indexes |= zip(
+            first, count = len(self._items), len(items)
+            self._envelope_indexes |= zip(
                 range(first, first + count), range(start, start + count), strict=True
             )
-        rows.items.extend(items)
-        rows.envelopes.extend([envelope] * count)
-        self._seq.extend(range(seq, seq + count))
+        self._items += items
+        self._envelopes.append(envelope)
+        self._positions.append(seq)
+        self._lengths.append(len(items))
 
     def _receive(
         self, message: KafkaMessage, subject: str | None, received_ms: int, count: int

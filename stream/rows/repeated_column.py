@@ -53,6 +53,10 @@ class RepeatedColumn(Sequence[Any]):
         """The column of the function's results, computed once for each value."""
         return RepeatedColumn(map(function, self.values), self.numbers)
 
+    def where(self, is_wanted: Callable[[Any], bool]) -> NDArray[np.bool_]:
+        """Whether each row has a wanted value."""
+        return np.array([is_wanted(value) for value in self.values], np.bool_)[self.numbers]
+
     def reduced(self) -> "RepeatedColumn":
         """The column with each of its values once."""
         found = distinct(list(self.values))
@@ -93,6 +97,21 @@ def distinct(column: Sequence[Any]) -> RepeatedColumn:
     places: defaultdict[Any, int] = defaultdict(count().__next__)
     numbers = np.fromiter(map(places.__getitem__, column), np.int32, len(column))
     return RepeatedColumn(places, numbers)
+
+
+def distinct_strings(column: Sequence[Any]) -> RepeatedColumn:
+    """The same of many strings, by Arrow, which looks at each string once."""
+    if isinstance(column, RepeatedColumn) or column.count(None) == len(column):
+        return distinct(column)
+    try:
+        found = pa.array(column, pa.string()).dictionary_encode()
+    except (pa.ArrowException, TypeError, ValueError):  # a value that no column can have
+        return distinct(column)
+    values, indices = found.dictionary.to_pylist(), found.indices
+    if indices.null_count:
+        indices = indices.fill_null(len(values))
+        values.append(None)
+    return RepeatedColumn(values, indices.to_numpy())
 
 
 def combined(*columns: Sequence[Any]) -> RepeatedColumn:

@@ -14,7 +14,7 @@ from schemas.envelope import Envelope
 from schemas.items import Item
 from schemas.kinds import Kind
 from stream.rows.facts import Facts
-from stream.rows.repeated_column import Numbers, RepeatedColumn, constant_column, distinct
+from stream.rows.repeated_column import Numbers, RepeatedColumn, constant_column, distinct_strings
 
 Column = Sequence[Any]
 
@@ -29,7 +29,7 @@ class RowBatch:
         self,
         kind: Kind,
         items: list[Item],
-        envelopes: list[Envelope],
+        envelopes: Sequence[Envelope],
         columns: Mapping[str, Column],
     ) -> None:
         self.kind = kind
@@ -69,7 +69,7 @@ class RowBatch:
 
     def distinct_field(self, field: str) -> RepeatedColumn:
         """A field of all items, each value of it once; for strings that rows repeat."""
-        column = distinct(self.item_field(field))
+        column = distinct_strings(self.item_field(field))
         if field in self.item_fields:
             self._item_fields[field] = column
         return column
@@ -90,7 +90,9 @@ class RowBatch:
 
     def envelope_runs(self) -> list[Envelope]:
         """The envelopes, one for each run of rows of the same envelope."""
-        if not self._runs:
+        if isinstance(self.envelopes, RepeatedColumn):
+            self._runs, self._run_numbers = self.envelopes.values, self.envelopes.numbers
+        elif not self._runs:
             lengths: list[int] = []
             last = None
             for envelope in self.envelopes:

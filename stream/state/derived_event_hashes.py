@@ -6,7 +6,6 @@ A merged file of a past day has the keys of requests only: those of event ids ar
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
-from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 from schemas.kinds import KINDS
 from schemas.runtime.clock import now_ms
 from schemas.tables import Table
-from stream.enrich.rules.hashes import owner_hash
+from stream.enrich.rules.hashes import digests, owner_hash
 from stream.state.bloom_filter import Ids
 from stream.state.table_scan import PARTITION, RECEIVED_AT, scan_recent_rows
 from stream.storage.delta_commit import LakeTable
@@ -56,9 +55,8 @@ def scan_derived_hashes(
 
 
 def _digests(event_ids: pa.Array) -> Ids:
-    texts = event_ids.cast(pa.binary()).to_pylist()
-    digests = b"".join([blake2b(text, digest_size=8).digest() for text in texts])
-    return np.frombuffer(digests, ">u8").astype(np.uint64) >> np.uint64(1)
+    found = b"".join(digests(event_ids.to_pylist()))
+    return np.frombuffer(found, ">u8").astype(np.uint64) >> np.uint64(1)
 
 
 def _owners(kind: str, table: Table, rows: pa.RecordBatch) -> Ids:

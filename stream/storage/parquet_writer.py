@@ -16,6 +16,13 @@ STATISTICS_COLUMNS = ("received_at", "kafka_partition")
 """Columns with min/max statistics in the log, where a table has them, besides subject and time.
 They must be among the table's first 32: Delta readers ignore the statistics of later columns."""
 
+ENCODINGS = {
+    "event_id": "DELTA_LENGTH_BYTE_ARRAY",
+    "event_hash": "PLAIN",
+    "ts": "DELTA_BINARY_PACKED",
+}
+"""Of columns without a dictionary: nearly all values differ."""
+
 
 class NewDataFile(Struct, frozen=True):
     """A data file that was written and is in no table version yet."""
@@ -28,12 +35,15 @@ class NewDataFile(Struct, frozen=True):
 
 def write_data_file(store: TableStorage, table: Table, day: str, rows: pa.Table) -> NewDataFile:
     """Write one data file of `day`, sorted by the table's order."""
-    rows = rows.sort_by([(name, "ascending") for name in table.sort_order])
+    rows = _sorted(rows, table)
+    plain = {name: value for name, value in ENCODINGS.items() if name in rows.schema.names}
     sink = pa.BufferOutputStream()
     pq.write_table(
         rows,
         sink,
         compression="zstd",
+        use_dictionary=[name for name in rows.schema.names if name not in plain],
+        column_encoding=plain,
         # A data file is one small row group: statistics of other columns would skip nothing.
         write_statistics=list(table.sort_order),
         write_page_checksum=True,
@@ -44,6 +54,13 @@ def write_data_file(store: TableStorage, table: Table, day: str, rows: pa.Table)
     path = data_file_path(day, checksum(memoryview(data)))
     store.put(path, data)
     return NewDataFile(path, day, data.size, statistics(table, rows))
+
+
+def _sorted(rows: pa.Table, table: Table) -> pa.Table:
+    """The rows in the table's order."""
+    places = pc.sort_indices(rows, [(name, "ascending") for name in table.sort_order])
+    columns = (c if c.null_count == len(c) else c.take(places) for c in rows.columns)
+    return pa.Table.from_arrays(list(columns), schema=rows.schema)
 
 
 def statistics(table: Table, rows: pa.Table) -> dict[str, Any]:

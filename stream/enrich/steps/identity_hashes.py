@@ -14,7 +14,7 @@ import numpy as np
 
 from schemas.envelope import Envelope
 from stream.enrich.rules.cache import GenerationalCache
-from stream.enrich.rules.hashes import optional_hash63, owner_hash
+from stream.enrich.rules.hashes import digests, optional_hash63, owner_hash
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.repeated_column import constant_column, distinct
@@ -66,23 +66,23 @@ def _event_hashes(rows: RowBatch) -> Column:
     ids = rows.item_field("event_id")
     indexes = [index for index, event_id in enumerate(ids) if event_id]
     event_ids = ids if len(indexes) == len(ids) else [ids[index] for index in indexes]
-    digests = [blake2b(text, digest_size=8).digest() for text in map(str.encode, event_ids)]
+    found = digests(event_ids)
     if of_requests := list(_request_hashes(rows, ids)):
-        both = sorted([*zip(indexes, digests, strict=True), *of_requests])
-        indexes, digests = [index for index, _ in both], [digest for _, digest in both]
+        both = sorted([*zip(indexes, found, strict=True), *of_requests])
+        indexes, found = [index for index, _ in both], [digest for _, digest in both]
     if not indexes:
         return [None] * len(rows)
-    return _scatter(indexes, _owned_hashes(rows, indexes, digests), len(rows))
+    return _scatter(indexes, _owned_hashes(rows, indexes, found), len(rows))
 
 
-def _owned_hashes(rows: RowBatch, indexes: list[int], digests: list[bytes]) -> "array[int]":
+def _owned_hashes(rows: RowBatch, indexes: list[int], found: list[bytes]) -> "array[int]":
     """The hashes of items, combined with the hash of their owner."""
     kind = rows.kind.name
     owners = rows.per_envelope(lambda sent: _owners[kind, sent.subject_id, sent.trusted])
     owner_hashes = np.array(owners.values, np.uint64)[owners.numbers]
     if len(indexes) < len(owners):
         owner_hashes = owner_hashes[indexes]
-    hashes = np.frombuffer(b"".join(digests), ">u8") >> np.uint64(1)
+    hashes = np.frombuffer(b"".join(found), ">u8") >> np.uint64(1)
     return array("q", (hashes ^ owner_hashes).astype(np.int64).tobytes())
 
 

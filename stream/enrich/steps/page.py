@@ -28,7 +28,6 @@ from stream.rows.row_batch import Column, RowBatch
 
 PAGE_VIEWS = frozenset({"screen_view", "pageview"})
 OUTBOUND_EVENTS = frozenset({"outgoing_link", "outbound_link", "outbound_click", "link_out"})
-EVENTS_WITH_PAGE_PROPERTIES = PAGE_VIEWS | OUTBOUND_EVENTS
 
 
 NO_PROPERTIES = PageProperties()
@@ -37,13 +36,7 @@ NO_PROPERTIES = PageProperties()
 @enrichment_step(writes=("page_properties", "page_address", "page"), repeatable=True)
 def put_page(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Host, path, title; of the item, else of a page view's properties, else of the `Referer`."""
-    properties: Sequence[PageProperties] = [
-        page_properties(item) if name in EVENTS_WITH_PAGE_PROPERTIES else NO_PROPERTIES
-        for name, item in zip(rows.item_field("name"), rows.items, strict=True)
-    ]
-    if all(found is NO_PROPERTIES for found in properties):
-        properties = constant_column(NO_PROPERTIES, len(rows))
-    rows.facts.page_properties = properties
+    properties = rows.facts.page_properties = all_page_properties(rows)
     # The `Referer` of a click on a short link is the referring page, not the page itself.
     headers = rows.per_sender(header_of if rows.has_column("path") else no_header)
     addresses = distinct(own_addresses(rows, properties))
@@ -97,18 +90,43 @@ def page_of(address: str) -> PageUrl:
     return page_cache[address if "#" in address else address.partition("?")[0]]
 
 
+def all_page_properties(rows: RowBatch) -> Sequence[PageProperties]:
+    """The page properties of each item; a repeated column when no item has any."""
+    found = [
+        (index, properties)
+        for index in rows_that_lack_fields(rows)
+        if (properties := page_properties(rows.items[index])) != NO_PROPERTIES
+    ]
+    if not found:
+        return constant_column(NO_PROPERTIES, len(rows))
+    columns = [NO_PROPERTIES] * len(rows)
+    for index, properties in found:
+        columns[index] = properties
+    return columns
+
+
+def rows_that_lack_fields(rows: RowBatch) -> list[int]:
+    """The indexes of page views and outbound clicks whose item does not name all of its page."""
+    names = rows.distinct_field("name")
+    has_path, has_title, has_referrer, has_href, has_text = (
+        rows.distinct_field(name).where(bool)
+        for name in ("path", "title", "referrer", "href", "text")
+    )
+    lacking_views = names.where(PAGE_VIEWS.__contains__) & ~(has_path & has_title & has_referrer)
+    lacking_clicks = names.where(OUTBOUND_EVENTS.__contains__) & ~(has_path & has_href & has_text)
+    indexes: list[int] = (lacking_views | lacking_clicks).nonzero()[0].tolist()
+    return indexes
+
+
 def page_properties(item: Item) -> PageProperties:
-    """The page properties of an item, where a field of the item itself is absent."""
+    """The page properties of an item."""
     if not isinstance(item, CustomEvent) or not item.properties:
-        return NO_PROPERTIES
-    is_view = item.name in PAGE_VIEWS
-    if item.path and (item.title and item.referrer if is_view else item.href and item.text):
         return NO_PROPERTIES
     try:
         properties = _decoder.decode(item.properties)
     except msgspec.ValidationError:  # not an object
         return NO_PROPERTIES
-    if is_view:
+    if item.name in PAGE_VIEWS:
         return properties
     # The URL of a click is its target, not its page.
     return replace(properties, url=None, href=properties.href or properties.url)

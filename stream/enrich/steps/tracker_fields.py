@@ -5,7 +5,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
-ABSENT = frozenset({"", "null"})
+ABSENT = "null"
 REPEATED = frozenset({"name", "namespace", "source", "profile_id", "anonymous_id", "session_id"})
 """Strings that many rows of a batch have in common, besides those of other steps."""
 
@@ -20,6 +20,6 @@ def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG00
     for name in object_fields(rows.kind.item):
         if rows.has_column(name):
             texts = [str(raw, "utf-8") for raw in rows.columns[name]]
-            rows.columns[name] = [None if text in ABSENT else text for text in texts]
+            rows.columns[name] = [None if not text or text == ABSENT else text for text in texts]
     if rows.has_column("level"):
         rows.columns["level"] = [level or "error" for level in rows.columns["level"]]

@@ -1,6 +1,7 @@
 """A repeated column reads like the list of its rows, whatever its values are."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.rows import repeated_column
-from stream.rows.repeated_column import RepeatedColumn, combined, constant_column, distinct, mapped
+from stream.rows.repeated_column import (
+    RepeatedColumn,
+    combined,
+    constant_column,
+    distinct,
+    distinct_strings,
+    mapped,
+)
 
 texts = st.lists(st.none() | st.sampled_from(["", "a", "b", "ä"]))
 
@@ -19,8 +27,11 @@ def repeated(values: list[Any], *numbers: int) -> RepeatedColumn:
     return RepeatedColumn(values, np.array(numbers, np.int32))
 
 
-@given(texts)
-def test_distinct_values_are_there_once_and_rows_as_before(column: list[str | None]) -> None:
+@pytest.mark.parametrize("distinct", [distinct, distinct_strings])
+@given(column=texts)
+def test_distinct_values_are_there_once_and_rows_as_before(
+    distinct: Callable[[Any], RepeatedColumn], column: list[str | None]
+) -> None:
     found = distinct(column)
 
     assert list(found) == column
@@ -84,3 +95,18 @@ def test_a_part_of_a_column_and_its_reduction_read_the_same() -> None:
     assert column.reduced().values == ["a", "b"]
     assert column != ["a"]
     assert "b" in column
+
+
+def test_values_that_arrow_refuses_as_strings_are_distinct_too() -> None:
+    column = ["a", "\ud800", "a", None]  # half of a character
+
+    assert list(distinct_strings(column)) == column
+    assert distinct_strings(column).values == ["a", "\ud800", None]
+
+
+def test_rows_with_a_wanted_value_are_found() -> None:
+    column = repeated(["a", None, "b"], 2, 1, 0, 2)
+
+    assert column.where(bool).tolist() == [True, False, True, True]
+    assert column.where({"b"}.__contains__).tolist() == [True, False, False, True]
+    assert distinct([]).where(bool).tolist() == []
