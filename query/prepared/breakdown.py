@@ -68,39 +68,64 @@ def table_of(columns: Sequence[str]) -> str:
 
 
 def groups_by(
-    joined: JoinedParts, columns: Sequence[str], *, together: bool = False
+    joined: JoinedParts,
+    columns: Sequence[str],
+    *,
+    together: bool = False,
+    of: str = VISITOR_COLUMN,
 ) -> NamedGroups:
     """Groups of rows that have the first column; no text of another one is the empty text.
 
     Those of columns named together have one text, the texts that are there with spaces between.
+    The column `of` may be that of sessions, which are counted in place of visitors then.
     """
-    name = ("together" if together else "by", *columns)
-    index = joined.index(name, lambda whole: _index_of(whole, columns, together=together))
+    grouping = _Grouping(tuple(columns), together, of)
+    index = joined.index(grouping.name, grouping.index)
     if index is None:
-        return count_groups(joined, *_grouped(joined, columns, together=together))
+        return grouping.counted(joined)
     groups = index.between(joined.first, joined.end)
     if not joined.has_rest:
         return groups
-    flags = joined.rest_flags([table_of(columns)], VISITOR_COLUMN)
+    flags = joined.rest_flags([table_of(columns)], of)
     for with_rest in (False, True):  # a visitor of the rest may be in the groups already
-        own = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=with_rest)
-        counted = count_groups(own, *_grouped(own, columns, together=together))
+        counted = grouping.counted(joined.of_flagged(of, flags, with_rest=with_rest))
         groups = groups.plus(counted, 1 if with_rest else -1)
     return groups
 
 
-def _grouped(
-    joined: JoinedParts, columns: Sequence[str], *, together: bool
-) -> tuple[Sequence[NumberedTexts], Numbers, Numbers]:
-    """The columns, page views and visitors of the rows that have the first column."""
-    table = table_of(columns)
-    rows = joined.columns(table, "views", VISITOR_COLUMN)
-    numbered = [joined.text_numbers(table, label(column)) for column in columns]
-    kept = numbered[0][0] != NO_TEXT
-    of_kept = [(numbers[kept], texts) for numbers, texts in numbered]
-    if together:
-        of_kept = [named_together(of_kept)]
-    return of_kept, rows["views"][kept], rows[VISITOR_COLUMN][kept]
+class _Grouping(Struct, frozen=True):
+    """By which columns rows are grouped, and the column of what is counted in each group."""
+
+    columns: tuple[str, ...]
+    together: bool
+    of: str
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """The name of its index."""
+        kind = "together" if self.together else "by"
+        return (kind if self.of == VISITOR_COLUMN else f"{self.of} {kind}", *self.columns)
+
+    def counted(self, joined: JoinedParts) -> NamedGroups:
+        """The groups of all rows."""
+        return count_groups(joined, *self._rows(joined), self.of)
+
+    def index(self, whole: JoinedParts) -> GroupsIndex:
+        table = table_of(self.columns)
+        numbers, _ = whole.text_numbers(table, label(self.columns[0]))
+        quarters = whole.columns(table, QUARTER_COLUMN)[QUARTER_COLUMN][numbers != NO_TEXT]
+        return index_of(*self._rows(whole), quarters)
+
+    def _rows(self, joined: JoinedParts) -> tuple[Sequence[NumberedTexts], Numbers, Numbers]:
+        """Columns, page views and what is counted of the rows that have the first column."""
+        table = table_of(self.columns)
+        rows = joined.columns(table, "views", self.of)
+        numbered = [joined.text_numbers(table, label(column)) for column in self.columns]
+        kept = numbered[0][0] != NO_TEXT
+        of_kept = [(numbers[kept], texts) for numbers, texts in numbered]
+        if self.together:
+            of_kept = [named_together(of_kept)]
+        return of_kept, rows["views"][kept], rows[self.of][kept]
 
 
 def named_together(columns: Sequence[NumberedTexts]) -> NumberedTexts:
@@ -114,14 +139,6 @@ def named_together(columns: Sequence[NumberedTexts]) -> NumberedTexts:
     names = [" ".join(text for text in each if text is not None) for each in zip(*own, strict=True)]
     mapping = [known.setdefault(name, len(known)) for name in names]
     return np.array(mapping, np.int64)[groups], list(known)
-
-
-def _index_of(whole: JoinedParts, columns: Sequence[str], *, together: bool) -> GroupsIndex:
-    table = table_of(columns)
-    of_columns, views, visitors = _grouped(whole, columns, together=together)
-    numbers, _ = whole.text_numbers(table, label(columns[0]))
-    quarters = whole.columns(table, QUARTER_COLUMN)[QUARTER_COLUMN][numbers != NO_TEXT]
-    return index_of(of_columns, views, visitors, quarters)
 
 
 def index_of(
@@ -141,11 +158,13 @@ def count_groups(
     columns: Sequence[NumberedTexts],
     views: Numbers,
     visitors: Numbers,
+    of: str = VISITOR_COLUMN,
 ) -> NamedGroups:
-    """Groups of rows by columns of texts."""
+    """Groups of rows by columns of texts; `visitors` may be sessions, of the column `of`."""
     texts, groups = number_groups(columns)
     count = len(texts)
-    return NamedGroups(texts, sums(groups, views, count), joined.distinct(groups, visitors, count))
+    distinct = joined.distinct(groups, visitors, count, of)
+    return NamedGroups(texts, sums(groups, views, count), distinct)
 
 
 def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Numbers]:
@@ -167,16 +186,19 @@ def shares(groups: NamedGroups) -> Sequence[Row]:
     """
     having = np.flatnonzero(groups.views)
     names = [groups.texts[i] for i in having.tolist()]
-    if names != (ordered := sorted(names)):
-        number = {name: i for i, name in enumerate(ordered)}
-        by_text = np.array([number[name] for name in names], np.int64)
-    else:
-        by_text = np.arange(len(names))
     views, visitors = groups.views[having], groups.visitors[having]
-    order = np.lexsort((by_text, -views, -visitors))
+    order = np.lexsort((text_ranks(names), -views, -visitors))
     whole = int(visitors.sum())
     rows = zip(order.tolist(), views[order].tolist(), visitors[order].tolist(), strict=True)
     return [(*names[i], own_views, own, own, whole) for i, own_views, own in rows]
+
+
+def text_ranks(names: Sequence[Texts]) -> Numbers:
+    """The place of each group in the order of their texts."""
+    if names == (ordered := sorted(names)):
+        return np.arange(len(names))
+    number = {name: i for i, name in enumerate(ordered)}
+    return np.array([number[name] for name in names], np.int64)
 
 
 def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers, Sequence[str]]:

@@ -22,7 +22,6 @@ from query.prepared.byte_cache import ByteCache
 from query.prepared.earlier_visitors import earlier_visitors
 from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import PreparedForm, rows_of_nothing
-from query.prepared.grouped_sessions import GroupedRows
 from query.prepared.index_folder import IndexFolder
 from query.prepared.joined_parts import NOBODY
 from query.prepared.kept_indexes import KeptIndexes, are_few
@@ -62,9 +61,7 @@ NO_PARTS = "most rows are in data files without a part: those of today, and thos
 NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
 TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
 PART_GONE = "a part was removed or damaged; it is made anew"
-UNTOLD_VISITS = (
-    "parts cannot tell the order of page views in visits, or the groups of many sessions"
-)
+UNTOLD_VISITS = "parts cannot tell the order of page views within each visit"
 
 
 class NotPrepared(Exception):
@@ -293,6 +290,6 @@ def prepared_results(
 
 def _size(rows: Sequence[Row]) -> int:
     """Bytes in memory, about."""
-    if isinstance(rows, ArrayRows | ListedKeys | GroupedRows):
+    if isinstance(rows, ArrayRows | ListedKeys):
         return rows.size
     return ROW_BYTES * (1 + len(rows))

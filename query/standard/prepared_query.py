@@ -110,11 +110,10 @@ class PreparedQuery(Struct, frozen=True):
             raise NotPrepared(NO_FORM)
         rows = await self.rows_of(self.form)
         beside = self.stored_columns
-        statement = beside.statement_for(rows) if beside else None
-        if beside is None or statement is None:
+        if beside is None:
             return rows
         try:
-            stored = await self.remembering.fetch(statement)
+            stored = await self.remembering.fetch(beside.statement)
         except ResultTooLarge:  # the statement of the type gives one page
             raise NotPrepared(TOO_MANY_ROWS) from None
         join = partial(beside.join, rows, stored)

@@ -1,18 +1,14 @@
 """Query types of page views by browser, operating system, screen and window."""
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared.forms import Breakdown, PreparedForm
-from query.prepared.grouped_sessions import GroupedRows, GroupedSessions
+from query.prepared.grouped_sessions import GroupedSessions
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Statement
-from query.standard.declaration.stored_columns import StoredColumns
 from schemas.tables import EVENTS
 
 
@@ -72,7 +68,6 @@ def technology_type(
     order: str = "visitors DESC, pageviews DESC, label",
     limit: int = 100,
     prepared: PreparedForm | None = None,
-    stored_columns: StoredColumns | None = None,
 ) -> QueryType:
     """Page views by `group`, expressions of which the first must be there."""
     selected = ",\n                   ".join(columns)
@@ -84,7 +79,6 @@ def technology_type(
         row=row,
         default_limit=limit,
         prepared=prepared,
-        stored_columns=stored_columns,
         sql=f"""
             SELECT {selected}
               FROM scoped
@@ -105,31 +99,6 @@ def screen_with_device(share: Row) -> Row:
 def without_share(share: Row) -> Row:
     """A text, page views and visitors."""
     return share[:3]
-
-
-def untold_sessions(rows: Sequence[Row]) -> Statement | None:
-    """The sessions by browser that parts cannot tell; None when they tell all."""
-    untold = rows.untold if isinstance(rows, GroupedRows) else ()
-    if not untold:
-        return None
-    return Statement(
-        sql=f"""
-            SELECT browser_name AS browser, {VERSION} AS version, {SESSIONS}
-              FROM scoped
-             WHERE {PAGE_VIEW}
-               AND browser_name IS NOT NULL
-               AND IN_LONG_LIST(session_hash, $untold)
-             GROUP BY browser_name, {VERSION}
-             ORDER BY browser, version
-        """,  # noqa: S608
-        values={"untold": untold},
-    )
-
-
-def with_sessions(rows: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
-    """The rows of `browsers_grouped` with further sessions by browser and version."""
-    more = {(browser, version): sessions for browser, version, sessions in stored}
-    return [(*row[:-1], row[-1] + more.get(row[1:3], 0)) for row in rows]
 
 
 TECHNOLOGY = (
@@ -169,7 +138,6 @@ TECHNOLOGY = (
         group=f"browser_name, {VERSION}",
         order="visitors DESC, pageviews DESC, label, browser, version",
         prepared=GroupedSessions(("browser_name", "browser_version")),
-        stored_columns=StoredColumns(statement=untold_sessions, join=with_sessions),
     ),
     technology_type(
         "os_versions",

@@ -34,7 +34,11 @@ def test_each_session_and_visitor_counts_once(seed: int, stored: int | None) -> 
     views = some_views(seed)
     columns = ("quarter", "visitor", "session_key", "of_path")
     parts = [
-        part_of("pages", **dict(zip(columns, map(list, zip(*own, strict=True)), strict=True)))
+        part_of(
+            "pages",
+            **dict(zip(columns, map(list, zip(*own, strict=True)), strict=True)),
+            views=[1 + i % 2 for i in range(len(own))],
+        )
         for own in (views[::2], views[1::2])
     ]
     within = [view for view in views if 10 <= view[0] < 15]
@@ -56,6 +60,6 @@ def test_each_session_and_visitor_counts_once(seed: int, stored: int | None) -> 
 
 def test_paths_of_other_quarters_have_no_row() -> None:
     part = part_of("pages", quarter=[10, 20], visitor=[1, 1], session_key=[5, 5],
-                   of_path=["/a", "/b"])  # fmt: skip
+                   of_path=["/a", "/b"], views=[1, 2])  # fmt: skip
     assert SessionPages().rows(join([part], 10, 15), RANGE) == [("/a", 1, 1)]
     assert SessionPages().rows(join([part], 30, 35), RANGE) == []
