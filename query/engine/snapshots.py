@@ -62,6 +62,9 @@ class PinnedVersion(Struct, frozen=True):
         """The data files that may hold rows of the subjects with start <= ts < end."""
         wanted = (None,) if subjects is None else subjects
         files = self.version.data_files
+        if len(wanted) == 1:
+            [one] = wanted
+            return [f for f in files if f.may_contain(one, start_ms, end_ms)]
         return [f for f in files if any(f.may_contain(one, start_ms, end_ms) for one in wanted)]
 
 

@@ -3,7 +3,8 @@
 A single call of the encoder would hold the interpreter lock for the whole response.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import UNSET, Struct, structs
@@ -75,5 +76,11 @@ def json_pieces(value: Any) -> Iterator[bytes]:
 
 def _members(value: Struct) -> Mapping[str, Any]:
     """The members of a struct under their JSON names, without those that are unset."""
-    named = ((f.encode_name, getattr(value, f.name)) for f in structs.fields(value))
+    named = ((encoded, getattr(value, name)) for encoded, name in _names(type(value)))
     return {name: member for name, member in named if member is not UNSET}
+
+
+@cache
+def _names(kind: type[Struct]) -> Sequence[tuple[str, str]]:
+    """The JSON names and names of the members; msgspec evaluates annotations to tell them."""
+    return [(field.encode_name, field.name) for field in structs.fields(kind)]

@@ -5,6 +5,7 @@ has each visitor once and stands in front of the rows that a condition keeps by 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from query.request.filters import FilterField, VisitorTarget
 from query.request.time_range import TimeRange
@@ -20,6 +21,7 @@ FIRST_MS, END_MS = 0, 4_102_444_800_000
 """All that can be stored: from 1970 to the end of 2099."""
 
 
+@cache
 def event_fields() -> Mapping[str, FilterField]:
     """What the filters of a behavior may name: as in filters on events."""
     columns = {c.name: FilterField(c.type, c.name) for c in EVENTS.columns if c.public}

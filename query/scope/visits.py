@@ -10,6 +10,7 @@ the visit's as well; the value that the row itself has stored is `event.<name>`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -94,6 +95,7 @@ def has_visits(table: Table) -> bool:
     return any(column.name == "session_hash" for column in table.columns)
 
 
+@cache
 def visit_fields(table: Table) -> Mapping[str, FilterField]:
     """The names that filters on a table may use for facts of the visit."""
     if not has_visits(table):
