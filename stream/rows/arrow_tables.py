@@ -42,13 +42,13 @@ def arrow_table(
     plain = {*table.sort_order, *COMPARED} if with_dictionaries else set(schema.names)
     arrays = []
     for field in schema:
-        array = (
+        values = (
             _array(columns[field.name], field.type)
             if field.name in columns
             else pa.nulls(count, field.type)
         )
-        is_decoded = pa.types.is_dictionary(array.type) and field.name in plain
-        arrays.append(array.dictionary_decode() if is_decoded else array)
+        is_decoded = pa.types.is_dictionary(values.type) and field.name in plain
+        arrays.append(values.dictionary_decode() if is_decoded else values)
     return pa.Table.from_arrays(arrays, schema.names)
 
 
@@ -94,7 +94,20 @@ def split_by_day(rows: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     days = pc.cast(rows[column], pa.timestamp("us")).cast(pa.date32(), safe=False)
     present = sorted(pc.unique(days).to_pylist())
     for day in present:
-        yield day.isoformat(), rows.filter(pc.equal(days, day)) if len(present) > 1 else rows
+        yield day.isoformat(), kept_rows(rows, pc.equal(days, day)) if len(present) > 1 else rows
+
+
+def kept_rows(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """The rows for which the mask is true, with no string of the others in a dictionary.
+
+    A data file has its dictionaries whole: rows of a deleted import would leave their strings.
+    """
+    kept = rows.filter(mask)
+    for place, column in enumerate(kept.columns):
+        if pa.types.is_dictionary(column.type):
+            strings = column.cast(column.type.value_type).dictionary_encode()
+            kept = kept.set_column(place, kept.schema.names[place], strings)
+    return kept
 
 
 def received_column(table: Table) -> str:

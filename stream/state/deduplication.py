@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from stream.rows.arrow_tables import kept_rows
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.runtime.allocator import trim_memory
 from stream.state.bloom_filter import Ids, Mask
@@ -106,7 +107,7 @@ class Deduplication:
         is_kept = np.ones(rows.num_rows, np.bool_)
         is_kept[duplicate_rows] = False
         return DeduplicatedBatch(
-            rows.filter(pa.array(is_kept)),
+            kept_rows(rows, pa.array(is_kept)),
             self._entries(rows.take(pa.array(duplicate_rows))),
             {
                 partition: _subset(partition_ids, ~is_duplicate[partition_ids.rows])

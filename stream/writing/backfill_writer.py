@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from schemas.envelope import Envelope
 from schemas.tables.events import ImportedEvent
 from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
+from stream.rows.arrow_tables import kept_rows
 from stream.rows.ledger import LedgerCounts
 from stream.rows.row_batch import RowBatch
 from stream.storage.delta_commit import OffsetUpdate
@@ -81,7 +82,7 @@ def _drop_deleted_imports(
         return rows
     is_deleted = pc.is_in(rows["import_id"], pa.array(deleted, pa.string()))
     _count_dropped(rows.filter(is_deleted), offsets, counts)
-    return rows.filter(pc.invert(is_deleted))
+    return kept_rows(rows, pc.invert(is_deleted))
 
 
 def _count_dropped(rows: pa.Table, offsets: CommittedOffsets, counts: LedgerCounts) -> None:
