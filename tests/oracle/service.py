@@ -77,6 +77,7 @@ class Service:
     ) -> None:
         self._served.close()
         self._folder.cleanup()
+        kept_indexes.FEW_PARTS = FEW_PARTS
 
     def open(self) -> None:
         """Start the application; every second one makes indexes of few parts as of many."""

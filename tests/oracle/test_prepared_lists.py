@@ -4,6 +4,7 @@ Ranges cut visitors that come back on another day, and sessions that go on over 
 """
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import TABLES
 from schemas.tables import EVENTS
 from schemas.telemetry.instruments import LIST_PAGES
+from tests.oracle.filters import FilterJson
 from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
@@ -20,6 +22,7 @@ from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late
 from tests.oracle.service import Service, named
 from tests.oracle.test_prepared_results import frames_around, prepare
 from tests.oracle.test_prepared_sessions import orders
+from tests.oracle.test_prepared_visit_filters import FILTERS, visits
 
 LISTS = tuple(
     t.name for t in QUERY_TYPES.values() if t.listing.page_keys and t.listing.page_keys.prepared
@@ -80,4 +83,21 @@ def test_lists_of_the_oracle_are_found_by_parts() -> None:
 
         for query, found in zip(queries, service.results(queries), strict=True):
             assert found == expected_result(service.facts, query), query
+        assert counter._value.get() - before == len(queries)
+
+
+@pytest.mark.parametrize("filters", list(FILTERS.values())[:4], ids=list(FILTERS)[:4])
+def test_lists_of_the_visits_that_filters_keep_are_found_by_parts(
+    filters: list[FilterJson],
+) -> None:
+    stage = STAGES[2]
+    counter = LIST_PAGES.labels("prepared")
+    with Service(visits(stage, None), portions=2) as service:
+        queries = [msgspec.structs.replace(q, filters=filters) for q in lists_of(stage)]
+        service.results(queries)
+        prepare(service)
+        before = counter._value.get()
+
+        check(service, queries, [])
+
         assert counter._value.get() - before == len(queries)

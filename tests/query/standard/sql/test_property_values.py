@@ -78,6 +78,8 @@ def test_rows_are_those_of_the_own_statement(service: InProcessService, name: st
                 assert expect_equal(service, name, limit=9, page=2, orderBy=order)
     is_buy = [{"field": "name", "operator": "eq", "value": "buy"}]
     assert not expect_equal(service, name, filters=is_buy)
+    without_channel = [{"field": "visit.channel", "operator": "is_null"}]
+    assert expect_equal(service, name, filters=without_channel)
     service.holds(an_event("late", at=TODAY, properties='{"k": 1}'))
     assert expect_equal(service, name)
     assert not expect_equal(service, name, startDate="2026-11-11")  # that of today alone
