@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from query.engine.engine import Row
@@ -14,13 +15,13 @@ from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
-from query.prepared.part_tables import BY_COLUMN, SESSIONLESS, SESSIONS, VISITS, label
+from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
-from query.prepared.text_filters import Keeps, keeps_all
+from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
 from query.request.buckets import Granularity
-from query.request.filter_struct import Filter
+from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.request.time_range import TimeRange
 
 
@@ -112,17 +113,20 @@ def by_row(*columns: str) -> Breakdown | None:
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None
 
 
-class OfVisits(Struct, frozen=True):
-    """The rows of another form, of the visits that meet filters on facts of the visit."""
+class Filtered(Struct, frozen=True):
+    """The rows of another form, of the rows of parts that meet filters."""
 
     form: PreparedForm
     filters: bytes
     """As JSON, so that forms can be compared."""
-    visit_tables: ClassVar[Sequence[str]] = (VISITS.name,)
 
     @property
     def tables(self) -> Sequence[str]:
-        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, SESSIONLESS.name))]
+        return self.form.tables
+
+    @property
+    def visit_tables(self) -> Sequence[str]:
+        return self.form.visit_tables
 
     @property
     def filter_fields(self) -> Mapping[str, int]:
@@ -137,8 +141,35 @@ class OfVisits(Struct, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
         filters = msgspec.json.decode(self.filters, type=list[Filter])
-        own = visit_filters.rows_of_visits(joined, filters)
+        own = self.kept(joined, filters)
         return None if own is None else self.form.rows(own, quarters)
+
+    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
+        """The rows that meet the filters; None when parts cannot tell them."""
+        raise NotImplementedError
+
+
+class OfVisits(Filtered, frozen=True):
+    """Filters on facts of the visit."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, SESSIONLESS.name))]
+
+    @property
+    def visit_tables(self) -> Sequence[str]:
+        return [VISITS.name]
+
+    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
+        return visit_filters.rows_of_visits(joined, filters)
+
+
+class OfFacts(Filtered, frozen=True):
+    """Filters on places and devices of page views, for forms that read no other table."""
+
+    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts:
+        positions = np.flatnonzero(rows_that_meet(joined, FACTS.name, filters))
+        return joined.of_positions(FACTS.name, positions)
 
 
 def of_filters(
@@ -153,10 +184,25 @@ def of_filters(
     if (keeps := keeps_all(filters, form.filter_fields)) is not None:
         return form, keeps
     of_visits, others = visit_filters.divided(filters)
-    keeps = keeps_all(others, form.filter_fields)
-    if keeps is None or not _reads_visits_alone(form):
+    if of_visits and not _reads_visits_alone(form):
         return None
-    return OfVisits(form, msgspec.json.encode(of_visits)), keeps if others else None
+    keeps = keeps_all(others, form.filter_fields)
+    if keeps is None and [*form.tables] == [FACTS.name] and _are_facts(others):
+        form = OfFacts(form, msgspec.json.encode(others))
+    elif keeps is None:
+        return None
+    if of_visits:
+        form = OfVisits(form, msgspec.json.encode(of_visits))
+    return form, keeps if others else None
+
+
+def _are_facts(filters: Sequence[Filter]) -> bool:
+    """Whether filters name places and devices only."""
+    return all(
+        not names_behavior(each)
+        and {label(field) for field in fields_named(each)} <= {*FACTS.texts}
+        for each in filters
+    )
 
 
 def _reads_visits_alone(form: PreparedForm) -> bool:
@@ -170,7 +216,7 @@ HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups)
 
 def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
     """The rows of a form where there are no rows."""
-    if isinstance(form, OfVisits):
+    if isinstance(form, Filtered):
         return rows_of_nothing(form.form)
     if isinstance(form, Totals):
         return [form.row(NO_TOTALS)]

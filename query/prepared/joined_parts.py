@@ -67,6 +67,7 @@ class JoinedParts:
         self._whole = whole
         self._kept = kept
         self._masks: dict[tuple[int, str], Numbers] = {}
+        self._positions: dict[str, Numbers] = {}
         self.first, self.end = first, end
         self.visits: JoinedVisits | None = None
         """Facts of the visits of the sessions, when they were asked for."""
@@ -117,6 +118,15 @@ class JoinedParts:
             own.visits = self.visits.of_rows(flags[rows])
         return own
 
+    def of_positions(self, table: str, positions: Numbers) -> "JoinedParts":
+        """The same with some rows of one table, from which columns and texts are read."""
+        own = JoinedParts(
+            self._parts, self._numbers, self.first, self.end, self._stored, kept=self._kept
+        )
+        own.visits = self.visits
+        own._positions = {table: positions}
+        return own
+
     def rest_flags(self, tables: Sequence[str], column: str) -> Numbers:
         """By number of a visitor or session whether a row of the rest has it."""
         numbers = self._numbers(column)
@@ -132,7 +142,11 @@ class JoinedParts:
         return {name: self._column(table, name) for name in names}
 
     def _column(self, table: str, name: str) -> Numbers:
-        return np.concatenate([self._of_part(i, table, name) for i in self._having_rows])
+        return self._joined(table, [self._of_part(i, table, name) for i in self._having_rows])
+
+    def _joined(self, table: str, of_parts: Sequence[Numbers]) -> Numbers:
+        rows = np.concatenate(of_parts)
+        return rows[self._positions[table]] if table in self._positions else rows
 
     @property
     def _having_rows(self) -> Sequence[int]:
@@ -186,7 +200,7 @@ class JoinedParts:
             texts = self._parts[i].table(table).texts[column]
             mapping = [known.setdefault(text, len(known)) for text in (None, *texts)]
             of_parts.append(np.array(mapping, np.int64)[codes])
-        return np.concatenate(of_parts), list(known)
+        return self._joined(table, of_parts), list(known)
 
     def rows_of_texts(
         self, table: str, column: str, choose: ChooseTexts, *names: str

@@ -13,8 +13,8 @@ from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import label
 from query.prepared.quarters import Quarters
 from query.prepared.ranked_values import RankedValues, rank_values, sum_values
-from query.prepared.text_filters import keeps_all
-from query.request.filter_struct import Filter, fields_named
+from query.prepared.text_filters import rows_that_meet
+from query.request.filter_struct import Filter
 
 BUCKET, METRIC = "bucket", "metric_name"
 """Labels that are no column with a name of its own."""
@@ -59,7 +59,7 @@ class Measurements:
         if metrics:
             kept &= self._is_of(metrics)
         if filters:
-            kept &= self._meets(filters)
+            kept &= rows_that_meet(joined, measured.table, filters)
         self._kept = np.flatnonzero(kept)
         self._groups, self.labels = self._grouped(columns)
         self.count = len(self.labels[0].places) if by else 1
@@ -81,21 +81,6 @@ class Measurements:
     def _is_of(self, metrics: Collection[str]) -> Numbers:
         numbers, texts = self._joined.text_numbers(self._measured.table, label(METRIC))
         return np.array([text in metrics for text in texts], np.bool_)[numbers]
-
-    def _meets(self, filters: Sequence[Filter]) -> Numbers:
-        """Which rows meet filters: these are evaluated once for each combination of labels."""
-        names = sorted(set().union(*map(fields_named, filters)))
-        columns = [self._joined.text_numbers(self._measured.table, label(name)) for name in names]
-        keeps = keeps_all(filters, {name: i for i, name in enumerate(names)})
-        if keeps is None:
-            raise ValueError("filters on other fields than labels")
-        of_columns = [(numbers, len(texts)) for numbers, texts in columns]
-        found, groups = number_combinations(of_columns, len(self._column(QUARTER_COLUMN)))
-        combinations = [
-            [texts[i] for i in own.tolist()] for own, (_, texts) in zip(found, columns, strict=True)
-        ]
-        kept = [keeps(each) for each in zip(*combinations, strict=True)]
-        return np.array(kept, np.bool_)[groups]
 
     def _grouped(self, columns: Sequence[Labels]) -> tuple[Numbers, Sequence[Labels]]:
         """The group of each row that is kept, and the labels of all groups."""

@@ -6,7 +6,13 @@ They keep what the same filters in SQL keep: a condition on NULL is not met, and
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.group_numbers import number_combinations
+from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.part_tables import label
 from query.request.filter_struct import Filter, fields_named, names_behavior
 
 Texts: TypeAlias = Sequence[str | None]
@@ -64,6 +70,28 @@ def _plain(filter_: Filter, operator: str, positions: Mapping[str, int]) -> Keep
     holds, at = OF_TEXT[operator], positions[filter_.field or ""]
     value = frozenset(filter_.value) if isinstance(filter_.value, list) else filter_.value
     return lambda texts: (text := texts[at]) is not None and holds(text, value)
+
+
+def rows_kept(columns: Sequence[NumberedTexts], row_count: int, keeps: Keeps) -> Numbers:
+    """Which rows are kept, by their texts: it is told once for each combination of texts."""
+    of_columns = [(numbers, len(texts)) for numbers, texts in columns]
+    found, groups = number_combinations(of_columns, row_count)
+    combinations = zip(
+        *([texts[i] for i in own.tolist()] for own, (_, texts) in zip(found, columns, strict=True)),
+        strict=True,
+    )
+    flags: Numbers = np.array([keeps(each) for each in combinations], np.bool_)[groups]
+    return flags
+
+
+def rows_that_meet(joined: JoinedParts, table: str, filters: Sequence[Filter]) -> Numbers:
+    """Which rows of a table meet filters, which name columns of texts that it has."""
+    names = sorted(set[str]().union(*map(fields_named, filters)))
+    keeps = keeps_all(filters, {name: i for i, name in enumerate(names)})
+    if keeps is None:
+        raise ValueError("filters on other fields than texts of the table")
+    columns = [joined.text_numbers(table, label(name)) for name in names]
+    return rows_kept(columns, len(columns[0][0]), keeps)
 
 
 def kept_shares(rows: Sequence[Row], text_count: int, keeps: Keeps) -> Sequence[Row] | None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.prepared import part_tables
-from query.prepared.group_numbers import number_combinations
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.kept_rows import quarter_keys
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import (
@@ -26,7 +25,7 @@ from query.prepared.part_tables import (
     label,
 )
 from query.prepared.session_values import session_values
-from query.prepared.text_filters import Keeps, keeps_all
+from query.prepared.text_filters import Keeps, keeps_all, rows_kept
 from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.scope.visits import VISIT_PREFIX
 
@@ -66,7 +65,7 @@ def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     told = [(each.numbers, each.texts) for each in facts if each is not None]
     if len(told) < len(facts) or without is None:
         return None
-    return joined.of_sessions(_kept(told, joined.count(SESSION_COLUMN), keeps), without)
+    return joined.of_sessions(rows_kept(told, joined.count(SESSION_COLUMN), keeps), without)
 
 
 def _keys_without_session(
@@ -83,17 +82,6 @@ def _keys_without_session(
     if not {*facts} <= {*SOURCES}:
         return None
     columns = [joined.text_numbers(SESSIONLESS.name, label(fact)) for fact in facts]
-    kept = _kept(columns, len(keys), keeps)
+    kept = rows_kept(columns, len(keys), keeps)
     found = np.unique(keys[kept])
     return None if np.isin(keys[~kept], found).any() else found
-
-
-def _kept(columns: Sequence[NumberedTexts], count: int, keeps: Keeps) -> Numbers:
-    """Which of some rows are kept: it is evaluated once for each combination of texts."""
-    found, groups = number_combinations([(own, len(texts)) for own, texts in columns], count)
-    combinations = zip(
-        *([texts[i] for i in own.tolist()] for own, (_, texts) in zip(found, columns, strict=True)),
-        strict=True,
-    )
-    flags: Numbers = np.array([keeps(each) for each in combinations], np.bool_)[groups]
-    return flags

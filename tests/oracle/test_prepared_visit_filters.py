@@ -1,6 +1,6 @@
 """Prepared results of the visits that filters on their facts keep are those of the stored rows."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import timedelta
 
 import msgspec
@@ -23,6 +23,11 @@ from tests.oracle.test_prepared_results import CLOSED, TYPES, asked, prepare, we
 
 NOT_OF_SESSIONS = frozenset({"paths", "vitals_overview"})
 """Some types whose parts have no sessions that a filter could choose."""
+OF_FACTS = frozenset(
+    query_type.name
+    for query_type in QUERY_TYPES.values()
+    if (form := query_type.prepared_form(query_type.example)) and {*form.tables} == {"facts"}
+)
 OF_SESSIONS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
@@ -91,6 +96,28 @@ def test_filters_on_facts_of_the_visit(stage: Stage, without: str | None, prepar
         found = were_prepared(service, queries)
 
         assert sum(found) >= len(found) / prepared
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
+
+
+ROW_FILTERS: Sequence[list[FilterJson]] = (
+    [condition("country", "eq", "DE")],
+    [condition("city", "is_not_null"), condition("browser_name", "ne", "Chrome")],
+    [{"or": [condition("os_name", "is_null"), condition("language", "starts_with", "d")]}],
+    [condition("device_type", "eq", "mobile"), condition("channel", "eq", "Direct")],
+    [condition("timezone", "eq", "nowhere")],
+)
+"""Filters on places and devices of page views."""
+
+
+@pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
+def test_filters_on_places_and_devices(stage: Stage) -> None:
+    with Service(visits(stage, None), portions=2) as service:
+        queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, OF_FACTS)]
+        service.results(queries)
+        prepare(service)
+
+        assert all(were_prepared(service, queries))
         for query, rows in zip(queries, service.results(queries), strict=True):
             assert rows == expected_result(service.facts, query), query
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import psutil
 from msgspec import Struct, structs
 
 from query.prepared import FOLDER
+from query.prepared.forms import of_filters
+from query.request.filter_struct import Filter
 from query.standard.query_types import QUERY_TYPES
 from schemas.tables import EVENTS
 from tests.bench.clickhouse.comparison import first_difference
@@ -24,7 +27,7 @@ from tests.bench.clickhouse.server import (
     clickhouse,
     load,
 )
-from tests.bench.clickhouse.statements import statements
+from tests.bench.clickhouse.statements import Question, questions
 from tests.bench.dataset import DAYS, MANY
 from tests.bench.prepared_results import OTHER_DAYS, PREPARED_MB, by_rows, parts
 from tests.bench.query_service import (
@@ -99,8 +102,8 @@ def measured(data_set: LakeFiles) -> Measurement:
         loaded(data_set) as (other, cost),
     ):
         first = ours.ask(summary)
-        asking = statements(data_set.span()).items()
-        costs = [question(name, sql, data_set, ours, plain, other) for name, sql in asking]
+        asking = questions(data_set.span())
+        costs = [ask_all(each, data_set, ours, plain, other) for each in asking]
         return Measurement(
             events=data_set.events,
             load_average=os.getloadavg()[1],
@@ -153,20 +156,26 @@ def size_of(files: Sequence[Path]) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def question(
-    name: str, sql: str, data_set: LakeFiles, ours: RunningService, plain: PlainDuckDB,
+def ask_all(
+    question: Question,
+    data_set: LakeFiles,
+    ours: RunningService,
+    plain: PlainDuckDB,
     other: ClickHouse,
-) -> QuestionCosts:  # fmt: skip
+) -> QuestionCosts:
     """One question to all, whose answers are compared."""
-    query = standard(name, "website_id", {}, data_set.span())
+    name = question.name
+    filters = question.subset.filters
+    own = {"filters": filters} if filters else {}
+    query = standard(question.query_type, "website_id", own, data_set.span())
     plainly = plain.ask(query)
     stored, others = [], []
     for _ in range(turns(data_set.events)):
         stored.append(ours.ask(by_rows(query)))
-        others.append(other.execute(sql))
+        others.append(other.execute(question.sql))
     repeated = other_ranges = None
     answer = stored[0].data
-    if QUERY_TYPES[name].prepared:
+    if is_prepared(question):
         repeated, other_ranges, prepared = from_parts(ours, query, data_set)
         answer = check(name, "prepared results", answer, prepared)
     answer = check(name, "plain DuckDB", answer, plainly.data)
@@ -178,6 +187,13 @@ def question(
     return QuestionCosts(
         name, repeated, other_ranges, by_stored_rows, by_plain_duckdb, middle(others)
     )
+
+
+def is_prepared(question: Question) -> bool:
+    """Whether prepared results answer it."""
+    form = QUERY_TYPES[question.query_type].prepared_form(None)
+    filters = msgspec.convert(question.subset.filters, list[Filter])
+    return form is not None and of_filters(form, filters) is not None
 
 
 def turns(events: int) -> int:

@@ -40,10 +40,11 @@ def measure(folder: Path | None, sizes: Sequence[int]) -> Sequence[SideBySide]:
 
 
 def sections(measurements: Sequence[Measurement]) -> Iterator[SideBySide]:
-    """All tables."""
+    """All tables; that of growth where there are several sizes."""
     for measurement in measurements:
         yield side_by_side(measurement)
-    yield growth(measurements)
+    if len(measurements) > 1:
+        yield growth(measurements)
 
 
 def side_by_side(measurement: Measurement) -> SideBySide:

@@ -4,7 +4,10 @@ Columns are named as the fields of our answer; shares and medians are not rounde
 come from one pass that groups by session, which is faster here than a join with the sessions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
 
 from tests.bench.traffic_sql import MINE
 
@@ -30,25 +33,76 @@ SESSION_TOTALS = """
 """
 
 
-def statements(span: Mapping[str, str]) -> dict[str, str]:
-    """The statement of each question; `span` has the first and the last day, UTC."""
+CHANNEL, COUNTRY = "Direct", "DE"
+
+
+class Subset(Struct, frozen=True):
+    """The rows that a filter keeps."""
+
+    name: str
+    filters: Sequence[Mapping[str, Any]]
+
+
+def equal(name: str, field: str, value: str) -> Subset:
+    """The rows of one value."""
+    return Subset(name, [{"field": field, "operator": "eq", "value": value}])
+
+
+ALL = Subset("", ())
+ONE_CHANNEL = equal("one channel", "channel", CHANNEL)
+ONE_COUNTRY = equal("one country", "country", COUNTRY)
+
+
+class Question(Struct, frozen=True):
+    """A query type, with a filter or without, and the statement for ClickHouse."""
+
+    query_type: str
+    sql: str
+    subset: Subset = ALL
+
+    @property
+    def name(self) -> str:
+        """The query type, and what the filter keeps."""
+        return ", ".join(filter(None, (self.query_type, self.subset.name)))
+
+
+def questions(span: Mapping[str, str]) -> Sequence[Question]:
+    """All questions; `span` has the first and the last day, UTC."""
     rows = f"""
         FROM events
        WHERE website_id = '{MINE}' AND NOT is_bot
          AND ts >= toDateTime64('{span["startDate"]}', 3, 'UTC')
          AND ts < toDateTime64('{span["endDate"]}', 3, 'UTC') + INTERVAL 1 DAY
     """
-    return {
-        "summary": summary(rows),
-        "events_by_date": by_day(rows),
-        "top_pages": by_column(rows, "path"),
-        "traffic_sources": by_first_view(rows, "referrer_name"),
-        "channels": by_first_view(rows, "channel"),
-        "country": by_column(rows, "country"),
-        "device_types": by_column(rows, "device_type"),
-        "entry_pages": by_first_view(rows, "path", "count()"),
-        "custom_events": custom_events(rows),
-    }
+    of_channel = of_visits(rows, "channel", CHANNEL)
+    of_country = f"{rows} AND country = '{COUNTRY}'"
+    return [
+        Question("summary", summary(rows)),
+        Question("events_by_date", by_day(rows)),
+        Question("top_pages", by_column(rows, "path")),
+        Question("traffic_sources", by_first_view(rows, "referrer_name")),
+        Question("channels", by_first_view(rows, "channel")),
+        Question("country", by_column(rows, "country")),
+        Question("device_types", by_column(rows, "device_type")),
+        Question("entry_pages", by_first_view(rows, "path", "count()")),
+        Question("custom_events", custom_events(rows)),
+        Question("summary", summary(of_channel), ONE_CHANNEL),
+        Question("events_by_date", by_day(of_channel), ONE_CHANNEL),
+        Question("top_pages", by_column(of_channel, "path"), ONE_CHANNEL),
+        Question("country", by_column(of_channel, "country"), ONE_CHANNEL),
+        Question("custom_events", custom_events(of_channel), ONE_CHANNEL),
+        Question("top_pages", by_column(of_country, "path"), ONE_COUNTRY),
+    ]
+
+
+def of_visits(rows: str, column: str, value: str) -> str:
+    """The rows of visits whose first page view has a value."""
+    return f"""
+        {rows} AND session_hash IN (
+            SELECT session_hash {rows} AND {IS_VIEW}
+             GROUP BY session_hash HAVING argMin({column}, ts) = '{value}'
+        )
+    """
 
 
 def summary(rows: str) -> str:

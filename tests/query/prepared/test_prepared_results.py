@@ -226,7 +226,7 @@ def test_other_filters_bots_and_persons_read_the_rows(service: InProcessService)
     prepare(service)
 
     for more in (
-        {"filters": [{"field": "browser_name", "operator": "is_null"}]},
+        {"filters": [{"field": "session_id", "operator": "is_null"}]},
         {"include_bots": True},
         {"person": "profile"},
     ):

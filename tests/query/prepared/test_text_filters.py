@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from query.engine.engine import Row
-from query.prepared.text_filters import keeps_all, kept_shares
+from query.prepared.text_filters import keeps_all, kept_shares, rows_that_meet
 from query.request.filters import Filter
+from tests.query.prepared.parts import join, part_of
 
 ROWS = [("Berlin", "DE", 9, 4, 4, 10), ("Rom", "IT", 5, 3, 3, 10), ("Oslo", "", 4, 3, 3, 10)]
 
@@ -69,3 +71,19 @@ def test_fields_and_conditions_that_are_not_of_the_rows() -> None:
     assert kept(berlin, {"field": "path", "operator": "eq", "value": "/"}) == "unknown"
     assert kept({"or": [berlin, {"not": {"field": "path", "operator": "is_null"}}]}) == "unknown"
     assert kept(berlin, {"has_done": {"event": "signup"}}) == "unknown"
+
+
+@pytest.mark.parametrize("stored", [None, 1, 2])
+def test_rows_of_a_table_that_meet_filters(stored: int | None) -> None:
+    parts = [
+        part_of("facts", quarter=[5, 5, 6], visitor=[1, 2, 3], of_country=["DE", None, ""]),
+        part_of("facts", quarter=[5, 9], visitor=[4, 5], of_country=["FR", "DE"]),
+    ]
+    joined = join(parts, 5, 9, stored=stored)
+
+    kept = rows_that_meet(joined, "facts", [Filter(field="country", operator="ne", value="DE")])
+    own = joined.of_positions("facts", np.flatnonzero(kept))
+
+    numbers, texts = own.text_numbers("facts", "of_country")
+    assert [texts[i] for i in numbers.tolist()] == [None, "", "FR"]
+    assert own.columns("facts", "quarter")["quarter"].tolist() == [5, 6, 5]
