@@ -11,9 +11,6 @@ from query.prepared.part import SESSION_COLUMN
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
 
 TABLES: Sequence[str] = (OTHER_EVENTS.name,)
-COLUMNS = (
-    "quarter", "visitor", "session_key", "start_ms", "span_ms", "row_count", "with_properties",
-)  # fmt: skip
 
 
 class OtherEvents:
@@ -22,28 +19,34 @@ class OtherEvents:
     def __init__(self, joined: JoinedParts, *, are_outbound: bool) -> None:
         self._joined = joined
         domains, _ = joined.text_numbers(OTHER_EVENTS.name, label("outbound_domain"))
-        self._kept = (domains != NO_TEXT) == are_outbound
-        columns = joined.columns(OTHER_EVENTS.name, *COLUMNS)
-        self._rows = {name: values[self._kept] for name, values in columns.items()}
+        self._at = np.flatnonzero((domains != NO_TEXT) == are_outbound)
+        self._columns: dict[str, Numbers] = {}
 
     @property
     def row_count(self) -> int:
         """The number of rows, each of which stands for events of a quarter."""
-        return len(self._rows["quarter"])
+        return len(self._at)
+
+    def _column(self, name: str) -> Numbers:
+        """A column of the rows; few queries need all."""
+        if name not in self._columns:
+            values = self._joined.columns(OTHER_EVENTS.name, name)[name]
+            self._columns[name] = values[self._at]
+        return self._columns[name]
 
     def buckets(self, buckets: Numbers) -> Numbers:
         """The bucket of each row, from that of each quarter that is asked for."""
-        own: Numbers = buckets[self._rows["quarter"].astype(np.int64) - self._joined.first]
+        own: Numbers = buckets[self._column("quarter").astype(np.int64) - self._joined.first]
         return own
 
     def texts(self, column: str) -> NumberedTexts:
         """A column of texts."""
         numbers, texts = self._joined.text_numbers(OTHER_EVENTS.name, label(column))
-        return numbers[self._kept], texts
+        return numbers[self._at], texts
 
     def events(self, groups: Numbers, count: int) -> Numbers:
         """The number of events of each group."""
-        return sums(groups, self._rows["row_count"], count)
+        return sums(groups, self._column("row_count"), count)
 
     def distinct_texts(self, column: str, groups: Numbers, count: int) -> Numbers:
         """The number of texts of each group."""
@@ -52,15 +55,15 @@ class OtherEvents:
 
     def with_properties(self, groups: Numbers, count: int) -> Numbers:
         """The number of events with properties of each group."""
-        return sums(groups, self._rows["with_properties"], count)
+        return sums(groups, self._column("with_properties"), count)
 
     def visitors(self, groups: Numbers, count: int) -> Numbers:
         """The number of visitors of each group."""
-        return self._joined.distinct(groups, self._rows["visitor"], count)
+        return self._joined.distinct(groups, self._column("visitor"), count)
 
     def sessions(self, groups: Numbers, count: int) -> Numbers:
         """The number of sessions of each group."""
-        return self._joined.distinct(groups, self._rows[SESSION_COLUMN], count, SESSION_COLUMN)
+        return self._joined.distinct(groups, self._column(SESSION_COLUMN), count, SESSION_COLUMN)
 
     def first_ms(self, groups: Numbers, count: int) -> Numbers:
         """Unix milliseconds of the first event of each group."""
@@ -68,10 +71,10 @@ class OtherEvents:
 
     def last_ms(self, groups: Numbers, count: int) -> Numbers:
         """Unix milliseconds of the last event of each group."""
-        return greatest(groups, self._start_ms + self._rows["span_ms"], count)
+        return greatest(groups, self._start_ms + self._column("span_ms"), count)
 
     @property
     def _start_ms(self) -> Numbers:
-        start: Numbers = self._rows["quarter"].astype(np.int64) * QUARTER_MS
-        start += self._rows["start_ms"]
+        start: Numbers = self._column("quarter").astype(np.int64) * QUARTER_MS
+        start += self._column("start_ms")
         return start
