@@ -1,11 +1,13 @@
 """Values of properties of custom events: their counts, their ranks, and what holds of all of them.
 
-`property_values` gives for each property its most frequent values, with what several query types
-need. Prepared results remember its rows, so the second of these types runs no statement.
+`PROPERTY_VALUES` gives for each property its most frequent values, with what several query types
+need, and their rows are made of it. Prepared results remember what it gave, so the second of these
+types runs no statement.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
@@ -13,10 +15,13 @@ from query.engine.engine import Row
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
 from query.standard.declaration.statement import Statement
+from query.standard.declaration.stored_columns import JoinColumns, StoredColumns
 
 MAX_VALUE_LENGTH = 512
+TOP_VALUES = 10
+SAMPLE_VALUES = 5
 MAX_FEW_VALUES = 20
-"""Most values of a property that has few, and the values of each that `property_values` gives."""
+"""Most values of a property that has few, and the values of each that `PROPERTY_VALUES` gives."""
 
 VALUE = f"SUBSTR(property_value, 1, {MAX_VALUE_LENGTH})"
 
@@ -132,3 +137,46 @@ def properties(stored: Sequence[Row]) -> Properties:
     for (event, _), values in found.items():
         by_event[event].append(values)
     return by_event
+
+
+def samples(values: Sequence[RankedValue]) -> Sequence[str | None]:
+    """The first of the most frequent values of a property; None where it has fewer."""
+    texts = [each.text for each in values[:SAMPLE_VALUES]]
+    return [*texts, *[None] * (SAMPLE_VALUES - len(texts))]
+
+
+def top_values(_: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of `custom_events_property_top_values`."""
+    return [
+        (v.event, v.key, v.text, v.count, v.total, v.count, v.total, v.rank)
+        for v in _ranked(stored)
+        if v.rank <= TOP_VALUES
+    ]
+
+
+def distribution(_: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of `custom_events_property_distribution`."""
+    return [
+        (v.event, v.key, v.text, v.count, v.total, v.count, v.total, v.distinct)
+        for v in _ranked(stored)
+        if v.distinct <= MAX_FEW_VALUES
+    ]
+
+
+def _ranked(stored: Sequence[Row]) -> Iterator[RankedValue]:
+    return chain.from_iterable(chain.from_iterable(properties(stored).values()))
+
+
+def discovery(events: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
+    """The rows of `custom_events_discovery`, from custom events by name and from their values."""
+    of_event = properties(stored)
+    rows: list[Row] = []
+    for name, *counts in (row[:4] for row in events):
+        of_keys = [(v[0].key, v[0].distinct, *samples(v)) for v in of_event.get(name, ())]
+        rows += [(name, *counts, *each) for each in of_keys or [("", 0, *samples(()))]]
+    return sorted(rows, key=lambda row: (-row[1], -row[5], row[0], row[4]))
+
+
+def of_values(join: JoinColumns) -> StoredColumns:
+    """Rows from custom events by name and from the most frequent values of their properties."""
+    return StoredColumns(statement=PROPERTY_VALUES, join=join)

@@ -4,32 +4,29 @@ Values are text as JSON writes them, strings without their quotes, cut at 512 ch
 that is null counts as absent.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Annotated
 
 from msgspec import Struct
 
-from query.engine.engine import Row
 from query.prepared.custom_event_names import CustomEventNames
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
 from query.standard.declaration.fields import FieldSpec, Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.stored_columns import JoinColumns, StoredColumns
+from query.standard.declaration.stored_columns import JoinColumns
 from query.standard.sql.property_values import (
     MAX_FEW_VALUES,
-    PROPERTY_VALUES,
     RANKED_VALUES,
+    SAMPLE_VALUES,
+    TOP_VALUES,
     VALUE_COUNTS,
-    RankedValue,
-    properties,
+    discovery,
+    distribution,
+    of_values,
+    top_values,
 )
 from schemas.tables import EVENTS as STORED
-
-TOP_VALUES = 10
-SAMPLE_VALUES = 5
 
 SAMPLES = tuple(f"_{rank}" for rank in range(1, SAMPLE_VALUES + 1))
 
@@ -132,49 +129,6 @@ SAMPLED_KEYS = Cte(
      GROUP BY name, property_key
     """,  # noqa: S608
 )
-
-
-def samples(values: Sequence[RankedValue]) -> Sequence[str | None]:
-    """The values of these columns, from the most frequent values of a property."""
-    texts = [each.text for each in values[:SAMPLE_VALUES]]
-    return [*texts, *[None] * (SAMPLE_VALUES - len(texts))]
-
-
-def top_values(_: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
-    """The rows of `custom_events_property_top_values`."""
-    return [
-        (v.event, v.key, v.text, v.count, v.total, v.count, v.total, v.rank)
-        for v in _ranked(stored)
-        if v.rank <= TOP_VALUES
-    ]
-
-
-def distribution(_: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
-    """The rows of `custom_events_property_distribution`."""
-    return [
-        (v.event, v.key, v.text, v.count, v.total, v.count, v.total, v.distinct)
-        for v in _ranked(stored)
-        if v.distinct <= MAX_FEW_VALUES
-    ]
-
-
-def _ranked(stored: Sequence[Row]) -> Iterator[RankedValue]:
-    return chain.from_iterable(chain.from_iterable(properties(stored).values()))
-
-
-def discovery(events: Sequence[Row], stored: Sequence[Row]) -> list[Row]:
-    """The rows of `custom_events_discovery`, from custom events by name and from their values."""
-    of_event = properties(stored)
-    rows: list[Row] = []
-    for name, *counts in (row[:4] for row in events):
-        of_keys = [(v[0].key, v[0].distinct, *samples(v)) for v in of_event.get(name, ())]
-        rows += [(name, *counts, *each) for each in of_keys or [("", 0, *samples(()))]]
-    return sorted(rows, key=lambda row: (-row[1], -row[5], row[0], row[4]))
-
-
-def of_values(join: JoinColumns) -> StoredColumns:
-    """Rows from custom events by name and from the most frequent values of their properties."""
-    return StoredColumns(statement=PROPERTY_VALUES, join=join)
 
 
 def property_type(

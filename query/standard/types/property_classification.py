@@ -20,15 +20,11 @@ from query.standard.sql.property_values import (
     VALUE_COUNTS,
     RankedValue,
     classified,
-    properties,
-)
-from query.standard.types.event_properties import (
-    SAMPLED,
-    SampleValues,
     of_values,
-    sample_columns,
+    properties,
     samples,
 )
+from query.standard.types.event_properties import SAMPLED, SampleValues, sample_columns
 from schemas.tables import EVENTS as STORED
 
 MAX_DISTINCT = 1_000
