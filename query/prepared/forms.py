@@ -206,7 +206,7 @@ def _are_facts(filters: Sequence[Filter]) -> bool:
 
 
 def _reads_visits_alone(form: PreparedForm) -> bool:
-    """Whether the rows of visits are all that the form needs of these: who is new is not."""
+    """Whether the rows of chosen visits are enough; who is new follows from all rows."""
     return {*form.tables} <= visit_filters.TABLES and not isinstance(form, AfterEarlier)
 
 

@@ -13,7 +13,7 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.group_numbers import distinct_values
 from query.prepared.kept_rows import KeptRows, quarter_keys
 from query.prepared.numbering import WITHOUT, ColumnNumbers
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, Columns
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, PartLike
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
 
 NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
@@ -25,16 +25,6 @@ ChooseTexts: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 NOTHING = np.empty(0, np.intp)
 NOBODY = np.empty(0, np.int64)
 NUMBERED = (VISITOR_COLUMN, SESSION_COLUMN)
-
-
-class PartLike(Protocol):
-    """A part in memory, or one that is read when a table is needed."""
-
-    def table(self, name: str) -> Columns:
-        """The columns of a table."""
-
-    def may_have(self, first: int, end: int) -> bool:
-        """Whether it may have rows of the quarters from `first` to before `end`."""
 
 
 class Sized(Protocol):

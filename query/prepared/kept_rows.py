@@ -16,7 +16,7 @@ class KeptRows(Struct, frozen=True, eq=False):
     flags: Numbers
     """By number of the visitor or session."""
     of_rest: bool = False
-    """Whether only those of rows without a stored part are kept as well, and not all of them."""
+    """Whether it is so of rows without a stored part, too; else all of these are kept."""
     without: Numbers | None = None
     """Keys of quarter and visitor whose rows without a session are kept as well."""
 

@@ -5,6 +5,7 @@ they compress best. Visitors, sessions and texts are numbered within the part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -56,6 +57,16 @@ def by_quarter(stored: Mapping[str, Numbers], texts: Mapping[str, Sequence[str]]
     is_first = np.concatenate([[True], quarters[1:] != quarters[:-1]])[: len(quarters)]
     starts = np.flatnonzero(is_first)
     return Columns(quarters[starts], np.append(starts, len(quarters)), numbers, texts)
+
+
+class PartLike(Protocol):
+    """A part in memory, or one that is read when a table is needed."""
+
+    def table(self, name: str) -> Columns:
+        """The columns of a table."""
+
+    def may_have(self, first: int, end: int) -> bool:
+        """Whether it may have rows of the quarters from `first` to before `end`."""
 
 
 class Part(Struct, frozen=True, eq=False):

@@ -10,16 +10,10 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
-from query.prepared.joined_parts import (
-    NOBODY,
-    JoinedParts,
-    JoinedVisits,
-    PartLike,
-    WholeParts,
-)
+from query.prepared.joined_parts import NOBODY, JoinedParts, JoinedVisits, WholeParts
 from query.prepared.kept_indexes import KeptIndexes, are_few
 from query.prepared.numbering import ColumnNumbers, Numbering, number_parts
-from query.prepared.part import SESSION_COLUMN, Part
+from query.prepared.part import SESSION_COLUMN, Part, PartLike
 from query.prepared.part_folder import PartKey
 from query.prepared.part_reader import PartReader, Reading, StoredPart
 from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS

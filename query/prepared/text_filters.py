@@ -1,4 +1,4 @@
-"""Filters on the texts by which a prepared result is grouped: they choose among its rows.
+"""Filters on texts: they choose rows of a result that is grouped by them, or of a table of parts.
 
 They keep what the same filters in SQL keep: a condition on NULL is not met, and its negation is.
 """

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from query.engine.column_rows import Numbers
-from query.prepared import part_tables
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.kept_rows import quarter_keys
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
@@ -17,6 +16,7 @@ from query.prepared.part_tables import (
     DEVICES,
     ENTRY_PAGE,
     EXIT_PAGE,
+    FACTS,
     OTHER_EVENTS,
     PAGES,
     SESSIONLESS,
@@ -29,11 +29,9 @@ from query.prepared.text_filters import Keeps, keeps_all, rows_kept
 from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.scope.visits import VISIT_PREFIX
 
-TABLES = frozenset(
-    table.name for table in (SESSIONS, PAGES, part_tables.FACTS, OTHER_EVENTS, SESSIONLESS)
-)
+TABLES = frozenset(table.name for table in (SESSIONS, PAGES, FACTS, OTHER_EVENTS, SESSIONLESS))
 """The tables whose rows have a session, and that of the rows that have none."""
-FACTS: Mapping[str, str] = {
+FACT_BY_FIELD: Mapping[str, str] = {
     **{source: source for source in SOURCES},
     **{VISIT_PREFIX + fact: fact for fact in (*SOURCES, ENTRY_PAGE, EXIT_PAGE, *DEVICES)},
 }
@@ -47,7 +45,7 @@ def divided(filters: Sequence[Filter]) -> tuple[Sequence[Filter], Sequence[Filte
 
 
 def _is_of_visit(filter_: Filter) -> bool:
-    return not names_behavior(filter_) and fields_named(filter_) <= FACTS.keys()
+    return not names_behavior(filter_) and fields_named(filter_) <= FACT_BY_FIELD.keys()
 
 
 def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
@@ -59,7 +57,7 @@ def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     keeps = keeps_all(filters, {field: i for i, field in enumerate(fields)})
     if keeps is None:
         raise ValueError("filters on other fields than facts of the visit")
-    names = [FACTS[field] for field in fields]
+    names = [FACT_BY_FIELD[field] for field in fields]
     without = _keys_without_session(joined, names, keeps)
     facts = [session_values(joined, name) for name in names]
     told = [(each.numbers, each.texts) for each in facts if each is not None]

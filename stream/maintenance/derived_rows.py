@@ -33,12 +33,19 @@ COMPUTED_ROW_GROUP = 20_480
 
 ENCODINGS = {
     **dict.fromkeys(
-        ("ts", "last_ts", "started_at", "ended_at", "kafka_offset", "last_kafka_offset"),
+        (
+            "ts",
+            "last_ts",
+            "started_at",
+            "ended_at",
+            "kafka_offset",
+            "last_kafka_offset",
+            "visible_time",
+        ),
         "DELTA_BINARY_PACKED",
     ),
     **dict.fromkeys(("session_hash", "visitor_hash"), "PLAIN"),
     **dict.fromkeys(("session_id", "anonymous_id"), "DELTA_LENGTH_BYTE_ARRAY"),
-    "visible_time": "DELTA_BINARY_PACKED",
 }
 """Of columns without a dictionary: a session or visitor seldom has a second row."""
 

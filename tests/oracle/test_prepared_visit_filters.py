@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.prepared.visit_filters import FACTS, TABLES
+from query.prepared.visit_filters import FACT_BY_FIELD, TABLES
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.tables import EVENTS
@@ -157,7 +157,7 @@ def test_every_fact_can_be_filtered_by() -> None:
         [plain] = filtered(stage, [], {"top_pages"})
         queries = [
             msgspec.structs.replace(plain, filters=[condition(field, "is_not_null")])
-            for field in FACTS
+            for field in FACT_BY_FIELD
         ]
         service.results(queries)
         prepare(service)
