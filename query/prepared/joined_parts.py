@@ -109,7 +109,11 @@ class JoinedParts:
         return own
 
     def of_positions(self, table: str, positions: Numbers) -> "JoinedParts":
-        """The same with some rows of one table, from which columns and texts are read."""
+        """The same with some rows of one table, from which columns and texts are read.
+
+        It has no indexes, nor what these need: `between`, `windows` and `of_flagged` have the rows
+        at all positions.
+        """
         own = JoinedParts(
             self._parts, self._numbers, self.first, self.end, self._stored, kept=self._kept
         )

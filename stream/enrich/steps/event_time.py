@@ -43,9 +43,10 @@ def _usual_times(sent: Column, received: RepeatedColumn) -> "array[int] | None":
     """The times of a batch in which all are whole milliseconds that are stored as sent."""
     try:
         times = np.asarray(array("q", sent))
+        arrived = np.array(received.values, np.int64)
     except (TypeError, OverflowError):
         return None
-    after = times - np.array(received.values, np.int64)[received.numbers]
+    after = times - arrived[received.numbers]
     # An overflow is beyond the bounds, too.
     if not ((after >= -MAX_AGE_MS) & (after <= MAX_FUTURE_MS)).all():
         return None
