@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
 """Threads that read and join parts: their number bounds the memory that it takes."""
+SHARE_THREADS = ThreadPoolExecutor(1, thread_name_prefix="prepared-shares")
+"""The same for shared dashboards, behind which no API key waits."""
 
 
 class PartGone(Exception):
@@ -116,6 +118,6 @@ class StoredPart:
         return self._ts_range[0] < end * QUARTER_MS and first * QUARTER_MS <= self._ts_range[1]
 
 
-async def in_thread(work: Callable[[], T]) -> T:
+async def in_thread(work: Callable[[], T], threads: ThreadPoolExecutor) -> T:
     """The result of work that would hold up the event loop."""
-    return await asyncio.get_running_loop().run_in_executor(THREADS, work)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)

@@ -30,10 +30,18 @@ from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
 from query.prepared.part_kinds import KIND_OF, KINDS, TOTALS, kinds_beside
-from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread
+from query.prepared.part_reader import (
+    SHARE_THREADS,
+    THREADS,
+    PartGone,
+    PartReader,
+    Reading,
+    in_thread,
+)
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.quarters import Quarters
 from query.prepared.remembered_rows import RememberingEngine
+from query.prepared.text_filters import CostlyFilters
 from query.prepared.waiting_queries import WaitingQueries, WaitingQuery
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
@@ -60,6 +68,7 @@ OTHER_QUARTERS = (
 NO_PARTS = "most rows are in data files without a part: those of today, and those not asked before"
 NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
 TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
+COSTLY_FILTERS = "the filters have many conditions on many different texts"
 PART_GONE = "a part was removed or damaged; it is made anew"
 UNTOLD_VISITS = "parts cannot tell the order of page views within each visit"
 
@@ -97,8 +106,13 @@ class PreparedResults:
         granularity: Granularity,
         engine: ColumnEngine,
         seconds: float,
+        *,
+        is_share: bool = False,
     ) -> Sequence[Row]:
-        """The rows of a form; NotPrepared when stored rows must be read, for most of them."""
+        """The rows of a form; NotPrepared when stored rows must be read, for most of them.
+
+        Those of a share are computed in a thread of their own.
+        """
         quarters = form.quarters(scope.time_range, granularity)
         if quarters is None:
             raise NotPrepared(OTHER_QUARTERS)
@@ -118,9 +132,13 @@ class PreparedResults:
         parts = self._known_parts(rows_of, around_of)
         visits_of = around_of if form.visit_tables else None
         try:
-            return await self._rows(form, quarters, rows_of, visits_of, parts, engine, seconds)
+            return await self._rows(
+                form, quarters, rows_of, visits_of, parts, engine, seconds, is_share=is_share
+            )
         except ResultTooLarge:
             raise NotPrepared(TOO_DIVERSE) from None
+        except CostlyFilters:
+            raise NotPrepared(COSTLY_FILTERS) from None
         except PartGone:
             self._indexes.forget_parts(scope.subjects[0])
             raise NotPrepared(PART_GONE) from None
@@ -165,6 +183,8 @@ class PreparedResults:
         parts: frozenset[PartKey],
         engine: ColumnEngine,
         seconds: float,
+        *,
+        is_share: bool,
     ) -> Sequence[Row]:
         # the zone of the range tells apart buckets of the same numbers and other borders
         time_range = rows_of.scope.time_range
@@ -181,7 +201,8 @@ class PreparedResults:
         earlier = await before.hashes(engine, self._memory, seconds) if before else NOBODY
         of = (rows_of, rest)
         join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits, earlier)
-        rows = await in_thread(partial(join.rows, form, quarters))
+        threads = SHARE_THREADS if is_share else THREADS
+        rows = await in_thread(partial(join.rows, form, quarters), threads)
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
         self._memory.put(key, rows, _size(rows))

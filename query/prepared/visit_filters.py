@@ -25,7 +25,7 @@ from query.prepared.part_tables import (
     label,
 )
 from query.prepared.session_values import session_values
-from query.prepared.text_filters import Keeps, keeps_all, rows_kept
+from query.prepared.text_filters import rows_kept
 from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.scope.visits import VISIT_PREFIX
 
@@ -53,21 +53,18 @@ def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
 
     None when parts cannot tell them.
     """
-    fields = sorted(set[str]().union(*map(fields_named, filters)))
-    keeps = keeps_all(filters, {field: i for i, field in enumerate(fields)})
-    if keeps is None:
-        raise ValueError("filters on other fields than facts of the visit")
-    names = [FACT_BY_FIELD[field] for field in fields]
-    without = _keys_without_session(joined, names, keeps)
-    facts = [session_values(joined, name) for name in names]
-    told = [(each.numbers, each.texts) for each in facts if each is not None]
+    fields = set[str]().union(*map(fields_named, filters))
+    names = {field: FACT_BY_FIELD[field] for field in fields}
+    without = _keys_without_session(joined, names, filters)
+    facts = {field: session_values(joined, name) for field, name in names.items()}
+    told = {f: (each.numbers, each.texts) for f, each in facts.items() if each is not None}
     if len(told) < len(facts) or without is None:
         return None
-    return joined.of_sessions(rows_kept(told, joined.count(SESSION_COLUMN), keeps), without)
+    return joined.of_sessions(rows_kept(told, joined.count(SESSION_COLUMN), filters), without)
 
 
 def _keys_without_session(
-    joined: JoinedParts, facts: Sequence[str], keeps: Keeps
+    joined: JoinedParts, facts: Mapping[str, str], filters: Sequence[Filter]
 ) -> Numbers | None:
     """The quarters and visitors whose rows without a session are kept.
 
@@ -77,9 +74,11 @@ def _keys_without_session(
     keys = quarter_keys(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN])
     if not len(keys):
         return keys
-    if not {*facts} <= {*SOURCES}:
+    if not {*facts.values()} <= {*SOURCES}:
         return None
-    columns = [joined.text_numbers(SESSIONLESS.name, label(fact)) for fact in facts]
-    kept = rows_kept(columns, len(keys), keeps)
+    columns = {
+        field: joined.text_numbers(SESSIONLESS.name, label(fact)) for field, fact in facts.items()
+    }
+    kept = rows_kept(columns, len(keys), filters)
     found = np.unique(keys[kept])
     return None if np.isin(keys[~kept], found).any() else found

@@ -10,8 +10,8 @@ from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import PreparedForm, of_filters
-from query.prepared.prepared_results import NotPrepared, PreparedResults
-from query.prepared.text_filters import kept_shares
+from query.prepared.prepared_results import COSTLY_FILTERS, NotPrepared, PreparedResults
+from query.prepared.text_filters import MAX_EVALUATIONS, condition_count, kept_shares
 from query.request.body import convert
 from query.request.query import Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
@@ -132,9 +132,14 @@ class PreparedQuery(Struct, frozen=True):
             raise NotPrepared(OTHER_FILTERS)
         form, keeps = chosen
         scope = structs.replace(self.scope, where=Fragment(), visit_where=Fragment())
-        rows = await self.results.rows(form, scope, self.granularity, engine, self.seconds_left)
+        is_share = self.query.subject.shared_filters is not None
+        rows = await self.results.rows(
+            form, scope, self.granularity, engine, self.seconds_left, is_share=is_share
+        )
         if keeps is None:
             return rows
+        if len(rows) * condition_count(self.query.filters) > MAX_EVALUATIONS:
+            raise NotPrepared(COSTLY_FILTERS)
         kept = await run_in_worker(len(rows), partial(kept_shares, rows, form.text_count, keeps))
         if kept is None:
             raise NotPrepared(EMPTY_OR_NULL)

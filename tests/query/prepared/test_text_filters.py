@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from query.engine.engine import Row
-from query.prepared.text_filters import keeps_all, kept_shares, rows_that_meet
+from query.prepared.text_filters import (
+    MAX_EVALUATIONS,
+    CostlyFilters,
+    keeps_all,
+    kept_shares,
+    rows_kept,
+    rows_that_meet,
+)
 from query.request.filters import Filter
 from tests.query.prepared.parts import join, part_of
 
@@ -87,3 +94,28 @@ def test_rows_of_a_table_that_meet_filters(stored: int | None) -> None:
     numbers, texts = own.text_numbers("facts", "of_country")
     assert [texts[i] for i in numbers.tolist()] == [None, "", "FR"]
     assert own.columns("facts", "quarter")["quarter"].tolist() == [5, 6, 5]
+
+
+def test_conditions_on_very_many_texts_are_left_to_stored_rows() -> None:
+    texts = [f"t{i}" for i in range(MAX_EVALUATIONS // 2)]
+    columns = {"path": (np.arange(len(texts)), texts)}
+    one = Filter(field="path", operator="ne", value="t7")
+    two = [Filter(all_of=[one, Filter(none_of=one)])]
+
+    assert rows_kept(columns, len(texts), [one]).sum() == len(texts) - 1
+    assert not rows_kept(columns, len(texts), two).any()
+    with pytest.raises(CostlyFilters):
+        rows_kept(columns, len(texts), [one, Filter(any_of=[one, one])])
+
+
+def test_groups_of_conditions_on_several_columns() -> None:
+    columns = {
+        "city": (np.array([0, 1, 2, 2]), [None, "Rom", "Oslo"]),
+        "country": (np.array([1, 0, 1, 2]), [None, "NO", "IT"]),
+    }
+    rome = Filter(field="city", operator="eq", value="Rom")
+    norway = Filter(field="country", operator="eq", value="NO")
+
+    assert rows_kept(columns, 4, [Filter(any_of=[rome, norway])]).tolist() == [1, 1, 1, 0]
+    assert rows_kept(columns, 4, [Filter(none_of=rome), norway]).tolist() == [1, 0, 1, 0]
+    assert rows_kept(columns, 4, [Filter(all_of=[rome, norway])]).tolist() == [0, 0, 0, 0]
