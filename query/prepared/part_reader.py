@@ -49,6 +49,16 @@ class Reading(Struct, frozen=True):
         return (self.scope.subjects[0], self.scope.time_range, paths, tuple(self.tables))
 
 
+def reading_of(scope: Scope, tables: Sequence[str], made: Mapping[str, PartKey]) -> Reading | None:
+    """What to read; None when most rows are without a part."""
+    files = scope.data_files
+    prepared = [made[file.path] for file in files if file.path in made]
+    rest = [file for file in files if file.path not in made]
+    if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
+        return None
+    return Reading(scope, tables, prepared, rest)
+
+
 class PartReader:
     """Reads parts through the cache in memory."""
 
@@ -118,6 +128,8 @@ class StoredPart:
         return self._ts_range[0] < end * QUARTER_MS and first * QUARTER_MS <= self._ts_range[1]
 
 
-async def in_thread(work: Callable[[], T], threads: ThreadPoolExecutor) -> T:
+async def in_thread(work: Callable[[], T], *, is_share: bool) -> T:
     """The result of work that would hold up the event loop."""
-    return await asyncio.get_running_loop().run_in_executor(threads, work)
+    return await asyncio.get_running_loop().run_in_executor(
+        SHARE_THREADS if is_share else THREADS, work
+    )

@@ -26,18 +26,21 @@ from query.prepared.index_folder import IndexFolder
 from query.prepared.joined_parts import NOBODY
 from query.prepared.kept_indexes import KeptIndexes, are_few
 from query.prepared.listed_keys import ListedKeys
+from query.prepared.not_prepared import (
+    COSTLY_FILTERS,
+    NO_PARTS,
+    NO_VISIT_PARTS,
+    OTHER_QUARTERS,
+    PART_GONE,
+    TOO_DIVERSE,
+    UNTOLD_VISITS,
+    NotPrepared,
+)
 from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
 from query.prepared.part_kinds import KIND_OF, KINDS, TOTALS, kinds_beside
-from query.prepared.part_reader import (
-    SHARE_THREADS,
-    THREADS,
-    PartGone,
-    PartReader,
-    Reading,
-    in_thread,
-)
+from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread, reading_of
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.quarters import Quarters
 from query.prepared.remembered_rows import RememberingEngine
@@ -59,22 +62,6 @@ PAUSE_SECONDS = 1.0
 """Before parts are made: the queries that asked for them read the same rows, and come first."""
 ROW_BYTES = 200
 """Of a row of a result in memory, about."""
-
-
-OTHER_QUARTERS = (
-    "the time range or its buckets do not begin and end at quarters of an hour; buckets of minutes "
-    "never do"
-)
-NO_PARTS = "most rows are in data files without a part: those of today, and those not asked before"
-NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
-TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
-COSTLY_FILTERS = "the filters have many conditions on many different texts"
-PART_GONE = "a part was removed or damaged; it is made anew"
-UNTOLD_VISITS = "parts cannot tell the order of page views within each visit"
-
-
-class NotPrepared(Exception):
-    """Parts cannot answer a query; the text says why."""
 
 
 def ignore(is_made: bool) -> None:
@@ -123,10 +110,10 @@ class PreparedResults:
         made = self._made_parts(kind, scope, *([around_it] if kind == TOTALS else ()))
         if self._pending and not self._pending.keys().isdisjoint(_keys(scope, kind)):
             self._waiting.add(WaitingQuery(form, scope, granularity))
-        rows_of = _reading(scope, form.tables, made)
+        rows_of = reading_of(scope, form.tables, made)
         if rows_of is None:
             raise NotPrepared(NO_PARTS)
-        around_of = _reading(around_it, form.visit_tables, made) if kind == TOTALS else None
+        around_of = reading_of(around_it, form.visit_tables, made) if kind == TOTALS else None
         if form.visit_tables and around_of is None:
             raise NotPrepared(NO_VISIT_PARTS)
         parts = self._known_parts(rows_of, around_of)
@@ -201,8 +188,7 @@ class PreparedResults:
         earlier = await before.hashes(engine, self._memory, seconds) if before else NOBODY
         of = (rows_of, rest)
         join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits, earlier)
-        threads = SHARE_THREADS if is_share else THREADS
-        rows = await in_thread(partial(join.rows, form, quarters), threads)
+        rows = await in_thread(partial(join.rows, form, quarters), is_share=is_share)
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
         self._memory.put(key, rows, _size(rows))
@@ -286,16 +272,6 @@ class PreparedResults:
 def _keys(scope: Scope, kind: str) -> Iterator[PartKey]:
     """The parts of all data files of a scope."""
     return (PartKey(scope.subjects[0], file.path, kind) for file in scope.data_files)
-
-
-def _reading(scope: Scope, tables: Sequence[str], made: Mapping[str, PartKey]) -> Reading | None:
-    """What to read; None when most rows are without a part."""
-    files = scope.data_files
-    prepared = [made[file.path] for file in files if file.path in made]
-    rest = [file for file in files if file.path not in made]
-    if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
-        return None
-    return Reading(scope, tables, prepared, rest)
 
 
 def prepared_results(

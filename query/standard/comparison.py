@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared.prepared_results import NotPrepared
+from query.prepared.not_prepared import NotPrepared
 from query.request.query import PageOptions
 from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker

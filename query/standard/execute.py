@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows
-from query.prepared.prepared_results import NotPrepared
+from query.prepared.not_prepared import NotPrepared
 from query.request.query import MAX_ROWS
 from query.request.time_range import SeriesPoint
 from query.response.worker_threads import run_in_worker

@@ -16,7 +16,7 @@ from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
 from query.engine.engine import Engine, Sql
 from query.engine.snapshots import PinnedVersion, PinnedVersions
-from query.prepared.prepared_results import NotPrepared
+from query.prepared.not_prepared import NotPrepared
 from query.request.query import Query
 from query.request.time_range import TimeRange
 from query.response.compiled_bodies import (

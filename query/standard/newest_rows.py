@@ -10,8 +10,8 @@ from itertools import accumulate
 from msgspec import structs
 
 from query.engine.engine import Row
+from query.prepared.not_prepared import NotPrepared
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.prepared_results import NotPrepared
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
 from query.standard.declaration.listing import NewestRows

@@ -5,7 +5,7 @@ from functools import partial
 
 from query.engine.engine import Row
 from query.prepared.listed_keys import KeyList, ListedKeys, first_of, score_bounds
-from query.prepared.prepared_results import NotPrepared
+from query.prepared.not_prepared import NotPrepared
 from query.request.order import OrderTerm
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope

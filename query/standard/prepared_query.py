@@ -10,7 +10,8 @@ from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import PreparedForm, of_filters
-from query.prepared.prepared_results import COSTLY_FILTERS, NotPrepared, PreparedResults
+from query.prepared.not_prepared import COSTLY_FILTERS, NotPrepared
+from query.prepared.prepared_results import PreparedResults
 from query.prepared.text_filters import MAX_EVALUATIONS, condition_count, kept_shares
 from query.request.body import convert
 from query.request.query import Query

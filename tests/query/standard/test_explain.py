@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.prepared.prepared_results import NO_PARTS, OTHER_QUARTERS
+from query.prepared.not_prepared import NO_PARTS, OTHER_QUARTERS
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
 from query.standard.prepared_query import NO_FORM, OTHER_ENGINE, OTHER_FILTERS, SWITCHED_OFF

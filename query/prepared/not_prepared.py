@@ -1,0 +1,16 @@
+"""NotPrepared: parts cannot answer a query, and why."""
+
+OTHER_QUARTERS = (
+    "the time range or its buckets do not begin and end at quarters of an hour; buckets of minutes "
+    "never do"
+)
+NO_PARTS = "most rows are in data files without a part: those of today, and those not asked before"
+NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
+TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
+COSTLY_FILTERS = "the filters have many conditions on many different texts"
+PART_GONE = "a part was removed or damaged; it is made anew"
+UNTOLD_VISITS = "parts cannot tell the order of page views within each visit"
+
+
+class NotPrepared(Exception):
+    """Parts cannot answer a query; the text says why."""
