@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared import visit_filters
+from query.prepared import row_filters, visit_filters
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
@@ -21,7 +21,7 @@ from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
 from query.request.buckets import Granularity
-from query.request.filter_struct import Filter, fields_named, names_behavior
+from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
 
 
@@ -172,6 +172,17 @@ class OfFacts(Filtered, frozen=True):
         return joined.of_positions(FACTS.name, positions)
 
 
+class OfPlaces(Filtered, frozen=True):
+    """Filters on places and devices of rows."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *row_filters.TABLES))]
+
+    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
+        return row_filters.rows_of_places(joined, filters)
+
+
 def of_filters(
     form: PreparedForm, filters: Sequence[Filter]
 ) -> tuple[PreparedForm, Keeps | None] | None:
@@ -184,25 +195,32 @@ def of_filters(
     if (keeps := keeps_all(filters, form.filter_fields)) is not None:
         return form, keeps
     of_visits, others = visit_filters.divided(filters)
-    if of_visits and not _reads_visits_alone(form):
+    chosen = _of_others(form, others)
+    if chosen is None or not of_visits:
+        return chosen
+    if not _reads_visits_alone(form):
         return None
+    form, keeps = chosen
+    return OfVisits(form, msgspec.json.encode(of_visits)), keeps
+
+
+def _of_others(
+    form: PreparedForm, filters: Sequence[Filter]
+) -> tuple[PreparedForm, Keeps | None] | None:
+    """The form of what filters on other fields than facts of the visit keep."""
+    if not filters:
+        return form, None
+    if (keeps := keeps_all(filters, form.filter_fields)) is not None:
+        return form, keeps
+    of_places = [each for each in filters if row_filters.is_of_places(each)]
+    if [*form.tables] == [FACTS.name]:
+        whole = len(of_places) == len(filters)
+        return (OfFacts(form, msgspec.json.encode(filters)), None) if whole else None
+    others = [each for each in filters if not row_filters.is_of_places(each)]
     keeps = keeps_all(others, form.filter_fields)
-    if keeps is None and [*form.tables] == [FACTS.name] and _are_facts(others):
-        form = OfFacts(form, msgspec.json.encode(others))
-    elif keeps is None:
+    if not of_places or keeps is None or not _reads_visits_alone(form):
         return None
-    if of_visits:
-        form = OfVisits(form, msgspec.json.encode(of_visits))
-    return form, keeps if others else None
-
-
-def _are_facts(filters: Sequence[Filter]) -> bool:
-    """Whether filters name places and devices only."""
-    return all(
-        not names_behavior(each)
-        and {label(field) for field in fields_named(each)} <= {*FACTS.texts}
-        for each in filters
-    )
+    return OfPlaces(form, msgspec.json.encode(of_places)), keeps if others else None
 
 
 def _reads_visits_alone(form: PreparedForm) -> bool:

@@ -9,7 +9,10 @@ NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
 TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
 COSTLY_FILTERS = "the filters have many conditions on many different texts"
 PART_GONE = "a part was removed or damaged; it is made anew"
-UNTOLD_VISITS = "parts cannot tell the order of page views within each visit"
+UNTOLD_VISITS = (
+    "parts cannot tell the order of page views within each visit, or a session meets the filters "
+    "with some of its rows only"
+)
 
 
 class NotPrepared(Exception):

@@ -7,6 +7,7 @@ from query.prepared.measured_tables import PAGE_LOADS, VITAL_VALUES
 from query.prepared.part_tables import (
     FACTS,
     OTHER_EVENTS,
+    OTHER_FACTS,
     PAGE_VIEWS,
     PAGES,
     SESSIONLESS,
@@ -25,7 +26,7 @@ FORMAT = 9
 TOTALS, SEQUENCES, VITALS, LOADS = "totals", "sequences", "vitals", "loads"
 """Kinds of parts; a file of its own for each, which is made when a query asks for it."""
 KINDS: Mapping[str, Sequence[PartTable]] = {
-    TOTALS: (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS),
+    TOTALS: (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS, OTHER_FACTS),
     SEQUENCES: (PAGE_VIEWS,),
     VITALS: (VITAL_VALUES,),
     LOADS: (PAGE_LOADS,),

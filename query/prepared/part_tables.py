@@ -82,8 +82,7 @@ SESSIONS = PartTable(
 )
 
 PAGES = _views_by("pages", "path", with_session=True)
-FACTS = _views_by(
-    "facts",
+PLACES_AND_DEVICES = (
     "browser_name",
     "browser_version",
     "os_name",
@@ -95,8 +94,21 @@ FACTS = _views_by(
     "language",
     "timezone",
     "screen_resolution",
-    with_session=True,
 )
+FACTS = _views_by("facts", *PLACES_AND_DEVICES, with_session=True)
+
+OTHER_FACTS = PartTable(
+    "other_facts",
+    f"""
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
+           {labelled(PLACES_AND_DEVICES)}
+      FROM scoped
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}
+    HAVING {VIEW_COUNT} = 0
+    """,  # noqa: S608
+    FACTS.texts,
+)
+"""Places and devices that only other rows than page views have."""
 
 SOURCES = (
     "referrer",

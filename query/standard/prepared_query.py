@@ -38,7 +38,8 @@ SWITCHED_OFF = "prepared results are switched off"
 OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 
 OTHER_FILTERS = (
-    "filters on other fields than those of the list and some facts of the visit read stored rows"
+    "filters on other fields than those of the list, places, devices and some facts of the visit "
+    "read stored rows"
 )
 TOO_MANY_ROWS = "the stored rows that complete prepared ones are too many"
 EMPTY_OR_NULL = "the filter tells empty texts from NULL, which the list does not"

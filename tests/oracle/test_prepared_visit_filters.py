@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from query.prepared.part_tables import PLACES_AND_DEVICES
 from query.prepared.visit_filters import FACT_BY_FIELD, TABLES
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
@@ -110,6 +111,17 @@ ROW_FILTERS: Sequence[list[FilterJson]] = (
 """Filters on places and devices of page views."""
 
 
+def of_one_place(traffic: Traffic) -> Traffic:
+    """The same with the places and devices of the first row of each session."""
+    first: dict[object, dict[str, object]] = {}
+    rows = []
+    for row in traffic:
+        own = {name: row.values.get(name) for name in PLACES_AND_DEVICES}
+        same = first.setdefault(row.values.get("session_id"), own)
+        rows.append(msgspec.structs.replace(row, values={**row.values, **same}))
+    return Traffic(rows)
+
+
 @pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
 def test_filters_on_places_and_devices(stage: Stage) -> None:
     with Service(visits(stage, None), portions=2) as service:
@@ -122,8 +134,33 @@ def test_filters_on_places_and_devices(stage: Stage) -> None:
             assert rows == expected_result(service.facts, query), query
 
 
+@pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
+def test_sessions_of_one_place_and_device(stage: Stage) -> None:
+    names = OF_SESSIONS - {"lifecycle"}
+    with Service(of_one_place(visits(stage, None)), portions=2) as service:
+        queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, names)]
+        service.results(queries)
+        prepare(service)
+
+        assert all(were_prepared(service, queries))
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
+
+
+def test_sessions_of_several_places_are_told_by_stored_rows() -> None:
+    stage = CLOSED[0]
+    with Service(visits(stage), portions=2) as service:
+        queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters)]
+        service.results(queries)
+        prepare(service)
+
+        assert not all(were_prepared(service, queries))
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
+
+
 @try_examples(3)
-@given(scenes_with_late_rows(), st.sampled_from(list(FILTERS.values())))
+@given(scenes_with_late_rows(), st.sampled_from([*FILTERS.values(), *ROW_FILTERS]))
 def test_late_rows_count_in_them(
     scene: tuple[Stage, Traffic, Traffic], filters: list[FilterJson]
 ) -> None:

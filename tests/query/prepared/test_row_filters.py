@@ -1,0 +1,81 @@
+"""Rows of the sessions whose places meet filters, also of visitors without a session."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import Part, make_part
+from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
+from query.prepared.row_filters import is_of_places, rows_of_places
+from query.request.filter_struct import Filter
+from tests.query.prepared.parts import Values, column_rows, join
+
+NOBODY = -1
+COUNTRY = Filter(field="country", operator="eq", value="DE")
+NO_COUNTRY = Filter(field="country", operator="is_null")
+Place = tuple[int, int, int, str | None]
+"""Quarter, visitor, session and country."""
+
+
+def part(views: Sequence[Place], others: Sequence[Place] = ()) -> Part:
+    """Page views of a path named after their visitor, and other rows."""
+    of_views = columns(views)
+    of_views["of_path"] = [f"/{visitor}" for _, visitor, _, _ in views]
+    tables = {FACTS.name: columns(views), OTHER_FACTS.name: columns(others), PAGES.name: of_views}
+    return make_part({name: column_rows(each) for name, each in tables.items()})
+
+
+def columns(rows: Sequence[Place]) -> dict[str, Values]:
+    return {
+        "quarter": [row[0] for row in rows],
+        "visitor": [row[1] for row in rows],
+        "session_key": [row[2] for row in rows],
+        "of_country": [row[3] for row in rows],
+    }
+
+
+def paths(rows: JoinedParts | None) -> list[str | None] | None:
+    if rows is None:
+        return None
+    numbers, texts = rows.text_numbers(PAGES.name, "of_path")
+    return sorted(texts[i] or "" for i in numbers.tolist())
+
+
+PARTS = (
+    part([(10, 1, 11, "DE"), (10, 2, 12, "FR"), (10, 8, NOBODY, "DE")], [(11, 1, 11, "DE")]),
+    part([(12, 1, 11, "DE"), (12, 3, 13, None), (12, 8, NOBODY, "FR")]),
+)
+
+
+@pytest.mark.parametrize("stored", [None, 1, 2])
+def test_rows_of_a_country(stored: int | None) -> None:
+    joined = join(PARTS, 10, 20, stored=stored)
+    assert paths(rows_of_places(joined, [COUNTRY])) == ["/1", "/1", "/8"]
+    assert paths(rows_of_places(joined, [NO_COUNTRY])) == ["/3"]
+    assert paths(rows_of_places(joined, [COUNTRY, NO_COUNTRY])) == []
+
+
+def test_sessions_of_several_countries_are_not_told() -> None:
+    moved = part([(10, 1, 11, "DE"), (11, 1, 11, "FR")])
+    assert rows_of_places(join([moved], 10, 20), [COUNTRY]) is None
+    assert paths(rows_of_places(join([moved], 11, 20), [COUNTRY])) == []
+    assert paths(rows_of_places(join([moved], 10, 20), [NO_COUNTRY])) == []
+
+
+def test_other_rows_than_page_views_count() -> None:
+    moved = part([(10, 1, 11, "DE")], [(10, 1, 11, "FR")])
+    assert rows_of_places(join([moved], 10, 20), [COUNTRY]) is None
+
+
+def test_rows_of_one_visitor_and_quarter_that_differ_are_not_told() -> None:
+    differing = part([(10, 8, NOBODY, "DE"), (10, 8, NOBODY, "FR"), (10, 1, 11, "DE")])
+    assert rows_of_places(join([differing], 10, 20), [COUNTRY]) is None
+
+
+def test_which_filters_are_of_places() -> None:
+    path = Filter(field="path", operator="eq", value="/")
+    assert is_of_places(COUNTRY)
+    assert is_of_places(Filter(any_of=[COUNTRY, NO_COUNTRY]))
+    assert not is_of_places(path)
+    assert not is_of_places(Filter(any_of=[COUNTRY, path]))
