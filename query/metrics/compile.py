@@ -5,7 +5,7 @@ is of another source. Their union is grouped by the dimensions again, so that a 
 source has gets a row as well; formulas of the metrics make `m0`, `m1`, ... of the parts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, structs
@@ -27,9 +27,8 @@ from query.scope.scope import (
 )
 from query.scope.session_rows import session_rows
 from query.scope.visitor_times import seen_range
-from query.scope.visits import BY_COLUMN, VISIT_FACTS, VisitFact, facts_named
+from query.scope.visits import NamesRead, names_read
 from query.sql.fragment import Fragment, merge_values
-from query.sql.portable import names_in
 from query.sql.select import Cte, Relation, ResultForm, Select, render
 from query.standard.declaration.statement import columns_used
 from query.standard.statement import OF_MATCHING_VISITS, TEXT_PER_ROW, VISIT_ROWS
@@ -43,18 +42,9 @@ class CompiledBody(Struct, frozen=True):
     values: dict[str, object]
 
     @property
-    def names(self) -> frozenset[str]:
-        """The columns and relations that it names, without those of `visit_facts`."""
-        facts = {VISIT_FACTS, *BY_COLUMN}
-        return frozenset().union(*(n - facts if VISIT_FACTS in n else n for n in self._names()))
-
-    @property
-    def visit_facts(self) -> Sequence[VisitFact]:
-        """The facts that it takes from `visit_facts`."""
-        return facts_named(frozenset().union(*(n for n in self._names() if VISIT_FACTS in n)))
-
-    def _names(self) -> Iterator[frozenset[str]]:
-        return map(names_in, (self.body, *(cte.sql for cte in self.ctes)))
+    def read(self) -> NamesRead:
+        """What it names."""
+        return names_read((self.body, *(cte.sql for cte in self.ctes)))
 
 
 async def compile_query(
@@ -73,7 +63,7 @@ async def compile_query(
     history = seen_range(first)
     dimensions = [d.bucketed(history, i) for i, d in enumerate(dimensions)]
     compiled = compile_body(first.time_range, dimensions, metrics)
-    relations = await _relations(engine, scopes, compiled.names, compiled.visit_facts)
+    relations = await _relations(engine, scopes, compiled.read)
     select = Select(
         relations=relations.relations, ctes=compiled.ctes, body=compiled.body, form=form
     )
@@ -85,10 +75,10 @@ async def compile_query(
 async def _relations(
     engine: Engine,
     scopes: Mapping[str, Scope],
-    names: frozenset[str],
-    visit_facts: Sequence[VisitFact],
+    read: NamesRead,
 ) -> ScopedRelations:
     """The relations that a statement with these names reads."""
+    names = read.names
     named = {relation_of(scope.table): scope for scope in scopes.values()}
     of_events = named.get(SCOPED, next(iter(scopes.values())))
     of_sessions = session_rows(engine, of_events, names, VISIT_ROWS)
@@ -98,7 +88,7 @@ async def _relations(
     wanted = {
         name: WantedRelation(one, columns_used(one.table, names)) for name, one in named.items()
     }
-    scoped = await scoped_relations(engine, {**wanted, **of_sessions.sources}, visit_facts)
+    scoped = await scoped_relations(engine, {**wanted, **of_sessions.sources}, read.facts)
     relations: list[Relation | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in named:
         relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608

@@ -22,8 +22,9 @@ MOST_KNOWN = 8
 """Sets of parts of one website that are looked at."""
 MOST_TIMES = 4
 """Parts of a set by those asked for: small ranges would take time for all of its rows."""
-FEW_PARTS, FEW_ROWS = 12, 2_000_000
-"""Parts, and rows of their data files, of which no index but that of numbers is made."""
+FEW_PARTS, FEW_ROWS = 12, 4_000_000
+"""Parts, and rows of their data files, of which no index but that of numbers is made: a day is
+joined with the day before and the day after it, which have parts of its sessions."""
 WRITER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
 """Writes behind the queries that indexes were made for."""
 

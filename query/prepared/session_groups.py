@@ -12,9 +12,9 @@ from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import VISITS
 from query.prepared.quarters import Quarters
+from query.prepared.range_sessions import sessions_of
 from query.prepared.session_values import session_values
 from query.prepared.sessions import UNTOLD, Sessions
-from query.prepared.totals import sessions_of
 from query.prepared.totals_index import TABLES
 
 

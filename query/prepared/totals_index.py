@@ -7,6 +7,7 @@ from query.engine.column_rows import Numbers
 from query.prepared.group_index import index_groups
 from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.ordered_durations import OrderedDurations, order_durations
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import SESSIONLESS, SESSIONS
 from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
@@ -26,13 +27,18 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     one more than the quarter of the visitor's entry before, or 0."""
     width: int
     sessions: Sessions
-    """By the quarter of their first page view."""
+    """By the quarter of their first page view, which is their position."""
+    sums_before: Numbers
+    """What sessions with their first page view before each quarter add up to: their number,
+    bounces, page views and durations."""
+    durations: OrderedDurations
 
     @property
     def size(self) -> int:
         """Bytes in memory."""
-        arrays = (*structs.astuple(self.sessions), self.counts, self.visitors)
-        return sum(each.nbytes for each in arrays)
+        arrays = (*structs.astuple(self.sessions), self.counts, self.visitors, self.sums_before)
+        own: int = sum(each.nbytes for each in arrays)
+        return own + self.durations.size
 
     def of_rows(self, first: int, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
         """Page views, rows and distinct visitors of buckets, given for each quarter in order."""
@@ -51,25 +57,38 @@ class TotalsIndex(Struct, frozen=True, eq=False):
         """As entries are, so that a search does not copy them all."""
         return numbers.astype(self.visitors.dtype)
 
-    def within(self, first: int, end: int) -> Sessions:
-        """The sessions of which all rows are in these quarters."""
-        first, end = max(first - self.first, 0), max(end - self.first, 0)
-        low, high = np.searchsorted(self.sessions.quarters, (first, end))
-        own = self.sessions.of(slice(low, high))
-        kept = (own.start_quarters >= first) & (own.end_quarters < end)
-        return self._absolute(own.of(kept))
+    def session_sums(self, borders: Numbers) -> Numbers:
+        """What the sessions between each two borders, which are quarters, add up to."""
+        found: Numbers = np.diff(self.sums_before[:, self._quarters(borders)])
+        return found
 
-    def crossing(self, quarter: int) -> Sessions:
-        """The sessions that have rows before and after this quarter begins."""
+    def viewed_before(self, borders: Numbers) -> Numbers:
+        """The number of sessions with their first page view before each border."""
+        number: Numbers = self.sums_before[0, self._quarters(borders)]
+        return number
+
+    def viewed_first(self, first: int, end: int) -> tuple[int, int]:
+        """Between which positions the sessions with their first page view in these quarters are."""
+        low, high = self.viewed_before(np.array([first, end])).tolist()
+        return low, high
+
+    def crossing(self, quarter: int) -> Numbers:
+        """The positions of sessions that have rows before and after this quarter begins."""
         quarter = max(0, quarter - self.first)
         own = self.sessions
-        kept = (own.start_quarters < quarter) & (own.end_quarters >= quarter)
-        return self._absolute(own.of(np.flatnonzero(kept)))
+        return np.flatnonzero((own.start_quarters < quarter) & (own.end_quarters >= quarter))
 
-    def _absolute(self, own: Sessions) -> Sessions:
+    def sessions_at(self, positions: Numbers) -> Sessions:
+        """The sessions at these positions; quarters as everywhere."""
+        own = self.sessions.of(positions)
         quarters = (own.quarters, own.start_quarters, own.end_quarters)
         of_view, of_start, of_end = (each.astype(np.int64) + self.first for each in quarters)
         return structs.replace(own, quarters=of_view, start_quarters=of_start, end_quarters=of_end)
+
+    def _quarters(self, borders: Numbers) -> Numbers:
+        """Those of the index."""
+        own: Numbers = np.clip(borders - self.first, 0, self.sums_before.shape[1] - 1)
+        return own
 
 
 def index_totals(whole: JoinedParts) -> TotalsIndex:
@@ -84,13 +103,27 @@ def index_totals(whole: JoinedParts) -> TotalsIndex:
     index = index_groups(groups, rows[VISITOR_COLUMN], quarters, groups)
     width = count + 1
     entries = (index.quarters.astype(np.int64) * width + index.previous)[index.previous < width]
+    sessions = _by_quarter(whole, first)
     return TotalsIndex(
         first,
         np.array([sums(quarters, rows[name], count) for name in COUNTS]),
         np.sort(smallest(entries)),
         width,
-        _by_quarter(whole, first),
+        sessions,
+        _sums(sessions, count),
+        order_durations(sessions.duration_ms),
     )
+
+
+def _sums(sessions: Sessions, count: int) -> Numbers:
+    """What sessions with their first page view before each of `count` quarters add up to."""
+    of_quarters = (
+        np.bincount(sessions.quarters, minlength=count),
+        np.bincount(sessions.quarters[sessions.is_bounce], minlength=count),
+        sums(sessions.quarters, sessions.page_views, count),
+        sums(sessions.quarters, sessions.duration_ms, count),
+    )
+    return np.pad(np.cumsum(of_quarters, axis=1), ((0, 0), (1, 0)))
 
 
 def _by_quarter(whole: JoinedParts, first: int) -> Sessions:

@@ -76,6 +76,13 @@ class Scope(Struct, frozen=True):
         return self.pinned.version.with_files(self.data_files)
 
 
+class WantedRelation(Struct, frozen=True):
+    """A scope and the columns of it that a statement names."""
+
+    scope: Scope
+    columns: Sequence[str]
+
+
 def set_scope(scope: Scope, visitors: VisitorSet) -> Scope:
     """The events that count for a set of visitors."""
     time_range = scope.asked_range or scope.fact_range or scope.time_range

@@ -7,12 +7,12 @@ because it does not write that condition.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from query.engine.engine import Engine
 from query.request.operators import BY_NAME
 from query.request.time_range import TimeRange
-from query.scope.prepared_files import prepared_scopes
+from query.scope.fact_sources import fact_sources, visitor_sources
 from query.scope.profiles import (
     IDENTITY_COLUMNS,
     IDENTITY_ROWS,
@@ -25,7 +25,8 @@ from query.scope.profiles import (
     reads_profiles,
 )
 from query.scope.row_scope import Scope as Scope
-from query.scope.row_scope import events_scope, identity_scope, set_scope
+from query.scope.row_scope import WantedRelation as WantedRelation
+from query.scope.row_scope import identity_scope, set_scope
 from query.scope.visitor_facts import (
     FIRST_BUCKET,
     FIRST_SEEN,
@@ -41,31 +42,21 @@ from query.scope.visitor_sets import (
     visitor_set_cte,
 )
 from query.scope.visitor_times import (
-    PREPARED_VISITORS,
-    SOURCE_COLUMNS,
-    VISITOR_EVENTS,
-    times_range,
     visitor_times_cte,
     visitor_times_values,
 )
 from query.scope.visits import (
     BY_COLUMN,
-    PREPARED_VISITS,
     VISIT_JOIN,
-    VISIT_VIEWS,
     VisitFact,
     around,
-    columns_of_prepared,
-    columns_of_views,
     facts_named,
     visit_facts_cte,
 )
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.sql.portable import names_in
-from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte, Join, Relation
-from schemas.tables import SESSIONS, VISITORS, Column
-from schemas.telemetry.instruments import VISIT_SOURCES, VISITOR_SOURCES
+from schemas.tables import Column
 
 SCOPED = "scoped"
 REQUIRED_COLUMNS = ("ts", "is_bot")
@@ -82,13 +73,8 @@ class ScopedRelations(Struct, frozen=True):
 
     relations: tuple[Relation | Cte, ...]
     values: Mapping[str, object]
-
-
-class WantedRelation(Struct, frozen=True):
-    """A scope and the columns of it that a statement names."""
-
-    scope: Scope
-    columns: Sequence[str]
+    of_visits: tuple[Relation | Cte, ...] = ()
+    """Those of `visit_facts`, where they come after the CTE whose visits they are of."""
 
 
 async def scoped_relations(
@@ -96,11 +82,13 @@ async def scoped_relations(
     wanted: Mapping[str, WantedRelation],
     facts_read: Sequence[VisitFact] = (),
     profiles_read: bool = False,
+    visits_cte: str | None = None,
 ) -> ScopedRelations:
     """The CTEs by these names; facts of visits come before them where one is named.
 
     `facts_read` are facts that the statement itself takes from `visit_facts`; `profiles_read` is
-    whether it names `visitor_profiles`.
+    whether it names `visitor_profiles`; `visits_cte` is a CTE of the statement that has all visits
+    whose facts it takes.
     Besides the columns of the table there are `ms` (Unix milliseconds of `ts`), `bucket` and the
     facts of the visit. The names of bound values begin with the name of the CTE, those of `scoped`
     excepted.
@@ -111,9 +99,10 @@ async def scoped_relations(
     set_rows = {rows_name(each): WantedRelation(set_scope(main, each), [VISITOR]) for each in sets}
     set_ctes = {rows_name(each): visitor_set_cte(each) for each in sets}
     wanted = {**set_rows, **wanted}
-    named = frozenset(fact.sql_column for fact in facts_read)
-    named = named.union(*(_all_names(w) for w in wanted.values()))
-    facts = facts_named(named)
+    named = frozenset[str]().union(*(_all_names(w) for w in wanted.values()))
+    of_rows = facts_named(named)
+    facts = facts_named(named.union(fact.sql_column for fact in facts_read))
+    of_facts = ScopedRelations((), {})
     relations: list[Relation | Cte] = []
     values: dict[str, object] = {}
     by_profile = main.by_profile or profiles_read
@@ -125,14 +114,12 @@ async def scoped_relations(
         ever = any(each.ever and facts_named(names_in(each.where.text)) for each in sets)
         own = main.fact_range or main.time_range
         time_range = around(all_time(own.zone) if ever else own)
-        sources = _fact_sources(engine, main, facts, time_range)
-        for name, source in sources.items():
-            relation = await _relation(engine, name, source.scope, source.columns)
-            relations.append(relation.relation)
-            values |= relation.values
-        relations.append(visit_facts_cte(facts, sources))
+        visits = None if of_rows else visits_cte
+        of_facts = await _facts_relations(engine, main, facts, time_range, visits)
+        relations += of_facts.relations
+        values |= of_facts.values
     if reads_visitor_facts(named):
-        sources = _visitor_sources(engine, main, named)
+        sources = visitor_sources(engine, main, named)
         for name, source in sources.items():
             relation = await _relation(engine, name, source.scope, source.columns)
             relations.append(relation.relation)
@@ -145,7 +132,7 @@ async def scoped_relations(
         if name in set_ctes:
             relations.append(set_ctes[name])
         values = merge_values(values, relation.values)
-    return ScopedRelations(tuple(relations), values)
+    return ScopedRelations(tuple(relations), values, of_facts.of_visits)
 
 
 async def scoped_rows(engine: Engine, scope: Scope, columns: Sequence[str]) -> ScopedRelations:
@@ -241,42 +228,24 @@ def _conditions(scope: Scope) -> Fragment:
     return all_of(scope.where, scope.visit_where, scope.keys)
 
 
-def _fact_sources(
-    engine: Engine, scope: Scope, facts: Sequence[VisitFact], time_range: TimeRange
-) -> Mapping[str, WantedRelation]:
-    """What facts come from: prepared visits, and page views of data files without them."""
-    views = structs.replace(
-        events_scope(scope),
-        time_range=time_range,
-        keys=scope.keys if scope.keys_are_visits else Fragment(),
-        key_spans=scope.key_spans if scope.keys_are_visits else None,
-    )
-    found = prepared_scopes(engine, views, SESSIONS)
-    VISIT_SOURCES.labels("prepared").inc(found.files_prepared)
-    VISIT_SOURCES.labels("computed").inc(found.files_unprepared)
-    relations = {}
-    if found.prepared:
-        of_visits = structs.replace(found.prepared, where=Fragment("page_views > 0"))
-        relations[PREPARED_VISITS] = WantedRelation(of_visits, columns_of_prepared(facts))
-    if found.unprepared:
-        where = Fragment(f"{PAGE_VIEW} AND session_hash IS NOT NULL")
-        of_views = structs.replace(found.unprepared, where=where)
-        relations[VISIT_VIEWS] = WantedRelation(of_views, columns_of_views(facts))
-    return relations
-
-
-def _visitor_sources(
-    engine: Engine, scope: Scope, names: frozenset[str]
-) -> Mapping[str, WantedRelation]:
-    """What times of visitors come from: prepared visitors, and events of data files without."""
-    events = structs.replace(events_scope(scope), time_range=times_range(scope, names))
-    found = prepared_scopes(engine, events, VISITORS)
-    VISITOR_SOURCES.labels("prepared").inc(found.files_prepared)
-    VISITOR_SOURCES.labels("computed").inc(found.files_unprepared)
-    scopes = {PREPARED_VISITORS: found.prepared, VISITOR_EVENTS: found.unprepared}
-    return {
-        name: WantedRelation(each, SOURCE_COLUMNS[name]) for name, each in scopes.items() if each
-    }
+async def _facts_relations(
+    engine: Engine,
+    scope: Scope,
+    facts: Sequence[VisitFact],
+    time_range: TimeRange,
+    visits_cte: str | None,
+) -> ScopedRelations:
+    """The CTE `visit_facts` after those that it reads, of all visits or of those of a CTE."""
+    relations: list[Relation | Cte] = []
+    values: dict[str, object] = {}
+    only = f"session_hash IN (SELECT session_hash FROM {visits_cte})" if visits_cte else ""  # noqa: S608
+    sources = fact_sources(engine, scope, facts, time_range, Fragment(only))
+    for name, source in sources.items():
+        relation = await _relation(engine, name, source.scope, source.columns)
+        relations.append(relation.relation)
+        values |= relation.values
+    made = (*relations, visit_facts_cte(facts, sources))
+    return ScopedRelations((), values, made) if visits_cte else ScopedRelations(made, values)
 
 
 def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:

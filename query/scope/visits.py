@@ -9,13 +9,14 @@ In filters a fact is `visit.<name>`. The plain name of a source (`channel`, `utm
 the visit's as well; the value that the row itself has stored is `event.<name>`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from query.request.filters import FilterField
 from query.request.time_range import TimeRange
+from query.sql.portable import names_in
 from query.sql.row_definitions import LAST_ROW_ORDER_NUMBER, ROW_ORDER, ROW_ORDER_NUMBER
 from query.sql.select import Cte, Join
 from schemas.tables import EVENTS, ColumnType, Table
@@ -134,6 +135,25 @@ VISIT_JOIN = Join(VISIT_FACTS, f"{VISIT_FACTS}.visit_session = stored.session_ha
 def facts_named(names: frozenset[str]) -> Sequence[VisitFact]:
     """The facts whose columns are among these names."""
     return [fact for name, fact in BY_COLUMN.items() if name in names]
+
+
+class NamesRead(Struct, frozen=True):
+    """The columns and relations that texts name; facts from `visit_facts` stand by themselves."""
+
+    names: frozenset[str]
+    facts: Sequence[VisitFact]
+
+
+def names_read(texts: Iterable[str]) -> NamesRead:
+    """What these texts of one statement name.
+
+    A text that names `visit_facts` takes its facts from there, every other one from `scoped`.
+    """
+    by_text = [names_in(text) for text in texts]
+    of_facts = frozenset({VISIT_FACTS, *BY_COLUMN})
+    names = (each - of_facts if VISIT_FACTS in each else each for each in by_text)
+    facts = (each for each in by_text if VISIT_FACTS in each)
+    return NamesRead(frozenset[str]().union(*names), facts_named(frozenset[str]().union(*facts)))
 
 
 def visit_facts_cte(facts: Sequence[VisitFact], relations: Collection[str]) -> Cte:

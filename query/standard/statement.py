@@ -1,6 +1,6 @@
 """Builds the whole SQL of a statement: the relations that it names as CTEs in front of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import structs
@@ -16,7 +16,6 @@ from query.scope.scope import (
     scoped_relations,
 )
 from query.scope.session_rows import session_rows
-from query.scope.visits import VISIT_FACTS, facts_named
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte, NativeCte, Relation, Select, render
 from query.standard.declaration.statement import (
@@ -42,7 +41,8 @@ async def build_statement(
 ) -> Sql:
     """The statement with a CTE for each relation that it names."""
     size = sum(map(len, (statement.sql, *(cte.sql for cte in statement.ctes)))) // TEXT_PER_ROW
-    names = await run_in_worker(size, lambda: statement.names)
+    read = await run_in_worker(size, lambda: statement.read)
+    names = read.names
     longest = statement.unfiltered_range(scope.time_range)
     if longest != scope.time_range:
         scope = structs.replace(scope, fact_range=longest)
@@ -65,8 +65,9 @@ async def build_statement(
             **{n: WantedRelation(one, columns_used(one.table, names)) for n, one in scopes.items()},
             **of_sessions.sources,
         },
-        facts_named(names) if VISIT_FACTS in names else (),
+        read.facts,
         PROFILES in names,
+        statement.visits_cte,
     )
     relations: list[Relation | NativeCte | Cte] = list(scoped.relations)
     if VISIT_ROWS in names and VISIT_ROWS not in scopes:
@@ -75,12 +76,20 @@ async def build_statement(
     if PROPERTY_ENTRIES in names:
         entries = engine.property_entries(SCOPED, ENTRY_COLUMNS)
         relations.append(NativeCte(PROPERTY_ENTRIES, entries))
+    first, others = _ctes_around_visits(statement)
     select = Select(
-        relations=tuple(relations),
-        ctes=statement.ctes,
+        relations=(*relations, *first, *scoped.of_visits),
+        ctes=others,
         body=statement.sql,
         form=statement.form,
         inlined=statement.inlined,
     )
     text = await run_in_worker(size, partial(render, select, engine.dialect))
     return Sql(text, merge_values(scoped.values, statement.values))
+
+
+def _ctes_around_visits(statement: Statement) -> tuple[Sequence[Cte], tuple[Cte, ...]]:
+    """The CTEs of the statement up to that of its visits, and those after it."""
+    names = [cte.name for cte in statement.ctes]
+    first = names.index(statement.visits_cte) + 1 if statement.visits_cte else 0
+    return statement.ctes[:first], statement.ctes[first:]

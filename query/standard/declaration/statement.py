@@ -5,8 +5,8 @@ SQL may name more relations: `visit_rows` (all rows of the visits that have a ro
 `visit_facts` (a row for each visit: `visit_session` and the facts that are named), `entries` (a row
 for each property of an event), `scoped_<table>` (the same subject, time range and filters in
 another table), `unfiltered_<table>` (without the filters) and `visitor_profiles` (the profile and
-traits of each visitor who was identified: `profile_visitor`). SQL that does not name `visit_facts`
-has the facts as columns of `scoped` and `visit_rows`: `visit_channel`, `visit_entry_page`, ...
+traits of each visitor who was identified: `profile_visitor`). A text that does not name
+`visit_facts` has the facts as columns of `scoped` and `visit_rows`: `visit_channel`, ...
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +19,7 @@ from query.request.time_range import Granularity, TimeRange
 from query.scope.profiles import PROFILE_COLUMN
 from query.scope.scope import BUCKET, MS, PROPERTY_ENTRIES
 from query.scope.visitor_facts import FIRST_BUCKET, VISITOR_FACT_COLUMNS
-from query.scope.visits import BY_COLUMN, VISIT_FACTS
-from query.sql.portable import names_in
+from query.scope.visits import BY_COLUMN, NamesRead, names_read
 from query.sql.select import Cte, ResultForm
 from schemas.kinds import TABLES
 from schemas.tables import Table
@@ -64,23 +63,29 @@ class Statement(Struct, frozen=True, kw_only=True):
     """Gives the time range whose rows are read, of a type that reads earlier rows as well."""
     unfiltered_range: ReadRange = same_range
     """The same for the rows that no filter leaves out, and for facts of their visits."""
+    visits_cte: str | None = None
+    """The CTE whose `session_hash` are the only visits that it reads `visit_facts` of."""
     absent: tuple[str, ...] = ()
     """Fields of the row shape that the rows do not have; each is one column all the same."""
     rows_in_python: RowsInPython | None = None
     """Makes the rows in Python when SQL cannot; they are sorted and paged afterwards."""
 
     @property
+    def read(self) -> NamesRead:
+        """What the SQL names."""
+        return names_read((self.sql, *(cte.sql for cte in self.ctes)))
+
+    @property
     def names(self) -> frozenset[str]:
         """The columns and relations that the SQL names."""
-        return names_in(self.sql).union(*(names_in(cte.sql) for cte in self.ctes))
+        return self.read.names
 
 
 def columns_used(table: Table, names: frozenset[str]) -> list[str]:
     """The columns of `scoped` that SQL with these names needs."""
     entry_columns = {"properties", *ENTRY_COLUMNS} if PROPERTY_ENTRIES in names else set()
-    facts = () if VISIT_FACTS in names else BY_COLUMN
     of_visitor = (*VISITOR_FACT_COLUMNS, FIRST_BUCKET, PROFILE_COLUMN, TRAITS_COLUMN)
-    available = (*(c.name for c in table.columns), MS, BUCKET, *facts, *of_visitor)
+    available = (*(c.name for c in table.columns), MS, BUCKET, *BY_COLUMN, *of_visitor)
     return [name for name in available if name in names or name in entry_columns]
 
 

@@ -20,7 +20,7 @@ from query.request.suggestions import unknown_column_message
 from query.request.time_range import TimeRange
 from query.request.time_zones import DAY_MS
 from query.scope.visitor_sets import FIRST_MS
-from query.scope.visits import FACTS, SOURCE_FACTS, VisitFact
+from query.scope.visits import FACTS, SOURCE_FACTS, VISIT_FACTS, VisitFact
 from query.sql.fragment import Fragment, merge_values
 from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER, ROW_ORDER_NUMBER
 from query.sql.select import Cte
@@ -114,6 +114,7 @@ def attribution_statement(options: Attribution) -> Statement:
     return Statement(
         unfiltered_range=partial(with_days_before, options.window_days + 1),
         rows_in_python=partial(attribution_rows, options),
+        visits_cte=TOUCHED_VISITS.name,
         values=merge_values(goal.values, value.values, {"window_ms": options.window_days * DAY_MS}),
         ctes=(
             Cte(
@@ -128,18 +129,19 @@ def attribution_statement(options: Attribution) -> Statement:
                  WHERE {goal.text}
                 """,  # noqa: S608
             ),
+            TOUCHED_VISITS,
             Cte(
                 "touches",
                 f"""
-                SELECT visitor_hash              AS touch_visitor,
-                       session_hash              AS touch_session,
-                       MIN(ms)                   AS touch_ms,
-                       MIN({ROW_ORDER_NUMBER})   AS touch_order,
-                       MIN({fact.sql_column})    AS touch_value,
-                       MIN(visit_channel)        AS touch_channel
-                  FROM unfiltered_events
-                 WHERE {PAGE_VIEW} AND session_hash IS NOT NULL AND visitor_hash IS NOT NULL
-                 GROUP BY visitor_hash, session_hash
+                SELECT visitor_hash      AS touch_visitor,
+                       session_hash      AS touch_session,
+                       touch_ms,
+                       touch_order,
+                       {fact.sql_column} AS touch_value,
+                       visit_channel     AS touch_channel
+                  FROM touched_visits
+                  LEFT JOIN {VISIT_FACTS}
+                    ON visit_session = session_hash
                 """,  # noqa: S608
             ),
             *RANKED_TOUCHES,
@@ -155,6 +157,22 @@ def attribution_statement(options: Attribution) -> Statement:
         """,
     )
 
+
+TOUCHED_VISITS = Cte(
+    "touched_visits",
+    f"""
+    SELECT visitor_hash,
+           session_hash,
+           MIN(ms)                 AS touch_ms,
+           MIN({ROW_ORDER_NUMBER}) AS touch_order
+      FROM unfiltered_events
+     WHERE {PAGE_VIEW}
+       AND session_hash IS NOT NULL
+       AND visitor_hash IN (SELECT converted_visitor FROM conversions)
+     GROUP BY visitor_hash, session_hash
+    """,  # noqa: S608
+)
+"""The visits of visitors who converted."""
 
 RANKED_TOUCHES = (
     Cte(

@@ -30,23 +30,23 @@ def compiled(metrics: Sequence[str], *dimensions: str) -> CompiledBody:
 def test_a_metric_reads_its_own_rows_only(metric: str, relations: set[str]) -> None:
     known = {"scoped", "visit_rows", "session_rows", "scoped_errors", "scoped_vitals"}
 
-    assert compiled([metric]).names & known == relations
+    assert compiled([metric]).read.names & known == relations
 
 
 def test_a_visit_by_a_fact_has_the_values_of_its_rows() -> None:
-    assert {"scoped", "session_rows"} <= compiled(["visits"], "path").names
-    assert "scoped" not in compiled(["visits"], "time:day").names
+    assert {"scoped", "session_rows"} <= compiled(["visits"], "path").read.names
+    assert "scoped" not in compiled(["visits"], "time:day").read.names
 
 
 def test_a_fact_of_the_visit_is_read_for_each_visit_or_for_each_row() -> None:
     of_visits = compiled(["visits", "entries", "exit_rate"], "visit.channel", "path")
     of_both = compiled(["visits", "visitors"], "visit.channel")
 
-    assert [fact.name for fact in of_visits.visit_facts] == ["channel"]
-    assert "visit_channel" not in of_visits.names
-    assert "path" in of_visits.names
-    assert [fact.name for fact in of_both.visit_facts] == ["channel"]
-    assert "visit_channel" in of_both.names
+    assert [fact.name for fact in of_visits.read.facts] == ["channel"]
+    assert "visit_channel" not in of_visits.read.names
+    assert "path" in of_visits.read.names
+    assert [fact.name for fact in of_both.read.facts] == ["channel"]
+    assert "visit_channel" in of_both.read.names
 
 
 def test_a_part_that_several_metrics_share_is_computed_once() -> None:

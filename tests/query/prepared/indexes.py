@@ -11,6 +11,7 @@ from query.prepared.byte_cache import ByteCache
 from query.prepared.index_folder import IndexFolder
 from query.prepared.kept_indexes import KeptIndexes, PartSet
 from query.prepared.numbering import number
+from query.prepared.ordered_durations import order_durations
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.session_values import SessionValues
@@ -37,7 +38,10 @@ def groups() -> GroupsIndex:
 INDEXES = (
     number({KEYS[0]: np.array([5, 9, 70]), KEYS[1]: np.array([-1, 9])}),
     groups(),
-    TotalsIndex(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 8)),
+    TotalsIndex(
+        *(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 8)),
+        *(np.array([[0, 1]]), order_durations(some("u4"))),
+    ),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
     SessionValues(some("u1"), [None, "mobile", "ü"]),

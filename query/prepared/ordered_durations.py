@@ -1,0 +1,123 @@
+"""Ordered durations: the value of any rank among the sessions of a range, without sorting them.
+
+Durations are divided into bins of about as many sessions each; how many of each bin come before
+every block of sessions is known. Where the bin of a rank has several values, these are sorted.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.prepared.part import smallest
+
+BLOCK = 32_768
+"""Sessions of a block; so few are partitioned in less time than bins are summed up."""
+MOST_BINS = 2_048
+
+
+class ChosenDurations(Struct, frozen=True, eq=False):
+    """Durations of sessions: of some positions, and others."""
+
+    of_positions: Numbers
+    """The duration at each position, none below 0."""
+    low: int
+    high: int
+    """Between which positions they are chosen."""
+    without: Numbers
+    """Positions between these that are left out, in order."""
+    others: Numbers
+    """Durations without a position."""
+
+    @property
+    def together(self) -> Numbers:
+        """All of them, in no order."""
+        own = self.of_positions[self.low : self.high]
+        return np.concatenate([np.delete(own, self.without - self.low), self.others])
+
+
+class OrderedDurations(Struct, frozen=True, eq=False):
+    """An index of the durations of sessions by their positions."""
+
+    edges: Numbers
+    """A bin has the durations from its edge on, below the next edge; the first is 0."""
+    bins: Numbers
+    """The bin of each."""
+    by_bin: Numbers
+    """The sessions by bin, those of one bin in ascending order."""
+    begins: Numbers
+    """Where those of each bin begin, and where the last bin ends."""
+    before: Numbers
+    """How many of each bin come before each block."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        arrays = (self.edges, self.bins, self.by_bin, self.begins, self.before)
+        return sum(each.nbytes for each in arrays)
+
+    def at_ranks(self, chosen: ChosenDurations, ranks: Sequence[int]) -> Sequence[int]:
+        """The durations at some ranks of those chosen, from 0 on."""
+        if chosen.high - chosen.low <= BLOCK:
+            found: list[int] = np.partition(chosen.together, ranks)[[*ranks]].tolist()
+            return found
+        counts = self._before(chosen.high) - self._before(chosen.low)
+        counts += self._counts(self._bins(chosen.others)) - self._counts(self.bins[chosen.without])
+        ends = np.cumsum(counts)
+        of_ranks = np.searchsorted(ends, ranks, side="right").tolist()
+        return [
+            self._at(i, chosen, rank - int(ends[i] - counts[i]))
+            for i, rank in zip(of_ranks, ranks, strict=True)
+        ]
+
+    def _at(self, of_bin: int, chosen: ChosenDurations, rank: int) -> int:
+        """The duration at a rank of one bin."""
+        last = of_bin + 1 == len(self.edges)
+        if not last and self.edges[of_bin + 1] == self.edges[of_bin] + 1:
+            return int(self.edges[of_bin])
+        of_all = self.by_bin[self.begins[of_bin] : self.begins[of_bin + 1]]
+        ends = np.array([chosen.low, chosen.high], of_all.dtype)
+        own = of_all[slice(*np.searchsorted(of_all, ends))]
+        own = own[~np.isin(own, chosen.without)]
+        others = chosen.others[self._bins(chosen.others) == of_bin]
+        return int(np.sort(np.concatenate([chosen.of_positions[own], others]))[rank])
+
+    def _bins(self, durations: Numbers) -> Numbers:
+        return bins_of(self.edges, durations)
+
+    def _counts(self, bins: Numbers) -> Numbers:
+        return np.bincount(bins, minlength=len(self.edges))
+
+    def _before(self, position: int) -> Numbers:
+        """How many of each bin come before a position."""
+        block = position // BLOCK
+        counts: Numbers = self.before[block] + self._counts(self.bins[block * BLOCK : position])
+        return counts
+
+
+def order_durations(durations: Numbers) -> OrderedDurations:
+    """The index of durations, given in the order of positions."""
+    edges = _edges(durations)
+    bins = smallest(bins_of(edges, durations))
+    by_bin = np.argsort(bins, kind="stable").astype(np.uint32)  # fast for few bytes
+    counts = np.bincount(bins, minlength=len(edges))
+    before = np.zeros((len(durations) // BLOCK + 1, len(edges)), np.int64)
+    for i in range(1, len(before)):
+        own = bins[(i - 1) * BLOCK : i * BLOCK]
+        before[i] = before[i - 1] + np.bincount(own, minlength=len(edges))
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    return OrderedDurations(edges, bins, by_bin, begins, smallest(before))
+
+
+def bins_of(edges: Numbers, durations: Numbers) -> Numbers:
+    """The bin of each duration."""
+    return np.searchsorted(edges, durations.astype(edges.dtype), side="right") - 1
+
+
+def _edges(durations: Numbers) -> Numbers:
+    """Where bins begin: at durations of evenly spaced ranks; frequent ones have their own."""
+    step = max(1, len(durations) // MOST_BINS)
+    ranked = np.sort(durations)[::step].astype(np.int64)
+    frequent = ranked[1:][ranked[1:] == ranked[:-1]]
+    return np.unique(np.concatenate([[0], ranked, frequent + 1]))

@@ -1,0 +1,79 @@
+"""Sessions of a range: those with a page view in it, each as its rows in the range make it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from msgspec import Struct, structs
+
+from query.engine.column_rows import Numbers
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import SESSION_COLUMN
+from query.prepared.part_tables import SESSIONS
+from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
+from query.prepared.totals_index import TotalsIndex, index_totals
+
+
+class ChangedSessions(Struct, frozen=True, eq=False):
+    """What of the sessions of an index is another in a range."""
+
+    low: int
+    high: int
+    """The sessions of the index with their first page view in the range, by their positions."""
+    without: Numbers
+    """The positions of those that the range cuts or that have rows in the rest, in order."""
+    anew: Sessions
+    """Those, and what else has rows in the range, from their rows in it."""
+
+
+def sessions_of(joined: JoinedParts) -> Sessions:
+    """The sessions with a page view in the range."""
+    index = joined.index("totals", index_totals)
+    if index is None:
+        return sessions_of_rows(joined)
+    changed = changed_sessions(joined, index)
+    kept = np.ones(changed.high - changed.low, np.bool_)
+    kept[changed.without - changed.low] = False
+    return index.sessions_at(np.flatnonzero(kept) + changed.low).plus(changed.anew)
+
+
+def sessions_of_rows(joined: JoinedParts) -> Sessions:
+    """The same from all rows, where there is no index."""
+    return _sessions(joined.columns(SESSIONS.name, *OF_SESSIONS))
+
+
+def changed_sessions(joined: JoinedParts, index: TotalsIndex) -> ChangedSessions:
+    """What is not as the index has it."""
+    low, high = index.viewed_first(joined.first, joined.end)
+    at_start, at_end = index.crossing(joined.first), index.crossing(joined.end)
+    cut = np.union1d(at_start, at_end)
+    if not joined.has_rest and not len(cut):
+        return ChangedSessions(low, high, cut, _sessions())
+    flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
+    windows = [joined]
+    if joined.has_rest:
+        of_rest = np.flatnonzero(flags[index.sessions.keys[low:high]]) + low
+        cut = np.union1d(cut, of_rest)
+    else:
+        ends, starts = index.sessions_at(at_start), index.sessions_at(at_end)
+        windows = joined.windows(ends.end_quarters, starts.start_quarters)
+    flags[index.sessions.keys[cut]] = True
+    without = cut[slice(*np.searchsorted(cut, (low, high)))]
+    anew = _sessions(*(_flagged(each, flags) for each in windows))
+    return ChangedSessions(low, high, without, anew)
+
+
+def _flagged(joined: JoinedParts, flags: Numbers) -> Mapping[str, Numbers]:
+    """The rows of sessions that are flagged, and all of the rest."""
+    own = joined.of_flagged(SESSION_COLUMN, flags, with_rest=True)
+    return own.columns(SESSIONS.name, *OF_SESSIONS)
+
+
+def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:
+    """The sessions of rows."""
+    nothing = dict.fromkeys(OF_SESSIONS, np.zeros(0, np.int64))
+    columns = {
+        name: np.concatenate([each[name] for each in rows or (nothing,)]) for name in OF_SESSIONS
+    }
+    keys, numbers = np.unique(columns[SESSION_COLUMN], return_inverse=True)
+    sessions = join_sessions({**columns, SESSION_COLUMN: numbers}, len(keys))
+    return structs.replace(sessions, keys=keys[sessions.keys])
