@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared import row_filters, visit_filters
+from query.prepared import row_filters, session_places, visit_filters
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
@@ -177,7 +177,7 @@ class OfPlaces(Filtered, frozen=True):
 
     @property
     def tables(self) -> Sequence[str]:
-        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *row_filters.TABLES))]
+        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *session_places.TABLES))]
 
     def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
         return row_filters.rows_of_places(joined, filters)

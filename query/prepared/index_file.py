@@ -21,6 +21,7 @@ from query.prepared.numbering import Numbering
 from query.prepared.ordered_durations import OrderedDurations
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartKey
+from query.prepared.session_places import SessionPlaces
 from query.prepared.session_values import SessionValues
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
@@ -30,15 +31,15 @@ from query.prepared.visit_page_index import VisitPageIndex
 MAGIC = b"TMINDEX1"
 SOURCES = (
     "breakdown", "group_index", "group_numbers", "joined_parts", "numbering",
-    "ordered_durations", "page_views", "part_join", "session_values", "sessions",
-    "totals_index", "visit_breakdown", "visit_index", "visit_page_index", "visit_pages",
+    "ordered_durations", "page_views", "part_join", "session_places", "session_values",
+    "sessions", "totals_index", "visit_breakdown", "visit_index", "visit_page_index", "visit_pages",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
         GroupIndex, GroupsIndex, LongVisits, Numbering, PartKey, Sessions, TotalsIndex,
         VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
-        OrderedDurations,
+        OrderedDurations, SessionPlaces,
     )
 }  # fmt: skip
 ARRAY, KIND, PAIRS = "array", "struct", "pairs"

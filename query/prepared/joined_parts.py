@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.group_numbers import distinct_values
@@ -56,7 +56,7 @@ class JoinedParts:
         self._stored = len(parts) if stored is None else stored
         self._whole = whole
         self._kept = kept
-        self._masks: dict[tuple[int, str], Numbers] = {}
+        self._of_kept: dict[tuple[int, str], Numbers] = {}
         self._positions: dict[str, Numbers] = {}
         self.first, self.end = first, end
         self.visits: JoinedVisits | None = None
@@ -95,6 +95,15 @@ class JoinedParts:
         parts = self._parts if with_rest else self._parts[: self._stored]
         kept = KeptRows(column, flags)
         return JoinedParts(parts, self._numbers, self.first, self.end, self._stored, kept=kept)
+
+    def of_rest(self) -> "JoinedParts":
+        """The rows without a stored part."""
+
+        def numbers(column: str) -> ColumnNumbers:
+            of_all = self._numbers(column)
+            return structs.replace(of_all, by_part=of_all.by_part[self._stored :])
+
+        return JoinedParts(self._parts[self._stored :], numbers, self.first, self.end, 0)
 
     def of_sessions(self, flags: Numbers, without: Numbers) -> "JoinedParts":
         """The rows of sessions that are flagged, with the facts of their visits.
@@ -157,18 +166,18 @@ class JoinedParts:
         rows = self._parts[i].table(table).between(name, self.first, self.end)
         if self._kept is None or (i >= self._stored and not self._kept.of_rest):
             return rows
-        return rows[self._mask(i, table, self._kept)]
+        return rows[self._kept_positions(i, table, self._kept)]
 
-    def _mask(self, i: int, table: str, kept: KeptRows) -> Numbers:
-        if (i, table) not in self._masks:
+    def _kept_positions(self, i: int, table: str, kept: KeptRows) -> Numbers:
+        if (i, table) not in self._of_kept:
             numbers = self._numbers_of(i, table, kept.column)
             mask = kept.flags[numbers]
             if kept.without is not None and len(at := np.flatnonzero(numbers == WITHOUT)):
                 quarters = self._parts[i].table(table).between(QUARTER_COLUMN, self.first, self.end)
                 visitors = self._numbers_of(i, table, VISITOR_COLUMN)
                 mask[at] = np.isin(quarter_keys(quarters[at], visitors[at]), kept.without)
-            self._masks[i, table] = mask
-        return self._masks[i, table]
+            self._of_kept[i, table] = np.flatnonzero(mask)  # read in less time than by a mask
+        return self._of_kept[i, table]
 
     def _numbers_of(self, i: int, table: str, column: str) -> Numbers:
         """The visitor or session of all rows of a part; rows of a table without it have none."""

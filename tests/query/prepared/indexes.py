@@ -14,6 +14,7 @@ from query.prepared.numbering import number
 from query.prepared.ordered_durations import order_durations
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.session_places import SessionPlaces
 from query.prepared.session_values import SessionValues
 from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
@@ -44,6 +45,7 @@ INDEXES = (
     ),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
+    SessionPlaces([None, "DE", "ü"], *[some("u1")] * 5),
     SessionValues(some("u1"), [None, "mobile", "ü"]),
     PageViewIndex(7, some(), OrderedViews(some(), some(), some(), ["/", "/ü"]), is_told=True),
 )

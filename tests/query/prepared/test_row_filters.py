@@ -1,6 +1,7 @@
 """Rows of the sessions whose places meet filters, also of visitors without a session."""
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
@@ -71,6 +72,30 @@ def test_other_rows_than_page_views_count() -> None:
 def test_rows_of_one_visitor_and_quarter_that_differ_are_not_told() -> None:
     differing = part([(10, 8, NOBODY, "DE"), (10, 8, NOBODY, "FR"), (10, 1, 11, "DE")])
     assert rows_of_places(join([differing], 10, 20), [COUNTRY]) is None
+
+
+@pytest.mark.parametrize("stored", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(40))
+def test_an_index_chooses_what_the_rows_do(seed: int, stored: int) -> None:
+    chance = Random(seed)
+    several = chance.choice((0, 1, 30))
+    rows = [random_place(chance, several) for _ in range(60)]
+    parts = [part(rows[i::6], rows[i + 3 :: 6]) for i in range(3)]
+    filters = chance.choice(([COUNTRY], [NO_COUNTRY], [Filter(none_of=COUNTRY)]))
+    for first, end in ((10, 20), (11, 13), (13, 14)):
+        by_rows = rows_of_places(join(parts, first, end), filters)
+        by_index = rows_of_places(join(parts, first, end, stored=stored), filters)
+        assert paths(by_index) == paths(by_rows)
+
+
+def random_place(chance: Random, several: int) -> Place:
+    """A row, which is in the country of its session with some exceptions in a hundred."""
+    session = chance.choice((NOBODY, *range(8)))
+    visitor = chance.randrange(8) if session == NOBODY else session // 2
+    own: tuple[str | None, ...] = ("DE", "FR", None)
+    country = own[(visitor if session == NOBODY else session) % 3]
+    moved = chance.randrange(100) < several
+    return chance.randrange(10, 15), visitor, session, chance.choice(own) if moved else country
 
 
 def test_which_filters_are_of_places() -> None:

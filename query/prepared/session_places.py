@@ -1,0 +1,81 @@
+"""Places and devices of sessions: an index by field, for filters over any range.
+
+It has the text of all rows of each session, and which sessions have rows of several texts. Rows
+without a session are in it one by one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import NO_TEXT, Numbers
+from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.numbering import WITHOUT
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.part_tables import FACTS, OTHER_FACTS, label
+
+TABLES = (FACTS.name, OTHER_FACTS.name)
+"""Together they have the places of all rows."""
+
+
+class SessionPlaces(Struct, frozen=True, eq=False):
+    """The texts of one field; 0 is the number of NULL."""
+
+    texts: Sequence[str | None]
+    of_sessions: Numbers
+    """The number of the text of each session."""
+    sessions: Numbers
+    """Rows one by one, of no session or of one with several texts: the session, and so on."""
+    quarters: Numbers
+    visitors: Numbers
+    of_rows: Numbers
+    """The numbers of their texts."""
+
+    @property
+    def has_several(self) -> bool:
+        """Whether there are sessions with several texts."""
+        return bool((self.sessions != WITHOUT).any())
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        arrays = (self.of_sessions, self.sessions, self.quarters, self.visitors, self.of_rows)
+        return sum(each.nbytes for each in arrays) + sum(len(t or "") + 60 for t in self.texts)
+
+
+def session_places(joined: JoinedParts, field: str) -> SessionPlaces | None:
+    """The index of a field over all rows; None where it cannot be kept."""
+    return joined.index(("places", field), lambda whole: index_places(whole, field))
+
+
+def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
+    """The index of all rows."""
+    texts: dict[str | None, int] = {None: NO_TEXT}
+    tables = [_renumbered(whole.text_numbers(each, label(field)), texts) for each in TABLES]
+    numbers = np.concatenate(tables)
+    names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN)
+    columns = [whole.columns(table, *names) for table in TABLES]
+    sessions, quarters, visitors = (
+        np.concatenate([each[name] for each in columns]) for name in names
+    )
+    of_sessions = np.zeros(whole.count(SESSION_COLUMN), np.int64)
+    of_sessions[sessions] = numbers
+    one_by_one = np.zeros(len(of_sessions), np.bool_)
+    one_by_one[sessions[numbers != of_sessions[sessions]]] = True
+    one_by_one[WITHOUT] = True
+    rows = np.flatnonzero(one_by_one[sessions])
+    return SessionPlaces(
+        list(texts),
+        smallest(of_sessions),
+        sessions[rows],
+        smallest(quarters[rows]),
+        visitors[rows],
+        smallest(numbers[rows]),
+    )
+
+
+def _renumbered(numbered: NumberedTexts, known: dict[str | None, int]) -> Numbers:
+    """The numbers of a table's rows among the texts of all tables."""
+    numbers, texts = numbered
+    return np.array([known.setdefault(text, len(known)) for text in texts], np.int64)[numbers]
