@@ -1,13 +1,13 @@
 """Sessions of a range: those with a page view in it, each as its rows in the range make it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import SESSION_COLUMN
+from query.prepared.part import SESSION_COLUMN, smallest
 from query.prepared.part_tables import SESSIONS
 from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
 from query.prepared.totals_index import TotalsIndex, index_totals
@@ -25,15 +25,19 @@ class ChangedSessions(Struct, frozen=True, eq=False):
     """Those, and what else has rows in the range, from their rows in it."""
 
 
-def sessions_of(joined: JoinedParts) -> Sessions:
-    """The sessions with a page view in the range."""
+def session_columns(joined: JoinedParts, *names: str) -> Sequence[Numbers]:
+    """Columns of the sessions with a page view in the range."""
     index = joined.index("totals", index_totals)
     if index is None:
-        return sessions_of_rows(joined)
+        sessions = sessions_of_rows(joined)
+        return [getattr(sessions, name) for name in names]
     changed = changed_sessions(joined, index)
-    kept = np.ones(changed.high - changed.low, np.bool_)
-    kept[changed.without - changed.low] = False
-    return index.sessions_at(np.flatnonzero(kept) + changed.low).plus(changed.anew)
+    of_index = index.sessions_at(slice(changed.low, changed.high), names)
+    without = changed.without - changed.low
+    return [
+        np.concatenate([np.delete(own, without), smallest(getattr(changed.anew, name))])
+        for name, own in zip(names, of_index, strict=True)
+    ]
 
 
 def sessions_of_rows(joined: JoinedParts) -> Sessions:
@@ -54,8 +58,9 @@ def changed_sessions(joined: JoinedParts, index: TotalsIndex) -> ChangedSessions
         of_rest = np.flatnonzero(flags[index.sessions.keys[low:high]]) + low
         cut = np.union1d(cut, of_rest)
     else:
-        ends, starts = index.sessions_at(at_start), index.sessions_at(at_end)
-        windows = joined.windows(ends.end_quarters, starts.start_quarters)
+        [ends] = index.sessions_at(at_start, ["end_quarters"])
+        [starts] = index.sessions_at(at_end, ["start_quarters"])
+        windows = joined.windows(ends, starts)
     flags[index.sessions.keys[cut]] = True
     without = cut[slice(*np.searchsorted(cut, (low, high)))]
     anew = _sessions(*(_flagged(each, flags) for each in windows))

@@ -12,9 +12,9 @@ from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import VISITS
 from query.prepared.quarters import Quarters
-from query.prepared.range_sessions import sessions_of
+from query.prepared.range_sessions import session_columns
 from query.prepared.session_values import session_values
-from query.prepared.sessions import UNTOLD, Sessions
+from query.prepared.sessions import UNTOLD
 from query.prepared.totals_index import TABLES
 
 
@@ -26,10 +26,11 @@ class SessionsByDuration(OfWholeRange, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
-        sessions = sessions_of(joined)
-        least_ms = [from_ms for from_ms, _ in self.ranges]
-        groups = np.searchsorted(least_ms, sessions.duration_ms, side="right") - 1
-        counts = _counts(joined, sessions, groups, len(self.ranges))
+        duration_ms, visitors = session_columns(joined, "duration_ms", "visitors")
+        groups = np.zeros(len(duration_ms), np.uint8)
+        for from_ms, _ in self.ranges[1:]:
+            groups += duration_ms >= from_ms
+        counts = _counts(joined, visitors, groups, len(self.ranges))
         if counts is None:
             return None
         both = zip(self.ranges, zip(*counts, strict=True), strict=True)
@@ -49,15 +50,15 @@ class SessionsByFact(OfWholeRange, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if (values := session_values(joined, self.fact)) is None:
             return None
-        sessions = sessions_of(joined)
+        keys, duration_ms, visitors = session_columns(joined, "keys", "duration_ms", "visitors")
         named = [self.otherwise if text is None else text for text in values.texts]
         names = sorted({*named})
         place = [names.index(text) for text in named]
-        groups = np.array(place, np.int64)[values.numbers[sessions.keys]]
-        counts = _counts(joined, sessions, groups, len(names))
+        groups = np.array(place, np.int64)[values.numbers[keys]]
+        counts = _counts(joined, visitors, groups, len(names))
         if counts is None:
             return None
-        durations = sums(groups, sessions.duration_ms, len(names)).tolist()
+        durations = sums(groups, duration_ms, len(names)).tolist()
         made = [row for row in zip(names, *counts, durations, counts[0], strict=True) if row[1]]
         return sorted(made, key=lambda row: (-row[1], row[0]))
 
@@ -68,21 +69,22 @@ class SessionsByBucket(OfBuckets, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        sessions, count = sessions_of(joined), len(quarters.numbers)
-        groups = quarters.buckets[sessions.quarters - joined.first]
-        counts = _counts(joined, sessions, groups, count)
+        count = len(quarters.numbers)
+        own, duration_ms, visitors = session_columns(joined, "quarters", "duration_ms", "visitors")
+        groups = quarters.buckets[own - joined.first]
+        counts = _counts(joined, visitors, groups, count)
         if counts is None:
             return None
-        durations = sums(groups, sessions.duration_ms, count).tolist()
+        durations = sums(groups, duration_ms, count).tolist()
         made = zip(quarters.numbers, *counts, durations, counts[0], strict=True)
         return [row for row in made if row[1]]
 
 
 def _counts(
-    joined: JoinedParts, sessions: Sessions, groups: Numbers, count: int
+    joined: JoinedParts, visitors: Numbers, groups: Numbers, count: int
 ) -> tuple[Sequence[int], Sequence[int]] | None:
     """Sessions and distinct visitors of each group; None when a visitor is not told."""
-    if (sessions.visitors == UNTOLD).any():
+    if (visitors == UNTOLD).any():
         return None
-    visitors = joined.distinct(groups, sessions.visitors, count)
-    return np.bincount(groups, minlength=count).tolist(), visitors.tolist()
+    distinct = joined.distinct(groups, visitors, count)
+    return np.bincount(groups, minlength=count).tolist(), distinct.tolist()

@@ -42,8 +42,8 @@ def session_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Session
 def _of_index(
     index: TotalsIndex, changed: ChangedSessions, first: int, buckets: Numbers, count: int
 ) -> SessionTotals:
-    left_out = index.sessions_at(changed.without)
-    of_left_out = buckets[left_out.quarters - first]
+    left_out = index.sessions.of(changed.without)
+    of_left_out = buckets[left_out.quarters.astype(np.int64) + index.first - first]
     of_anew = buckets[changed.anew.quarters - first]
     borders = np.searchsorted(buckets, np.arange(count + 1)) + first
     added = (

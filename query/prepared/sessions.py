@@ -38,11 +38,6 @@ class Sessions(Struct, frozen=True, eq=False):
         """Some of them."""
         return Sessions(*(each[kept] for each in structs.astuple(self)))
 
-    def plus(self, other: "Sessions") -> "Sessions":
-        """Both."""
-        both = zip(structs.astuple(self), structs.astuple(other), strict=True)
-        return Sessions(*map(np.concatenate, both))
-
 
 def join_sessions(rows: Mapping[str, Numbers], session_count: int) -> Sessions:
     """One row for each session with a page view, from its rows in all quarters and parts."""

@@ -1,5 +1,7 @@
 """Index of totals: rows, visitors and sessions of all stored parts, for any range of quarters."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec import Struct, structs
 
@@ -78,12 +80,15 @@ class TotalsIndex(Struct, frozen=True, eq=False):
         own = self.sessions
         return np.flatnonzero((own.start_quarters < quarter) & (own.end_quarters >= quarter))
 
-    def sessions_at(self, positions: Numbers) -> Sessions:
-        """The sessions at these positions; quarters as everywhere."""
-        own = self.sessions.of(positions)
-        quarters = (own.quarters, own.start_quarters, own.end_quarters)
-        of_view, of_start, of_end = (each.astype(np.int64) + self.first for each in quarters)
-        return structs.replace(own, quarters=of_view, start_quarters=of_start, end_quarters=of_end)
+    def sessions_at(self, positions: Numbers | slice, names: Sequence[str]) -> Sequence[Numbers]:
+        """Columns of the sessions at these positions; quarters as everywhere."""
+        found: dict[str, Numbers] = {
+            name: getattr(self.sessions, name)[positions] for name in names
+        }
+        return [
+            own.astype(np.int64) + self.first if name.endswith("quarters") else own
+            for name, own in found.items()
+        ]
 
     def _quarters(self, borders: Numbers) -> Numbers:
         """Those of the index."""
