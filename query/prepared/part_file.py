@@ -1,11 +1,12 @@
 """File format of a part: a header in JSON, then the columns, each compressed by itself.
 
-A reader takes the columns of the tables that it needs. Lengths and checksums are in the header.
+A reader takes the columns that it needs. Lengths and checksums are in the header.
 Positions of visitors and sessions are stored as differences, as rows are in their order. Before
 compression the bytes of a column are transposed, the first byte of each number first.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from os import SEEK_CUR
 from typing import IO
 
 import msgspec
@@ -14,7 +15,14 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.checked_file import Block, pack, read_block, read_header, write_header
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, by_quarter, smallest
+from query.prepared.part import (
+    QUARTER_COLUMN,
+    SESSION_COLUMN,
+    VISITOR_COLUMN,
+    Part,
+    by_quarter,
+    smallest,
+)
 
 MAGIC = b"TMPART4\n"
 HEADER_LEVEL = 9
@@ -59,25 +67,46 @@ def write_part(file: IO[bytes], path: str, part: Part) -> None:
     file.writelines(blocks)
 
 
-def read_part(file: IO[bytes], path: str, names: Collection[str]) -> Part:
-    """The tables of a part with these names, and the hashes of their columns or of columns named.
+class TableFrame(Struct, frozen=True, eq=False):
+    """A stored table without the numbers of its columns."""
 
-    Damaged when the file is not whole, or another than the one of this path.
+    columns: frozenset[str]
+    """The names of its columns, beside that of quarters."""
+    quarters: Numbers
+    borders: Numbers
+    texts: Mapping[str, Sequence[str]]
+    """As those of `Columns`."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        texts = sum(len(each) + 60 for values in self.texts.values() for each in values)
+        return texts + self.quarters.nbytes + self.borders.nbytes
+
+
+def read_frame(file: IO[bytes], path: str, table: str) -> TableFrame:
+    """The frame of a table; Damaged when the file is not whole, or another than that of the path.
+
+    Raises KeyError when the part has no such table.
     """
     header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
-    start = file.tell()
-    stored: dict[str, dict[str, Numbers]] = {name: {} for name in names if name in header.texts}
-    for column in header.columns:
-        if (columns := stored.get(column.table)) is not None:
-            columns[column.name] = _read_column(file, start, column)
-    needed = {*names, *(name for columns in stored.values() for name in columns)}
-    hashes = {
-        HASHES[column.name]: _read_column(file, start, column)
-        for column in header.columns
-        if column.table == OF_ALL and HASHES[column.name] in needed
-    }
-    texts = {name: msgspec.json.decode(header.texts[name], type=_Texts) for name in stored}
-    return Part(hashes, {name: by_quarter(each, texts[name]) for name, each in stored.items()})
+    texts = msgspec.json.decode(header.texts[table], type=_Texts)
+    names = {column.name for column in header.columns if column.table == table}
+    quarters = _read_named(file, header, table, QUARTER_COLUMN)
+    frame = by_quarter({QUARTER_COLUMN: quarters}, texts)
+    return TableFrame(frozenset(names - {QUARTER_COLUMN}), frame.quarters, frame.borders, texts)
+
+
+def read_numbers(file: IO[bytes], path: str, table: str, column: str) -> Numbers:
+    """A column of a table, or of hashes without a table; Damaged and KeyError as above."""
+    header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
+    return _read_named(file, header, table, column)
+
+
+def read_hashes(file: IO[bytes], path: str, column: str) -> Numbers:
+    """The hashes of a column of visitors or of sessions; Damaged and KeyError as above."""
+    [name] = [name for name, each in HASHES.items() if each == column]
+    return read_numbers(file, path, OF_ALL, name)
 
 
 def differences(values: Numbers) -> Numbers:
@@ -98,8 +127,10 @@ def _transposed(values: Numbers) -> bytes:
     return raw.reshape(len(values), values.itemsize).T.tobytes()
 
 
-def _read_column(file: IO[bytes], start: int, column: _StoredColumn) -> Numbers:
-    file.seek(start + column.offset)
+def _read_named(file: IO[bytes], header: _Header, table: str, name: str) -> Numbers:
+    """The column, of a file whose header was read just now."""
+    column = {(each.table, each.name): each for each in header.columns}[table, name]
+    file.seek(column.offset, SEEK_CUR)
     raw = read_block(file, column.block)
     dtype = np.dtype(column.dtype)
     by_byte = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1)

@@ -8,22 +8,24 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkstemp
-from typing import IO
+from typing import IO, TypeVar
 
 from msgspec import Struct
 
 from query.prepared.checked_file import Damaged
 from query.prepared.part import Part
-from query.prepared.part_file import read_part, write_part
+from query.prepared.part_file import write_part
 from query.prepared.part_kinds import KINDS, TOTALS, definition
 from schemas.tables.derived_table import source_key
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SUFFIX, PARTIAL = ".part", ".new"
 LEFT_BEHIND_SECONDS = 3600.0
@@ -85,16 +87,16 @@ class PartFolder:
         """Whether there is such a part."""
         return (self._folder / key.path).exists()
 
-    def read(self, key: PartKey, names: Sequence[str]) -> Part | None:
-        """These tables, or hashes, of a part; None when there is none, or it is damaged."""
+    def read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T | None:
+        """What is read of a part, from its file and path; None when it is gone or damaged."""
         path = self._folder / key.path
         try:
             with open_regular(path) as file:
                 os.utime(path)
-                return read_part(file, key.path, names)
+                return read(file, key.path)
         except FileNotFoundError:
             return None
-        except (OSError, Damaged, ValueError) as error:  # of msgspec, too
+        except (OSError, Damaged, ValueError, KeyError) as error:  # of msgspec, too
             log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
             discard(path)
             return None

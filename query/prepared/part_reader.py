@@ -1,9 +1,10 @@
 """Reads the parts of a query: from the folder, and from stored rows where there are none yet."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from typing import IO, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.byte_cache import ByteCache
 from query.prepared.part import Columns, Part
+from query.prepared.part_file import TableFrame, read_frame, read_hashes, read_numbers
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_source import read_part
 from query.prepared.part_tables import QUARTER_MS
@@ -18,6 +20,7 @@ from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 
 T = TypeVar("T")
+ReadNumbers: TypeAlias = Callable[[IO[bytes], str], Numbers]
 
 THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
 """Threads that read and join parts: their number bounds the memory that it takes."""
@@ -79,29 +82,61 @@ class PartReader:
 
     def hashes(self, column: str, key: PartKey) -> Numbers:
         """The hashes of a column of a part."""
-        hashes: Numbers | None = self._memory.get((key, column))
-        return self._read(key, (column,)).hashes[column] if hashes is None else hashes
+        return self._numbers((key, column), partial(read_hashes, column=column))
 
-    def tables(self, key: PartKey, names: Sequence[str]) -> Mapping[str, Columns]:
-        """Tables of a part."""
-        found = {name: self._memory.get((key, name)) for name in names}
-        if missing := [name for name, columns in found.items() if columns is None]:
-            found |= self._read(key, missing).tables
+    def frame(self, key: PartKey, table: str) -> TableFrame:
+        """A table of a part without its numbers."""
+        name = (key, "frame", table)
+        frame: TableFrame | None = self._memory.get(name)
+        if frame is None:
+            frame = self._read(key, partial(read_frame, table=table))
+            self._memory.put(name, frame, frame.size)
+        return frame
+
+    def numbers(self, key: PartKey, table: str, column: str) -> Numbers:
+        """A column of a table of a part."""
+        read = partial(read_numbers, table=table, column=column)
+        return self._numbers((key, table, column), read)
+
+    def _numbers(self, name: tuple[PartKey, *tuple[str, ...]], read: ReadNumbers) -> Numbers:
+        """What is read is kept for itself, as queries share columns and hashes."""
+        numbers: Numbers | None = self._memory.get(name)
+        if numbers is None:
+            numbers = self._read(name[0], read)
+            self._memory.put(name, numbers, numbers.nbytes)
+        return numbers
+
+    def _read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T:
+        if (found := self._folder.read(key, read)) is None:
+            raise PartGone
         return found
 
-    def _read(self, key: PartKey, names: Sequence[str]) -> Part:
-        """What is read is kept for itself, as queries share tables and hashes."""
-        if (part := self._folder.read(key, names)) is None:
-            raise PartGone
-        for column, hashes in part.hashes.items():
-            self._memory.put((key, column), hashes, hashes.nbytes)
-        for table, columns in part.tables.items():
-            self._memory.put((key, table), columns, columns.size)
-        return part
+
+class _StoredNumbers(Mapping[str, Numbers]):
+    """The columns of a table, each of which is read when it is needed."""
+
+    def __init__(self, names: frozenset[str], read: Callable[[str], Numbers]) -> None:
+        self._names = names
+        self._read = read
+        self._known: dict[str, Numbers] = {}
+
+    def __getitem__(self, name: str) -> Numbers:
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class StoredPart:
-    """A part of the folder, of which each table is read when it is needed."""
+    """A part of the folder, of which each column is read when it is needed."""
 
     def __init__(
         self,
@@ -116,9 +151,11 @@ class StoredPart:
         self._tables: dict[str, Columns] = {}
 
     def table(self, name: str) -> Columns:
-        """The columns of a table; PartGone when the part is not there."""
+        """The columns of a table; it and they raise PartGone when the part is not there."""
         if name not in self._tables:
-            self._tables |= self._reader.tables(self._key, (name,))
+            frame = self._reader.frame(self._key, name)
+            numbers = _StoredNumbers(frame.columns, partial(self._reader.numbers, self._key, name))
+            self._tables[name] = Columns(frame.quarters, frame.borders, numbers, frame.texts)
         return self._tables[name]
 
     def may_have(self, first: int, end: int) -> bool:

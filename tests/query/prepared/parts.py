@@ -1,6 +1,7 @@
 """Parts from columns written down in a test."""
 
 from collections.abc import Mapping, Sequence
+from typing import IO
 
 import numpy as np
 from msgspec import Struct
@@ -8,7 +9,8 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, ColumnRows
 from query.prepared.joined_parts import JoinedParts, NumbersOf, WholeParts
 from query.prepared.numbering import ColumnNumbers, number
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Part, make_part
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
+from query.prepared.part_file import HASHES, read_frame, read_hashes, read_numbers
 from query.prepared.part_folder import PartKey
 
 Values = Sequence[int] | Sequence[str | None]
@@ -57,3 +59,17 @@ def column_rows(columns: Mapping[str, Values]) -> ColumnRows:
 def columns_of(row: type[Struct], rows: Sequence[Struct]) -> Mapping[str, Values]:
     """The fields of rows as columns."""
     return {name: [getattr(each, name) for each in rows] for name in row.__struct_fields__}
+
+
+def whole_part(file: IO[bytes], path: str, table: str) -> Part:
+    """A table of a stored part with all of its columns, and all hashes."""
+
+    def again() -> IO[bytes]:
+        file.seek(0)
+        return file
+
+    frame = read_frame(again(), path, table)
+    numbers = {name: read_numbers(again(), path, table, name) for name in frame.columns}
+    columns = Columns(frame.quarters, frame.borders, numbers, frame.texts)
+    hashes = {name: read_hashes(again(), path, name) for name in HASHES.values()}
+    return Part(hashes, {table: columns})

@@ -8,8 +8,8 @@ import pytest
 
 from query.prepared.measured_tables import LATER_TIMINGS, LOADS, VITALS, Measured, plus_one
 from query.prepared.part import Columns
-from query.prepared.part_file import read_part
 from tests.query.lake import Stored, a_view, a_vital
+from tests.query.prepared.parts import whole_part
 from tests.query.query_service import InProcessService
 
 GREATEST_MS = 60_000
@@ -24,7 +24,7 @@ def table_of(service: InProcessService, asked: str, measured: Measured) -> Colum
     [path] = Path(service.data, "prepared").rglob("*.part")
     with path.open("rb") as file:
         key = path.relative_to(path.parents[1])
-        return read_part(file, str(key), [measured.table]).tables[measured.table]
+        return whole_part(file, str(key), measured.table).tables[measured.table]
 
 
 def test_vitals_are_whole_numbers_of_their_four_decimals(service: InProcessService) -> None:
