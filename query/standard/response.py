@@ -1,6 +1,7 @@
 """The response to one request: an entry for each query, and what they have in common."""
 
 import secrets
+from collections.abc import Sequence
 from typing import cast
 
 from msgspec import UNSET
@@ -86,12 +87,29 @@ def _meta(
     return StandardMeta(
         parameters=[query.label for query in queries],
         total_parameters=len(queries),
-        page=body.page,
-        limit=body.limit or DEFAULT_LIMIT,
-        filters_applied=count_conditions(body.filters),
+        page=_common([query.page.number for query in queries], body.page),
+        limit=_common([_limit(query) for query in queries], body.limit or DEFAULT_LIMIT),
+        filters_applied=_common(
+            [count_conditions(body.filters) + count_conditions(q.own_filters) for q in queries],
+            count_conditions(body.filters),
+        ),
         timezone=queries[0].time_range.zone,
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
         stale_reason=freshness.stale_reason,
         versions={name: pinned.version.number for name, pinned in versions.items()},
     )
+
+
+def _limit(query: Query) -> int:
+    """The most rows of its page; those of an unknown type are never read."""
+    query_type = QUERY_TYPES.get(query.name)
+    if query_type is None:
+        return query.page.limit or DEFAULT_LIMIT
+    limit, _ = query.page.limit_offset(query_type.default_limit, query_type.max_limit)
+    return limit
+
+
+def _common(values: Sequence[int], otherwise: int) -> int:
+    """What applied to all queries; that of the body where they differ."""
+    return values[0] if len({*values}) == 1 else otherwise

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from query.request.order import OrderTerm
 from query.request.suggestions import unknown_name_message
-from query.standard.declaration.fields import field_specs
+from query.standard.declaration.fields import ListField, field_specs
 from query.standard.declaration.query_type import QueryType
 from schemas.errors import Malformed
 
@@ -26,9 +26,9 @@ T = TypeVar("T")
 
 
 def check_order(query_type: QueryType, orders: Sequence[OrderTerm]) -> Sequence[OrderTerm]:
-    """The order terms; Malformed when the rows of the type have no such field."""
+    """The order terms; Malformed when the rows of the type have no such field, or a list in it."""
+    known = [name for name, spec in field_specs(query_type.row).items() if spec is not ListField]
     for i, order in enumerate(orders):
-        known = field_specs(query_type.row)
         if order.field not in known:
             raise Malformed(
                 unknown_name_message("field", order.field, known, f" in 'orderBy[{i}]'")

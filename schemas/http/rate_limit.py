@@ -100,6 +100,10 @@ class RateLimitBucket:
         """
         if not self.first_ms <= now_ms < self.settled_ms:
             self._expire(now_ms)
+        return self.has_room(cost, size, items)
+
+    def has_room(self, cost: int, size: int, items: int) -> bool:
+        """Whether it fits by the entries as they are."""
         limit = self.limit
         return (
             (self.requests + cost <= limit.requests or not self.requests)

@@ -237,5 +237,8 @@ class SharedBucket(RateLimitBucket):
             )
         else:
             return super().exceeded(cost, size, items)
-        resets = RateLimitStatus(limit.requests, 0, self.known_ms + self.known_leaves_ms)
+        resets_ms = self.known_ms + self.known_leaves_ms
+        if not self.has_room(cost, size, items):  # its own entries do not leave with all others'
+            resets_ms = max(resets_ms, super().exceeded(cost, size, items).status.reset_ms)
+        resets = RateLimitStatus(limit.requests, 0, resets_ms)
         return ExceededLimit(resets, f"The limit for {self.subject} is {exceeded} per minute.")

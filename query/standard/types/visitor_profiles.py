@@ -129,8 +129,11 @@ VISITORS, SESSION_COUNTS = summary_ctes()
 TOTAL_DURATION = Cte(
     "total_duration",
     """
-    SELECT SUM(duration_ms) AS total_ms
-      FROM session_summaries
+    SELECT seen_visitor, SUM(duration_ms) AS total_ms
+      FROM (SELECT DISTINCT visitor_hash AS seen_visitor, session_hash FROM scoped) AS seen
+      JOIN session_summaries
+        ON session_key = session_hash
+     GROUP BY seen_visitor
     """,
 )
 
@@ -220,7 +223,7 @@ PROFILES = (
                    last_device, last_browser, last_os, last_country, last_region,
                    {PROFILE_ID}, {LISTED_TRAITS}
               FROM visitors
-             CROSS JOIN total_duration
+              LEFT JOIN total_duration ON seen_visitor = visitors.visitor
               LEFT JOIN session_counts ON session_counts.visitor = visitors.visitor
               {JOIN_PROFILES}
              ORDER BY last_ms DESC, visitor_id

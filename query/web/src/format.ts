@@ -1,7 +1,16 @@
 // Numbers, times and names in the language of the browser.
 import { addDays, dayOf, type Days, lastDayOf } from "./state/period";
 
-export const locale = navigator.language || "en";
+/** The language of the browser, which may be none that `Intl` takes, such as en-US@posix. */
+const localeOf = (language: string): string => {
+  try {
+    return Intl.getCanonicalLocales(language)[0] ?? "en";
+  } catch {
+    return "en";
+  }
+};
+
+export const locale = localeOf(navigator.language);
 
 const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });

@@ -174,10 +174,12 @@ def seconds(milliseconds: int) -> float:
 
 def profile_detail(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
-    together = sum(each.milliseconds for each in sessions(scoped.visit_events))
+    found = sessions(scoped.visit_events)
     for who, held in grouped(scoped.events, lambda row: row["anonymous_id"]).items():
         viewed = views(held)
         newest = viewed[-1] if viewed else {}
+        own = {row["session_id"] for row in held}
+        together = sum(each.milliseconds for each in found if each.events[0]["session_id"] in own)
         result.append(
             {
                 "visitor_id": min(row["device"] for row in held),

@@ -1,6 +1,7 @@
 """POST /v1/query: whole answers, worked out by hand."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,3 +179,25 @@ def test_a_request_may_ask_as_many_questions_as_it_is_allowed(tmp_path: Path) ->
     data = service.query(*["summary_metrics"] * 100).json["data"]
 
     assert [entry["success"] for entry in data] == [True] * 100
+
+
+def test_meta_has_what_applied_to_all_queries(service: InProcessService) -> None:
+    german = [{"field": "country", "operator": "eq", "value": "DE"}]
+    own = {"name": "session_list", "limit": 7, "page": 2, "filters": german}
+
+    def applied(*queries: Any) -> tuple[int, int, int]:
+        meta = service.query(*queries, filters=german).json["meta"]
+        return meta["limit"], meta["page"], meta["filters_applied"]
+
+    assert applied("session_list") == (25, 1, 1)
+    assert applied(own) == (7, 2, 2)
+    assert applied(own, "country") == (100, 1, 1)
+
+
+def test_rows_are_in_no_order_of_a_list(service: InProcessService) -> None:
+    order = [{"field": "events", "direction": "asc"}]
+
+    [entry] = service.query("session_list", orderBy=order).json["data"]
+
+    assert entry["code"] == "VALIDATION_ERROR"
+    assert "'events'" in entry["error"]

@@ -117,6 +117,25 @@ def test_a_small_limit_is_exact_without_a_pause(tmp_path: Path) -> None:
     assert asyncio.run(flood()) == [50, 50]
 
 
+def test_a_request_fits_when_the_response_says(tmp_path: Path) -> None:
+    """Entries of the process and those of all begin at other times."""
+
+    async def waited_until_it_fits() -> bool:
+        clock = [1_800_000_047_600]
+        counts = MachineCounts(tmp_path / "counts", lambda: clock[0])
+        limiter = SharedRateLimiter("query", lambda: clock[0], counts)
+        bucket = limiter.tenant_bucket("tenant", Limit(30), "a tenant", clock[0])
+        while bucket.fits(clock[0]):
+            bucket.add(clock[0], 1, 0)
+            clock[0] += 240
+        clock[0] = bucket.exceeded().status.reset_ms
+        fits = bucket.fits(clock[0])
+        await limiter.close()
+        return fits
+
+    assert asyncio.run(waited_until_it_fits())
+
+
 def test_while_others_hold_the_lock_what_was_known_bounds_a_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

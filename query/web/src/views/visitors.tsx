@@ -97,7 +97,7 @@ function VisitorSessions({ filters }: { filters: Ask<"profile_sessions">["filter
               render: (row) => <a href={sessionAddress(row.session_id)} onClick={follow}>{formatInstant(row.first_visit, timezone.value)}</a>,
             },
             { key: "views", label: m.pageviews, number: true, render: (row) => formatNumber(row.page_views) },
-            { key: "duration", label: m.median_session_duration, number: true, render: (row) => formatDuration(row.duration) },
+            { key: "duration", label: texts.sessions.length, number: true, render: (row) => formatDuration(row.duration) },
             { key: "referrer", extra: true, label: t.source, render: (row) => row.referrer ?? "–" },
             { key: "country", extra: true, label: t.country, render: (row) => placeText(row.country, row.region) },
             { key: "device", extra: true, label: t.device, render: (row) => deviceText(row.device, row.browser, row.os) },

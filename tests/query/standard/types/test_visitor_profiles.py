@@ -23,3 +23,19 @@ def test_a_profile_is_one_visitor_over_all_sessions(service: InProcessService) -
     assert newest["web_vitals"] == [["2026-11-10T14:00:01.000Z", "LCP", 1200.5, "/"]]
     assert [event[2] for event in oldest["events"]] == ["screen_view", "signup"]
     assert [row["visitor_id"] for row in service.rows("profile_list")] == ["u1", "u2"]
+
+
+def test_each_visitor_has_the_duration_of_its_own_sessions(service: InProcessService) -> None:
+    service.holds(
+        a_view("/", visitor="u1", session="s1", at=at("12:00:00")),
+        an_event("signup", visitor="u1", session="s1", at=at("12:01:00")),
+        a_view("/", visitor="u2", session="s2", at=at("12:00:00")),
+        an_event("signup", visitor="u2", session="s2", at=at("12:00:20")),
+        an_event("signup", visitor="u3", session=None, at=at("12:00:30")),
+    )
+    all_three = [{"field": "anonymous_id", "op": "in", "value": ["u1", "u2", "u3"]}]
+
+    rows = service.rows("profile_detail", filters=all_three)
+
+    durations = {row["visitor_id"]: row["total_duration"] for row in rows}
+    assert durations == {"u1": 60.0, "u2": 20.0, "u3": 0.0}
