@@ -26,7 +26,8 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     """Page views of each quarter, and rows."""
     visitors: Numbers
     """An entry for each visitor and quarter, in ascending order: the quarter times `width`, plus
-    one more than the quarter of the visitor's entry before, or 0."""
+    one more than the quarter of the visitor's entry before, or 0. Of a type that holds the entries
+    of all quarters, as those are searched for that may be in no row."""
     width: int
     sessions: Sessions
     """By the quarter of their first page view, which is their position."""
@@ -112,7 +113,7 @@ def index_totals(whole: JoinedParts) -> TotalsIndex:
     return TotalsIndex(
         first,
         np.array([sums(quarters, rows[name], count) for name in COUNTS]),
-        np.sort(smallest(entries)),
+        np.sort(entries.astype(smallest(np.array(count * width)).dtype)),  # holds what is searched
         width,
         sessions,
         _sums(sessions, count),

@@ -103,7 +103,7 @@ def events_scope(scope: Scope) -> Scope:
 
 
 def identity_scope(scope: Scope) -> Scope:
-    """All identities of the subject, those of bots left out."""
+    """All identities of the subject, those of bots only where the scope has bots."""
     if scope.identities is None:
         raise ValueError("a scope without a version of identities has no profiles")
     return structs.replace(

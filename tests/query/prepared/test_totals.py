@@ -136,6 +136,24 @@ def test_medians_of_many_sessions(stored: int, monkeypatch: pytest.MonkeyPatch) 
     assert bucket_totals(joined(rows, stored), OF_QUARTER, BUCKETS) == expected(rows)
 
 
+@pytest.mark.parametrize("quarters", [15, 16, 255, 256, 257])
+def test_last_quarters_with_new_visitors_or_none(quarters: int) -> None:
+    """What is searched for in an index may be greater than all of its numbers."""
+    visit = structs.replace(some_rows(1, 1)[0], views=1)
+    for last in (-1, 2):
+        rows = [
+            structs.replace(visit, quarter=quarter, visitor=visitor, session_key=visitor + 1)
+            for quarter, visitor in ((0, 0), (1, 1), (quarters - 1, last))
+        ]
+        nothing: dict[str, list[int]] = {"quarter": [], "visitor": [], "views": [], "row_count": []}
+        tables = {"sessions": columns_of(SessionRow, rows), "sessionless": nothing}
+        parts = [make_part({name: column_rows(columns) for name, columns in tables.items()})]
+        whole, end = (join(parts, first, quarters, stored=1) for first in (0, quarters - 1))
+        [of_all] = bucket_totals(whole, np.zeros(quarters, np.int64), 1)
+        [of_last] = bucket_totals(end, np.zeros(1, np.int64), 1)
+        assert (of_all.visitors, of_last.visitors) == (2 + (last > 0), int(last > 0))
+
+
 def test_no_rows_have_no_totals() -> None:
     for stored in (None, PARTS, PARTS - 1):
         assert bucket_totals(joined([], stored), OF_QUARTER, BUCKETS) == expected([])
