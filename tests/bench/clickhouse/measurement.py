@@ -165,13 +165,12 @@ def ask_all(
 ) -> QuestionCosts:
     """One question to all, whose answers are compared."""
     name = question.name
-    filters = question.subset.filters
-    own = {"filters": filters} if filters else {}
-    query = standard(question.query_type, "website_id", own, data_set.span())
+    query = question.request(data_set.span())
+    by_stored = query if question.custom else by_rows(query)
     plainly = plain.ask(query)
     stored, others = [], []
     for _ in range(turns(data_set.events)):
-        stored.append(ours.ask(by_rows(query)))
+        stored.append(ours.ask(by_stored))
         others.append(other.execute(question.sql))
     repeated = other_ranges = None
     answer = stored[0].data
@@ -191,6 +190,8 @@ def ask_all(
 
 def is_prepared(question: Question) -> bool:
     """Whether prepared results answer it."""
+    if question.custom is not None:
+        return False
     form = QUERY_TYPES[question.query_type].prepared_form(None)
     filters = msgspec.convert(question.subset.filters, list[Filter])
     return form is not None and of_filters(form, filters) is not None

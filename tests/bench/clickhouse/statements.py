@@ -9,12 +9,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.bench.query_service import BenchmarkQuery, custom, standard
 from tests.bench.traffic_sql import MINE
 
 IS_VIEW = "name IN ('screen_view', 'pageview')"
 IS_OTHER = "name NOT IN ('screen_view', 'pageview', 'page_exit')"
 LIMIT = 100
 CUSTOM_LIMIT = 10_000
+ROWS_OF_CUSTOM_QUERIES = 1_000
 SHARE = "100 * visitors / sum(visitors) OVER () AS percentage"
 RANKED = f"GROUP BY label ORDER BY visitors DESC, pageviews DESC, label LIMIT {LIMIT}"
 DURATION_MS = """greatest(
@@ -33,7 +35,7 @@ SESSION_TOTALS = """
 """
 
 
-CHANNEL, COUNTRY = "Direct", "DE"
+CHANNEL, COUNTRY, PAGE_PATH = "Direct", "DE", "/"
 
 
 class Subset(Struct, frozen=True):
@@ -51,19 +53,51 @@ def equal(name: str, field: str, value: str) -> Subset:
 ALL = Subset("", ())
 ONE_CHANNEL = equal("one channel", "channel", CHANNEL)
 ONE_COUNTRY = equal("one country", "country", COUNTRY)
+ONE_PATH = equal("one path", "path", PAGE_PATH)
+
+BY_COUNTRY = {
+    "table": "events",
+    "selects": [
+        {"field": "*", "aggregate": "count", "alias": "events"},
+        {"field": "anonymous_id", "aggregate": "uniq", "alias": "visitors"},
+    ],
+    "groupBy": ["country"],
+    "orderBy": [{"field": "events", "direction": "desc"}, {"field": "country", "direction": "asc"}],
+}
+VIEWS_BY_PATH_AND_DEVICE = {
+    "table": "events",
+    "selects": [{"field": "*", "aggregate": "count", "alias": "events"}],
+    "filters": [{"field": "name", "operator": "eq", "value": "screen_view"}],
+    "groupBy": ["path", "device_type"],
+    "orderBy": [
+        {"field": "events", "direction": "desc"},
+        {"field": "path", "direction": "asc"},
+        {"field": "device_type", "direction": "asc"},
+    ],
+}
 
 
 class Question(Struct, frozen=True):
     """A query type, with a filter or without, and the statement for ClickHouse."""
 
     query_type: str
+    """Or what a custom query asks for."""
     sql: str
     subset: Subset = ALL
+    custom: Mapping[str, Any] | None = None
+    """The body of a custom query."""
 
     @property
     def name(self) -> str:
         """The query type, and what the filter keeps."""
         return ", ".join(filter(None, (self.query_type, self.subset.name)))
+
+    def request(self, span: Mapping[str, str]) -> BenchmarkQuery:
+        """The request to the query service."""
+        if self.custom is not None:
+            return custom(self.name, dict(self.custom), dict(span))
+        own = {"filters": self.subset.filters} if self.subset.filters else {}
+        return standard(self.query_type, "website_id", own, dict(span))
 
 
 def questions(span: Mapping[str, str]) -> Sequence[Question]:
@@ -76,6 +110,7 @@ def questions(span: Mapping[str, str]) -> Sequence[Question]:
     """
     of_channel = of_visits(rows, "channel", CHANNEL)
     of_country = f"{rows} AND country = '{COUNTRY}'"
+    of_path = f"{rows} AND path = '{PAGE_PATH}'"
     return [
         Question("summary", summary(rows)),
         Question("events_by_date", by_day(rows)),
@@ -92,6 +127,13 @@ def questions(span: Mapping[str, str]) -> Sequence[Question]:
         Question("country", by_column(of_channel, "country"), ONE_CHANNEL),
         Question("custom_events", custom_events(of_channel), ONE_CHANNEL),
         Question("top_pages", by_column(of_country, "path"), ONE_COUNTRY),
+        Question("country", by_column(of_path, "country"), ONE_PATH),
+        Question("custom: by country", counted(rows, "country", VISITORS), custom=BY_COUNTRY),
+        Question(
+            "custom: views by path and device",
+            counted(f"{rows} AND name = 'screen_view'", "path, device_type"),
+            custom=VIEWS_BY_PATH_AND_DEVICE,
+        ),
     ]
 
 
@@ -145,6 +187,17 @@ def by_column(rows: str, column: str) -> str:
                {SHARE}
           {rows} AND {IS_VIEW} AND {column} != ''
          {RANKED}
+    """
+
+
+VISITORS = ", uniqExact(visitor_hash) AS visitors"
+
+
+def counted(rows: str, columns: str, more: str = "") -> str:
+    """Events by columns of the row."""
+    return f"""
+        SELECT {columns}, count() AS events{more} {rows}
+         GROUP BY {columns} ORDER BY events DESC, {columns} LIMIT {ROWS_OF_CUSTOM_QUERIES}
     """
 
 
