@@ -6,7 +6,6 @@ compression the bytes of a column are transposed, the first byte of each number 
 """
 
 from collections.abc import Mapping, Sequence
-from os import SEEK_CUR
 from typing import IO
 
 import msgspec
@@ -31,6 +30,9 @@ OF_ALL = ""
 """In place of the table's name: what belongs to all tables."""
 HASHES = {"visitors": VISITOR_COLUMN, "sessions": SESSION_COLUMN}
 """The columns of hashes, and the columns of tables with positions in them."""
+
+COLUMN_BYTES = 400
+"""Of what is known of a column, in memory."""
 
 _Texts = dict[str, list[str]]
 
@@ -91,22 +93,61 @@ def read_frame(file: IO[bytes], path: str, table: str) -> TableFrame:
     """
     header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
     texts = msgspec.json.decode(header.texts[table], type=_Texts)
-    names = {column.name for column in header.columns if column.table == table}
-    quarters = _read_named(file, header, table, QUARTER_COLUMN)
+    columns = _columns(file, header)
+    names = {name for of_table, name in columns.by_name if of_table == table}
+    quarters = read_numbers(file, path, columns, table, QUARTER_COLUMN)
     frame = by_quarter({QUARTER_COLUMN: quarters}, texts)
     return TableFrame(frozenset(names - {QUARTER_COLUMN}), frame.quarters, frame.borders, texts)
 
 
-def read_numbers(file: IO[bytes], path: str, table: str, column: str) -> Numbers:
+class PartColumns(Struct, frozen=True):
+    """Where the columns of a part are in its file."""
+
+    start: int
+    """Of the first one."""
+    by_name: Mapping[tuple[str, str], _StoredColumn]
+    """By table and name."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return COLUMN_BYTES * len(self.by_name)
+
+
+def read_columns(file: IO[bytes], path: str) -> PartColumns:
+    """Where the columns are; Damaged as above."""
+    return _columns(file, msgspec.json.decode(read_header(file, MAGIC, path), type=_Header))
+
+
+def read_numbers(
+    file: IO[bytes],
+    path: str,  # noqa: ARG001
+    columns: PartColumns,
+    table: str,
+    column: str,
+) -> Numbers:
     """A column of a table, or of hashes without a table; Damaged and KeyError as above."""
-    header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
-    return _read_named(file, header, table, column)
+    stored = columns.by_name[table, column]
+    file.seek(columns.start + stored.offset)
+    raw = read_block(file, stored.block)
+    dtype = np.dtype(stored.dtype)
+    by_byte = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1)
+    rows = np.empty((by_byte.shape[1], dtype.itemsize), np.uint8)
+    for place, values in enumerate(by_byte):  # three times as fast as to transpose at once
+        rows[:, place] = values
+    numbers: Numbers = rows.view(dtype).reshape(-1)
+    return from_differences(numbers) if column in HASHES.values() else numbers
 
 
-def read_hashes(file: IO[bytes], path: str, column: str) -> Numbers:
+def read_hashes(file: IO[bytes], path: str, columns: PartColumns, column: str) -> Numbers:
     """The hashes of a column of visitors or of sessions; Damaged and KeyError as above."""
     [name] = [name for name, each in HASHES.items() if each == column]
-    return read_numbers(file, path, OF_ALL, name)
+    return read_numbers(file, path, columns, OF_ALL, name)
+
+
+def _columns(file: IO[bytes], header: _Header) -> PartColumns:
+    """Those of a file whose header was read just now."""
+    return PartColumns(file.tell(), {(each.table, each.name): each for each in header.columns})
 
 
 def differences(values: Numbers) -> Numbers:
@@ -125,17 +166,3 @@ def _transposed(values: Numbers) -> bytes:
     """The first byte of each number, then the second of each."""
     raw = np.ascontiguousarray(values).view(np.uint8)
     return raw.reshape(len(values), values.itemsize).T.tobytes()
-
-
-def _read_named(file: IO[bytes], header: _Header, table: str, name: str) -> Numbers:
-    """The column, of a file whose header was read just now."""
-    column = {(each.table, each.name): each for each in header.columns}[table, name]
-    file.seek(column.offset, SEEK_CUR)
-    raw = read_block(file, column.block)
-    dtype = np.dtype(column.dtype)
-    by_byte = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1)
-    rows = np.empty((by_byte.shape[1], dtype.itemsize), np.uint8)
-    for place, values in enumerate(by_byte):  # three times as fast as to transpose at once
-        rows[:, place] = values
-    numbers: Numbers = rows.view(dtype).reshape(-1)
-    return from_differences(numbers) if column.name in HASHES.values() else numbers

@@ -12,7 +12,14 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.byte_cache import ByteCache
 from query.prepared.part import Columns, Part
-from query.prepared.part_file import TableFrame, read_frame, read_hashes, read_numbers
+from query.prepared.part_file import (
+    PartColumns,
+    TableFrame,
+    read_columns,
+    read_frame,
+    read_hashes,
+    read_numbers,
+)
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_source import read_part
 from query.prepared.part_tables import QUARTER_MS
@@ -20,7 +27,8 @@ from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 
 T = TypeVar("T")
-ReadNumbers: TypeAlias = Callable[[IO[bytes], str], Numbers]
+ReadNumbers: TypeAlias = Callable[..., Numbers]
+"""Reads them from the file and path of a part and where its columns are."""
 
 THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
 """Threads that read and join parts: their number bounds the memory that it takes."""
@@ -102,12 +110,22 @@ class PartReader:
         """What is read is kept for itself, as queries share columns and hashes."""
         numbers: Numbers | None = self._memory.get(name)
         if numbers is None:
-            numbers = self._read(name[0], read)
+            key = name[0]
+            numbers = self._read(key, partial(read, columns=self._columns(key)))
             self._memory.put(name, numbers, numbers.nbytes)
         return numbers
 
+    def _columns(self, key: PartKey) -> PartColumns:
+        """Where the columns of a part are."""
+        columns: PartColumns | None = self._memory.get((key, "columns"))
+        if columns is None:
+            columns = self._read(key, read_columns)
+            self._memory.put((key, "columns"), columns, columns.size)
+        return columns
+
     def _read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T:
         if (found := self._folder.read(key, read)) is None:
+            self._memory.put((key, "columns"), None, 0)  # another file may take its place
             raise PartGone
         return found
 

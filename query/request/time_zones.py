@@ -26,7 +26,9 @@ class UtcOffsetPeriod(Struct, frozen=True):
 def check_time_zone(field: str, name: str) -> str:
     """The name, when the IANA database has it."""
     if name not in time_zones():
-        raise Malformed(f"'{field}' is '{name[:60]}'; use an IANA time zone such as Europe/Berlin")
+        same = (each for each in sorted(time_zones()) if each.casefold() == name.casefold())
+        example = next(same, "Europe/Berlin")
+        raise Malformed(f"'{field}' is '{name[:60]}'; use an IANA time zone such as {example}")
     return name
 
 

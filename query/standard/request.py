@@ -1,6 +1,7 @@
 """Body of a standard query request, parsed into one Query for each parameter."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
@@ -198,5 +199,7 @@ def _own_page(page: PageOptions, own: ParameterOptions) -> PageOptions:
 def _granularity(name: str, path: str) -> Granularity:
     if name not in GRANULARITIES:
         known = ", ".join(Granularity)
-        raise Malformed(f"'{path}' is '{name[:40]}'; it must be one of {known}")
+        close = get_close_matches(name[:40], GRANULARITIES, n=1)
+        meant = f"; did you mean '{close[0]}'?" if close else ""
+        raise Malformed(f"'{path}' is '{name[:40]}'; it must be one of {known}{meant}")
     return GRANULARITIES[name]

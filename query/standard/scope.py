@@ -24,6 +24,10 @@ VISITOR_ID = "anonymous_id"
 """A required filter on it may be one on the profile instead."""
 
 
+NAMING = frozenset({"eq", "in"})
+"""Operators of a required filter: they name what is kept."""
+
+
 @cache
 def filterable_fields(table: Table) -> Mapping[str, FilterField]:
     """The columns of a table, and the facts of its visits, that filters may name."""
@@ -72,18 +76,20 @@ def _is_of_one_profile(query_type: QueryType, query: Query) -> bool:
 
 
 def check_required_filters(required: Sequence[str], filters: Sequence[Filter]) -> None:
-    """Malformed when a filter that the type requires is missing."""
+    """Malformed when a filter that the type requires is missing, or names none to keep."""
     filtered = {filter_.field for filter_ in filters}
+    naming = {filter_.field for filter_ in filters if (filter_.operator or filter_.op) in NAMING}
     for name in required:
-        if name == VISITOR_ID and PROFILE_FIELD in filtered:
+        if name in naming or (name == VISITOR_ID and PROFILE_FIELD in naming):
             continue
-        if name not in filtered:
-            person = f"; or the same on '{PROFILE_FIELD}', for all devices of a person"
-            other = person if name == VISITOR_ID else ""
-            raise Malformed(
-                f"Missing required filter: '{name}'. "
-                f"Add {{'field': '{name}', 'operator': 'eq', 'value': ...}} to 'filters'{other}"
-            )
+        if name in filtered:
+            raise Malformed(f"The required filter on '{name}' must have the operator 'eq' or 'in'")
+        person = f"; or the same on '{PROFILE_FIELD}', for all devices of a person"
+        other = person if name == VISITOR_ID else ""
+        raise Malformed(
+            f"Missing required filter: '{name}'. "
+            f"Add {{'field': '{name}', 'operator': 'eq', 'value': ...}} to 'filters'{other}"
+        )
 
 
 def _scope_of_other_table(scope: Scope, pinned: PinnedVersion, query: Query) -> Scope:

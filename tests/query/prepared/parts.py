@@ -10,7 +10,7 @@ from query.engine.column_rows import NO_TEXT, ColumnRows
 from query.prepared.joined_parts import JoinedParts, NumbersOf, WholeParts
 from query.prepared.numbering import ColumnNumbers, number
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
-from query.prepared.part_file import HASHES, read_frame, read_hashes, read_numbers
+from query.prepared.part_file import HASHES, read_columns, read_frame, read_hashes, read_numbers
 from query.prepared.part_folder import PartKey
 
 Values = Sequence[int] | Sequence[str | None]
@@ -68,8 +68,8 @@ def whole_part(file: IO[bytes], path: str, table: str) -> Part:
         file.seek(0)
         return file
 
-    frame = read_frame(again(), path, table)
-    numbers = {name: read_numbers(again(), path, table, name) for name in frame.columns}
+    frame, stored = read_frame(again(), path, table), read_columns(again(), path)
+    numbers = {name: read_numbers(file, path, stored, table, name) for name in frame.columns}
     columns = Columns(frame.quarters, frame.borders, numbers, frame.texts)
-    hashes = {name: read_hashes(again(), path, name) for name in HASHES.values()}
+    hashes = {name: read_hashes(file, path, stored, name) for name in HASHES.values()}
     return Part(hashes, {table: columns})

@@ -39,3 +39,13 @@ def test_each_visitor_has_the_duration_of_its_own_sessions(service: InProcessSer
 
     durations = {row["visitor_id"]: row["total_duration"] for row in rows}
     assert durations == {"u1": 60.0, "u2": 20.0, "u3": 0.0}
+
+
+def test_a_required_filter_names_what_is_kept(service: InProcessService) -> None:
+    others = [{"field": "anonymous_id", "op": "ne", "value": "u1"}]
+
+    [entry] = service.query("profile_sessions", filters=others).json["data"]
+
+    assert entry["error"] == (
+        "The required filter on 'anonymous_id' must have the operator 'eq' or 'in'"
+    )
