@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import sleep
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ from tests.bench.clickhouse.server import (
 )
 from tests.bench.clickhouse.statements import Question, questions
 from tests.bench.dataset import DAYS, MANY
-from tests.bench.prepared_results import OTHER_DAYS, PREPARED_MB, by_rows, parts
+from tests.bench.prepared_results import OTHER_DAYS, PREPARED_MB, QUIET_SECONDS, by_rows, parts
 from tests.bench.query_service import (
     BenchmarkQuery,
     PlainDuckDB,
@@ -142,8 +143,15 @@ def made_parts(data_set: LakeFiles) -> tuple[float, float]:
         making.ask(query)
         eventually(lambda: len(parts(folder)) == files, MAKING_SECONDS)
         spent = cpu(process) - before - by_stored_rows
-        eventually(lambda: list(folder.rglob("*.index")), MAKING_SECONDS)
+        eventually(lambda: has_all_indexes(folder), MAKING_SECONDS)
     return spent / data_set.events * 1e6, size_of(parts(folder)) / data_set.events
+
+
+def has_all_indexes(folder: Path) -> bool:
+    """Whether there are indexes, and no new one within some seconds."""
+    before = list(folder.rglob("*.index"))
+    sleep(QUIET_SECONDS)
+    return 0 < len(before) == len(list(folder.rglob("*.index")))
 
 
 def data_files(data_set: LakeFiles) -> list[Path]:
