@@ -199,13 +199,13 @@ def test_every_column_type_is_known_to_the_engine() -> None:
 
 
 @pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_rows_may_be_sorted_by_every_field(
+def test_rows_may_be_sorted_by_every_field_but_lists(
     service: InProcessService, query_type: QueryType
 ) -> None:
-    for field in field_specs(query_type.row):
+    for field in (name for name, spec in field_specs(query_type.row).items() if spec.suffixes):
         order = [{"field": field, "direction": "desc"}]
         rows = run_query(service, query_type, orderBy=order)
         values = [row[field] for row in rows if field in row or field not in OF_BREAKDOWN]
 
-        there = [value for value in values if value is not None and not isinstance(value, list)]
+        there = [value for value in values if value is not None]
         assert there == sorted(there, reverse=True)
