@@ -113,9 +113,16 @@ def by_row(*columns: str) -> Breakdown | None:
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None
 
 
+class KeepsRows(Protocol):
+    """Gives the rows that meet filters; None when parts cannot tell them."""
+
+    def __call__(self, joined: JoinedParts, filters: Sequence[Filter], /) -> JoinedParts | None: ...
+
+
 class Filtered(Struct, frozen=True):
     """The rows of another form, of the rows of parts that meet filters."""
 
+    kept: ClassVar[KeepsRows]
     form: PreparedForm
     filters: bytes
     """As JSON, so that forms can be compared."""
@@ -144,13 +151,11 @@ class Filtered(Struct, frozen=True):
         own = self.kept(joined, filters)
         return None if own is None else self.form.rows(own, quarters)
 
-    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
-        """The rows that meet the filters; None when parts cannot tell them."""
-        raise NotImplementedError
-
 
 class OfVisits(Filtered, frozen=True):
     """Filters on facts of the visit."""
+
+    kept: ClassVar[KeepsRows] = staticmethod(visit_filters.rows_of_visits)
 
     @property
     def tables(self) -> Sequence[str]:
@@ -160,27 +165,26 @@ class OfVisits(Filtered, frozen=True):
     def visit_tables(self) -> Sequence[str]:
         return [VISITS.name]
 
-    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
-        return visit_filters.rows_of_visits(joined, filters)
+
+def _views_of_places(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts:
+    positions = np.flatnonzero(rows_that_meet(joined, FACTS.name, filters))
+    return joined.of_positions(FACTS.name, positions)
 
 
 class OfFacts(Filtered, frozen=True):
     """Filters on places and devices of page views, for forms that read no other table."""
 
-    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts:
-        positions = np.flatnonzero(rows_that_meet(joined, FACTS.name, filters))
-        return joined.of_positions(FACTS.name, positions)
+    kept: ClassVar[KeepsRows] = staticmethod(_views_of_places)
 
 
 class OfPlaces(Filtered, frozen=True):
     """Filters on places and devices of rows."""
 
+    kept: ClassVar[KeepsRows] = staticmethod(row_filters.rows_of_places)
+
     @property
     def tables(self) -> Sequence[str]:
         return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *session_places.TABLES))]
-
-    def kept(self, joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts | None:
-        return row_filters.rows_of_places(joined, filters)
 
 
 def of_filters(
