@@ -1,0 +1,66 @@
+"""Compaction of data files that are older than a column of their table."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from schemas.tables import EVENTS, Table
+from stream.maintenance.compaction import compact
+from stream.storage.delta_commit import LakeTable
+from tests.stream.builders import replace_data_file, rows, settings, version
+from tests.stream.maintenance.test_compaction import fill
+
+
+def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None:
+    config = settings(tmp_path, small_parts=2)
+    fill(config, 3)
+    table = LakeTable(config, EVENTS)
+    for part in version(config, EVENTS).data_files:
+        held = pq.read_table(part.path, partitioning=None).drop_columns(["click_id"])
+        replace_data_file(table, part, held)
+
+    compact(table, config)
+
+    assert set(rows(config, EVENTS, "click_id")) == {(None,)}
+    assert len(rows(config, EVENTS, "name")) == 30
+
+
+def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> None:
+    config = settings(tmp_path, small_parts=2)
+    young = Table(
+        EVENTS.name,
+        tuple(column for column in EVENTS.columns if column.name != "click_id"),
+        EVENTS.sort_order,
+    )
+    LakeTable(config, young)
+    fill(config, 2)
+
+    compact(LakeTable(config, EVENTS), config)
+
+    names = [field.name for field in LakeTable(config, EVENTS).handle.schema().fields]
+    assert sorted(names) == sorted(column.name for column in EVENTS.columns)
+    assert len(rows(config, EVENTS, "click_id")) == 20
+
+
+def test_rows_of_before_epochs_were_told_are_compacted_with_those_of_today(tmp_path: Path) -> None:
+    config = settings(tmp_path, small_parts=2)
+    before = Table(
+        EVENTS.name,
+        tuple(column for column in EVENTS.columns if column.name != "epoch"),
+        tuple(name for name in EVENTS.sort_order if name != "epoch"),
+    )
+    LakeTable(config, before)
+    fill(config, 2)
+    table = LakeTable(config, EVENTS)
+    first = version(config, EVENTS).data_files[0]
+    held = pq.read_table(first.path, partitioning=None).drop_columns(["epoch"])
+    replace_data_file(table, first, held)
+    here = rows(config, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch")
+    assert [epoch for *_, epoch in here].count(None) == 10
+
+    parts = {part.path for part in version(config, EVENTS).data_files}
+
+    compact(table, config)
+
+    assert not parts & {part.path for part in version(config, EVENTS).data_files}
+    assert rows(config, EVENTS, "kafka_partition", "kafka_offset", "seq", "epoch") == here
