@@ -25,6 +25,7 @@ from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import row_values
 from query.formats.table_response import table_response
 from query.request.body import read_json
+from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
@@ -49,7 +50,12 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     body = await read_json(request, CustomRequest)
     async with dependencies.parsing_slot(subject.tenant):
         prepared = parse_custom_query(
-            dependencies, body, subject, key, request.query_params.get("timezone")
+            dependencies,
+            body,
+            subject,
+            key,
+            request.query_params.get("timezone"),
+            prepared=uses_prepared(request),
         )
 
     async def work(budget: ResponseBudget) -> Response:
@@ -104,6 +110,7 @@ def _meta(
         stale_reason=freshness.stale_reason,
         versions={name: pinned.version.number for name, pinned in result.versions.items()},
         engine=result.engine,
+        prepared=result.prepared or UNSET,
         partial_bucket=UNSET
         if granularity is None
         else time_range.current_bucket_label(dependencies.clock(), granularity),
@@ -140,7 +147,12 @@ ENDPOINTS = (
             summary="Run a custom query",
             description="Aggregates over one table, optionally grouped. "
             "`clicks` takes link_id, or website_id for all links of its organization.",
-            parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER, *FORMAT_PARAMETERS),
+            parameters=(
+                *SUBJECT_PARAMETERS,
+                TIME_ZONE_PARAMETER,
+                PREPARED_PARAMETER,
+                *FORMAT_PARAMETERS,
+            ),
             body=CustomRequest,
             examples={
                 "visitors by country": {

@@ -1,12 +1,15 @@
 """Executes a custom query on one version of each table that it reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
+from query.custom.prepared_form import prepared_form
 from query.custom.request import DEFAULT_LIMIT, MAX_DAYS, CustomRequest
 from query.custom.row_access import RowAccess, row_access
 from query.custom.scope import custom_scope, tables_of_visitors
@@ -16,18 +19,24 @@ from query.engine.engine import Engine, Row, Sql
 from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.engine.tenant_limits import TenantEngine
+from query.prepared.array_rows import ArrayRows
+from query.prepared.not_prepared import OTHER_CUSTOM_QUERY, NotPrepared
+from query.prepared.row_groups import RowGroups
+from query.prepared.rows_of_form import rows_of_form
 from query.request.query import PageOptions, Query
 from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import check_time_zone
 from query.response.response_budget import ResponseBudget
+from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
+from query.sql.fragment import Fragment
 from schemas.registry import Key
 from schemas.runtime.clock import format_instant
 from schemas.tables import ColumnType, Table
-from schemas.telemetry.instruments import timed_query
-from schemas.telemetry.spans import child_span
+from schemas.telemetry.instruments import PREPARED_ANSWERS, timed_query
+from schemas.telemetry.spans import child_span, note
 
 Versions = Mapping[str, PinnedVersion]
 """The version of each table, by its name."""
@@ -42,6 +51,8 @@ class PreparedCustomQuery(Struct, frozen=True):
     query: Query
     plan: ValidatedQuery
     row_access: RowAccess
+    form: RowGroups | None = None
+    """How the rows are made from prepared results; None when they cannot be."""
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -70,6 +81,8 @@ class CustomResult(Struct, frozen=True):
     versions: Versions
     engine: str | UnsetType = UNSET
     """The name of the engine, where there are several."""
+    prepared: bool = False
+    """Whether the rows come from prepared results."""
 
 
 def parse_custom_query(
@@ -78,10 +91,16 @@ def parse_custom_query(
     subject: QuerySubject,
     key: Key,
     zone: str | None,
+    *,
+    prepared: bool = True,
 ) -> PreparedCustomQuery:
-    """The query of a body; `zone` of the query string overrides the body's time zone."""
+    """The query of a body; `zone` of the query string overrides the body's time zone.
+
+    `prepared` says whether prepared results may be used.
+    """
     filters = expand_segments(body.query.filters, subject.saved, "query.filters")
-    plan = validate(structs.replace(body.query, filters=filters))
+    expanded = structs.replace(body.query, filters=filters)
+    plan = validate(expanded)
     access = row_access(plan.table, subject, key)
     now_ms = dependencies.clock()
     name = check_time_zone("timezone", zone or body.timezone or subject.time_zone)
@@ -97,11 +116,12 @@ def parse_custom_query(
         filters=body.query.filters,
         include_bots=body.include_bots,
         by_profile=body.person == "profile",
+        prepared=prepared,
         as_of=body.as_of,
         page=PageOptions(body.page, body.limit),
         name=plan.table.name,
     )
-    return PreparedCustomQuery(query, plan, access)
+    return PreparedCustomQuery(query, plan, access, prepared_form(expanded, plan, time_range))
 
 
 def custom_engine(
@@ -123,9 +143,45 @@ async def execute_custom_query(
         engine = custom_engine(dependencies, query, versions)
         async with dependencies.active.slot(query.subject.tenant, budget.ends):
             with timed_query("custom", engine.name):
+                with suppress(NotPrepared):
+                    rows = await prepared_rows(dependencies, engine, prepared, versions, budget)
+                    return await _page_of(rows, engine, prepared, versions)
+                if prepared.form is not None:
+                    PREPARED_ANSWERS.labels("rows").inc()
                 return await _page(engine, prepared, versions, budget)
 
     return await dependencies.snapshots.with_pinned(tables, query.as_of, run)
+
+
+async def prepared_rows(
+    dependencies: QueryDependencies,
+    engine: TenantEngine,
+    prepared: PreparedCustomQuery,
+    versions: Versions,
+    budget: ResponseBudget,
+) -> Sequence[Row]:
+    """The rows of all pages from prepared results; NotPrepared says why there are none."""
+    if prepared.form is None:
+        raise NotPrepared(OTHER_CUSTOM_QUERY)
+    scope = structs.replace(prepared.scope(versions), where=Fragment())
+    return await rows_of_form(
+        dependencies.results, prepared.form, prepared.query, scope, engine, budget.seconds
+    )
+
+
+async def _page_of(
+    rows: Sequence[Row], engine: TenantEngine, prepared: PreparedCustomQuery, versions: Versions
+) -> CustomResult:
+    """A page of all rows, in the order of the query."""
+    limit, offset = prepared.query.page.limit_offset(DEFAULT_LIMIT)
+    page: Callable[[], Sequence[Row]] = partial(rows.__getitem__, slice(offset, offset + limit))
+    if isinstance(rows, ArrayRows):
+        orders = [(str(term.position), not term.descending) for term in prepared.plan.order]
+        page = partial(rows.page, orders, offset, offset + limit)
+    PREPARED_ANSWERS.labels("prepared").inc()
+    note({"tidemark.prepared": True})
+    own = await run_in_worker(len(rows), page)
+    return CustomResult(own, len(rows), versions, engine.reported_name, prepared=True)
 
 
 async def _page(

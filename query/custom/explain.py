@@ -11,12 +11,18 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.execute import PreparedCustomQuery, custom_engine, parse_custom_query
+from query.custom.execute import (
+    PreparedCustomQuery,
+    custom_engine,
+    parse_custom_query,
+    prepared_rows,
+)
 from query.custom.request import CustomRequest
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.snapshots import PinnedVersions
+from query.prepared.not_prepared import NotPrepared
 from query.request.body import decode_json, read_bytes
-from query.request.prepared_parameter import PREPARED_PARAMETER
+from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
@@ -67,7 +73,12 @@ def _custom(
 ) -> PreparedCustomQuery:
     wire_body = decode_json(body, CustomRequest)
     return parse_custom_query(
-        dependencies, wire_body, subject, key, request.query_params.get("timezone")
+        dependencies,
+        wire_body,
+        subject,
+        key,
+        request.query_params.get("timezone"),
+        prepared=uses_prepared(request),
     )
 
 
@@ -97,12 +108,19 @@ async def _explained(
             )
             for name, version in versions.items()
         ]
+        reason = ""
+        try:
+            await prepared_rows(dependencies, engine, prepared, versions, budget)
+        except NotPrepared as untold:
+            reason = str(untold)
         return ExplainResponse(
             success=True,
             sql=sql.text,
             values=shown_values(sql),
             tables=scans,
             engine=engine.reported_name,
+            prepared=not reason,
+            reason=reason or UNSET,
         )
 
     body = await dependencies.snapshots.with_pinned(tables, prepared.query.as_of, run)
@@ -119,8 +137,7 @@ ENDPOINTS = (
             tag="Queries",
             summary="Show the SQL of queries and the rows they would read, without running it",
             description="Takes the body of `POST /v1/query` (one request) or of `POST "
-            "/v1/query/custom`. Of a standard query it also says whether prepared results answer "
-            "it, or why not.",
+            "/v1/query/custom`. It also says whether prepared results answer it, or why not.",
             parameters=(*SUBJECT_PARAMETERS, TIME_ZONE_PARAMETER, PREPARED_PARAMETER),
             body=(CustomRequest, StandardRequestBody),
             examples={

@@ -17,6 +17,7 @@ from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
+from query.prepared.row_groups import RowGroups
 from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
@@ -232,7 +233,7 @@ def _reads_visits_alone(form: PreparedForm) -> bool:
     return {*form.tables} <= visit_filters.TABLES and not isinstance(form, AfterEarlier)
 
 
-HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups)
+HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups, RowGroups)
 """Forms that may have a row where there are no rows."""
 
 

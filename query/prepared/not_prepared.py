@@ -13,6 +13,12 @@ UNTOLD_VISITS = (
     "parts cannot tell the order of page views within each visit, or a session meets the filters "
     "with some of its rows only"
 )
+OTHER_CUSTOM_QUERY = (
+    "parts have `count` and `uniq` of events by place, device, fact of the visit and time; of one "
+    "kind of events, which a filter on `name` chooses, also by path and name"
+)
+SWITCHED_OFF = "prepared results are switched off"
+OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 
 
 class NotPrepared(Exception):

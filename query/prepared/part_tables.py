@@ -14,6 +14,7 @@ from query.sql.row_definitions import (
     IS_CUSTOM,
     IS_OUTBOUND,
     PAGE_VIEW,
+    PAGE_VIEW_NAMES,
     ROW_ORDER,
     first_value,
     last_value,
@@ -38,17 +39,8 @@ class PartTable(Struct, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-def _views_by(name: str, *columns: str, with_session: bool = False) -> PartTable:
-    """Page views by quarter, visitor, session where it is wanted, and columns of the row."""
-    session, group = (f"{SESSION} AS session_key,", "session_hash,") if with_session else ("", "")
-    sql = f"""
-        SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {session}
-               {labelled(columns)}, COUNT(*) AS views
-          FROM scoped
-         WHERE {PAGE_VIEW}
-         GROUP BY {QUARTER}, {VISITOR}, {group} {", ".join(columns)}
-    """  # noqa: S608
-    return PartTable(name, sql, tuple(map(label, columns)))
+OF_SECOND_NAME = f"COUNT(*) FILTER (WHERE name = '{PAGE_VIEW_NAMES[1]}') AS of_second_name"
+"""Page views of the less common one of their two names."""
 
 
 def label(column: str) -> str:
@@ -81,7 +73,19 @@ SESSIONS = PartTable(
     """,  # noqa: S608
 )
 
-PAGES = _views_by("pages", "path", with_session=True)
+PAGES = PartTable(
+    "pages",
+    f"""
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
+           {labelled(("path",))}, COUNT(*) AS views, {OF_SECOND_NAME}
+      FROM scoped
+     WHERE {PAGE_VIEW}
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, path
+    """,  # noqa: S608
+    (label("path"),),
+)
+"""Page views by path."""
+
 PLACES_AND_DEVICES = (
     "browser_name",
     "browser_version",
@@ -95,20 +99,32 @@ PLACES_AND_DEVICES = (
     "timezone",
     "screen_resolution",
 )
-FACTS = _views_by("facts", *PLACES_AND_DEVICES, with_session=True)
+FACTS = PartTable(
+    "facts",
+    f"""
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
+           {labelled(PLACES_AND_DEVICES)},
+           {VIEW_COUNT} AS views, COUNT(*) - {VIEW_COUNT} AS other_rows, {OF_SECOND_NAME}
+      FROM scoped
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}
+    HAVING {VIEW_COUNT} > 0
+    """,  # noqa: S608
+    tuple(map(label, PLACES_AND_DEVICES)),
+)
+"""Rows by place and device, where there is a page view among them."""
 
 OTHER_FACTS = PartTable(
     "other_facts",
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
-           {labelled(PLACES_AND_DEVICES)}
+           {labelled(PLACES_AND_DEVICES)}, COUNT(*) AS other_rows
       FROM scoped
      GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}
     HAVING {VIEW_COUNT} = 0
     """,  # noqa: S608
     FACTS.texts,
 )
-"""Places and devices that only other rows than page views have."""
+"""Rows by place and device, where there is none."""
 
 SOURCES = (
     "referrer",

@@ -8,7 +8,8 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.prepared.part_tables import QUARTER_MS
 from query.request.buckets import MONDAY_OFFSET_MS, WEEK_MS, WIDTH_MS, Granularity
-from query.request.time_range import TimeRange, utc_offset_periods
+from query.request.date_parts import HOUR_MS, DatePart
+from query.request.time_range import TimeRange, UtcOffsetPeriod, utc_offset_periods
 from query.request.time_zones import DAY_MS
 
 
@@ -38,14 +39,11 @@ def by_bucket(time_range: TimeRange, granularity: Granularity) -> Quarters | Non
     None as well when a bucket returns after another one, as a day does in a zone that sets its
     clocks back over midnight: a session belongs to the least bucket of its page views then.
     """
-    whole = whole_range(time_range)
-    periods = utc_offset_periods(time_range)
-    edges = (edge for period in periods for edge in (period.start_ms, period.offset_ms))
-    if whole is None or granularity is Granularity.MINUTE or any(e % QUARTER_MS for e in edges):
+    whole = with_local_time(time_range)
+    if whole is None or granularity is Granularity.MINUTE:
         return None
-    ms = np.arange(whole.first, whole.end, dtype=np.int64) * QUARTER_MS
-    at = np.searchsorted([period.start_ms for period in periods], ms, side="right") - 1
-    local = ms + np.array([period.offset_ms for period in periods])[at]
+    periods = utc_offset_periods(time_range)
+    ms, at, local = _local_ms(whole, periods)
     if granularity is Granularity.HOURLY:
         changes = np.array([0, *(period.start_ms for period in periods[1:])])
         numbers = np.maximum(ms - local % WIDTH_MS[granularity], changes[at])
@@ -57,6 +55,30 @@ def by_bucket(time_range: TimeRange, granularity: Granularity) -> Quarters | Non
     buckets = np.concatenate([[0], np.cumsum(steps > 0)])
     starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
     return Quarters(whole.first, whole.end, buckets, numbers[starts].tolist())
+
+
+def with_local_time(time_range: TimeRange) -> Quarters | None:
+    """The quarters as one bucket; None when a change of the UTC offset cuts one as well."""
+    whole, periods = whole_range(time_range), utc_offset_periods(time_range)
+    edges = (edge for period in periods for edge in (period.start_ms, period.offset_ms))
+    return None if any(edge % QUARTER_MS for edge in edges) else whole
+
+
+def date_parts(quarters: Quarters, time_range: TimeRange, part: DatePart) -> Numbers:
+    """The date part of each quarter, none of which is cut by a change of the UTC offset."""
+    _, _, local = _local_ms(quarters, utc_offset_periods(time_range))
+    if part is DatePart.HOUR_OF_DAY:
+        return local % DAY_MS // HOUR_MS
+    return (local + MONDAY_OFFSET_MS) % WEEK_MS // DAY_MS + 1
+
+
+def _local_ms(
+    quarters: Quarters, periods: Sequence[UtcOffsetPeriod]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The start of each quarter, its period, and its start in local time."""
+    ms = np.arange(quarters.first, quarters.end, dtype=np.int64) * QUARTER_MS
+    at = np.searchsorted([period.start_ms for period in periods], ms, side="right") - 1
+    return ms, at, ms + np.array([period.offset_ms for period in periods])[at]
 
 
 def _first_day(local: Numbers, granularity: Granularity) -> Numbers:

@@ -4,33 +4,36 @@ They keep what the same filters in SQL keep: a condition on NULL is not met, and
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import eq, ge, gt, le, lt
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import label
 from query.request.filter_struct import Filter, fields_named, names_behavior
 
-Texts: TypeAlias = Sequence[str | None]
-Keeps: TypeAlias = Callable[[Texts], bool]
+Values: TypeAlias = Sequence[Any]
+Keeps: TypeAlias = Callable[[Values], bool]
 """Whether a row is kept, from its texts."""
+NumberedValues: TypeAlias = tuple[Numbers, Values]
+"""The number of each row's value, and the values by number."""
 
-OF_TEXT: Mapping[str, Callable[[str, Any], bool]] = {
-    "eq": str.__eq__,
-    "gt": str.__gt__,
-    "gte": str.__ge__,
-    "lt": str.__lt__,
-    "lte": str.__le__,
+OF_VALUE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": eq,
+    "gt": gt,
+    "gte": ge,
+    "lt": lt,
+    "lte": le,
     "in": lambda text, values: text in values,
     "contains": lambda text, value: value in text,
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "is_not_null": lambda *_: True,
 }
-"""By operator: what holds of a text and a value. NULL meets none of them."""
+"""By operator: what holds of a text, or a number, and a value. NULL meets none of them."""
 NEGATIONS = {"ne": "eq", "not_in": "in", "not_contains": "contains", "is_null": "is_not_null"}
 """Operators that are met where another one is not, NULL included."""
 
@@ -73,17 +76,17 @@ def _condition(filter_: Filter, positions: Mapping[str, int]) -> Keeps:
 
 
 def _plain(filter_: Filter, operator: str, positions: Mapping[str, int]) -> Keeps:
-    holds, at = OF_TEXT[operator], positions[filter_.field or ""]
+    holds, at = OF_VALUE[operator], positions[filter_.field or ""]
     value = frozenset(filter_.value) if isinstance(filter_.value, list) else filter_.value
     return lambda texts: (text := texts[at]) is not None and holds(text, value)
 
 
 def rows_kept(
-    columns: Mapping[str, NumberedTexts], row_count: int, filters: Sequence[Filter]
+    columns: Mapping[str, NumberedValues], row_count: int, filters: Sequence[Filter]
 ) -> Numbers:
-    """Which rows meet all filters, which name these columns.
+    """Which rows meet all filters, which name these columns of texts or numbers.
 
-    Each condition is told once for each text of its column; CostlyFilters if that is too often.
+    Each condition is told once for each value of its column; CostlyFilters if that is too often.
     """
     fields = [field for each in filters for field in condition_fields(each)]
     if sum(len(columns[field][1]) for field in fields) > MAX_EVALUATIONS:
@@ -92,7 +95,7 @@ def rows_kept(
 
 
 def _meet_all(
-    filters: Sequence[Filter], columns: Mapping[str, NumberedTexts], row_count: int
+    filters: Sequence[Filter], columns: Mapping[str, NumberedValues], row_count: int
 ) -> Numbers:
     kept = np.ones(row_count, np.bool_)
     for each in filters:
@@ -100,7 +103,7 @@ def _meet_all(
     return kept
 
 
-def _meets(filter_: Filter, columns: Mapping[str, NumberedTexts], row_count: int) -> Numbers:
+def _meets(filter_: Filter, columns: Mapping[str, NumberedValues], row_count: int) -> Numbers:
     if filter_.all_of is not None:
         return _meet_all(filter_.all_of, columns, row_count)
     if filter_.any_of is not None:

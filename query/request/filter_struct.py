@@ -1,6 +1,6 @@
 """Filter: filters as requests have them: conditions, groups of them, and what visitors did."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -95,6 +95,18 @@ def with_parts(filter_: Filter, *, of_behaviors: bool = False) -> Iterator[Filte
         waiting += (each for _, parts in part.groups for each in parts)
         if of_behaviors:
             waiting += (each for _, behavior in part.behaviors for each in behavior.filters)
+
+
+def with_conditions(filter_: Filter, change: Callable[[Filter], Filter]) -> Filter:
+    """The filter with a change to each condition in its groups; none is about behavior."""
+    if not filter_.groups:
+        return change(filter_)
+
+    def changed(parts: Sequence[Filter] | None) -> list[Filter] | None:
+        return None if parts is None else [with_conditions(part, change) for part in parts]
+
+    none_of = filter_.none_of and with_conditions(filter_.none_of, change)
+    return Filter(all_of=changed(filter_.all_of), any_of=changed(filter_.any_of), none_of=none_of)
 
 
 def flatten(

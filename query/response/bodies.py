@@ -161,6 +161,7 @@ class CustomMeta(Struct, rename="camel"):
     partial_bucket: str | UnsetType | None = UNSET
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
+    prepared: Prepared | UnsetType = UNSET
 
 
 class CustomResponse(Struct):

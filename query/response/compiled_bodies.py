@@ -6,6 +6,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from query.response.bodies import EngineName
 
+IsPrepared = Annotated[
+    bool, Meta(description="whether prepared results answer it, without the SQL")
+]
+Reason = Annotated[str, Meta(description="why they do not")]
+
 
 class TableScan(Struct):
     """Table, version, and rows of the subject in the time range."""
@@ -22,7 +27,9 @@ class ExplainResponse(Struct):
     sql: str
     values: dict[str, Any]
     tables: list[TableScan]
+    prepared: IsPrepared
     engine: EngineName | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
 
 
 FurtherStatement = Annotated[
@@ -50,10 +57,8 @@ class CompiledQuery(Struct):
         Meta(description="statements that depend on rows, and are not shown"),
     ] = UNSET
     engine: EngineName | UnsetType = UNSET
-    prepared: Annotated[
-        bool | UnsetType, Meta(description="whether prepared results answer it, without the SQL")
-    ] = UNSET
-    reason: Annotated[str | UnsetType, Meta(description="why they do not")] = UNSET
+    prepared: IsPrepared | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
     error: str | UnsetType = UNSET
     code: str | UnsetType = UNSET
 

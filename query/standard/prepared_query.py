@@ -6,12 +6,13 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from query.engine.engine import ColumnEngine, Engine, Row
+from query.engine.engine import Engine, Row
 from query.engine.snapshots import PinnedVersion
 from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import PreparedForm, of_filters
 from query.prepared.not_prepared import COSTLY_FILTERS, NotPrepared
 from query.prepared.prepared_results import PreparedResults
+from query.prepared.rows_of_form import reads_stored_rows, rows_of_form
 from query.prepared.text_filters import MAX_EVALUATIONS, condition_count, kept_shares
 from query.request.body import convert
 from query.request.query import Query
@@ -34,9 +35,6 @@ from schemas.errors import ResultTooLarge
 from schemas.telemetry.spans import child_span
 
 NO_FORM = "rows of this query type are not prepared"
-SWITCHED_OFF = "prepared results are switched off"
-OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
-
 OTHER_FILTERS = (
     "filters on other fields than those of the list, places, devices and some facts of the visit "
     "read stored rows"
@@ -123,20 +121,12 @@ class PreparedQuery(Struct, frozen=True):
 
     async def rows_of(self, form: PreparedForm) -> Sequence[Row]:
         """All rows of a form from prepared results; NotPrepared says why there are none."""
-        engine = self.engine
-        if self.results is None:
-            raise NotPrepared(SWITCHED_OFF)
-        if reason := reads_stored_rows(self.query):
-            raise NotPrepared(reason)
-        if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
-            raise NotPrepared(OTHER_ENGINE)
         if (chosen := of_filters(form, self.query.filters)) is None:
             raise NotPrepared(OTHER_FILTERS)
         form, keeps = chosen
         scope = structs.replace(self.scope, where=Fragment(), visit_where=Fragment())
-        is_share = self.query.subject.shared_filters is not None
-        rows = await self.results.rows(
-            form, scope, self.granularity, engine, self.seconds_left, is_share=is_share
+        rows = await rows_of_form(
+            self.results, form, self.query, scope, self.engine, self.seconds_left, self.granularity
         )
         if keeps is None:
             return rows
@@ -203,14 +193,3 @@ def prepare(
         query, query_type, statement, scopes, engine, deadline, results, form, beside,
         query_type.page_key_query(options),
     )  # fmt: skip
-
-
-def reads_stored_rows(query: Query) -> str:
-    """Why a query cannot be answered from parts, which hold all rows of one website but bots'."""
-    reasons = {
-        "the request has prepared=false": not query.prepared,
-        "parts have no rows of bots": query.include_bots,
-        "parts tell devices, not persons": query.by_profile,
-        "parts are of single websites": len(query.subject.ids) != 1,
-    }
-    return next((reason for reason, applies in reasons.items() if applies), "")

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.prepared.not_prepared import NO_PARTS, OTHER_QUARTERS
+from query.prepared.not_prepared import NO_PARTS, OTHER_ENGINE, OTHER_QUARTERS, SWITCHED_OFF
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
-from query.standard.prepared_query import NO_FORM, OTHER_ENGINE, OTHER_FILTERS, SWITCHED_OFF
+from query.standard.prepared_query import NO_FORM, OTHER_FILTERS
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from tests.query.engine.trino.coordinator import Coordinator, coordinator
 from tests.query.lake import a_view

@@ -1,0 +1,42 @@
+"""The rows of a query from prepared results, where the query permits them."""
+
+from collections.abc import Sequence
+
+from query.engine.engine import ColumnEngine, Engine, Row
+from query.prepared.forms import PreparedForm
+from query.prepared.not_prepared import OTHER_ENGINE, SWITCHED_OFF, NotPrepared
+from query.prepared.prepared_results import PreparedResults
+from query.request.buckets import Granularity
+from query.request.query import Query
+from query.scope.row_scope import Scope
+
+
+async def rows_of_form(
+    results: PreparedResults | None,
+    form: PreparedForm,
+    query: Query,
+    scope: Scope,
+    engine: Engine,
+    seconds: float,
+    granularity: Granularity = Granularity.DAILY,
+) -> Sequence[Row]:
+    """All rows of a form, without the filters of the scope; NotPrepared says why there are none."""
+    if results is None:
+        raise NotPrepared(SWITCHED_OFF)
+    if reason := reads_stored_rows(query):
+        raise NotPrepared(reason)
+    if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
+        raise NotPrepared(OTHER_ENGINE)
+    is_share = query.subject.shared_filters is not None
+    return await results.rows(form, scope, granularity, engine, seconds, is_share=is_share)
+
+
+def reads_stored_rows(query: Query) -> str:
+    """Why a query cannot be answered from parts, which hold all rows of one website but bots'."""
+    reasons = {
+        "the request has prepared=false": not query.prepared,
+        "parts have no rows of bots": query.include_bots,
+        "parts tell devices, not persons": query.by_profile,
+        "parts are of single websites": len(query.subject.ids) != 1,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
