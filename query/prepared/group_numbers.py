@@ -1,7 +1,6 @@
 """Numbers of groups: what the rows of each add up to, from the group of each row."""
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -50,20 +49,31 @@ def number_combinations(
 
     Each column has a number of each row, and the number that all of these are below.
     """
-    counts = [max(1, count) for _, count in columns]
-    if prod(counts).bit_length() > KEY_BITS:
-        stacked = np.stack([numbers.astype(np.int64) for numbers, _ in columns])
-        combinations, groups = np.unique(stacked, axis=1, return_inverse=True)
-        return list(combinations), groups
-    keys = np.zeros(row_count, np.int64)
-    for (numbers, _), count in zip(columns, counts, strict=True):
-        keys = keys * count + numbers
-    found, groups = number_keys(keys, prod(counts))
+    keys, space = np.zeros(row_count, np.int64), 1
+    stages: list[tuple[Numbers, Sequence[int]]] = []
+    counts: list[int] = []
+    for numbers, count in columns:
+        if space > 1 and space * count > MAX_KEYS:  # first those that occur so far
+            found, keys = number_keys(keys, space)
+            stages.append((found, counts))
+            space, counts = max(1, len(found)), []
+        keys = keys * max(1, count) + numbers
+        space *= max(1, count)
+        counts.append(max(1, count))
+    found, groups = number_keys(keys, space)
+    return _of_columns([*stages, (found, counts)]), groups
+
+
+def _of_columns(stages: Sequence[tuple[Numbers, Sequence[int]]]) -> Sequence[Numbers]:
+    """The numbers of each column, from keys whose first part is a position in those before."""
     of_columns: list[Numbers] = []
-    for count in reversed(counts):
-        found, own = np.divmod(found, count)
-        of_columns.insert(0, own)
-    return of_columns, groups
+    keys, _ = stages[-1]
+    for i in range(len(stages) - 1, -1, -1):
+        for count in reversed(stages[i][1]):
+            keys, own = np.divmod(keys, count)
+            of_columns.insert(0, own)
+        keys = stages[i - 1][0][keys] if i else keys
+    return of_columns
 
 
 def sums(groups: Numbers, values: Numbers, count: int) -> Numbers:

@@ -3,23 +3,22 @@
 Visitors, sessions and texts are numbered within each part; here they have the same number in all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.group_numbers import distinct_values
 from query.prepared.kept_rows import KeptRows, quarter_keys
-from query.prepared.numbering import WITHOUT, ColumnNumbers
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, PartLike
+from query.prepared.numbered_parts import NumberedParts
+from query.prepared.numbering import WITHOUT
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
 
 NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
-NumbersOf: TypeAlias = Callable[[str], ColumnNumbers]
-"""The numbers of a column of visitors or sessions."""
 ChooseTexts: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """The positions of some of the texts, which are in ascending order."""
 NOTHING = np.empty(0, np.intp)
@@ -43,17 +42,16 @@ class JoinedParts:
 
     def __init__(
         self,
-        parts: Sequence[PartLike],
-        numbers: NumbersOf,
+        numbered: NumberedParts,
         first: int,
         end: int,
-        stored: int | None = None,
         whole: "WholeParts | None" = None,
         kept: KeptRows | None = None,
     ) -> None:
-        self._parts = parts
-        self._numbers = numbers
-        self._stored = len(parts) if stored is None else stored
+        self._numbered = numbered
+        self._parts = numbered.parts
+        self._numbers = numbered.numbers
+        self._stored = numbered.stored
         self._whole = whole
         self._kept = kept
         self._of_kept: dict[tuple[int, str], Numbers] = {}
@@ -76,7 +74,7 @@ class JoinedParts:
     def between(self, first: int, end: int) -> "JoinedParts":
         """The rows of some of these quarters."""
         first, end = max(first, self.first), min(end, self.end)
-        return JoinedParts(self._parts, self._numbers, first, end, self._stored, kept=self._kept)
+        return JoinedParts(self._numbered, first, end, kept=self._kept)
 
     def windows(self, ends: Numbers, starts: Numbers) -> "list[JoinedParts]":
         """The rows of sessions that the range cuts.
@@ -92,18 +90,18 @@ class JoinedParts:
 
     def of_flagged(self, column: str, flags: Numbers, *, with_rest: bool) -> "JoinedParts":
         """The rows of stored parts whose visitor or session is flagged, and all of the rest."""
-        parts = self._parts if with_rest else self._parts[: self._stored]
-        kept = KeptRows(column, flags)
-        return JoinedParts(parts, self._numbers, self.first, self.end, self._stored, kept=kept)
+        numbered = self._numbered if with_rest else self._numbered.some(0, self._stored)
+        return JoinedParts(numbered, self.first, self.end, kept=KeptRows(column, flags))
 
     def of_rest(self) -> "JoinedParts":
         """The rows without a stored part."""
+        rest = self._numbered.some(self._stored, len(self._parts))
+        return JoinedParts(rest, self.first, self.end)
 
-        def numbers(column: str) -> ColumnNumbers:
-            of_all = self._numbers(column)
-            return structs.replace(of_all, by_part=of_all.by_part[self._stored :])
-
-        return JoinedParts(self._parts[self._stored :], numbers, self.first, self.end, 0)
+    def single_parts(self) -> "Iterator[JoinedParts]":
+        """The rows of each part that may have some, without facts of visits."""
+        for i in self._having_rows:
+            yield JoinedParts(self._numbered.some(i, i + 1), self.first, self.end, kept=self._kept)
 
     def of_sessions(self, flags: Numbers, without: Numbers) -> "JoinedParts":
         """The rows of sessions that are flagged, with the facts of their visits.
@@ -111,7 +109,7 @@ class JoinedParts:
         Rows without a session are kept for some keys of quarter and visitor.
         """
         kept = KeptRows(SESSION_COLUMN, flags, of_rest=True, without=without)
-        own = JoinedParts(self._parts, self._numbers, self.first, self.end, self._stored, kept=kept)
+        own = JoinedParts(self._numbered, self.first, self.end, kept=kept)
         if self.visits is not None:
             rows = self.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
             own.visits = self.visits.of_rows(flags[rows])
@@ -123,9 +121,7 @@ class JoinedParts:
         It has no indexes, nor what these need: `between`, `windows` and `of_flagged` have the rows
         at all positions.
         """
-        own = JoinedParts(
-            self._parts, self._numbers, self.first, self.end, self._stored, kept=self._kept
-        )
+        own = JoinedParts(self._numbered, self.first, self.end, kept=self._kept)
         own.visits = self.visits
         own._positions = {table: positions}
         return own
@@ -196,14 +192,13 @@ class JoinedParts:
 
     def text_numbers(self, table: str, column: str) -> NumberedTexts:
         """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
-        known: dict[str | None, int] = {None: NO_TEXT}
-        of_parts = []
-        for i in self._having_rows:
-            codes = self._of_part(i, table, column)
-            texts = self._parts[i].table(table).texts[column]
-            mapping = [known.setdefault(text, len(known)) for text in (None, *texts)]
-            of_parts.append(np.array(mapping, np.int64)[codes])
-        return self._joined(table, of_parts), list(known)
+        known = self._numbered.texts(table, column)
+        of_parts = [known.by_part[i][self._of_part(i, table, column)] for i in self._having_rows]
+        return self._joined(table, of_parts), known.texts
+
+    def texts(self, table: str, column: str) -> Sequence[str | None]:
+        """The texts of a column of all parts by number, as above."""
+        return self._numbered.texts(table, column).texts
 
     def rows_of_texts(
         self, table: str, column: str, choose: ChooseTexts, *names: str
@@ -273,4 +268,4 @@ class JoinedVisits(Struct, frozen=True, eq=False):
         if (positions := self.positions(column in OF_LAST_VIEW)) is None:
             return None
         numbers, texts = self.joined.text_numbers(VISITS.name, label(column))
-        return np.append(numbers, NO_TEXT)[positions], texts
+        return np.append(numbers, numbers.dtype.type(NO_TEXT))[positions], texts

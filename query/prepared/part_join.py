@@ -12,11 +12,13 @@ from query.prepared.byte_cache import ByteCache
 from query.prepared.forms import PreparedForm
 from query.prepared.joined_parts import NOBODY, JoinedParts, JoinedVisits, WholeParts
 from query.prepared.kept_indexes import KeptIndexes, are_few
+from query.prepared.numbered_parts import NumberedParts
 from query.prepared.numbering import ColumnNumbers, Numbering, number_parts
 from query.prepared.part import SESSION_COLUMN, Part, PartLike
 from query.prepared.part_folder import PartKey
 from query.prepared.part_reader import PartReader, Reading, StoredPart
 from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS
+from query.prepared.part_texts import KnownTexts, PartTexts, known_texts
 from query.prepared.quarters import Quarters
 from query.prepared.visit_index import VISIT_COLUMNS, index_visits
 
@@ -51,10 +53,9 @@ class PartJoin:
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
         reading, _ = self._rows_of
-        parts, stored = self._parts(self._rows_of), len(reading.prepared)
-        numbers = partial(self._numbers, reading.prepared, 0)
         whole = None if self._few else WholeParts(self._whole(), self._made)
-        joined = JoinedParts(parts, numbers, quarters.first, quarters.end, stored, whole)
+        numbered = self._numbered(reading.prepared, self._rows_of[1], 0)
+        joined = JoinedParts(numbered, quarters.first, quarters.end, whole)
         joined.earlier = self._earlier
         if self._visits_of is not None:
             joined.visits = self._visits(joined, self._visits_of)
@@ -64,10 +65,27 @@ class PartJoin:
         """An index of the known parts."""
         return self._indexes.made(name, self._known, make, stored=not self._few)
 
-    def _parts(self, of: tuple[Reading, Part | None]) -> Sequence[PartLike]:
-        reading, rest = of
-        stored = self._stored(reading.prepared)
-        return [*stored, rest] if rest else stored
+    def _numbered(
+        self, keys: Sequence[PartKey], rest: Part | None = None, which: int | None = None
+    ) -> NumberedParts:
+        """Stored parts, and one of the rests."""
+        parts = [*self._stored(keys), *([rest] if rest else [])]
+        numbers = partial(self._numbers, keys, which)
+        return NumberedParts(parts, numbers, len(keys), partial(self._texts, keys, rest))
+
+    def _texts(
+        self, keys: Sequence[PartKey], rest: Part | None, table: str, column: str
+    ) -> PartTexts:
+        """The texts of a column of stored parts and a rest."""
+        known: KnownTexts = self._indexes.made(
+            ("texts", table, column),
+            self._known,
+            lambda: known_texts(
+                {key: self._reader.frame(key, table).texts[column] for key in self._known}
+            ),
+            stored=False,
+        )
+        return known.of(keys, [rest.table(table).texts[column]] if rest else [])
 
     def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
         reading, _ = self._rows_of
@@ -76,11 +94,10 @@ class PartJoin:
 
     def _whole(self) -> JoinedParts:
         """All rows of the known parts."""
-        keys = sorted(self._known)
-        parts, numbers = self._stored(keys), partial(self._numbers, keys, None)
-        whole = JoinedParts(parts, numbers, *ALWAYS)
+        numbered = self._numbered(sorted(self._known))
+        whole = JoinedParts(numbered, *ALWAYS)
         if self._visits_of is not None:
-            visits = JoinedParts(parts, numbers, *ALWAYS)
+            visits = JoinedParts(numbered, *ALWAYS)
             whole.visits = JoinedVisits(visits, partial(positions_of_visits, whole, visits))
         return whole
 
@@ -109,8 +126,7 @@ class PartJoin:
         reading, _ = of
         time_range = reading.scope.time_range
         first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
-        numbers = partial(self._numbers, reading.prepared, 1)
-        facts = JoinedParts(self._parts(of), numbers, first, end, len(reading.prepared))
+        facts = JoinedParts(self._numbered(reading.prepared, of[1], 1), first, end)
         return JoinedVisits(facts, partial(self._positions, joined, facts, reading))
 
     def _positions(

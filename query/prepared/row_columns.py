@@ -1,4 +1,4 @@
-"""Rows of a source with columns of other tables: the places and the visit of their session.
+"""Fields of rows of parts: texts of the rows, of the places of their session, facts of its visit.
 
 Most sessions have one text of each place in all of their rows, which then is that of a row of any
 table. Those with several are looked up by quarter, session and visitor, as are rows without a
@@ -6,21 +6,19 @@ session.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_numbers import sort_order
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.numbering import WITHOUT
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import SESSIONLESS, SOURCES, label
-from query.prepared.row_sources import ALL_ROWS, VISIT_FIELDS, RowSource
-from query.prepared.session_places import index_places, place_texts, session_places
+from query.prepared.row_sources import VISIT_FIELDS, RowSource
+from query.prepared.session_places import index_places, session_places
 from query.prepared.session_values import session_values
-from query.prepared.text_filters import rows_kept
-from query.request.filter_struct import Filter, fields_named
 
 QUARTER_SHIFT = 33
 """Bits of a key below its quarter."""
@@ -31,144 +29,169 @@ class UntoldTexts(Exception):
 
 
 class SourceRows:
-    """The rows of a source that filters keep."""
+    """The rows of a source in one part, or those of them that are kept."""
 
-    def __init__(
-        self, joined: JoinedParts, source: RowSource, filters: Sequence[Filter] = ()
-    ) -> None:
-        """UntoldTexts when parts cannot tell which rows meet the filters."""
+    def __init__(self, joined: JoinedParts, source: RowSource) -> None:
         self._joined = joined
         self._source = source
         self._at: Numbers | None = None
-        self._counts = self._all_counts()
-        self._keep(self._counts > 0)
-        for each in sorted(filters, key=lambda each: not all(map(source.has, fields_named(each)))):
-            names = fields_named(each)
-            kept = rows_kept({name: self.texts(name) for name in names}, self.row_count, [each])
-            self._keep(kept)
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows, each of which stands for rows of events."""
-        return len(self._counts)
-
-    @property
-    def counts(self) -> Numbers:
+        self.counts = np.concatenate([self._counts(i) for i in range(len(source.tables))])
         """The rows of events that each row stands for, at least one."""
-        return self._counts
+        self.keep(self.counts > 0)
 
-    def numbers(self, name: str) -> Numbers:
+    def keep(self, kept: Numbers) -> None:
+        """Keep some of the rows."""
+        if not kept.all():
+            at = np.flatnonzero(kept)
+            self._at = at if self._at is None else self._at[at]
+            self.counts = self.counts[at]
+
+    def column(self, name: str) -> Numbers:
         """The quarter, visitor or session of each row."""
-        return self._kept(self._concatenated(name))
-
-    def texts(self, field: str) -> NumberedTexts:
-        """A field of each row; UntoldTexts when parts cannot tell it."""
-        if self._source.has(field):
-            numbers, texts = self._own_texts(field)
-            return self._kept(numbers), texts
-        if field in VISIT_FIELDS:
-            return self._visit_texts(VISIT_FIELDS[field])
-        return self._place_texts(field)
-
-    def _all_counts(self) -> Numbers:
-        of_tables = []
-        for each in self._source.tables:
-            columns = self._joined.columns(each.table.name, *each.added, *each.subtracted)
-            counts = columns[each.added[0]]
-            for name in each.added[1:]:
-                counts = counts.astype(np.int64) + columns[name]
-            for name in each.subtracted:
-                counts = counts.astype(np.int64) - columns[name]
-            of_tables.append(counts)
-        return np.concatenate(of_tables)
-
-    def _concatenated(self, name: str) -> Numbers:
         tables = (each.table.name for each in self._source.tables)
-        return np.concatenate([self._joined.columns(table, name)[name] for table in tables])
+        return self._kept([self._joined.columns(table, name)[name] for table in tables])
 
-    def _own_texts(self, field: str) -> NumberedTexts:
-        if self._source is ALL_ROWS:
-            return place_texts(self._joined, field)
-        [counted] = self._source.tables
-        return self._joined.text_numbers(counted.table.name, label(field))
+    def texts(self, field: str, mappings: Sequence[Numbers | None]) -> Numbers:
+        """The numbers of a field of the tables; a table's are mapped to others, or stay."""
+        numbers = []
+        for each, mapping in zip(self._source.tables, mappings, strict=True):
+            own, _ = self._joined.text_numbers(each.table.name, label(field))
+            numbers.append(own if mapping is None else mapping[own])
+        return self._kept(numbers)
 
-    def _keep(self, kept: Numbers) -> None:
-        if kept.all():
-            return
-        at = np.flatnonzero(kept)
-        self._at = at if self._at is None else self._at[at]
-        self._counts = self._counts[at]
+    def _counts(self, i: int) -> Numbers:
+        own = self._source.tables[i]
+        columns = self._joined.columns(own.table.name, *own.added, *own.subtracted)
+        counts = columns[own.added[0]]
+        for name in (*own.added[1:], *own.subtracted):
+            if columns[name].any():
+                sign = 1 if name in own.added else -1
+                counts = counts + sign * columns[name].astype(np.int64)
+        return counts
 
-    def _kept(self, values: Numbers) -> Numbers:
+    def _kept(self, of_tables: Sequence[Numbers]) -> Numbers:
+        values = of_tables[0] if len(of_tables) == 1 else np.concatenate(of_tables)
         return values if self._at is None else values[self._at]
 
-    def _place_texts(self, field: str) -> NumberedTexts:
-        """The text that the rows of the session have."""
-        joined = self._joined
-        places = None if joined.has_rest else session_places(joined, field)
-        places = places or index_places(joined, field)
-        sessions = self.numbers(SESSION_COLUMN)
-        own = places.of_sessions[sessions]
-        if len(places.sessions):
-            is_looked_up = np.zeros(len(places.of_sessions), np.bool_)
-            is_looked_up[places.sessions] = True
-            known = Lookup(places.quarters, places.visitors, places.sessions, places.of_rows)
-            self._look_up(own, np.flatnonzero(is_looked_up[sessions]), sessions, known)
-        return own, places.texts
 
-    def _visit_texts(self, fact: str) -> NumberedTexts:
-        """The fact of the visit; of a row without a session its own."""
-        values = session_values(self._joined, fact)
-        if values is None:
-            raise UntoldTexts
-        sessions = self.numbers(SESSION_COLUMN)
-        own = values.numbers[sessions]
-        without = np.flatnonzero(sessions == WITHOUT)
-        if not len(without):
-            return own, values.texts
-        if fact not in SOURCES:
-            raise UntoldTexts
-        texts = {text: i for i, text in enumerate(values.texts)}
-        numbers, further = self._joined.text_numbers(SESSIONLESS.name, label(fact))
-        mapping = np.array([texts.setdefault(text, len(texts)) for text in further], np.int64)
-        rows = self._joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN)
-        quarters, visitors = rows[QUARTER_COLUMN], rows[VISITOR_COLUMN]
-        nobody = np.full(len(quarters), WITHOUT)
-        own = own.astype(np.int64)
-        self._look_up(own, without, sessions, Lookup(quarters, visitors, nobody, mapping[numbers]))
-        return own, list(texts)
+class FieldTexts(Protocol):
+    """The texts of a field, numbered alike in all parts of a query; 0 is the number of NULL."""
 
-    def _look_up(self, own: Numbers, at: Numbers, sessions: Numbers, known: "Lookup") -> None:
-        """Put the numbers of rows that are looked up in their places."""
-        if len(at):
+    @property
+    def texts(self) -> Sequence[str | None]:
+        """By number."""
+
+    def numbers(self, rows: SourceRows) -> Numbers:
+        """The number of each row; UntoldTexts when parts cannot tell it."""
+
+
+def field_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
+    """The texts of a field of all rows; UntoldTexts as above."""
+    if source.has(field):
+        return _own_texts(joined, source, field)
+    if field in VISIT_FIELDS:
+        return _visit_texts(joined, VISIT_FIELDS[field])
+    return _place_texts(joined, field)
+
+
+class _OfRows(Struct, frozen=True, eq=False):
+    """Those that the tables of the rows have."""
+
+    field: str
+    texts: Sequence[str | None]
+    mappings: Sequence[Numbers | None]
+    """By table."""
+
+    def numbers(self, rows: SourceRows) -> Numbers:
+        return rows.texts(self.field, self.mappings)
+
+
+class _OfSessions(Struct, frozen=True, eq=False):
+    """Those of sessions; of some sessions the rows are looked up."""
+
+    by_session: Numbers
+    """The number after those of all texts stands for rows that are looked up."""
+    texts: Sequence[str | None]
+    known: "_Lookup | None"
+
+    def numbers(self, rows: SourceRows) -> Numbers:
+        sessions = rows.column(SESSION_COLUMN)
+        numbers: Numbers = self.by_session[sessions]
+        if self.known is not None and len(at := np.flatnonzero(numbers == len(self.texts))):
             quarters, visitors = (
-                self.numbers(name)[at] for name in (QUARTER_COLUMN, VISITOR_COLUMN)
+                rows.column(each)[at] for each in (QUARTER_COLUMN, VISITOR_COLUMN)
             )
-            own[at] = known.numbers_of(quarters, visitors, sessions[at])
+            numbers[at] = self.known.numbers(_keys(quarters, visitors, sessions[at]))
+        return numbers
 
 
-class Lookup(Struct, frozen=True, eq=False):
-    """Numbers of texts by quarter, visitor and session."""
+class _Lookup(Struct, frozen=True, eq=False):
+    """Numbers of texts by ascending keys of quarter and session, or visitor."""
 
-    quarters: Numbers
-    visitors: Numbers
-    sessions: Numbers
-    numbers: Numbers
+    keys: Numbers
+    of_keys: Numbers
 
-    def numbers_of(self, quarters: Numbers, visitors: Numbers, sessions: Numbers) -> Numbers:
-        """The number of each key; UntoldTexts when one has several."""
-        keys = _keys(self.quarters, self.visitors, self.sessions)
-        order = sort_order(keys)
-        keys, numbers = keys[order], self.numbers[order]
-        has_several = np.flatnonzero((keys[1:] == keys[:-1]) & (numbers[1:] != numbers[:-1]))
-        wanted = _keys(quarters, visitors, sessions)
-        if np.isin(keys[has_several], wanted).any():
+    def numbers(self, wanted: Numbers) -> Numbers:
+        """The number of each key; UntoldTexts when one has several, or none."""
+        first, end = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
+        if (first == end).any():
             raise UntoldTexts
-        found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        if (keys[found] != wanted).any():
+        found: Numbers = self.of_keys[first]
+        if (found != self.of_keys[end - 1]).any():
             raise UntoldTexts
-        own: Numbers = numbers[found]
-        return own
+        return found
+
+
+def _own_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
+    of_tables = [joined.texts(each.table.name, label(field)) for each in source.tables]
+    number = {text: i for i, text in enumerate(of_tables[0])}
+    mappings: list[Numbers | None] = [None]
+    for texts in of_tables[1:]:
+        mapping = [number.setdefault(text, len(number)) for text in texts]
+        mappings.append(smallest(np.array(mapping, np.int64)))
+    return _OfRows(field, list(number), mappings)
+
+
+def _place_texts(joined: JoinedParts, field: str) -> FieldTexts:
+    places = None if joined.has_rest else session_places(joined, field)
+    places = places or index_places(joined, field)
+    rows = places.quarters, places.visitors, places.sessions
+    return _of_sessions(
+        places.of_sessions, places.texts, places.sessions, _keys(*rows), places.of_rows
+    )
+
+
+def _visit_texts(joined: JoinedParts, fact: str) -> FieldTexts:
+    """The fact of the visit; of a row without a session its own, which parts have of sources."""
+    values = session_values(joined, fact)
+    if values is None:
+        raise UntoldTexts
+    if fact not in SOURCES:
+        nothing = np.empty(0, np.int64)
+        return _of_sessions(values.numbers, values.texts, np.array([WITHOUT]), nothing, nothing)
+    number = {text: i for i, text in enumerate(values.texts)}
+    own, texts = joined.text_numbers(SESSIONLESS.name, label(fact))
+    mapping = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
+    rows = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN)
+    nobody = np.full(len(own), WITHOUT)
+    keys = _keys(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN], nobody)
+    return _of_sessions(values.numbers, list(number), np.array([WITHOUT]), keys, mapping[own])
+
+
+def _of_sessions(
+    by_session: Numbers,
+    texts: Sequence[str | None],
+    looked_up: Numbers,
+    keys: Numbers,
+    numbers: Numbers,
+) -> FieldTexts:
+    """Those of sessions; the rows of some of them have numbers by key."""
+    if not len(looked_up):
+        return _OfSessions(by_session, texts, None)
+    marked = by_session.astype(np.min_scalar_type(len(texts)))
+    marked[looked_up] = len(texts)
+    order = np.lexsort((numbers, keys))
+    return _OfSessions(marked, texts, _Lookup(keys[order], numbers[order]))
 
 
 def _keys(quarters: Numbers, visitors: Numbers, sessions: Numbers) -> Numbers:

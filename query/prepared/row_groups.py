@@ -4,26 +4,25 @@ Groups are texts of rows, of the places of their session, facts of their visit, 
 date parts. Counted are rows, and distinct visitors, sessions or texts.
 """
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from query.engine.column_rows import NO_TEXT, Numbers
+from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
-from query.prepared.group_numbers import distinct_values, number_combinations, sums
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.numbering import WITHOUT
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import VISITS
+from query.prepared.part_texts import TEXT_BYTES
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
-from query.prepared.row_columns import SourceRows, UntoldTexts
+from query.prepared.row_columns import FieldTexts, SourceRows, UntoldTexts, field_texts
 from query.prepared.row_sources import VISIT_FIELDS, RowSource
-from query.prepared.text_filters import rows_kept
+from query.prepared.row_tally import RowTally, TalliedGroups
+from query.prepared.text_filters import RowFilter, rows_kept
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.filter_struct import Filter, fields_named
@@ -31,8 +30,6 @@ from query.request.time_range import TimeRange
 
 HASHED = {"anonymous_id": VISITOR_COLUMN, "session_id": SESSION_COLUMN}
 """Columns of events that parts have as numbers."""
-MAX_SPACE = 2**21
-"""Possible groups up to which each has a number, whether it has rows or not."""
 
 
 Group: TypeAlias = str | Granularity | DatePart
@@ -46,26 +43,17 @@ class Counted(Struct, frozen=True):
     is_distinct: bool = False
 
 
-class _Group(Struct, frozen=True, eq=False):
-    """A group of rows: the number of each among all values, in ascending order, NULL first."""
+class _Dimension(Struct, frozen=True, eq=False):
+    """Values by which rows are grouped, in ascending order with NULL first."""
 
-    numbers: Numbers
     values: Sequence[object]
+    numbers: Callable[[SourceRows], Numbers]
+    """The number of the value of each row."""
 
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        return self.numbers.nbytes + 60 * len(self.values)
-
-    def is_absent(self, at: Numbers) -> Numbers:
-        """Which rows have no value."""
-        has_null = bool(self.values) and self.values[0] is None
-        absent: Numbers = (self.numbers[at] == 0) & has_null
-        return absent
-
-    def at(self, at: Numbers) -> list[object]:
-        """The values of some rows."""
-        return [self.values[i] for i in self.numbers[at].tolist()]
+        return TEXT_BYTES * len(self.values)
 
 
 class RowGroups(Struct, frozen=True):
@@ -117,18 +105,91 @@ class RowGroups(Struct, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
         try:
-            rows = SourceRows(joined, self.source, self._filters)
-            groups = [self._group(rows, each, quarters) for each in self.groups]
-            numbers, of_rows, count = _numbered(groups, rows.row_count)
-            counts = [_count(joined, rows, each, of_rows, count) for each in self.counted]
+            texts = {field: field_texts(joined, self.source, field) for field in self.fields}
+            dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
+            groups = self._tallied(joined, texts, dimensions)
         except UntoldTexts:
             return None
-        kept = self._having(counts)
-        if groups:
-            kept &= np.bincount(of_rows, minlength=count) > 0
-        at = np.flatnonzero(kept)
-        named = [_Group(own[at], each.values) for own, each in zip(numbers, groups, strict=True)]
-        return _array_rows(named, [each[at] for each in counts])
+        counts = self._counts(joined, texts, groups)
+        at = np.flatnonzero(self._having(counts))
+        columns = [each[at] for each in groups.columns]
+        return _array_rows(dimensions, columns, [each[at] for each in counts])
+
+    def _dimension(
+        self, group: Group, texts: Mapping[str, FieldTexts], quarters: Quarters
+    ) -> _Dimension:
+        if not isinstance(group, Granularity | DatePart):
+            return _of_texts(texts[group])
+        values, of_quarters = quarters.numbers, quarters.buckets
+        if isinstance(group, DatePart):
+            parts = date_parts(quarters, self.time_range, group)
+            found, of_quarters = np.unique(parts, return_inverse=True)
+            values = found.tolist()
+
+        def numbers(rows: SourceRows) -> Numbers:
+            own: Numbers = of_quarters[
+                rows.column(QUARTER_COLUMN).astype(np.int64) - quarters.first
+            ]
+            return own
+
+        return _Dimension(values, numbers)
+
+    def _tallied(
+        self,
+        joined: JoinedParts,
+        texts: Mapping[str, FieldTexts],
+        dimensions: Sequence[_Dimension],
+    ) -> TalliedGroups:
+        """The rows of events in each group, and what else is counted."""
+        conditions = [_Condition(each, texts) for each in self._filters_of_rows_first]
+        tally = RowTally(
+            [len(each.values) for each in dimensions],
+            1 + len(self._of(is_distinct=False)),
+            len(self._of(is_distinct=True)),
+        )
+        for part in joined.single_parts():
+            rows = SourceRows(part, self.source)
+            for condition in conditions:
+                rows.keep(condition.met(rows))
+            columns = [each.numbers(rows) for each in dimensions]
+            having = [_values(rows, each, texts) for each in self._of(is_distinct=False)]
+            summed = [rows.counts, *(np.where(each == 0, 0, rows.counts) for each in having)]
+            values = [_values(rows, each, texts) for each in self._of(is_distinct=True)]
+            tally.add(columns, summed, values)
+        return tally.groups()
+
+    def _of(self, *, is_distinct: bool) -> Sequence[str]:
+        """The fields whose distinct values are counted, or the rows that have a value."""
+        return [e.field for e in self.counted if e.field and e.is_distinct == is_distinct]
+
+    def _counts(
+        self,
+        joined: JoinedParts,
+        texts: Mapping[str, FieldTexts],
+        groups: TalliedGroups,
+    ) -> Sequence[Numbers]:
+        """What is counted of each group."""
+        of_all, *having = groups.sums
+        places = iter(range(len(self.counted)))
+        sums = iter(having)
+        counts = []
+        for each in self.counted:
+            if each.field is None:
+                counts.append(of_all)
+            elif each.is_distinct:
+                column = HASHED.get(each.field)
+                value_count = joined.count(column) if column else len(texts[each.field].texts)
+                counts.append(groups.distinct(next(places), value_count))
+            else:
+                counts.append(next(sums))
+        return counts
+
+    @property
+    def _filters_of_rows_first(self) -> Sequence[Filter]:
+        """The filters, first those on fields that the source itself has."""
+        return sorted(
+            self._filters, key=lambda each: not all(map(self.source.has, fields_named(each)))
+        )
 
     def _having(self, counts: Sequence[Numbers]) -> Numbers:
         """Which groups meet the filters on what is counted."""
@@ -139,69 +200,75 @@ class RowGroups(Struct, frozen=True):
             columns[name] = numbers, values.tolist()
         return rows_kept(columns, len(counts[0]), filters)
 
-    def _group(self, rows: SourceRows, field: Group, quarters: Quarters) -> _Group:
-        if isinstance(field, Granularity):
-            of_rows = rows.numbers(QUARTER_COLUMN).astype(np.int64) - quarters.first
-            return _Group(quarters.buckets[of_rows], quarters.numbers)
-        if isinstance(field, DatePart):
-            of_quarters = date_parts(quarters, self.time_range, field)
-            values, numbers = np.unique(of_quarters, return_inverse=True)
-            of_rows = rows.numbers(QUARTER_COLUMN).astype(np.int64) - quarters.first
-            return _Group(numbers[of_rows], values.tolist())
-        numbers, texts = rows.texts(field)
-        ordered = [None, *sorted(text for text in texts if text is not None)]
-        place = {text: i for i, text in enumerate(ordered)}
-        mapping = np.array([place[text] for text in texts], np.min_scalar_type(len(texts)))
-        return _Group(mapping[numbers], ordered)
+
+class _Condition:
+    """A filter on rows of any part."""
+
+    def __init__(self, filter_: Filter, texts: Mapping[str, FieldTexts]) -> None:
+        self._texts = {name: texts[name] for name in fields_named(filter_)}
+        own = {name: each.texts for name, each in self._texts.items()}
+        self._filter = RowFilter([filter_], own)
+
+    def met(self, rows: SourceRows) -> Numbers:
+        """Which rows meet it."""
+        numbers = {name: each.numbers(rows) for name, each in self._texts.items()}
+        return self._filter.kept(numbers, len(rows.counts))
 
 
-def _numbered(groups: Sequence[_Group], row_count: int) -> tuple[Sequence[Numbers], Numbers, int]:
-    """The numbers of the values of each group, the group of each row, and the number of groups."""
-    sizes = [len(each.values) for each in groups]
-    space = prod(sizes)
-    if space > MAX_SPACE or space > max(1, row_count):
-        columns = [(each.numbers, size) for each, size in zip(groups, sizes, strict=True)]
-        found, of_rows = number_combinations(columns, row_count)
-        return found, of_rows, len(found[0])
-    of_rows = np.zeros(row_count, np.int32)
-    for each, size in zip(groups, sizes, strict=True):
-        of_rows *= size
-        of_rows += each.numbers.astype(np.int32)
-    return np.unravel_index(np.arange(space), sizes) if groups else (), of_rows, space
+def _of_texts(texts: FieldTexts) -> _Dimension:
+    """By the texts of a field in ascending order."""
+    named = [text for text in texts.texts if text is not None]
+    ordered: list[str | None] = [None, *sorted(named)]
+    if ordered == texts.texts:
+        return _Dimension(ordered, texts.numbers)
+    place = {text: i for i, text in enumerate(ordered)}
+    places = smallest(np.array([place[text] for text in texts.texts], np.int64))
+    return _Dimension(ordered, lambda rows: places[texts.numbers(rows)])
 
 
-def _count(
-    joined: JoinedParts, rows: SourceRows, counted: Counted, groups: Numbers, count: int
-) -> Numbers:
-    """What is counted of each group."""
-    if counted.field is None:
-        return sums(groups, rows.counts, count)
-    column = HASHED.get(counted.field)
-    if column is not None:
-        values, value_count, none = rows.numbers(column), joined.count(column), WITHOUT
-    else:
-        values, texts = rows.texts(counted.field)
-        value_count, none = len(texts), NO_TEXT
-    if counted.is_distinct:
-        return distinct_values(groups, values, count, value_count)
-    return sums(groups, np.where(values == none, 0, rows.counts), count)
+def _values(rows: SourceRows, field: str, texts: Mapping[str, FieldTexts]) -> Numbers:
+    """The number of a field of each row; 0 is none."""
+    column = HASHED.get(field)
+    return texts[field].numbers(rows) if column is None else rows.column(column)
 
 
-def _array_rows(groups: Sequence[_Group], counts: Sequence[Numbers]) -> ArrayRows:
-    """The rows, whose own order is that of their groups, NULL last."""
-    count = len(counts[0])
+def _array_rows(
+    dimensions: Sequence[_Dimension], columns: Sequence[Numbers], counts: Sequence[Numbers]
+) -> ArrayRows:
+    """The rows, whose own order is that of their groups, NULL last; fields are their positions."""
+    row_count = len(counts[0])
 
     def make(at: Numbers) -> Sequence[Row]:
-        own = [each.at(at) for each in groups]
+        own = [
+            [each.values[i] for i in numbers[at].tolist()]
+            for each, numbers in zip(dimensions, columns, strict=True)
+        ]
         return list(zip(*own, *(each[at].tolist() for each in counts), strict=True))
 
-    columns = [*(each.numbers for each in groups), *counts]
-    own_order: list[Key] = [key for g in groups for key in (g.is_absent, g.numbers.__getitem__)]
+    absent = {
+        str(i): _is_zero(numbers)
+        for i, (each, numbers) in enumerate(zip(dimensions, columns, strict=True))
+        if each.values[:1] == [None]
+    }
+    own_order = [
+        key
+        for i, numbers in enumerate(columns)
+        for key in (*filter(None, [absent.get(str(i))]), numbers.__getitem__)
+    ]
+    everything = (*columns, *counts)
     return ArrayRows(
-        count,
-        own_order or [np.zeros(count).__getitem__],
+        row_count,
+        own_order or [np.zeros(row_count).__getitem__],
         make,
-        {str(i): (values.__getitem__,) for i, values in enumerate(columns)},
-        sum(each.size for each in groups) + sum(each.nbytes for each in counts),
-        {str(i): each.is_absent for i, each in enumerate(groups)},
+        {str(i): (values.__getitem__,) for i, values in enumerate(everything)},
+        sum(each.size for each in dimensions) + sum(each.nbytes for each in everything),
+        absent,
     )
+
+
+def _is_zero(numbers: Numbers) -> Key:
+    def key(at: Numbers) -> Numbers:
+        zero: Numbers = numbers[at] == 0
+        return zero
+
+    return key

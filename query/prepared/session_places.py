@@ -51,7 +51,9 @@ def session_places(joined: JoinedParts, field: str) -> SessionPlaces | None:
 
 def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     """The index of all rows."""
-    numbers, texts = place_texts(whole, field)
+    texts: dict[str | None, int] = {None: NO_TEXT}
+    tables = [_renumbered(whole.text_numbers(each, label(field)), texts) for each in TABLES]
+    numbers = np.concatenate(tables)
     names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN)
     columns = [whole.columns(table, *names) for table in TABLES]
     sessions, quarters, visitors = (
@@ -64,20 +66,13 @@ def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     one_by_one[WITHOUT] = True
     rows = np.flatnonzero(one_by_one[sessions])
     return SessionPlaces(
-        texts,
+        list(texts),
         smallest(of_sessions),
         sessions[rows],
         smallest(quarters[rows]),
         visitors[rows],
         smallest(numbers[rows]),
     )
-
-
-def place_texts(joined: JoinedParts, field: str) -> NumberedTexts:
-    """The texts of a field of all rows, those of the first table first."""
-    texts: dict[str | None, int] = {None: NO_TEXT}
-    tables = [_renumbered(joined.text_numbers(each, label(field)), texts) for each in TABLES]
-    return np.concatenate(tables), list(texts)
 
 
 def _renumbered(numbered: NumberedTexts, known: dict[str | None, int]) -> Numbers:

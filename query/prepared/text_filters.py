@@ -81,43 +81,59 @@ def _plain(filter_: Filter, operator: str, positions: Mapping[str, int]) -> Keep
     return lambda texts: (text := texts[at]) is not None and holds(text, value)
 
 
+class RowFilter:
+    """Filters on columns of texts or numbers; each condition is told once for each value."""
+
+    def __init__(self, filters: Sequence[Filter], columns: Mapping[str, Values]) -> None:
+        """With the values of the columns; CostlyFilters when they are too many."""
+        fields = [field for each in filters for field in condition_fields(each)]
+        if sum(len(columns[field]) for field in fields) > MAX_EVALUATIONS:
+            raise CostlyFilters
+        self._filters = filters
+        self._columns = columns
+        self._of_values: dict[int, Numbers] = {}
+
+    def kept(self, numbers: Mapping[str, Numbers], row_count: int) -> Numbers:
+        """Which rows meet all filters, by the numbers of their values."""
+        return self._meet_all(self._filters, numbers, row_count)
+
+    def _meet_all(
+        self, filters: Sequence[Filter], numbers: Mapping[str, Numbers], row_count: int
+    ) -> Numbers:
+        kept = np.ones(row_count, np.bool_)
+        for each in filters:
+            kept &= self._meets(each, numbers, row_count)
+        return kept
+
+    def _meets(self, filter_: Filter, numbers: Mapping[str, Numbers], row_count: int) -> Numbers:
+        if filter_.all_of is not None:
+            return self._meet_all(filter_.all_of, numbers, row_count)
+        if filter_.any_of is not None:
+            met = np.zeros(row_count, np.bool_)
+            for each in filter_.any_of:
+                met |= self._meets(each, numbers, row_count)
+            return met
+        if filter_.none_of is not None:
+            return ~self._meets(filter_.none_of, numbers, row_count)
+        return self._met_values(filter_)[numbers[filter_.field or ""]]
+
+    def _met_values(self, condition: Filter) -> Numbers:
+        """By the number of a value whether it meets a condition."""
+        if id(condition) not in self._of_values:
+            field = condition.field or ""
+            keeps = _condition(condition, {field: 0})
+            met = [keeps((value,)) for value in self._columns[field]]
+            self._of_values[id(condition)] = np.array(met, np.bool_)
+        return self._of_values[id(condition)]
+
+
 def rows_kept(
     columns: Mapping[str, NumberedValues], row_count: int, filters: Sequence[Filter]
 ) -> Numbers:
-    """Which rows meet all filters, which name these columns of texts or numbers.
-
-    Each condition is told once for each value of its column; CostlyFilters if that is too often.
-    """
-    fields = [field for each in filters for field in condition_fields(each)]
-    if sum(len(columns[field][1]) for field in fields) > MAX_EVALUATIONS:
-        raise CostlyFilters
-    return _meet_all(filters, columns, row_count)
-
-
-def _meet_all(
-    filters: Sequence[Filter], columns: Mapping[str, NumberedValues], row_count: int
-) -> Numbers:
-    kept = np.ones(row_count, np.bool_)
-    for each in filters:
-        kept &= _meets(each, columns, row_count)
-    return kept
-
-
-def _meets(filter_: Filter, columns: Mapping[str, NumberedValues], row_count: int) -> Numbers:
-    if filter_.all_of is not None:
-        return _meet_all(filter_.all_of, columns, row_count)
-    if filter_.any_of is not None:
-        met = np.zeros(row_count, np.bool_)
-        for each in filter_.any_of:
-            met |= _meets(each, columns, row_count)
-        return met
-    if filter_.none_of is not None:
-        return ~_meets(filter_.none_of, columns, row_count)
-    field = filter_.field or ""
-    numbers, texts = columns[field]
-    keeps = _condition(filter_, {field: 0})
-    of_rows: Numbers = np.array([keeps((text,)) for text in texts], np.bool_)[numbers]
-    return of_rows
+    """Which rows meet all filters, which name these columns; CostlyFilters as above."""
+    numbers = {name: own for name, (own, _) in columns.items()}
+    row_filter = RowFilter(filters, {name: values for name, (_, values) in columns.items()})
+    return row_filter.kept(numbers, row_count)
 
 
 def condition_fields(filter_: Filter) -> Sequence[str]:

@@ -7,7 +7,8 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows
-from query.prepared.joined_parts import JoinedParts, NumbersOf, WholeParts
+from query.prepared.joined_parts import JoinedParts, WholeParts
+from query.prepared.numbered_parts import NumberedParts
 from query.prepared.numbering import ColumnNumbers, number
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
 from query.prepared.part_file import HASHES, read_columns, read_frame, read_hashes, read_numbers
@@ -27,14 +28,13 @@ def join(parts: Sequence[Part], first: int, end: int, *, stored: int | None = No
     With `stored`, the first so many are stored and have indexes, the others are the rest.
     """
     if stored is None:
-        return JoinedParts(parts, _numbers(parts, len(parts)), first, end)
-    numbers = _numbers(parts, stored)
-    kept = JoinedParts(parts[:stored], numbers, 0, 2**31)
-    whole = WholeParts(kept, lambda _name, make: make())
-    return JoinedParts(parts, numbers, first, end, stored, whole)
+        return JoinedParts(_numbered(parts, len(parts)), first, end)
+    numbered = _numbered(parts, stored)
+    whole = WholeParts(JoinedParts(numbered.some(0, stored), 0, 2**31), lambda _name, make: make())
+    return JoinedParts(numbered, first, end, whole)
 
 
-def _numbers(parts: Sequence[Part], stored: int) -> NumbersOf:
+def _numbered(parts: Sequence[Part], stored: int) -> NumberedParts:
     numbers = {}
     for column in (VISITOR_COLUMN, SESSION_COLUMN):
         hashes = [part.hashes[column] for part in parts]
@@ -42,7 +42,7 @@ def _numbers(parts: Sequence[Part], stored: int) -> NumbersOf:
         new, further = numbering.with_further(hashes[stored:])
         by_part = [*numbering.by_part.values(), *further]
         numbers[column] = ColumnNumbers(numbering.hashes, new, by_part)
-    return numbers.__getitem__
+    return NumberedParts(parts, numbers.__getitem__, stored)
 
 
 def column_rows(columns: Mapping[str, Values]) -> ColumnRows:
