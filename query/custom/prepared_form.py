@@ -44,9 +44,9 @@ def prepared_form(
             ALL_ROWS,
             tuple(_group(each) for each in plan.groups),
             tuple(_counted(each) for each in plan.selects),
-            time_range,
             msgspec.json.encode(filters),
             msgspec.json.encode(having),
+            time_range,
         )
     except _Untold:
         return None

@@ -11,6 +11,7 @@ from query.engine.engine import Row
 from query.prepared import row_filters, session_places, visit_filters
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
+from query.prepared.filtered_breakdown import filtered_breakdown
 from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.joined_parts import JoinedParts
@@ -199,6 +200,8 @@ def of_filters(
         return None if measured is None else (measured, None)
     if (keeps := keeps_all(filters, form.filter_fields)) is not None:
         return form, keeps
+    if isinstance(form, Breakdown) and not form.together:
+        return _of_breakdown(form, filters)
     of_visits, others = visit_filters.divided(filters)
     chosen = _of_others(form, others)
     if chosen is None or not of_visits:
@@ -207,6 +210,14 @@ def of_filters(
         return None
     form, keeps = chosen
     return OfVisits(form, msgspec.json.encode(of_visits)), keeps
+
+
+def _of_breakdown(
+    form: Breakdown, filters: Sequence[Filter]
+) -> tuple[PreparedForm, Keeps | None] | None:
+    """The form of the rows that filters keep, on other fields than the groups' own."""
+    filtered = filtered_breakdown(form.columns, filters, form.row)
+    return None if filtered is None else (filtered, None)
 
 
 def _of_others(

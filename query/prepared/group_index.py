@@ -16,6 +16,8 @@ from query.prepared.numbering import WITHOUT
 from query.prepared.part import smallest
 
 NEVER_BEFORE = 0
+PORTION = 2**16
+"""Entries that are counted at once: what is made of them stays in the cache of the processor."""
 
 
 class GroupIndex(Struct, frozen=True, eq=False):
@@ -42,11 +44,22 @@ class GroupIndex(Struct, frozen=True, eq=False):
         if not len(self.quarters):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         low, width = _relative(self.first, first, end, self.quarters.dtype)
-        inside = (self.quarters - self.quarters.dtype.type(low)) < width  # wraps below `low`
-        counted = inside & (self.previous <= low)
-        starts = self.borders
-        views = np.add.reduceat(self.views * inside, starts, dtype=np.int64)
-        return views, np.add.reduceat(counted, starts, dtype=np.int64)
+        views, visitors = np.zeros((2, len(self.borders)), np.int64)
+        for start in range(0, len(self.quarters), PORTION):
+            part = slice(start, start + PORTION)
+            quarters = self.quarters[part]
+            inside = (quarters - quarters.dtype.type(low)) < width  # wraps below `low`
+            counted = inside & (self.previous[part] <= low)
+            groups, starts = self._starts(start, start + len(quarters))
+            views[groups] += np.add.reduceat(self.views[part] * inside, starts, dtype=np.int64)
+            visitors[groups] += np.add.reduceat(counted, starts, dtype=np.int64)
+        return views, visitors
+
+    def _starts(self, start: int, end: int) -> tuple[slice, Numbers]:
+        """The groups that have some of these entries, and where these begin among them."""
+        low = int(np.searchsorted(self.borders, start, side="right")) - 1
+        groups = slice(low, int(np.searchsorted(self.borders, end)))
+        return groups, np.maximum(self.borders[groups] - start, 0)
 
 
 def _relative(origin: int, first: int, end: int, dtype: np.dtype[Any]) -> tuple[int, int]:

@@ -93,12 +93,17 @@ def distinct_values(groups: Numbers, values: Numbers, count: int, value_count: i
         flags[groups, values] = True
         counts: Numbers = np.count_nonzero(flags[:, 1:], axis=1)
         return counts
-    has_value = values != 0
-    pairs = groups[has_value].astype(np.int64) * value_count + values[has_value]
-    pairs = np.sort(pairs.astype(np.min_scalar_type(count * value_count)))
-    is_first = np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)]
-    borders = np.arange(count + 1, dtype=np.int64) * value_count
-    return np.diff(np.searchsorted(pairs[is_first], borders.astype(pairs.dtype)))
+    if not values.all():
+        has_value = values != 0
+        groups, values = groups[has_value], values[has_value]
+    kind = np.min_scalar_type(count * value_count)
+    pairs = groups.astype(kind)
+    pairs *= kind.type(value_count)
+    pairs += values.astype(kind, copy=False)
+    pairs.sort()
+    again = pairs[1:][pairs[1:] == pairs[:-1]]
+    borders = (np.arange(count + 1, dtype=np.int64) * value_count).astype(kind)
+    return np.diff(np.searchsorted(pairs, borders)) - np.diff(np.searchsorted(again, borders))
 
 
 def least(groups: Numbers, values: Numbers, count: int) -> Numbers:

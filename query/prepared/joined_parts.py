@@ -4,6 +4,7 @@ Visitors, sessions and texts are numbered within each part; here they have the s
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -144,10 +145,12 @@ class JoinedParts:
         return self._joined(table, [self._of_part(i, table, name) for i in self._having_rows])
 
     def _joined(self, table: str, of_parts: Sequence[Numbers]) -> Numbers:
+        if len(of_parts) == 1:
+            return of_parts[0]
         rows = np.concatenate(of_parts)
         return rows[self._positions[table]] if table in self._positions else rows
 
-    @property
+    @cached_property
     def _having_rows(self) -> Sequence[int]:
         """The positions of the parts that may have rows; the first one when none has."""
         found = [i for i, p in enumerate(self._parts) if p.may_have(self.first, self.end)]
@@ -160,9 +163,11 @@ class JoinedParts:
     def _rows(self, i: int, table: str, name: str) -> Numbers:
         """A column of the rows of a part that are kept, as the part has it."""
         rows = self._parts[i].table(table).between(name, self.first, self.end)
-        if self._kept is None or (i >= self._stored and not self._kept.of_rest):
-            return rows
-        return rows[self._kept_positions(i, table, self._kept)]
+        if self._kept is not None and (i < self._stored or self._kept.of_rest):
+            rows = rows[self._kept_positions(i, table, self._kept)]
+        if table in self._positions and len(self._having_rows) == 1:
+            rows = rows[self._positions[table]]
+        return rows
 
     def _kept_positions(self, i: int, table: str, kept: KeptRows) -> Numbers:
         if (i, table) not in self._of_kept:
@@ -192,9 +197,25 @@ class JoinedParts:
 
     def text_numbers(self, table: str, column: str) -> NumberedTexts:
         """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
-        known = self._numbered.texts(table, column)
-        of_parts = [known.by_part[i][self._of_part(i, table, column)] for i in self._having_rows]
-        return self._joined(table, of_parts), known.texts
+        return self.text_values(table, column), self.texts(table, column)
+
+    def text_values(self, table: str, column: str, values: Numbers | None = None) -> Numbers:
+        """A value of each row by the number of its text, or that number."""
+        by_part = self._numbered.texts(table, column).by_part
+        return self._mapped(table, column, by_part, values)
+
+    def session_values(self, table: str, values: Numbers) -> Numbers:
+        """A value of each row by the number of its session."""
+        by_part = self._numbers(SESSION_COLUMN).by_part
+        return self._mapped(table, SESSION_COLUMN, by_part, values)
+
+    def _mapped(
+        self, table: str, column: str, by_part: Sequence[Numbers], values: Numbers | None
+    ) -> Numbers:
+        """A value by the number of each row, from the numbers that each part has for it."""
+        own = {i: by_part[i] if values is None else values[by_part[i]] for i in self._having_rows}
+        of_parts = [own[i][self._rows(i, table, column)] for i in self._having_rows]
+        return self._joined(table, of_parts)
 
     def texts(self, table: str, column: str) -> Sequence[str | None]:
         """The texts of a column of all parts by number, as above."""

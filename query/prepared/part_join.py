@@ -1,7 +1,7 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,8 @@ class PartJoin:
     ) -> NumberedParts:
         """Stored parts, and one of the rests."""
         parts = [*self._stored(keys), *([rest] if rest else [])]
-        numbers = partial(self._numbers, keys, which)
-        return NumberedParts(parts, numbers, len(keys), partial(self._texts, keys, rest))
+        numbers = cache(partial(self._numbers, keys, which))
+        return NumberedParts(parts, numbers, len(keys), cache(partial(self._texts, keys, rest)))
 
     def _texts(
         self, keys: Sequence[PartKey], rest: Part | None, table: str, column: str

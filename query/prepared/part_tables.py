@@ -39,7 +39,7 @@ class PartTable(Struct, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-OF_SECOND_NAME = f"COUNT(*) FILTER (WHERE name = '{PAGE_VIEW_NAMES[1]}') AS of_second_name"
+SECOND_NAME_VIEWS = f"COUNT(*) FILTER (WHERE name = '{PAGE_VIEW_NAMES[1]}') AS second_name_views"
 """Page views of the less common one of their two names."""
 
 
@@ -77,7 +77,7 @@ PAGES = PartTable(
     "pages",
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
-           {labelled(("path",))}, COUNT(*) AS views, {OF_SECOND_NAME}
+           {labelled(("path",))}, COUNT(*) AS views, {SECOND_NAME_VIEWS}
       FROM scoped
      WHERE {PAGE_VIEW}
      GROUP BY {QUARTER}, {VISITOR}, session_hash, path
@@ -104,7 +104,7 @@ FACTS = PartTable(
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
            {labelled(PLACES_AND_DEVICES)},
-           {VIEW_COUNT} AS views, COUNT(*) - {VIEW_COUNT} AS other_rows, {OF_SECOND_NAME}
+           {VIEW_COUNT} AS views, COUNT(*) - {VIEW_COUNT} AS other_rows, {SECOND_NAME_VIEWS}
       FROM scoped
      GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}
     HAVING {VIEW_COUNT} > 0

@@ -5,8 +5,8 @@ table. Those with several are looked up by quarter, session and visitor, as are 
 session.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -16,10 +16,11 @@ from query.prepared.joined_parts import JoinedParts
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import SESSIONLESS, SOURCES, label
-from query.prepared.row_sources import VISIT_FIELDS, RowSource
+from query.prepared.row_sources import VISIT_FIELDS, CountedTable, RowSource
 from query.prepared.session_places import index_places, session_places
 from query.prepared.session_values import session_values
 
+KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
 QUARTER_SHIFT = 33
 """Bits of a key below its quarter."""
 
@@ -31,47 +32,63 @@ class UntoldTexts(Exception):
 class SourceRows:
     """The rows of a source in one part, or those of them that are kept."""
 
-    def __init__(self, joined: JoinedParts, source: RowSource) -> None:
-        self._joined = joined
-        self._source = source
-        self._at: Numbers | None = None
-        self.counts = np.concatenate([self._counts(i) for i in range(len(source.tables))])
-        """The rows of events that each row stands for, at least one."""
+    def __init__(self, part: JoinedParts, source: RowSource) -> None:
+        self._part = part
+        self._names = [each.table.name for each in source.tables]
+        self._kept: list[JoinedParts] = [part for _ in source.tables]
+        self._at: list[Numbers | None] = [None for _ in source.tables]
+        self._counts = [_counts(part, each) for each in source.tables]
         self.keep(self.counts > 0)
+
+    @property
+    def counts(self) -> Numbers:
+        """The rows of events that each row stands for, at least one."""
+        return _together(self._counts)
 
     def keep(self, kept: Numbers) -> None:
         """Keep some of the rows."""
-        if not kept.all():
-            at = np.flatnonzero(kept)
-            self._at = at if self._at is None else self._at[at]
-            self.counts = self.counts[at]
+        if kept.all():
+            return
+        ends = np.cumsum([len(each) for each in self._counts])
+        for i, own in enumerate(np.split(kept, ends[:-1])):
+            at, before = np.flatnonzero(own), self._at[i]
+            self._counts[i] = self._counts[i][at]
+            positions = at if before is None else before[at]
+            self._at[i] = positions
+            self._kept[i] = self._part.of_positions(self._names[i], positions)
 
     def column(self, name: str) -> Numbers:
         """The quarter, visitor or session of each row."""
-        tables = (each.table.name for each in self._source.tables)
-        return self._kept([self._joined.columns(table, name)[name] for table in tables])
+        both = zip(self._names, self._kept, strict=True)
+        return _together([kept.columns(table, name)[name] for table, kept in both])
 
-    def texts(self, field: str, mappings: Sequence[Numbers | None]) -> Numbers:
-        """The numbers of a field of the tables; a table's are mapped to others, or stay."""
-        numbers = []
-        for each, mapping in zip(self._source.tables, mappings, strict=True):
-            own, _ = self._joined.text_numbers(each.table.name, label(field))
-            numbers.append(own if mapping is None else mapping[own])
-        return self._kept(numbers)
+    def of_sessions(self, values: Numbers) -> Numbers:
+        """A value by session of each row."""
+        both = zip(self._names, self._kept, strict=True)
+        return _together([kept.session_values(table, values) for table, kept in both])
 
-    def _counts(self, i: int) -> Numbers:
-        own = self._source.tables[i]
-        columns = self._joined.columns(own.table.name, *own.added, *own.subtracted)
-        counts = columns[own.added[0]]
-        for name in (*own.added[1:], *own.subtracted):
-            if columns[name].any():
-                sign = 1 if name in own.added else -1
-                counts = counts + sign * columns[name].astype(np.int64)
-        return counts
+    def of_texts(self, field: str, values: Sequence[Numbers | None]) -> Numbers:
+        """A value by text of each row, or its number; with those of each table."""
+        of_tables = zip(self._names, self._kept, values, strict=True)
+        return _together([kept.text_values(t, label(field), own) for t, kept, own in of_tables])
 
-    def _kept(self, of_tables: Sequence[Numbers]) -> Numbers:
-        values = of_tables[0] if len(of_tables) == 1 else np.concatenate(of_tables)
-        return values if self._at is None else values[self._at]
+
+def _counts(part: JoinedParts, counted: CountedTable) -> Numbers:
+    columns = part.columns(counted.table.name, *counted.added, *counted.subtracted)
+    counts = columns[counted.added[0]]
+    for name in (*counted.added[1:], *counted.subtracted):
+        if columns[name].any():
+            sign = 1 if name in counted.added else -1
+            counts = counts + sign * columns[name].astype(np.int64)
+    return counts
+
+
+def _together(of_tables: Sequence[Numbers]) -> Numbers:
+    return of_tables[0] if len(of_tables) == 1 else np.concatenate(of_tables)
+
+
+RowValues: TypeAlias = Callable[[SourceRows], Numbers]
+"""A value of each row; UntoldTexts when parts cannot tell it."""
 
 
 class FieldTexts(Protocol):
@@ -81,8 +98,8 @@ class FieldTexts(Protocol):
     def texts(self) -> Sequence[str | None]:
         """By number."""
 
-    def numbers(self, rows: SourceRows) -> Numbers:
-        """The number of each row; UntoldTexts when parts cannot tell it."""
+    def values(self, by_number: Numbers | None = None) -> RowValues:
+        """The value of each row by the number of its text, or that number."""
 
 
 def field_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
@@ -100,10 +117,15 @@ class _OfRows(Struct, frozen=True, eq=False):
     field: str
     texts: Sequence[str | None]
     mappings: Sequence[Numbers | None]
-    """By table."""
+    """By table: the numbers by its own ones; None where these are the same."""
 
-    def numbers(self, rows: SourceRows) -> Numbers:
-        return rows.texts(self.field, self.mappings)
+    def values(self, by_number: Numbers | None = None) -> RowValues:
+        values = [_mapped(by_number, each) for each in self.mappings]
+        return lambda rows: rows.of_texts(self.field, values)
+
+
+def _mapped(values: Numbers | None, mapping: Numbers | None) -> Numbers | None:
+    return values if mapping is None else mapping if values is None else values[mapping]
 
 
 class _OfSessions(Struct, frozen=True, eq=False):
@@ -114,14 +136,23 @@ class _OfSessions(Struct, frozen=True, eq=False):
     texts: Sequence[str | None]
     known: "_Lookup | None"
 
-    def numbers(self, rows: SourceRows) -> Numbers:
-        sessions = rows.column(SESSION_COLUMN)
-        numbers: Numbers = self.by_session[sessions]
-        if self.known is not None and len(at := np.flatnonzero(numbers == len(self.texts))):
-            quarters, visitors = (
-                rows.column(each)[at] for each in (QUARTER_COLUMN, VISITOR_COLUMN)
-            )
-            numbers[at] = self.known.numbers(_keys(quarters, visitors, sessions[at]))
+    def values(self, by_number: Numbers | None = None) -> RowValues:
+        if self.known is None:
+            values = self.by_session if by_number is None else by_number[self.by_session]
+            return lambda rows: rows.of_sessions(values)
+        known = self.known
+
+        def values_of(rows: SourceRows) -> Numbers:
+            numbers = self._numbers(rows, known)
+            return numbers if by_number is None else by_number[numbers]
+
+        return values_of
+
+    def _numbers(self, rows: SourceRows, known: "_Lookup") -> Numbers:
+        numbers = rows.of_sessions(self.by_session)
+        if len(at := np.flatnonzero(numbers == len(self.texts))):
+            quarters, visitors, sessions = (rows.column(each)[at] for each in KEY_COLUMNS)
+            numbers[at] = known.numbers(_keys(quarters, visitors, sessions))
         return numbers
 
 

@@ -4,8 +4,8 @@ Groups are texts of rows, of the places of their session, facts of their visit, 
 date parts. Counted are rows, and distinct visitors, sessions or texts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, 
 from query.prepared.part_tables import VISITS
 from query.prepared.part_texts import TEXT_BYTES
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
-from query.prepared.row_columns import FieldTexts, SourceRows, UntoldTexts, field_texts
+from query.prepared.row_columns import FieldTexts, RowValues, SourceRows, UntoldTexts, field_texts
 from query.prepared.row_sources import VISIT_FIELDS, RowSource
 from query.prepared.row_tally import RowTally, TalliedGroups
 from query.prepared.text_filters import RowFilter, rows_kept
@@ -46,14 +46,20 @@ class Counted(Struct, frozen=True):
 class _Dimension(Struct, frozen=True, eq=False):
     """Values by which rows are grouped, in ascending order with NULL first."""
 
-    values: Sequence[object]
-    numbers: Callable[[SourceRows], Numbers]
+    values: Sequence[Any]
+    numbers: RowValues
     """The number of the value of each row."""
 
-    @property
-    def size(self) -> int:
-        """Bytes in memory, about."""
-        return TEXT_BYTES * len(self.values)
+
+class FoundGroups(Struct, frozen=True, eq=False):
+    """Groups of rows, in their order but that NULL comes first."""
+
+    values: Sequence[Sequence[Any]]
+    """Of each column of groups, in ascending order."""
+    columns: Sequence[Numbers]
+    """The number of the value of each group."""
+    counts: Sequence[Numbers]
+    """What is counted of each."""
 
 
 class RowGroups(Struct, frozen=True):
@@ -62,11 +68,12 @@ class RowGroups(Struct, frozen=True):
     source: RowSource
     groups: tuple[Group, ...]
     counted: tuple[Counted, ...]
-    time_range: TimeRange
     filters: bytes = b"[]"
     """As JSON, so that forms can be compared."""
     having: bytes = b"[]"
     """Filters on what is counted, as JSON."""
+    time_range: TimeRange | None = None
+    """That of date parts, where groups have any."""
     filter_fields: ClassVar[Mapping[str, int]] = {}
     text_count: ClassVar[int] = 0
 
@@ -105,15 +112,20 @@ class RowGroups(Struct, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
         try:
-            texts = {field: field_texts(joined, self.source, field) for field in self.fields}
-            dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
-            groups = self._tallied(joined, texts, dimensions)
+            found = self.found(joined, quarters)
         except UntoldTexts:
             return None
+        at = np.flatnonzero(self._having(found.counts))
+        columns = [each[at] for each in found.columns]
+        return _array_rows(found.values, columns, [each[at] for each in found.counts])
+
+    def found(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
+        """The groups that have rows; UntoldTexts when parts cannot tell them."""
+        texts = {field: field_texts(joined, self.source, field) for field in self.fields}
+        dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
+        groups = self._tallied(joined, texts, dimensions)
         counts = self._counts(joined, texts, groups)
-        at = np.flatnonzero(self._having(counts))
-        columns = [each[at] for each in groups.columns]
-        return _array_rows(dimensions, columns, [each[at] for each in counts])
+        return FoundGroups([each.values for each in dimensions], groups.columns, counts)
 
     def _dimension(
         self, group: Group, texts: Mapping[str, FieldTexts], quarters: Quarters
@@ -121,7 +133,7 @@ class RowGroups(Struct, frozen=True):
         if not isinstance(group, Granularity | DatePart):
             return _of_texts(texts[group])
         values, of_quarters = quarters.numbers, quarters.buckets
-        if isinstance(group, DatePart):
+        if isinstance(group, DatePart) and self.time_range is not None:
             parts = date_parts(quarters, self.time_range, group)
             found, of_quarters = np.unique(parts, return_inverse=True)
             values = found.tolist()
@@ -147,15 +159,15 @@ class RowGroups(Struct, frozen=True):
             1 + len(self._of(is_distinct=False)),
             len(self._of(is_distinct=True)),
         )
+        having = [_values(each, texts) for each in self._of(is_distinct=False)]
+        distinct = [_values(each, texts) for each in self._of(is_distinct=True)]
         for part in joined.single_parts():
             rows = SourceRows(part, self.source)
             for condition in conditions:
                 rows.keep(condition.met(rows))
             columns = [each.numbers(rows) for each in dimensions]
-            having = [_values(rows, each, texts) for each in self._of(is_distinct=False)]
-            summed = [rows.counts, *(np.where(each == 0, 0, rows.counts) for each in having)]
-            values = [_values(rows, each, texts) for each in self._of(is_distinct=True)]
-            tally.add(columns, summed, values)
+            summed = [rows.counts, *(np.where(of(rows) == 0, 0, rows.counts) for of in having)]
+            tally.add(columns, summed, [of(rows) for of in distinct])
         return tally.groups()
 
     def _of(self, *, is_distinct: bool) -> Sequence[str]:
@@ -205,14 +217,20 @@ class _Condition:
     """A filter on rows of any part."""
 
     def __init__(self, filter_: Filter, texts: Mapping[str, FieldTexts]) -> None:
-        self._texts = {name: texts[name] for name in fields_named(filter_)}
-        own = {name: each.texts for name, each in self._texts.items()}
+        self._texts = texts
+        own = {name: texts[name].texts for name in fields_named(filter_)}
         self._filter = RowFilter([filter_], own)
+        self._values: dict[int, RowValues] = {}
 
     def met(self, rows: SourceRows) -> Numbers:
         """Which rows meet it."""
-        numbers = {name: each.numbers(rows) for name, each in self._texts.items()}
-        return self._filter.kept(numbers, len(rows.counts))
+
+        def of_rows(field: str, flags: Numbers) -> Numbers:
+            if id(flags) not in self._values:  # the filter has the same ones for all rows
+                self._values[id(flags)] = self._texts[field].values(flags)
+            return self._values[id(flags)](rows)
+
+        return self._filter.kept(len(rows.counts), of_rows)
 
 
 def _of_texts(texts: FieldTexts) -> _Dimension:
@@ -220,36 +238,32 @@ def _of_texts(texts: FieldTexts) -> _Dimension:
     named = [text for text in texts.texts if text is not None]
     ordered: list[str | None] = [None, *sorted(named)]
     if ordered == texts.texts:
-        return _Dimension(ordered, texts.numbers)
+        return _Dimension(ordered, texts.values())
     place = {text: i for i, text in enumerate(ordered)}
     places = smallest(np.array([place[text] for text in texts.texts], np.int64))
-    return _Dimension(ordered, lambda rows: places[texts.numbers(rows)])
+    return _Dimension(ordered, texts.values(places))
 
 
-def _values(rows: SourceRows, field: str, texts: Mapping[str, FieldTexts]) -> Numbers:
+def _values(field: str, texts: Mapping[str, FieldTexts]) -> RowValues:
     """The number of a field of each row; 0 is none."""
     column = HASHED.get(field)
-    return texts[field].numbers(rows) if column is None else rows.column(column)
+    return texts[field].values() if column is None else lambda rows: rows.column(column)
 
 
 def _array_rows(
-    dimensions: Sequence[_Dimension], columns: Sequence[Numbers], counts: Sequence[Numbers]
+    values: Sequence[Sequence[Any]], columns: Sequence[Numbers], counts: Sequence[Numbers]
 ) -> ArrayRows:
     """The rows, whose own order is that of their groups, NULL last; fields are their positions."""
     row_count = len(counts[0])
 
     def make(at: Numbers) -> Sequence[Row]:
         own = [
-            [each.values[i] for i in numbers[at].tolist()]
-            for each, numbers in zip(dimensions, columns, strict=True)
+            [each[i] for i in numbers[at].tolist()]
+            for each, numbers in zip(values, columns, strict=True)
         ]
         return list(zip(*own, *(each[at].tolist() for each in counts), strict=True))
 
-    absent = {
-        str(i): _is_zero(numbers)
-        for i, (each, numbers) in enumerate(zip(dimensions, columns, strict=True))
-        if each.values[:1] == [None]
-    }
+    absent = {str(i): _is_zero(columns[i]) for i, each in enumerate(values) if each[:1] == [None]}
     own_order = [
         key
         for i, numbers in enumerate(columns)
@@ -260,8 +274,8 @@ def _array_rows(
         row_count,
         own_order or [np.zeros(row_count).__getitem__],
         make,
-        {str(i): (values.__getitem__,) for i, values in enumerate(everything)},
-        sum(each.size for each in dimensions) + sum(each.nbytes for each in everything),
+        {str(i): (numbers.__getitem__,) for i, numbers in enumerate(everything)},
+        TEXT_BYTES * sum(map(len, values)) + sum(each.nbytes for each in everything),
         absent,
     )
 

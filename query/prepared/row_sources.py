@@ -67,5 +67,5 @@ OTHER_ROWS = RowSource((CountedTable(OTHER_EVENTS, ("row_count",)),))
 def view_rows(table: PartTable, *, first_name: bool, second_name: bool) -> RowSource:
     """Page views of one of their names, or of both, from a table that counts them."""
     if not second_name:
-        return RowSource((CountedTable(table, ("views",), ("of_second_name",)),))
-    return RowSource((CountedTable(table, ("views" if first_name else "of_second_name",)),))
+        return RowSource((CountedTable(table, ("views",), ("second_name_views",)),))
+    return RowSource((CountedTable(table, ("views" if first_name else "second_name_views",)),))

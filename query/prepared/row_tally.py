@@ -7,6 +7,7 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.prepared.group_numbers import distinct_values, number_combinations, sums
+from query.prepared.part import smallest
 
 MAX_SPACE = 2**17
 """Possible groups up to which each has sums from the start: what is added to stays in the cache."""
@@ -39,15 +40,14 @@ class RowTally:
             kept.append(own)
 
     def _add_to_sums(self, columns: Sequence[Numbers], summed: Sequence[Numbers]) -> None:
-        keys = np.zeros(len(summed[0]), np.int32)
-        for own, size in zip(columns, self._sizes, strict=True):
+        keys = columns[0].astype(np.int64) if columns else np.zeros(len(summed[0]), np.int64)
+        for own, size in zip(columns[1:], self._sizes[1:], strict=True):
             keys *= size
-            keys += own.astype(np.int32)
+            keys += own
         if self._values:
-            self._keys.append(keys)
+            self._keys.append(smallest(keys))
         for i, own in enumerate(summed):
-            is_one = own.max(initial=0) <= 1 and own.min(initial=1) == 1
-            weights = None if is_one else own
+            weights = own if own.max(initial=0) > 1 or not own.all() else None
             self._sums[i] += np.bincount(keys, weights, self._space).astype(np.int64)
 
     def groups(self) -> "TalliedGroups":

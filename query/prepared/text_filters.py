@@ -18,6 +18,8 @@ from query.request.filter_struct import Filter, fields_named, names_behavior
 Values: TypeAlias = Sequence[Any]
 Keeps: TypeAlias = Callable[[Values], bool]
 """Whether a row is kept, from its texts."""
+OfRows: TypeAlias = Callable[[str, Numbers], Numbers]
+"""The flag of each row, by the number of its value of a column."""
 NumberedValues: TypeAlias = tuple[Numbers, Values]
 """The number of each row's value, and the values by number."""
 
@@ -91,49 +93,46 @@ class RowFilter:
             raise CostlyFilters
         self._filters = filters
         self._columns = columns
-        self._of_values: dict[int, Numbers] = {}
+        self._known_flags: dict[int, Numbers] = {}
 
-    def kept(self, numbers: Mapping[str, Numbers], row_count: int) -> Numbers:
-        """Which rows meet all filters, by the numbers of their values."""
-        return self._meet_all(self._filters, numbers, row_count)
+    def kept(self, row_count: int, of_rows: OfRows) -> Numbers:
+        """Which rows meet all filters."""
+        return self._meet_all(self._filters, row_count, of_rows)
 
-    def _meet_all(
-        self, filters: Sequence[Filter], numbers: Mapping[str, Numbers], row_count: int
-    ) -> Numbers:
+    def _meet_all(self, filters: Sequence[Filter], row_count: int, of_rows: OfRows) -> Numbers:
         kept = np.ones(row_count, np.bool_)
         for each in filters:
-            kept &= self._meets(each, numbers, row_count)
+            kept &= self._meets(each, row_count, of_rows)
         return kept
 
-    def _meets(self, filter_: Filter, numbers: Mapping[str, Numbers], row_count: int) -> Numbers:
+    def _meets(self, filter_: Filter, row_count: int, of_rows: OfRows) -> Numbers:
         if filter_.all_of is not None:
-            return self._meet_all(filter_.all_of, numbers, row_count)
+            return self._meet_all(filter_.all_of, row_count, of_rows)
         if filter_.any_of is not None:
             met = np.zeros(row_count, np.bool_)
             for each in filter_.any_of:
-                met |= self._meets(each, numbers, row_count)
+                met |= self._meets(each, row_count, of_rows)
             return met
         if filter_.none_of is not None:
-            return ~self._meets(filter_.none_of, numbers, row_count)
-        return self._met_values(filter_)[numbers[filter_.field or ""]]
+            return ~self._meets(filter_.none_of, row_count, of_rows)
+        return of_rows(filter_.field or "", self._flags(filter_))
 
-    def _met_values(self, condition: Filter) -> Numbers:
+    def _flags(self, condition: Filter) -> Numbers:
         """By the number of a value whether it meets a condition."""
-        if id(condition) not in self._of_values:
+        if id(condition) not in self._known_flags:
             field = condition.field or ""
             keeps = _condition(condition, {field: 0})
             met = [keeps((value,)) for value in self._columns[field]]
-            self._of_values[id(condition)] = np.array(met, np.bool_)
-        return self._of_values[id(condition)]
+            self._known_flags[id(condition)] = np.array(met, np.bool_)
+        return self._known_flags[id(condition)]
 
 
 def rows_kept(
     columns: Mapping[str, NumberedValues], row_count: int, filters: Sequence[Filter]
 ) -> Numbers:
     """Which rows meet all filters, which name these columns; CostlyFilters as above."""
-    numbers = {name: own for name, (own, _) in columns.items()}
     row_filter = RowFilter(filters, {name: values for name, (_, values) in columns.items()})
-    return row_filter.kept(numbers, row_count)
+    return row_filter.kept(row_count, lambda name, flags: flags[columns[name][0]])
 
 
 def condition_fields(filter_: Filter) -> Sequence[str]:

@@ -5,9 +5,11 @@ from datetime import date
 import pytest
 
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.quarters import by_bucket, whole_range
+from query.prepared.quarters import by_bucket, date_parts, whole_range, with_local_time
 from query.request.buckets import Granularity, bucket_number
+from query.request.date_parts import DatePart
 from query.request.time_range import TimeRange, time_range, utc_offset_periods
+from query.request.time_zones import to_local
 
 ZONES = {
     "UTC": date(2026, 11, 10),
@@ -57,3 +59,23 @@ def test_a_day_that_returns_after_the_next_has_none() -> None:
 
     assert by_bucket(night, Granularity.DAILY) is None
     assert by_bucket(night, Granularity.HOURLY) is not None
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_each_quarter_has_the_date_parts_of_its_local_time(zone: str) -> None:
+    day = ZONES[zone]
+    asked = time_range(day.replace(day=1), day, zone, 40)
+
+    quarters = with_local_time(asked)
+
+    assert quarters is not None
+    hours, days = (date_parts(quarters, asked, part) for part in DatePart)
+    for i in range(quarters.end - quarters.first):
+        local = to_local((quarters.first + i) * QUARTER_MS, zone)
+        assert (hours[i], days[i]) == (local.hour, local.isoweekday())
+
+
+def test_a_change_of_the_offset_within_a_quarter_has_no_date_parts() -> None:
+    # the clocks of Liberia went forward by 44 minutes and a half on 1972-01-07
+    day = date(1972, 1, 7)
+    assert with_local_time(time_range(day, day, "Africa/Monrovia", 40)) is None

@@ -1,0 +1,140 @@
+"""Which custom queries parts answer, and of which rows."""
+
+from datetime import date
+from typing import Any
+
+import msgspec
+import pytest
+
+from query.custom.prepared_form import prepared_form
+from query.custom.request import CustomQueryBody
+from query.custom.validation import validate
+from query.prepared.part_tables import FACTS, PAGES
+from query.prepared.row_groups import Counted, RowGroups
+from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, RowSource, view_rows
+from query.request.buckets import Granularity
+from query.request.date_parts import DatePart
+from query.request.filter_struct import Filter
+from query.request.time_range import time_range
+
+SPAN = time_range(date(2026, 11, 1), date(2026, 11, 2), "UTC", 40)
+COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
+VIEW = {"field": "name", "operator": "eq", "value": "screen_view"}
+ANY_VIEW = {"field": "name", "operator": "in", "value": ["pageview", "screen_view"]}
+EVENT = {"field": "name", "operator": "eq", "value": "Sign up"}
+PATH = {"field": "path", "operator": "starts_with", "value": "/a"}
+COUNTRY = {"field": "country", "operator": "eq", "value": "DE"}
+
+
+def form(**more: Any) -> RowGroups | None:
+    body = {"table": "events", "selects": [COUNT], **more}
+    query = msgspec.convert(body, CustomQueryBody)
+    return prepared_form(query, validate(query), SPAN)
+
+
+def found(**more: Any) -> RowGroups:
+    own = form(**more)
+    assert own is not None
+    return own
+
+
+def views(*, by_path: bool, first: bool = True, second: bool = False) -> RowSource:
+    return view_rows(PAGES if by_path else FACTS, first_name=first, second_name=second)
+
+
+@pytest.mark.parametrize(
+    ("more", "source"),
+    [
+        ({}, ALL_ROWS),
+        ({"groupBy": ["country", "channel", "time:day"], "filters": [COUNTRY]}, ALL_ROWS),
+        ({"groupBy": ["country"], "filters": [VIEW]}, views(by_path=False)),
+        ({"groupBy": ["path", "device_type"], "filters": [VIEW]}, views(by_path=True)),
+        ({"filters": [PATH, ANY_VIEW]}, views(by_path=True, second=True)),
+        (
+            {"filters": [{"field": "name", "op": "eq", "value": "pageview"}]},
+            views(by_path=False, first=False, second=True),
+        ),
+        ({"groupBy": ["name", "path", "href", "country"], "filters": [EVENT]}, OTHER_ROWS),
+        ({"table": "outbound", "groupBy": ["domain", "text"]}, OTHER_ROWS),
+    ],
+    ids=str,
+)
+def test_the_rows_that_a_query_counts(more: dict[str, Any], source: RowSource) -> None:
+    assert found(**more).source == source
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"table": "errors"},
+        {"table": "sessions"},
+        {"selects": [{"field": "scroll_depth", "aggregate": "avg"}]},
+        {"selects": [{"field": "host", "aggregate": "uniq"}]},
+        {"groupBy": ["host"]},
+        {"groupBy": ["event.channel"]},
+        {"groupBy": ["visit.landing_host"]},
+        {"groupBy": ["properties.plan"]},
+        {"groupBy": ["path"]},
+        {"groupBy": ["name"], "filters": [VIEW]},
+        {"groupBy": ["name"]},
+        {"filters": [PATH]},
+        {"filters": [VIEW, EVENT]},
+        {"filters": [{"field": "name", "op": "in", "value": ["screen_view", "Sign up"]}]},
+        {"filters": [{"field": "name", "op": "eq", "value": "page_exit"}]},
+        {"filters": [{"field": "name", "op": "ne", "value": "screen_view"}]},
+        {"filters": [{"or": [VIEW, COUNTRY]}]},
+        {"filters": [{"field": "traits.plan", "op": "eq", "value": "pro"}]},
+        {"filters": [{"has_done": {"event": "Sign up"}}]},
+        {"table": "outbound", "filters": [VIEW]},
+    ],
+    ids=str,
+)
+def test_parts_do_not_have_what_other_queries_name(more: dict[str, Any]) -> None:
+    assert form(**more) is None
+
+
+def test_groups_and_what_is_counted() -> None:
+    own = found(
+        selects=[
+            COUNT,
+            {"field": "anonymous_id", "aggregate": "uniq"},
+            {"field": "country", "aggregate": "count"},
+        ],
+        groupBy=["channel", "visit.entry_page", "time:week", "time:hour_of_day"],
+    )
+
+    assert own.groups == (
+        "visit.channel", "visit.entry_page", Granularity.WEEKLY, DatePart.HOUR_OF_DAY,
+    )  # fmt: skip
+    assert own.counted == (Counted(), Counted("anonymous_id", True), Counted("country"))
+    assert own.fields == ["visit.channel", "visit.entry_page", "country"]
+
+
+def test_filters_name_what_parts_have() -> None:
+    channel = {"field": "channel", "operator": "eq", "value": "Direct"}
+    own = found(filters=[{"or": [COUNTRY, {"not": channel}]}, {"and": [COUNTRY]}])
+
+    assert msgspec.json.decode(own.filters, type=list[Filter]) == [
+        Filter(
+            any_of=[
+                Filter("country", "eq", value="DE"),
+                Filter(none_of=Filter("visit.channel", "eq", value="Direct")),
+            ]
+        ),
+        Filter(all_of=[Filter("country", "eq", value="DE")]),
+    ]
+
+
+def test_conditions_on_counts_name_their_column() -> None:
+    own = found(
+        groupBy=["country"],
+        having=[
+            {"field": "n", "operator": "in", "value": [2, 2.5]},
+            {"field": "n", "operator": "is_not_null"},
+        ],
+    )
+
+    assert msgspec.json.decode(own.having, type=list[Filter]) == [
+        Filter("1", "in", value=[2.0, 2.5]),
+        Filter("1", "is_not_null"),
+    ]

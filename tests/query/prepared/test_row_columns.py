@@ -1,0 +1,118 @@
+"""Places of the rows of any table, where parts tell them."""
+
+import pytest
+
+from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import Part, make_part
+from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
+from query.prepared.row_columns import SourceRows, UntoldTexts, field_texts
+from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, view_rows
+from tests.query.prepared.parts import Values, column_rows, join
+
+NOBODY = -1
+BY_PATH = view_rows(PAGES, first_name=True, second_name=True)
+View = tuple[int, int, int, str, str | None]
+"""Quarter, visitor, session, path and country."""
+
+
+def columns(views: list[View]) -> dict[str, Values]:
+    quarters, visitors, sessions, paths, countries = zip(*views, strict=True)
+    ones = [1] * len(views)
+    return {
+        "quarter": quarters,
+        "visitor": visitors,
+        "session_key": sessions,
+        "of_path": paths,
+        "of_country": countries,
+        "views": ones,
+        "second_name_views": [int(path.startswith("/2")) for path in paths],
+        "other_rows": ones,
+    }
+
+
+def part(views: list[View], others: list[View]) -> Part:
+    """Page views, each with another row of the same place, and further rows."""
+    made = columns(views)
+    tables = {FACTS: made, PAGES: made, OTHER_FACTS: columns(others)}
+    return make_part({table.name: column_rows(each) for table, each in tables.items()})
+
+
+OTHERS: list[View] = [(12, 5, 15, "", "IT")]
+VIEWS: list[View] = [
+    (10, 1, 11, "/a", "DE"),
+    (10, 2, 12, "/b", None),
+    (10, 3, 13, "/moved", "DE"),
+    (11, 3, 13, "/2", "FR"),
+    (11, 4, NOBODY, "/nobody", "ES"),
+]
+
+
+def countries_by_path(joined: JoinedParts) -> dict[str | None, str | None]:
+    paths, countries = (field_texts(joined, BY_PATH, name) for name in ("path", "country"))
+    found = {}
+    for each in joined.single_parts():
+        rows = SourceRows(each, BY_PATH)
+        both = zip(paths.values()(rows).tolist(), countries.values()(rows).tolist(), strict=True)
+        found |= {paths.texts[path]: countries.texts[country] for path, country in both}
+    return found
+
+
+@pytest.mark.parametrize("stored", [None, 1, 2])
+def test_a_page_view_has_the_country_of_its_session_or_quarter(stored: int | None) -> None:
+    parts = [part(VIEWS[:3], OTHERS), part(VIEWS[3:], OTHERS)]
+
+    assert countries_by_path(join(parts, 0, 100, stored=stored)) == {
+        "/a": "DE",
+        "/b": None,
+        "/moved": "DE",
+        "/2": "FR",
+        "/nobody": "ES",
+    }
+
+
+@pytest.mark.parametrize("session", [11, NOBODY])
+@pytest.mark.parametrize("as_view", [True, False])
+def test_two_countries_in_one_quarter_are_not_told(session: int, *, as_view: bool) -> None:
+    rows: list[View] = [(10, 1, session, "/a", "DE"), (10, 1, session, "/b", "FR")]
+    made = part([*rows, *VIEWS[1:3]], OTHERS) if as_view else part(rows[:1], rows[1:])
+
+    with pytest.raises(UntoldTexts):
+        countries_by_path(join([made], 0, 100))
+    assert countries_by_path(join([made], 50, 100)) == {}
+
+
+def test_rows_of_all_events_have_their_own_place() -> None:
+    joined = join([part(VIEWS, OTHERS)], 0, 100)
+    [one] = joined.single_parts()
+    countries = field_texts(joined, ALL_ROWS, "country")
+
+    rows = SourceRows(one, ALL_ROWS)
+
+    assert rows.counts.tolist() == [2, 2, 2, 2, 2, 1]
+    found = [countries.texts[i] for i in countries.values()(rows).tolist()]
+    assert found == ["DE", None, "DE", "FR", "ES", "IT"]
+    rows.keep(rows.column("quarter") > 10)
+    assert rows.counts.tolist() == [2, 2, 1]
+    assert [countries.texts[i] for i in countries.values()(rows).tolist()] == ["FR", "ES", "IT"]
+
+
+@pytest.mark.parametrize(("first", "second", "count"), [(1, 1, 5), (1, 0, 4), (0, 1, 1)])
+def test_page_views_of_one_name(first: int, second: int, count: int) -> None:
+    [one] = join([part(VIEWS, OTHERS)], 0, 100).single_parts()
+
+    for table in (PAGES, FACTS):
+        source = view_rows(table, first_name=bool(first), second_name=bool(second))
+        assert SourceRows(one, source).counts.sum() == count
+
+
+def test_the_tables_that_fields_are_told_from() -> None:
+    assert ALL_ROWS.tables_read(["country"]) == ["facts", "other_facts"]
+    assert BY_PATH.tables_read(["path"]) == ["pages"]
+    assert BY_PATH.tables_read(["country"]) == ["pages", "facts", "other_facts"]
+    assert OTHER_ROWS.tables_read(["name", "visit.channel"]) == [
+        "other_events",
+        "sessions",
+        "sessionless",
+    ]
+    assert not ALL_ROWS.may_tell("path")
+    assert OTHER_ROWS.may_tell("path")
