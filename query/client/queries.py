@@ -67,9 +67,9 @@ class QueryClient(HttpClient):
     ) -> dict[str, Any]:
         """What a query would do: its SQL, values, tables with the rows that it would read, engine.
 
-        A custom query, or one query type as in `ask`, which also has `prepared`: whether prepared
-        results answer it, else `reason` (`prepared=False` refuses them). Of several query types, a
-        dict of these by name or `id`. ServiceError when one of them is wrong.
+        Of a custom query, or of one query type as in `ask`. `prepared` says whether prepared
+        results answer it, else `reason` says why not (`prepared=False` refuses them). Of several
+        query types, a dict of these by name or `id`. ServiceError when one of them is wrong.
         """
         if isinstance(query, Mapping) and "name" not in query:
             where, body = _custom(query, asked)
