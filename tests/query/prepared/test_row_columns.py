@@ -49,7 +49,7 @@ VIEWS: list[View] = [
 
 def countries_by_path(joined: JoinedParts) -> dict[str | None, str | None]:
     paths, countries = (field_texts(joined, BY_PATH, name) for name in ("path", "country"))
-    found = {}
+    found: dict[str | None, str | None] = {}
     for each in joined.single_parts():
         rows = SourceRows(each, BY_PATH)
         both = zip(paths.values()(rows).tolist(), countries.values()(rows).tolist(), strict=True)
