@@ -10,7 +10,7 @@ from query.custom.request import CustomQueryBody
 from query.custom.tables import ColumnScope, CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.prepared.part_tables import FACTS, PAGES
-from query.prepared.row_groups import Counted, Group, RowGroups
+from query.prepared.row_groups import CountedField, Group, RowGroups
 from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, view_rows
 from query.request.filter_struct import Filter, names_behavior, with_conditions
 from query.request.filter_values import Value, decimal_of
@@ -57,11 +57,11 @@ def _group(column: CustomColumn) -> Group:
     return column.granularity or column.date_part or _field(column)
 
 
-def _counted(select: SelectedValue) -> Counted:
+def _counted(select: SelectedValue) -> CountedField:
     if select.aggregate.name not in AGGREGATES:
         raise _Untold
     field = None if select.column is None else _field(select.column)
-    return Counted(field, AGGREGATES[select.aggregate.name])
+    return CountedField(field, AGGREGATES[select.aggregate.name])
 
 
 def _field(column: CustomColumn | None) -> str:

@@ -13,7 +13,7 @@ from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import FACTS, PAGES
 from query.prepared.quarters import Quarters
 from query.prepared.row_columns import UntoldTexts
-from query.prepared.row_groups import Counted, RowGroups
+from query.prepared.row_groups import CountedField, RowGroups
 from query.prepared.row_sources import view_rows
 from query.prepared.visit_filters import FACT_BY_FIELD
 from query.request.buckets import Granularity
@@ -22,7 +22,7 @@ from query.request.time_range import TimeRange
 from query.scope.visits import VISIT_PREFIX
 
 PATH = "path"
-COUNTED = (Counted(), Counted("anonymous_id", is_distinct=True))
+COUNTED = (CountedField(), CountedField("anonymous_id", is_distinct=True))
 """Page views and visitors."""
 
 

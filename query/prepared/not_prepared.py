@@ -17,6 +17,7 @@ OTHER_CUSTOM_QUERY = (
     "parts have `count` and `uniq` of events by place, device, fact of the visit and time; of one "
     "kind of events, which a filter on `name` chooses, also by path and name"
 )
+TOO_MANY_GROUPS = "there are too many possible groups, and too many rows to sort by them"
 SWITCHED_OFF = "prepared results are switched off"
 OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 

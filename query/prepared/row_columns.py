@@ -29,7 +29,7 @@ class UntoldTexts(Exception):
     """Parts cannot tell a text of some rows."""
 
 
-class SourceRows:
+class PartRows:
     """The rows of a source in one part, or those of them that are kept."""
 
     def __init__(self, part: JoinedParts, source: RowSource) -> None:
@@ -87,7 +87,7 @@ def _together(of_tables: Sequence[Numbers]) -> Numbers:
     return of_tables[0] if len(of_tables) == 1 else np.concatenate(of_tables)
 
 
-RowValues: TypeAlias = Callable[[SourceRows], Numbers]
+RowValues: TypeAlias = Callable[[PartRows], Numbers]
 """A value of each row; UntoldTexts when parts cannot tell it."""
 
 
@@ -142,13 +142,13 @@ class _OfSessions(Struct, frozen=True, eq=False):
             return lambda rows: rows.of_sessions(values)
         known = self.known
 
-        def values_of(rows: SourceRows) -> Numbers:
+        def values_of(rows: PartRows) -> Numbers:
             numbers = self._numbers(rows, known)
             return numbers if by_number is None else by_number[numbers]
 
         return values_of
 
-    def _numbers(self, rows: SourceRows, known: "_Lookup") -> Numbers:
+    def _numbers(self, rows: PartRows, known: "_Lookup") -> Numbers:
         numbers = rows.of_sessions(self.by_session)
         if len(at := np.flatnonzero(numbers == len(self.texts))):
             quarters, visitors, sessions = (rows.column(each)[at] for each in KEY_COLUMNS)

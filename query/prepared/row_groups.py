@@ -1,7 +1,7 @@
 """Groups of rows with their numbers, from parts: what custom queries count.
 
 Groups are texts of rows, of the places of their session, facts of their visit, buckets of time and
-date parts. Counted are rows, and distinct visitors, sessions or texts.
+date parts. CountedField are rows, and distinct visitors, sessions or texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, 
 from query.prepared.part_tables import VISITS
 from query.prepared.part_texts import TEXT_BYTES
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
-from query.prepared.row_columns import FieldTexts, RowValues, SourceRows, UntoldTexts, field_texts
+from query.prepared.row_columns import FieldTexts, PartRows, RowValues, UntoldTexts, field_texts
 from query.prepared.row_sources import VISIT_FIELDS, RowSource
-from query.prepared.row_tally import RowTally, TalliedGroups
+from query.prepared.row_sums import RowSums, SummedGroups
 from query.prepared.text_filters import RowFilter, rows_kept
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
@@ -36,7 +36,7 @@ Group: TypeAlias = str | Granularity | DatePart
 """A field of rows, or what is told from their time."""
 
 
-class Counted(Struct, frozen=True):
+class CountedField(Struct, frozen=True):
     """What is counted: rows, those in which a field has a value, or its distinct values."""
 
     field: str | None = None
@@ -67,7 +67,7 @@ class RowGroups(Struct, frozen=True):
 
     source: RowSource
     groups: tuple[Group, ...]
-    counted: tuple[Counted, ...]
+    counted: tuple[CountedField, ...]
     filters: bytes = b"[]"
     """As JSON, so that forms can be compared."""
     having: bytes = b"[]"
@@ -123,7 +123,7 @@ class RowGroups(Struct, frozen=True):
         """The groups that have rows; UntoldTexts when parts cannot tell them."""
         texts = {field: field_texts(joined, self.source, field) for field in self.fields}
         dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
-        groups = self._tallied(joined, texts, dimensions)
+        groups = self._summed(joined, texts, dimensions)
         counts = self._counts(joined, texts, groups)
         return FoundGroups([each.values for each in dimensions], groups.columns, counts)
 
@@ -138,7 +138,7 @@ class RowGroups(Struct, frozen=True):
             found, of_quarters = np.unique(parts, return_inverse=True)
             values = found.tolist()
 
-        def numbers(rows: SourceRows) -> Numbers:
+        def numbers(rows: PartRows) -> Numbers:
             own: Numbers = of_quarters[
                 rows.column(QUARTER_COLUMN).astype(np.int64) - quarters.first
             ]
@@ -146,15 +146,15 @@ class RowGroups(Struct, frozen=True):
 
         return _Dimension(values, numbers)
 
-    def _tallied(
+    def _summed(
         self,
         joined: JoinedParts,
         texts: Mapping[str, FieldTexts],
         dimensions: Sequence[_Dimension],
-    ) -> TalliedGroups:
+    ) -> SummedGroups:
         """The rows of events in each group, and what else is counted."""
         conditions = [_Condition(each, texts) for each in self._filters_of_rows_first]
-        tally = RowTally(
+        sums = RowSums(
             [len(each.values) for each in dimensions],
             1 + len(self._of(is_distinct=False)),
             len(self._of(is_distinct=True)),
@@ -162,13 +162,13 @@ class RowGroups(Struct, frozen=True):
         having = [_values(each, texts) for each in self._of(is_distinct=False)]
         distinct = [_values(each, texts) for each in self._of(is_distinct=True)]
         for part in joined.single_parts():
-            rows = SourceRows(part, self.source)
+            rows = PartRows(part, self.source)
             for condition in conditions:
                 rows.keep(condition.met(rows))
             columns = [each.numbers(rows) for each in dimensions]
             summed = [rows.counts, *(np.where(of(rows) == 0, 0, rows.counts) for of in having)]
-            tally.add(columns, summed, [of(rows) for of in distinct])
-        return tally.groups()
+            sums.add(columns, summed, [of(rows) for of in distinct])
+        return sums.groups()
 
     def _of(self, *, is_distinct: bool) -> Sequence[str]:
         """The fields whose distinct values are counted, or the rows that have a value."""
@@ -178,7 +178,7 @@ class RowGroups(Struct, frozen=True):
         self,
         joined: JoinedParts,
         texts: Mapping[str, FieldTexts],
-        groups: TalliedGroups,
+        groups: SummedGroups,
     ) -> Sequence[Numbers]:
         """What is counted of each group."""
         of_all, *having = groups.sums
@@ -222,7 +222,7 @@ class _Condition:
         self._filter = RowFilter([filter_], own)
         self._values: dict[int, RowValues] = {}
 
-    def met(self, rows: SourceRows) -> Numbers:
+    def met(self, rows: PartRows) -> Numbers:
         """Which rows meet it."""
 
         def of_rows(field: str, flags: Numbers) -> Numbers:

@@ -10,7 +10,7 @@ from query.custom.prepared_form import prepared_form
 from query.custom.request import CustomQueryBody
 from query.custom.validation import validate
 from query.prepared.part_tables import FACTS, PAGES
-from query.prepared.row_groups import Counted, RowGroups
+from query.prepared.row_groups import CountedField, RowGroups
 from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, RowSource, view_rows
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
@@ -106,7 +106,11 @@ def test_groups_and_what_is_counted() -> None:
     assert own.groups == (
         "visit.channel", "visit.entry_page", Granularity.WEEKLY, DatePart.HOUR_OF_DAY,
     )  # fmt: skip
-    assert own.counted == (Counted(), Counted("anonymous_id", True), Counted("country"))
+    assert own.counted == (
+        CountedField(),
+        CountedField("anonymous_id", True),
+        CountedField("country"),
+    )
     assert own.fields == ["visit.channel", "visit.entry_page", "country"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
-from query.prepared.row_columns import SourceRows, UntoldTexts, field_texts
+from query.prepared.row_columns import PartRows, UntoldTexts, field_texts
 from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, view_rows
 from tests.query.prepared.parts import Values, column_rows, join
 
@@ -51,7 +51,7 @@ def countries_by_path(joined: JoinedParts) -> dict[str | None, str | None]:
     paths, countries = (field_texts(joined, BY_PATH, name) for name in ("path", "country"))
     found: dict[str | None, str | None] = {}
     for each in joined.single_parts():
-        rows = SourceRows(each, BY_PATH)
+        rows = PartRows(each, BY_PATH)
         both = zip(paths.values()(rows).tolist(), countries.values()(rows).tolist(), strict=True)
         found |= {paths.texts[path]: countries.texts[country] for path, country in both}
     return found
@@ -86,7 +86,7 @@ def test_rows_of_all_events_have_their_own_place() -> None:
     [one] = joined.single_parts()
     countries = field_texts(joined, ALL_ROWS, "country")
 
-    rows = SourceRows(one, ALL_ROWS)
+    rows = PartRows(one, ALL_ROWS)
 
     assert rows.counts.tolist() == [2, 2, 2, 2, 2, 1]
     found = [countries.texts[i] for i in countries.values()(rows).tolist()]
@@ -102,7 +102,7 @@ def test_page_views_of_one_name(first: int, second: int, count: int) -> None:
 
     for table in (PAGES, FACTS):
         source = view_rows(table, first_name=bool(first), second_name=bool(second))
-        assert SourceRows(one, source).counts.sum() == count
+        assert PartRows(one, source).counts.sum() == count
 
 
 def test_the_tables_that_fields_are_told_from() -> None:

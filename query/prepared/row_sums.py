@@ -1,4 +1,4 @@
-"""RowTally: what the rows of parts add up to by several columns of numbers, part after part."""
+"""RowSums: what the rows of parts add up to by several columns of numbers, part after part."""
 
 from collections.abc import Sequence
 from math import prod
@@ -7,13 +7,17 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.prepared.group_numbers import distinct_values, number_combinations, sums
+from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
 from query.prepared.part import smallest
 
 MAX_SPACE = 2**17
 """Possible groups up to which each has sums from the start: what is added to stays in the cache."""
 
+MAX_ROWS = 8_000_000
+"""Rows of more possible groups than that, which are sorted: they take some 100 bytes each."""
 
-class RowTally:
+
+class RowSums:
     """Sums, and columns of which distinct values are counted, of each group of rows."""
 
     def __init__(self, sizes: Sequence[int], sum_count: int, value_count: int) -> None:
@@ -22,6 +26,7 @@ class RowTally:
         self._space = prod(sizes)
         self._is_dense = self._space <= MAX_SPACE
         self._sums = np.zeros((sum_count, self._space if self._is_dense else 0), np.int64)
+        self._row_count = 0
         self._keys: list[Numbers] = []
         self._columns: Sequence[list[Numbers]] = [[] for _ in sizes]
         self._summed: Sequence[list[Numbers]] = [[] for _ in range(sum_count)]
@@ -30,7 +35,10 @@ class RowTally:
     def add(
         self, columns: Sequence[Numbers], summed: Sequence[Numbers], values: Sequence[Numbers]
     ) -> None:
-        """Add the rows of a part."""
+        """Add the rows of a part; NotPrepared when they and the possible groups are too many."""
+        self._row_count += len(summed[0])
+        if not self._is_dense and self._row_count > MAX_ROWS:
+            raise NotPrepared(TOO_MANY_GROUPS)
         for kept, own in zip(self._values, values, strict=True):
             kept.append(own)
         if self._is_dense:
@@ -50,7 +58,7 @@ class RowTally:
             weights = own if own.max(initial=0) > 1 or not own.all() else None
             self._sums[i] += np.bincount(keys, weights, self._space).astype(np.int64)
 
-    def groups(self) -> "TalliedGroups":
+    def groups(self) -> "SummedGroups":
         """The groups that have rows, in the order of their columns; of no columns there is one."""
         if not self._is_dense:
             columns = [np.concatenate(each) for each in self._columns]
@@ -58,15 +66,15 @@ class RowTally:
             found, of_rows = number_combinations(sized, len(columns[0]))
             count = len(found[0])
             added = [sums(of_rows, np.concatenate(each), count) for each in self._summed]
-            return TalliedGroups(found, added, of_rows, count, self._values)
+            return SummedGroups(found, added, of_rows, count, self._values)
         at = np.flatnonzero(self._sums[0]) if self._sizes else np.zeros(1, np.int64)
         found = np.unravel_index(at, self._sizes) if self._sizes else ()
         of_rows = np.concatenate(self._keys) if self._keys else np.empty(0, np.int32)
-        return TalliedGroups(found, list(self._sums[:, at]), of_rows, self._space, self._values, at)
+        return SummedGroups(found, list(self._sums[:, at]), of_rows, self._space, self._values, at)
 
 
-class TalliedGroups:
-    """The groups of a tally."""
+class SummedGroups:
+    """The groups of rows that were summed up."""
 
     def __init__(
         self,

@@ -5,22 +5,23 @@ from random import Random
 import numpy as np
 import pytest
 
-from query.prepared import row_tally
-from query.prepared.row_tally import RowTally
+from query.prepared import row_sums
+from query.prepared.not_prepared import NotPrepared
+from query.prepared.row_sums import RowSums
 
 Rows = list[tuple[int, int, int, int]]
 """Two columns of a group, a count and a value."""
 
 
-def tallied(parts: list[Rows], sizes: tuple[int, int]) -> list[tuple[int, ...]]:
+def summed(parts: list[Rows], sizes: tuple[int, int]) -> list[tuple[int, ...]]:
     """Each group with the sum of its counts and its distinct values."""
-    tally = RowTally(sizes, 1, 1)
+    sums = RowSums(sizes, 1, 1)
     for rows in parts:
         first, second, counts, values = (
             np.array(each, np.int64) for each in zip(*rows, strict=True)
         )
-        tally.add([first, second], [counts], [values])
-    groups = tally.groups()
+        sums.add([first, second], [counts], [values])
+    groups = sums.groups()
     columns = [*groups.columns, groups.sums[0], groups.distinct(0, 9)]
     return list(zip(*(each.tolist() for each in columns), strict=True))
 
@@ -43,7 +44,7 @@ def expected(parts: list[Rows]) -> list[tuple[int, ...]]:
 def test_groups_have_the_rows_of_all_parts(
     seed: int, space: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_tally, "MAX_SPACE", space)
+    monkeypatch.setattr(row_sums, "MAX_SPACE", space)
     chance = Random(seed)
     parts = [
         [
@@ -58,14 +59,14 @@ def test_groups_have_the_rows_of_all_parts(
         for _ in range(3)
     ]
 
-    assert tallied(parts, (4, 7)) == expected(parts)
+    assert summed(parts, (4, 7)) == expected(parts)
 
 
 def test_without_columns_there_is_one_group() -> None:
-    tally = RowTally((), 2, 1)
-    tally.add([], [np.array([2, 1]), np.array([0, 1])], [np.array([3, 3])])
+    sums = RowSums((), 2, 1)
+    sums.add([], [np.array([2, 1]), np.array([0, 1])], [np.array([3, 3])])
 
-    groups = tally.groups()
+    groups = sums.groups()
 
     assert list(groups.columns) == []
     assert [each.tolist() for each in groups.sums] == [[3], [1]]
@@ -73,7 +74,20 @@ def test_without_columns_there_is_one_group() -> None:
 
 
 def test_no_rows_have_no_groups() -> None:
-    tally = RowTally((4, 7), 1, 0)
-    tally.add([np.empty(0, np.int64)] * 2, [np.empty(0, np.int64)], [])
+    sums = RowSums((4, 7), 1, 0)
+    sums.add([np.empty(0, np.int64)] * 2, [np.empty(0, np.int64)], [])
 
-    assert [each.tolist() for each in tally.groups().columns] == [[], []]
+    assert [each.tolist() for each in sums.groups().columns] == [[], []]
+
+
+def test_too_many_rows_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_sums, "MAX_ROWS", 2)
+    one = np.array([1, 1])
+
+    few, many = RowSums((4, 7), 1, 0), RowSums((2**10, 2**10), 1, 0)
+
+    few.add([one, one], [one], [])
+    few.add([one, one], [one], [])
+    many.add([one, one], [one], [])
+    with pytest.raises(NotPrepared, match="too many possible groups"):
+        many.add([one, one], [one], [])
