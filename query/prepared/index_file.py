@@ -32,7 +32,8 @@ MAGIC = b"TMINDEX1"
 SOURCES = (
     "breakdown", "group_index", "group_numbers", "joined_parts", "numbered_parts", "numbering",
     "ordered_durations", "page_views", "part_join", "part_texts", "session_places",
-    "session_values", "sessions", "totals_index", "visit_breakdown", "visit_index", "visit_page_index", "visit_pages",
+    "session_values", "sessions", "totals_index", "visit_breakdown", "visit_index",
+    "visit_page_index", "visit_pages",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
