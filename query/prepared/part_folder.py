@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkstemp
@@ -30,6 +31,8 @@ T = TypeVar("T")
 SUFFIX, PARTIAL = ".part", ".new"
 LEFT_BEHIND_SECONDS = 3600.0
 """Age of a file without its name that a killed process left."""
+KNOWN_PATHS = 2**16
+"""Paths of parts that stay in memory."""
 ROOM = 0.9
 """Share of the limit that remains when files are removed, so that not each new one removes one."""
 
@@ -60,8 +63,13 @@ class PartKey(Struct, frozen=True, order=True):
     @property
     def path(self) -> str:
         """Relative to the folder."""
-        website = hashlib.sha256(self.website.encode()).hexdigest()[:32]
-        return f"{website}/{self.kind}-{source_key(self.data_file)}{SUFFIX}"
+        return _path(self.website, self.data_file, self.kind)
+
+
+@lru_cache(KNOWN_PATHS)
+def _path(website: str, data_file: str, kind: str) -> str:
+    own = hashlib.sha256(website.encode()).hexdigest()[:32]
+    return f"{own}/{kind}-{source_key(data_file)}{SUFFIX}"
 
 
 class PartFolder:
@@ -85,7 +93,8 @@ class PartFolder:
 
     def has(self, key: PartKey) -> bool:
         """Whether there is such a part."""
-        return (self._folder / key.path).exists()
+        # each query looks for each of its parts: a path object takes ten times as long
+        return os.path.exists(f"{self._folder}/{key.path}")  # noqa: PTH110
 
     def read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T | None:
         """What is read of a part, from its file and path; None when it is gone or damaged."""
