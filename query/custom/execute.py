@@ -20,7 +20,7 @@ from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.engine.tenant_limits import TenantEngine
 from query.prepared.array_rows import ArrayRows
-from query.prepared.not_prepared import OTHER_CUSTOM_QUERY, NotPrepared
+from query.prepared.not_prepared import NotPrepared
 from query.prepared.row_groups import RowGroups
 from query.prepared.rows_of_form import rows_of_form
 from query.request.query import PageOptions, Query
@@ -51,8 +51,10 @@ class PreparedCustomQuery(Struct, frozen=True):
     query: Query
     plan: ValidatedQuery
     row_access: RowAccess
-    form: RowGroups | None = None
+    form: RowGroups | None
     """How the rows are made from prepared results; None when they cannot be."""
+    reason: str
+    """Why they cannot be."""
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -121,7 +123,11 @@ def parse_custom_query(
         page=PageOptions(body.page, body.limit),
         name=plan.table.name,
     )
-    return PreparedCustomQuery(query, plan, access, prepared_form(expanded, plan, time_range))
+    try:
+        form, reason = prepared_form(expanded, plan, time_range), ""
+    except NotPrepared as error:
+        form, reason = None, str(error)
+    return PreparedCustomQuery(query, plan, access, form, reason)
 
 
 def custom_engine(
@@ -162,7 +168,7 @@ async def prepared_rows(
 ) -> Sequence[Row]:
     """The rows of all pages from prepared results; NotPrepared says why there are none."""
     if prepared.form is None:
-        raise NotPrepared(OTHER_CUSTOM_QUERY)
+        raise NotPrepared(prepared.reason)
     scope = structs.replace(prepared.scope(versions), where=Fragment())
     return await rows_of_form(
         dependencies.results, prepared.form, prepared.query, scope, engine, budget.seconds

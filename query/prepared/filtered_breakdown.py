@@ -12,7 +12,6 @@ from query.prepared.breakdown import NamedGroups, shares
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import FACTS, PAGES
 from query.prepared.quarters import Quarters
-from query.prepared.row_columns import UntoldTexts
 from query.prepared.row_groups import CountedField, RowGroups
 from query.prepared.row_sources import view_rows
 from query.prepared.visit_filters import FACT_BY_FIELD
@@ -32,6 +31,8 @@ class FilteredBreakdown(Struct, frozen=True):
     groups: RowGroups
     row: Callable[[Row], Row] | None = None
     """As that of `Breakdown`."""
+    left_out: str | None = None
+    """A first text whose group is not in the result."""
     filter_fields: ClassVar[Mapping[str, int]] = {}
 
     @property
@@ -50,13 +51,11 @@ class FilteredBreakdown(Struct, frozen=True):
         return self.groups.quarters(time_range, granularity)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        try:
-            found = self.groups.found(joined, quarters)
-        except UntoldTexts:
-            return None
+        found = self.groups.found(joined, quarters)
         if any("" in values and None in values for values in found.values[1:]):
             return None  # they are one group, with the visitors of both
-        at = np.flatnonzero(found.columns[0])
+        kept = [value not in (None, self.left_out) for value in found.values[0]]
+        at = np.flatnonzero(np.array(kept)[found.columns[0]])
         texts = [
             [values[i] or "" for i in numbers[at].tolist()]
             for values, numbers in zip(found.values, found.columns, strict=True)
@@ -67,7 +66,10 @@ class FilteredBreakdown(Struct, frozen=True):
 
 
 def filtered_breakdown(
-    columns: tuple[str, ...], filters: Sequence[Filter], row: Callable[[Row], Row] | None = None
+    columns: tuple[str, ...],
+    filters: Sequence[Filter],
+    row: Callable[[Row], Row] | None = None,
+    left_out: str | None = None,
 ) -> FilteredBreakdown | None:
     """The form of a breakdown with filters; None when parts do not have what they name.
 
@@ -82,7 +84,7 @@ def filtered_breakdown(
     if not all(map(source.may_tell, named)):
         return None
     groups = RowGroups(source, columns, COUNTED, msgspec.json.encode(own))
-    return FilteredBreakdown(groups, row)
+    return FilteredBreakdown(groups, row, left_out)
 
 
 def _with_fact(condition: Filter) -> Filter:

@@ -22,9 +22,11 @@ from query.prepared.row_groups import RowGroups
 from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
 from query.prepared.totals_index import TABLES
+from query.prepared.visit_breakdown import VisitBreakdown
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
+from query.scope.visits import VISIT_PREFIX
 
 
 class PreparedForm(Protocol):
@@ -200,8 +202,8 @@ def of_filters(
         return None if measured is None else (measured, None)
     if (keeps := keeps_all(filters, form.filter_fields)) is not None:
         return form, keeps
-    if isinstance(form, Breakdown) and not form.together:
-        return _of_breakdown(form, filters)
+    if (filtered := _of_breakdown(form, filters)) is not None:
+        return filtered, None
     of_visits, others = visit_filters.divided(filters)
     chosen = _of_others(form, others)
     if chosen is None or not of_visits:
@@ -212,12 +214,14 @@ def of_filters(
     return OfVisits(form, msgspec.json.encode(of_visits)), keeps
 
 
-def _of_breakdown(
-    form: Breakdown, filters: Sequence[Filter]
-) -> tuple[PreparedForm, Keeps | None] | None:
-    """The form of the rows that filters keep, on other fields than the groups' own."""
-    filtered = filtered_breakdown(form.columns, filters, form.row)
-    return None if filtered is None else (filtered, None)
+def _of_breakdown(form: PreparedForm, filters: Sequence[Filter]) -> PreparedForm | None:
+    """The form of a list whose page views meet filters; None where rows do not tell the list."""
+    if isinstance(form, Breakdown) and not form.together:
+        return filtered_breakdown(form.columns, filters, form.row)
+    if isinstance(form, VisitBreakdown) and form.otherwise is None and len(form.columns) == 1:
+        columns = tuple(VISIT_PREFIX + column for column in form.columns)
+        return filtered_breakdown(columns, filters, left_out=form.left_out)
+    return None
 
 
 def _of_others(

@@ -4,7 +4,10 @@ OTHER_QUARTERS = (
     "the time range or its buckets do not begin and end at quarters of an hour; buckets of minutes "
     "never do"
 )
-NO_PARTS = "most rows are in data files without a part: those of today, and those not asked before"
+NO_PARTS = (
+    "most rows are in data files without a part (what they add up to): those written today (UTC), "
+    "also by an import of earlier days, and those not asked before"
+)
 NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
 TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
 COSTLY_FILTERS = "the filters have many conditions on many different texts"
@@ -13,9 +16,13 @@ UNTOLD_VISITS = (
     "parts cannot tell the order of page views within each visit, or a session meets the filters "
     "with some of its rows only"
 )
-OTHER_CUSTOM_QUERY = (
-    "parts have `count` and `uniq` of events by place, device, fact of the visit and time; of one "
-    "kind of events, which a filter on `name` chooses, also by path and name"
+UNTOLD_PLACES = (
+    "a session, or a visitor without one, has two values of a place or device that the query names "
+    "within a quarter of an hour: parts do not tell which of its rows has which"
+)
+UNTOLD_FACTS = (
+    "parts cannot tell the order of page views within each visit, or facts that the query names of "
+    "rows without a session"
 )
 TOO_MANY_GROUPS = "there are too many possible groups, and too many rows to sort by them"
 SWITCHED_OFF = "prepared results are switched off"

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.not_prepared import UNTOLD_FACTS, UNTOLD_PLACES, NotPrepared
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import SESSIONLESS, SOURCES, label
@@ -23,10 +24,6 @@ from query.prepared.session_values import session_values
 KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
 QUARTER_SHIFT = 33
 """Bits of a key below its quarter."""
-
-
-class UntoldTexts(Exception):
-    """Parts cannot tell a text of some rows."""
 
 
 class PartRows:
@@ -88,7 +85,7 @@ def _together(of_tables: Sequence[Numbers]) -> Numbers:
 
 
 RowValues: TypeAlias = Callable[[PartRows], Numbers]
-"""A value of each row; UntoldTexts when parts cannot tell it."""
+"""A value of each row; NotPrepared when parts cannot tell it."""
 
 
 class FieldTexts(Protocol):
@@ -103,7 +100,7 @@ class FieldTexts(Protocol):
 
 
 def field_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
-    """The texts of a field of all rows; UntoldTexts as above."""
+    """The texts of a field of all rows; NotPrepared as above."""
     if source.has(field):
         return _own_texts(joined, source, field)
     if field in VISIT_FIELDS:
@@ -137,40 +134,53 @@ class _OfSessions(Struct, frozen=True, eq=False):
     known: "_Lookup | None"
 
     def values(self, by_number: Numbers | None = None) -> RowValues:
+        own = self.by_session if by_number is None else _marked(by_number)[self.by_session]
         if self.known is None:
-            values = self.by_session if by_number is None else by_number[self.by_session]
-            return lambda rows: rows.of_sessions(values)
-        known = self.known
+            return lambda rows: rows.of_sessions(own)
+        known = self.known if by_number is None else self.known.of_values(by_number)
+        is_looked_up = self.by_session == len(self.texts)
 
         def values_of(rows: PartRows) -> Numbers:
-            numbers = self._numbers(rows, known)
-            return numbers if by_number is None else by_number[numbers]
+            values = rows.of_sessions(own)
+            if len(at := np.flatnonzero(rows.of_sessions(is_looked_up))):
+                quarters, visitors, sessions = (rows.column(each)[at] for each in KEY_COLUMNS)
+                values[at] = known.values(_keys(quarters, visitors, sessions))
+            return values
 
         return values_of
 
-    def _numbers(self, rows: PartRows, known: "_Lookup") -> Numbers:
-        numbers = rows.of_sessions(self.by_session)
-        if len(at := np.flatnonzero(numbers == len(self.texts))):
-            quarters, visitors, sessions = (rows.column(each)[at] for each in KEY_COLUMNS)
-            numbers[at] = known.numbers(_keys(quarters, visitors, sessions))
-        return numbers
+
+def _marked(by_number: Numbers) -> Numbers:
+    """With some value for rows that are looked up."""
+    return np.append(by_number, by_number[:1])
 
 
 class _Lookup(Struct, frozen=True, eq=False):
-    """Numbers of texts by ascending keys of quarter and session, or visitor."""
+    """Values by ascending keys of quarter and session, or visitor."""
 
     keys: Numbers
     of_keys: Numbers
+    reason: str
+    """Why a value cannot be told."""
 
-    def numbers(self, wanted: Numbers) -> Numbers:
-        """The number of each key; UntoldTexts when one has several, or none."""
+    def of_values(self, by_number: Numbers) -> "_Lookup":
+        """The values by these numbers: texts that differ may have the same value."""
+        return _lookup(self.keys, by_number[self.of_keys], self.reason)
+
+    def values(self, wanted: Numbers) -> Numbers:
+        """The value of each key; NotPrepared when one has several, or none."""
         first, end = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
         if (first == end).any():
-            raise UntoldTexts
+            raise NotPrepared(self.reason)
         found: Numbers = self.of_keys[first]
         if (found != self.of_keys[end - 1]).any():
-            raise UntoldTexts
+            raise NotPrepared(self.reason)
         return found
+
+
+def _lookup(keys: Numbers, values: Numbers, reason: str) -> _Lookup:
+    order = np.lexsort((values, keys))
+    return _Lookup(keys[order], values[order], reason)
 
 
 def _own_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
@@ -187,42 +197,41 @@ def _place_texts(joined: JoinedParts, field: str) -> FieldTexts:
     places = None if joined.has_rest else session_places(joined, field)
     places = places or index_places(joined, field)
     rows = places.quarters, places.visitors, places.sessions
-    return _of_sessions(
-        places.of_sessions, places.texts, places.sessions, _keys(*rows), places.of_rows
-    )
+    known = _lookup(_keys(*rows), places.of_rows, UNTOLD_PLACES)
+    return _of_sessions(places.of_sessions, places.texts, places.sessions, known)
 
 
 def _visit_texts(joined: JoinedParts, fact: str) -> FieldTexts:
     """The fact of the visit; of a row without a session its own, which parts have of sources."""
     values = session_values(joined, fact)
     if values is None:
-        raise UntoldTexts
+        raise NotPrepared(UNTOLD_FACTS)
     if fact not in SOURCES:
         nothing = np.empty(0, np.int64)
-        return _of_sessions(values.numbers, values.texts, np.array([WITHOUT]), nothing, nothing)
+        known = _lookup(nothing, nothing, UNTOLD_FACTS)
+        return _of_sessions(values.numbers, values.texts, np.array([WITHOUT]), known)
     number = {text: i for i, text in enumerate(values.texts)}
     own, texts = joined.text_numbers(SESSIONLESS.name, label(fact))
     mapping = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
     rows = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN)
     nobody = np.full(len(own), WITHOUT)
     keys = _keys(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN], nobody)
-    return _of_sessions(values.numbers, list(number), np.array([WITHOUT]), keys, mapping[own])
+    known = _lookup(keys, mapping[own], UNTOLD_FACTS)
+    return _of_sessions(values.numbers, list(number), np.array([WITHOUT]), known)
 
 
 def _of_sessions(
     by_session: Numbers,
     texts: Sequence[str | None],
     looked_up: Numbers,
-    keys: Numbers,
-    numbers: Numbers,
+    known: _Lookup,
 ) -> FieldTexts:
     """Those of sessions; the rows of some of them have numbers by key."""
     if not len(looked_up):
         return _OfSessions(by_session, texts, None)
     marked = by_session.astype(np.min_scalar_type(len(texts)))
     marked[looked_up] = len(texts)
-    order = np.lexsort((numbers, keys))
-    return _OfSessions(marked, texts, _Lookup(keys[order], numbers[order]))
+    return _OfSessions(marked, texts, known)
 
 
 def _keys(quarters: Numbers, visitors: Numbers, sessions: Numbers) -> Numbers:

@@ -19,7 +19,7 @@ from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, 
 from query.prepared.part_tables import VISITS
 from query.prepared.part_texts import TEXT_BYTES
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
-from query.prepared.row_columns import FieldTexts, PartRows, RowValues, UntoldTexts, field_texts
+from query.prepared.row_columns import FieldTexts, PartRows, RowValues, field_texts
 from query.prepared.row_sources import VISIT_FIELDS, RowSource
 from query.prepared.row_sums import RowSums, SummedGroups
 from query.prepared.text_filters import RowFilter, rows_kept
@@ -111,16 +111,13 @@ class RowGroups(Struct, frozen=True):
         return msgspec.json.decode(self.filters, type=list[Filter])
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        try:
-            found = self.found(joined, quarters)
-        except UntoldTexts:
-            return None
+        found = self.found(joined, quarters)
         at = np.flatnonzero(self._having(found.counts))
         columns = [each[at] for each in found.columns]
         return _array_rows(found.values, columns, [each[at] for each in found.counts])
 
     def found(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
-        """The groups that have rows; UntoldTexts when parts cannot tell them."""
+        """The groups that have rows; NotPrepared when parts cannot tell them."""
         texts = {field: field_texts(joined, self.source, field) for field in self.fields}
         dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
         groups = self._summed(joined, texts, dimensions)

@@ -33,6 +33,9 @@ VIEWS: list[FilterJson] = [
     condition("name", "eq", "pageview"),
 ]
 EVENTS_OF_NAMES: list[FilterJson] = [
+    condition("name", "not_in", ["screen_view", "pageview", "page_exit", NAMES[2]]),
+    condition("outbound_domain", "ends_with", "example"),
+    {"or": [condition("name", "eq", NAMES[0]), condition("name", "in", [*NAMES[2:]])]},
     condition("name", "eq", NAMES[0]),
     condition("name", "in", [*NAMES[1:]]),
 ]

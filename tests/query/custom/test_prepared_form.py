@@ -9,6 +9,7 @@ import pytest
 from query.custom.prepared_form import prepared_form
 from query.custom.request import CustomQueryBody
 from query.custom.validation import validate
+from query.prepared.not_prepared import NotPrepared
 from query.prepared.part_tables import FACTS, PAGES
 from query.prepared.row_groups import CountedField, RowGroups
 from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, RowSource, view_rows
@@ -21,21 +22,16 @@ SPAN = time_range(date(2026, 11, 1), date(2026, 11, 2), "UTC", 40)
 COUNT = {"field": "*", "aggregate": "count", "alias": "n"}
 VIEW = {"field": "name", "operator": "eq", "value": "screen_view"}
 ANY_VIEW = {"field": "name", "operator": "in", "value": ["pageview", "screen_view"]}
+NO_VIEW = {"field": "name", "operator": "not_in", "value": ["screen_view", "page_exit", "pageview"]}
 EVENT = {"field": "name", "operator": "eq", "value": "Sign up"}
 PATH = {"field": "path", "operator": "starts_with", "value": "/a"}
 COUNTRY = {"field": "country", "operator": "eq", "value": "DE"}
 
 
-def form(**more: Any) -> RowGroups | None:
+def found(**more: Any) -> RowGroups:
     body = {"table": "events", "selects": [COUNT], **more}
     query = msgspec.convert(body, CustomQueryBody)
     return prepared_form(query, validate(query), SPAN)
-
-
-def found(**more: Any) -> RowGroups:
-    own = form(**more)
-    assert own is not None
-    return own
 
 
 def views(*, by_path: bool, first: bool = True, second: bool = False) -> RowSource:
@@ -55,7 +51,11 @@ def views(*, by_path: bool, first: bool = True, second: bool = False) -> RowSour
             views(by_path=False, first=False, second=True),
         ),
         ({"groupBy": ["name", "path", "href", "country"], "filters": [EVENT]}, OTHER_ROWS),
+        ({"filters": [{"or": [EVENT, {**EVENT, "value": "signup"}]}]}, OTHER_ROWS),
+        ({"groupBy": ["name"], "filters": [NO_VIEW]}, OTHER_ROWS),
+        ({"filters": [{"field": "outbound_domain", "op": "contains", "value": "."}]}, OTHER_ROWS),
         ({"table": "outbound", "groupBy": ["domain", "text"]}, OTHER_ROWS),
+        ({"table": "outbound", "filters": [VIEW]}, OTHER_ROWS),
     ],
     ids=str,
 )
@@ -63,34 +63,53 @@ def test_the_rows_that_a_query_counts(more: dict[str, Any], source: RowSource) -
     assert found(**more).source == source
 
 
+OF_KIND = "of these rows; of one kind of events they have"
+
+
 @pytest.mark.parametrize(
-    "more",
+    ("more", "reason"),
     [
-        {"table": "errors"},
-        {"table": "sessions"},
-        {"selects": [{"field": "scroll_depth", "aggregate": "avg"}]},
-        {"selects": [{"field": "host", "aggregate": "uniq"}]},
-        {"groupBy": ["host"]},
-        {"groupBy": ["event.channel"]},
-        {"groupBy": ["visit.landing_host"]},
-        {"groupBy": ["properties.plan"]},
-        {"groupBy": ["path"]},
-        {"groupBy": ["name"], "filters": [VIEW]},
-        {"groupBy": ["name"]},
-        {"filters": [PATH]},
-        {"filters": [VIEW, EVENT]},
-        {"filters": [{"field": "name", "op": "in", "value": ["screen_view", "Sign up"]}]},
-        {"filters": [{"field": "name", "op": "eq", "value": "page_exit"}]},
-        {"filters": [{"field": "name", "op": "ne", "value": "screen_view"}]},
-        {"filters": [{"or": [VIEW, COUNTRY]}]},
-        {"filters": [{"field": "traits.plan", "op": "eq", "value": "pro"}]},
-        {"filters": [{"has_done": {"event": "Sign up"}}]},
-        {"table": "outbound", "filters": [VIEW]},
+        ({"table": "errors"}, "'events' and 'outbound', not 'errors'"),
+        ({"table": "sessions"}, "'events' and 'outbound', not 'sessions'"),
+        (
+            {"selects": [{"field": "scroll_depth", "aggregate": "avg"}]},
+            "parts have the aggregates count and uniq, not 'avg'",
+        ),
+        ({"selects": [{"field": "host", "aggregate": "uniq"}]}, "do not have 'host'"),
+        ({"groupBy": ["host"]}, "do not have 'host' of these rows$"),
+        ({"groupBy": ["event.channel"]}, "do not have 'channel'"),
+        ({"groupBy": ["visit.landing_host"]}, "do not have 'visit.landing_host'"),
+        ({"groupBy": ["visitor.is_new"]}, "do not have 'visitor.is_new'"),
+        ({"groupBy": ["properties.plan"]}, "do not have 'properties.plan'"),
+        ({"groupBy": ["path"]}, f"do not have 'path' {OF_KIND}"),
+        ({"groupBy": ["name"], "filters": [VIEW]}, f"do not have 'name' {OF_KIND}"),
+        ({"groupBy": ["name"]}, f"do not have 'name' {OF_KIND}"),
+        ({"filters": [PATH]}, f"do not have 'path' {OF_KIND}"),
+        ({"filters": [{"or": [VIEW, EVENT]}]}, f"do not have 'name' {OF_KIND}"),
+        ({"filters": [{"or": [VIEW, COUNTRY]}]}, f"do not have 'name' {OF_KIND}"),
+        (
+            {"filters": [{"field": "name", "op": "eq", "value": "page_exit"}]},
+            f"do not have 'name' {OF_KIND}",
+        ),
+        (
+            {"filters": [{"field": "name", "op": "not_in", "value": ["screen_view"]}]},
+            f"do not have 'name' {OF_KIND}",
+        ),
+        (
+            {"filters": [{"field": "outbound_domain", "op": "ne", "value": "a.example"}]},
+            f"do not have 'outbound_domain' {OF_KIND}",
+        ),
+        (
+            {"filters": [{"field": "traits.plan", "op": "eq", "value": "pro"}]},
+            "do not have 'traits.plan'",
+        ),
+        ({"filters": [{"has_done": {"event": "Sign up"}}]}, "do not tell what visitors did"),
     ],
     ids=str,
 )
-def test_parts_do_not_have_what_other_queries_name(more: dict[str, Any]) -> None:
-    assert form(**more) is None
+def test_parts_do_not_have_what_other_queries_name(more: dict[str, Any], reason: str) -> None:
+    with pytest.raises(NotPrepared, match=reason):
+        found(**more)
 
 
 def test_groups_and_what_is_counted() -> None:

@@ -1,11 +1,13 @@
 """Places of the rows of any table, where parts tell them."""
 
+import numpy as np
 import pytest
 
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.not_prepared import NotPrepared
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
-from query.prepared.row_columns import PartRows, UntoldTexts, field_texts
+from query.prepared.row_columns import PartRows, field_texts
 from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, view_rows
 from tests.query.prepared.parts import Values, column_rows, join
 
@@ -76,9 +78,25 @@ def test_two_countries_in_one_quarter_are_not_told(session: int, *, as_view: boo
     rows: list[View] = [(10, 1, session, "/a", "DE"), (10, 1, session, "/b", "FR")]
     made = part([*rows, *VIEWS[1:3]], OTHERS) if as_view else part(rows[:1], rows[1:])
 
-    with pytest.raises(UntoldTexts):
+    with pytest.raises(NotPrepared, match="within a quarter of an hour"):
         countries_by_path(join([made], 0, 100))
     assert countries_by_path(join([made], 50, 100)) == {}
+
+
+def test_two_countries_of_which_neither_is_asked_for_are_told() -> None:
+    rows: list[View] = [(10, 1, 11, "/a", "DE"), (10, 1, 11, "/b", "FR")]
+    joined = join([part([*rows, *VIEWS[1:3]], OTHERS)], 0, 100)
+    [one] = joined.single_parts()
+    countries = field_texts(joined, BY_PATH, "country")
+
+    def are_of(country: str) -> list[bool]:
+        flags = np.array([text == country for text in countries.texts])
+        found: list[bool] = countries.values(flags)(PartRows(one, BY_PATH)).tolist()
+        return found
+
+    assert are_of("ES") == [False] * 4
+    with pytest.raises(NotPrepared, match="within a quarter of an hour"):
+        are_of("DE")
 
 
 def test_rows_of_all_events_have_their_own_place() -> None:
