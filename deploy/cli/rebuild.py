@@ -42,6 +42,8 @@ def rebuild(tidemark: CliContext, website: str | None, json: bool) -> None:
         f"{rebuilt.parts:,} prepared results of {rebuilt.websites:,} websites, "
         f"{rebuilt.size / MEGABYTE:,.1f} MB in all"
     )
+    if not rebuilt.parts:
+        click.echo("data files that were written today have none before midnight (UTC)")
     if rebuilt.not_prepared:
         click.echo(
             f"{rebuilt.not_prepared:,} were not made; queries read the rows of their data files"

@@ -13,7 +13,12 @@ from query.request.buckets import GRANULARITIES, Granularity
 from query.request.date_parts import DatePart
 from query.request.filters import FilterField, compile_conditions
 from query.request.property_path import PROPERTIES_COLUMN, is_property, parse_property
-from query.request.suggestions import unknown_column_message, unknown_name_message
+from query.request.suggestions import (
+    AGGREGATE_WORDS,
+    TIME_WORDS,
+    unknown_column_message,
+    unknown_name_message,
+)
 from query.sql.fragment import Fragment
 from schemas.errors import Malformed
 from schemas.tables import ColumnType, Table
@@ -82,10 +87,12 @@ def validate(query: CustomQueryBody) -> ValidatedQuery:
     selects = tuple(
         _selected_value(s, table, f"query.selects[{i}]") for i, s in enumerate(query.selects)
     )
-    outputs = [*(group.name for group in groups), *(select.alias for select in selects)]
+    selected = [select.alias for select in selects]
+    outputs = [*(group.name for group in groups), *selected]
     for name in outputs:
         if outputs.count(name) > 1:
-            raise Malformed(f"'{name}' names two columns of the result; give one an alias")
+            advice = "give one an alias" if name in selected else "name it once in 'query.groupBy'"
+            raise Malformed(f"'{name}' names two columns of the result; {advice}")
     where = compile_conditions(
         query.filters,
         table.fields,
@@ -111,7 +118,9 @@ def _time_group(name: str, at: str) -> CustomColumn:
         return CustomColumn("date", ColumnType.STRING, "", "", granularity=GRANULARITIES[kind])
     if kind in list(DatePart):
         return CustomColumn(kind, ColumnType.INTEGER, "", "", date_part=DatePart(kind))
-    raise Malformed(unknown_name_message("time bucket", name, TIME_GROUPS, f" in '{at}'"))
+    words = {TIME_PREFIX + word: TIME_PREFIX + bucket for word, bucket in TIME_WORDS.items()}
+    message = unknown_name_message("time bucket", name, TIME_GROUPS, f" in '{at}'", words=words)
+    raise Malformed(message)
 
 
 def _column(
@@ -142,7 +151,11 @@ def _selected_value(select: SelectTerm, table: CustomTable, at: str) -> Selected
     aggregate = aggregates.BY_NAME.get(select.aggregate)
     if aggregate is None:
         known = aggregates.BY_NAME
-        raise Malformed(unknown_name_message("aggregate", select.aggregate, known, f" in '{at}'"))
+        raise Malformed(
+            unknown_name_message(
+                "aggregate", select.aggregate, known, f" in '{at}'", words=AGGREGATE_WORDS
+            )
+        )
     if select.field == "*":
         if aggregate.name != "count":
             raise Malformed(f"'{at}': '{aggregate.name}' needs a column; only 'count' takes '*'")

@@ -15,7 +15,11 @@ from query.request.filter_struct import fields_named as fields_named
 from query.request.filter_values import CONVERTERS, EPOCH, EXPECTED, Value, decimal_of
 from query.request.operators import BY_NAME, Arity, Operator
 from query.request.property_path import PROPERTIES_COLUMN, is_property, is_trait, parse_property
-from query.request.suggestions import unknown_column_message, unknown_name_message
+from query.request.suggestions import (
+    OPERATOR_WORDS,
+    unknown_column_message,
+    unknown_name_message,
+)
 from query.sql.event_condition import event_condition
 from query.sql.fragment import Fragment, VisitorSet, all_of, merge_values
 from schemas.errors import Malformed
@@ -246,7 +250,10 @@ def _operator(filter_: Filter, path: str) -> Operator:
     if not name:
         raise Malformed(f"'{path}.operator' is missing; operators are {', '.join(BY_NAME)}")
     if name not in BY_NAME:
-        raise Malformed(unknown_name_message("operator", name, BY_NAME, f" in '{path}'"))
+        message = unknown_name_message(
+            "operator", name, BY_NAME, f" in '{path}'", words=OPERATOR_WORDS
+        )
+        raise Malformed(message)
     return BY_NAME[name]
 
 

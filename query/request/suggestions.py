@@ -11,6 +11,7 @@ COLUMN_WORDS: Mapping[str, tuple[str, ...]] = {
     "campaign": ("utm_campaign",),
     "client_id": ("anonymous_id",),
     "device": ("device_type",),
+    "domain": ("outbound_domain",),
     "event": ("name",),
     "event_name": ("name",),
     "hostname": ("host",),
@@ -71,8 +72,32 @@ TIME_WORDS: Mapping[str, str] = {
     "time": "daily",
     "timestamp": "daily",
     "week": "weekly",
+    "weekday": "day_of_week",
 }
 """Words for time: the bucket that a custom query groups by."""
+
+AGGREGATE_WORDS: Mapping[str, str] = {
+    "average": "avg",
+    "count_distinct": "uniq",
+    "distinct": "uniq",
+    "mean": "avg",
+    "unique": "uniq",
+}
+"""Words of other products and SQL: the aggregate."""
+
+OPERATOR_WORDS: Mapping[str, str] = {
+    "!=": "ne",
+    "<": "lt",
+    "<=": "lte",
+    "=": "eq",
+    "==": "eq",
+    ">": "gt",
+    ">=": "gte",
+    "is": "eq",
+    "is_not": "ne",
+    "like": "contains",
+}
+"""The same for operators."""
 
 
 def unknown_name_message(
@@ -82,17 +107,20 @@ def unknown_name_message(
     where: str = "",
     likeness: float = 0.6,
     advice: str = "",
+    words: Mapping[str, str] = {},
 ) -> str:
     """`Unknown column 'contry' in table 'events'; did you mean 'country'?`
 
-    A name is suggested when its likeness is at least that; else all are listed, if they are few;
-    else there is the advice.
+    A name is suggested that `words` have for it, or when its likeness is at least that; else all
+    are listed, if they are few; else there is the advice.
     """
     names = list(known)
     if name in names:
         return f"The {what} '{shorten(name)}' cannot be used here{where}"
     sentence = f"Unknown {what} '{shorten(name)}'{where}"
     close = get_close_matches(name[:100].lower(), names, n=1, cutoff=likeness)
+    if (word := words.get(name[:100].lower())) in names:
+        close = [str(word)]
     if close:
         return f"{sentence}; did you mean '{close[0]}'?"
     if not names:

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from query.response.bodies import EngineName
 
 IsPrepared = Annotated[
-    bool, Meta(description="whether prepared results answer it, without the SQL")
+    bool, Meta(description="whether prepared results answer it, so that the SQL is not run")
 ]
 Reason = Annotated[str, Meta(description="why they do not")]
 

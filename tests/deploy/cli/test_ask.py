@@ -63,6 +63,15 @@ def test_a_query_type_has_options_filters_order_and_pages(ask: Ask) -> None:
     }
 
 
+def test_a_page_says_how_many_rows_there_are(ask: Ask) -> None:
+    one, _ = ask(answering({**ENTRY, "meta": {"totalRows": 1}}), "funnel", *WEBSITE)
+    many, _ = ask(answering({**ENTRY, "meta": {"totalRows": 2345}}), "funnel", *WEBSITE)
+
+    assert one.err == ""
+    assert many.err == "1 of 2,345 rows; --limit and --page give others\n"
+    assert many.out == one.out
+
+
 def test_types_may_be_json_and_goals_are_steps(ask: Ask) -> None:
     funnel = '{"name": "funnel", "id": "a", "steps": ["/", "b"]}'
     _, script = ask(answering(ENTRY), funnel, "summary", *WEBSITE)

@@ -8,7 +8,11 @@ def test_an_installation_without_events_has_nothing_to_prepare(run: Run) -> None
 
     done = run("rebuild")
 
-    assert (done.code, done.out) == (0, "0 prepared results of 1 websites, 0.0 MB in all\n")
+    assert (done.code, done.out) == (
+        0,
+        "0 prepared results of 1 websites, 0.0 MB in all\n"
+        "data files that were written today have none before midnight (UTC)\n",
+    )
 
 
 def test_what_cannot_be_prepared_is_said(run: Run) -> None:
