@@ -1,5 +1,6 @@
 """Executes a custom query on one version of each table that it reads."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -15,12 +16,14 @@ from query.custom.row_access import RowAccess, row_access
 from query.custom.scope import custom_scope, tables_of_visitors
 from query.custom.validation import ValidatedQuery, validate
 from query.dependencies import QueryDependencies
+from query.engine.deadline import timeout_error
 from query.engine.engine import Engine, Row, Sql
 from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.engine.tenant_limits import TenantEngine
 from query.prepared.array_rows import ArrayRows
 from query.prepared.not_prepared import NotPrepared
+from query.prepared.part_reader import Work
 from query.prepared.row_groups import RowGroups
 from query.prepared.rows_of_form import rows_of_form
 from query.request.query import PageOptions, Query
@@ -170,9 +173,14 @@ async def prepared_rows(
     if prepared.form is None:
         raise NotPrepared(prepared.reason)
     scope = structs.replace(prepared.scope(versions), where=Fragment())
-    return await rows_of_form(
-        dependencies.results, prepared.form, prepared.query, scope, engine, budget.seconds
-    )
+    try:
+        async with asyncio.timeout_at(budget.ends):
+            return await rows_of_form(
+                dependencies.results, prepared.form, prepared.query, scope, engine, budget.seconds,
+                work=Work.CUSTOM,
+            )  # fmt: skip
+    except TimeoutError:
+        raise timeout_error() from None
 
 
 async def _page_of(

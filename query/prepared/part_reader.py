@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
 from functools import partial
 from typing import IO, TypeAlias, TypeVar
 
@@ -30,10 +31,25 @@ T = TypeVar("T")
 ReadNumbers: TypeAlias = Callable[..., Numbers]
 """Reads them from the file and path of a part and where its columns are."""
 
-THREADS = ThreadPoolExecutor(2, thread_name_prefix="prepared")
-"""Threads that read and join parts: their number bounds the memory that it takes."""
-SHARE_THREADS = ThreadPoolExecutor(1, thread_name_prefix="prepared-shares")
-"""The same for shared dashboards, behind which no API key waits."""
+
+class Work(StrEnum):
+    """Whose parts are joined: each has threads of its own, behind which no others wait.
+
+    Their number bounds the memory that it takes.
+    """
+
+    QUERIES = "queries"
+    CUSTOM = "custom"
+    """Custom queries, which may take longer."""
+    SHARES = "shares"
+    """Shared dashboards, behind which no API key waits."""
+
+
+THREADS = {
+    Work.QUERIES: ThreadPoolExecutor(2, thread_name_prefix="prepared"),
+    Work.CUSTOM: ThreadPoolExecutor(1, thread_name_prefix="prepared-custom"),
+    Work.SHARES: ThreadPoolExecutor(1, thread_name_prefix="prepared-shares"),
+}
 
 
 class PartGone(Exception):
@@ -183,8 +199,6 @@ class StoredPart:
         return self._ts_range[0] < end * QUARTER_MS and first * QUARTER_MS <= self._ts_range[1]
 
 
-async def in_thread(work: Callable[[], T], *, is_share: bool) -> T:
-    """The result of work that would hold up the event loop."""
-    return await asyncio.get_running_loop().run_in_executor(
-        SHARE_THREADS if is_share else THREADS, work
-    )
+async def in_thread(task: Callable[[], T], work: Work) -> T:
+    """The result of a task that would hold up the event loop."""
+    return await asyncio.get_running_loop().run_in_executor(THREADS[work], task)

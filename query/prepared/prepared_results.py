@@ -16,6 +16,7 @@ from functools import partial
 from msgspec import structs
 
 from query.engine.engine import ColumnEngine, Engine, Row
+from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.byte_cache import ByteCache
@@ -40,7 +41,7 @@ from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_join import PartJoin
 from query.prepared.part_kinds import KIND_OF, KINDS, TOTALS, kinds_beside
-from query.prepared.part_reader import PartGone, PartReader, Reading, in_thread, reading_of
+from query.prepared.part_reader import PartGone, PartReader, Reading, Work, in_thread, reading_of
 from query.prepared.part_source import all_rows, read_part
 from query.prepared.quarters import Quarters
 from query.prepared.remembered_rows import RememberingEngine
@@ -60,6 +61,8 @@ MAX_PENDING = 5_000
 PREPARE_SECONDS = 120.0
 PAUSE_SECONDS = 1.0
 """Before parts are made: the queries that asked for them read the same rows, and come first."""
+TURNS = 2
+"""Queries of one tenant whose parts are joined at once; others' come between."""
 ROW_BYTES = 200
 """Of a row of a result in memory, about."""
 
@@ -84,6 +87,7 @@ class PreparedResults:
         self._pending: dict[PartKey, Scope] = {}
         self._refused: set[PartKey] = set()
         self._waiting = WaitingQueries()
+        self._turns = TenantSlots(TURNS)
         self._wanted = asyncio.Event()
 
     async def rows(
@@ -94,12 +98,10 @@ class PreparedResults:
         engine: ColumnEngine,
         seconds: float,
         *,
-        is_share: bool = False,
+        work: Work = Work.QUERIES,
+        tenant: str = "",
     ) -> Sequence[Row]:
-        """The rows of a form; NotPrepared when stored rows must be read, for most of them.
-
-        Those of a share are computed in a thread of their own.
-        """
+        """The rows of a form; NotPrepared when stored rows must be read, for most of them."""
         quarters = form.quarters(scope.time_range, granularity)
         if quarters is None:
             raise NotPrepared(OTHER_QUARTERS)
@@ -120,7 +122,7 @@ class PreparedResults:
         visits_of = around_of if form.visit_tables else None
         try:
             return await self._rows(
-                form, quarters, rows_of, visits_of, parts, engine, seconds, is_share=is_share
+                form, quarters, rows_of, visits_of, parts, engine, seconds, work, tenant
             )
         except ResultTooLarge:
             raise NotPrepared(TOO_DIVERSE) from None
@@ -170,8 +172,8 @@ class PreparedResults:
         parts: frozenset[PartKey],
         engine: ColumnEngine,
         seconds: float,
-        *,
-        is_share: bool,
+        work: Work,
+        tenant: str,
     ) -> Sequence[Row]:
         # the zone of the range tells apart buckets of the same numbers and other borders
         time_range = rows_of.scope.time_range
@@ -181,6 +183,7 @@ class PreparedResults:
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
             return known
+        deadline = asyncio.get_running_loop().time() + seconds
         rest = await self._reader.rest(rows_of, engine, seconds)
         visits = None
         if visits_of is not None:
@@ -188,7 +191,8 @@ class PreparedResults:
         earlier = await before.hashes(engine, self._memory, seconds) if before else NOBODY
         of = (rows_of, rest)
         join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits, earlier)
-        rows = await in_thread(partial(join.rows, form, quarters), is_share=is_share)
+        async with self._turns.slot(tenant, deadline):
+            rows = await in_thread(partial(join.rows, form, quarters), work)
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
         self._memory.put(key, rows, _size(rows))
@@ -212,7 +216,9 @@ class PreparedResults:
         for query in self._waiting.take():
             form, scope, granularity = query.form, query.scope, query.granularity
             try:
-                await self.rows(form, scope, granularity, self._engine, PREPARE_SECONDS)
+                await self.rows(
+                    form, scope, granularity, self._engine, PREPARE_SECONDS, work=Work.CUSTOM
+                )
             except NotPrepared:
                 continue
             except Exception as error:  # its data files may be gone, as it was asked some time ago

@@ -22,7 +22,7 @@ from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range
 from query.prepared.row_columns import FieldTexts, PartRows, RowValues, field_texts
 from query.prepared.row_sources import VISIT_FIELDS, RowSource
 from query.prepared.row_sums import RowSums, SummedGroups
-from query.prepared.text_filters import RowFilter, rows_kept
+from query.prepared.text_filters import RowFilter, check_evaluations, rows_kept
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.filter_struct import Filter, fields_named
@@ -150,6 +150,7 @@ class RowGroups(Struct, frozen=True):
         dimensions: Sequence[_Dimension],
     ) -> SummedGroups:
         """The rows of events in each group, and what else is counted."""
+        check_evaluations(self._filters, {name: each.texts for name, each in texts.items()})
         conditions = [_Condition(each, texts) for each in self._filters_of_rows_first]
         sums = RowSums(
             [len(each.values) for each in dimensions],

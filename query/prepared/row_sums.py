@@ -13,8 +13,9 @@ from query.prepared.part import smallest
 MAX_SPACE = 2**17
 """Possible groups up to which each has sums from the start: what is added to stays in the cache."""
 
-MAX_ROWS = 8_000_000
-"""Rows of more possible groups than that, which are sorted: they take some 100 bytes each."""
+MAX_NUMBERS = 24_000_000
+"""Rows of more possible groups than that, times their columns and what is counted: they are sorted,
+and take 10 to 20 bytes for each."""
 
 
 class RowSums:
@@ -26,7 +27,7 @@ class RowSums:
         self._space = prod(sizes)
         self._is_dense = self._space <= MAX_SPACE
         self._sums = np.zeros((sum_count, self._space if self._is_dense else 0), np.int64)
-        self._row_count = 0
+        self._kept_numbers = 0
         self._keys: list[Numbers] = []
         self._columns: Sequence[list[Numbers]] = [[] for _ in sizes]
         self._summed: Sequence[list[Numbers]] = [[] for _ in range(sum_count)]
@@ -36,8 +37,8 @@ class RowSums:
         self, columns: Sequence[Numbers], summed: Sequence[Numbers], values: Sequence[Numbers]
     ) -> None:
         """Add the rows of a part; NotPrepared when they and the possible groups are too many."""
-        self._row_count += len(summed[0])
-        if not self._is_dense and self._row_count > MAX_ROWS:
+        self._kept_numbers += len(summed[0]) * (len(columns) + len(summed) + len(values))
+        if not self._is_dense and self._kept_numbers > MAX_NUMBERS:
             raise NotPrepared(TOO_MANY_GROUPS)
         for kept, own in zip(self._values, values, strict=True):
             kept.append(own)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.prepared.forms import PreparedForm
 from query.prepared.not_prepared import OTHER_ENGINE, SWITCHED_OFF, NotPrepared
+from query.prepared.part_reader import Work
 from query.prepared.prepared_results import PreparedResults
 from query.request.buckets import Granularity
 from query.request.query import Query
@@ -19,6 +20,7 @@ async def rows_of_form(
     engine: Engine,
     seconds: float,
     granularity: Granularity = Granularity.DAILY,
+    work: Work = Work.QUERIES,
 ) -> Sequence[Row]:
     """All rows of a form, without the filters of the scope; NotPrepared says why there are none."""
     if results is None:
@@ -27,8 +29,10 @@ async def rows_of_form(
         raise NotPrepared(reason)
     if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
         raise NotPrepared(OTHER_ENGINE)
-    is_share = query.subject.shared_filters is not None
-    return await results.rows(form, scope, granularity, engine, seconds, is_share=is_share)
+    if query.subject.shared_filters is not None:
+        work = Work.SHARES
+    tenant = query.subject.tenant
+    return await results.rows(form, scope, granularity, engine, seconds, work=work, tenant=tenant)
 
 
 def reads_stored_rows(query: Query) -> str:

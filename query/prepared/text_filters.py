@@ -83,14 +83,19 @@ def _plain(filter_: Filter, operator: str, positions: Mapping[str, int]) -> Keep
     return lambda texts: (text := texts[at]) is not None and holds(text, value)
 
 
+def check_evaluations(filters: Sequence[Filter], columns: Mapping[str, Values]) -> None:
+    """CostlyFilters when the columns have too many values for the conditions of all filters."""
+    fields = [field for each in filters for field in condition_fields(each)]
+    if sum(len(columns[field]) for field in fields) > MAX_EVALUATIONS:
+        raise CostlyFilters
+
+
 class RowFilter:
     """Filters on columns of texts or numbers; each condition is told once for each value."""
 
     def __init__(self, filters: Sequence[Filter], columns: Mapping[str, Values]) -> None:
         """With the values of the columns; CostlyFilters when they are too many."""
-        fields = [field for each in filters for field in condition_fields(each)]
-        if sum(len(columns[field]) for field in fields) > MAX_EVALUATIONS:
-            raise CostlyFilters
+        check_evaluations(filters, columns)
         self._filters = filters
         self._columns = columns
         self._known_flags: dict[int, Numbers] = {}

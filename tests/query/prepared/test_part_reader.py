@@ -1,12 +1,14 @@
 """Columns of parts: read when they are needed, and gone with their file."""
 
+import asyncio
 from pathlib import Path
+from threading import current_thread
 
 import pytest
 
 from query.prepared.byte_cache import ByteCache
 from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_reader import PartGone, PartReader, StoredPart
+from query.prepared.part_reader import PartGone, PartReader, StoredPart, Work, in_thread
 from tests.query.prepared.parts import part_of
 
 KEY = PartKey("shop", "day=2026-11-10/one.parquet")
@@ -56,3 +58,14 @@ def test_a_part_that_was_removed_is_gone(tmp_path: Path) -> None:
 
     with pytest.raises(PartGone):
         reader.frame(KEY, "pages")
+
+
+def test_each_kind_of_work_has_threads_of_its_own() -> None:
+    async def names() -> list[str]:
+        return [await in_thread(lambda: current_thread().name, work) for work in Work]
+
+    found = asyncio.run(names())
+
+    assert [name.rpartition("_")[0] for name in found] == [
+        "prepared", "prepared-custom", "prepared-shares",
+    ]  # fmt: skip

@@ -81,7 +81,7 @@ def test_no_rows_have_no_groups() -> None:
 
 
 def test_too_many_rows_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_sums, "MAX_ROWS", 2)
+    monkeypatch.setattr(row_sums, "MAX_NUMBERS", 8)
     one = np.array([1, 1])
 
     few, many = RowSums((4, 7), 1, 0), RowSums((2**10, 2**10), 1, 0)
