@@ -174,7 +174,7 @@ def ask_all(
     """One question to all, whose answers are compared."""
     name = question.name
     query = question.request(data_set.span())
-    by_stored = query if question.custom else by_rows(query)
+    by_stored = by_rows(query)
     plainly = plain.ask(query)
     stored, others = [], []
     for _ in range(turns(data_set.events)):
@@ -199,7 +199,7 @@ def ask_all(
 def is_prepared(question: Question) -> bool:
     """Whether prepared results answer it."""
     if question.custom is not None:
-        return False
+        return True
     form = QUERY_TYPES[question.query_type].prepared_form(None)
     filters = msgspec.convert(question.subset.filters, list[Filter])
     return form is not None and of_filters(form, filters) is not None
