@@ -116,10 +116,11 @@ def _with_source(form: RowGroups, filters: Sequence[Filter]) -> RowGroups:
     of_views = frozenset(PAGE_VIEW_NAMES)
     if any(map(_is_of_others, filters)):
         return structs.replace(form, source=OTHER_ROWS)
-    found = next((each for each in names if each), None)
-    if found is None or not found <= of_views:
+    told = [each for each in names if each]
+    found = told[0].intersection(*told) if told else frozenset()
+    if not found or not found <= of_views:
         return form
-    others = [each for each, own in zip(filters, names, strict=True) if own != found]
+    others = [each for each, own in zip(filters, names, strict=True) if not own]
     own = structs.replace(form, filters=msgspec.json.encode(others))
     table = PAGES if PATH in own.fields else FACTS
     first_name, second_name = (name in found for name in PAGE_VIEW_NAMES)

@@ -46,6 +46,7 @@ def views(*, by_path: bool, first: bool = True, second: bool = False) -> RowSour
         ({"groupBy": ["country"], "filters": [VIEW]}, views(by_path=False)),
         ({"groupBy": ["path", "device_type"], "filters": [VIEW]}, views(by_path=True)),
         ({"filters": [PATH, ANY_VIEW]}, views(by_path=True, second=True)),
+        ({"filters": [ANY_VIEW, VIEW]}, views(by_path=False)),
         (
             {"filters": [{"field": "name", "op": "eq", "value": "pageview"}]},
             views(by_path=False, first=False, second=True),
@@ -85,6 +86,7 @@ OF_KIND = "of these rows; of one kind of events they have"
         ({"groupBy": ["name"], "filters": [VIEW]}, f"do not have 'name' {OF_KIND}"),
         ({"groupBy": ["name"]}, f"do not have 'name' {OF_KIND}"),
         ({"filters": [PATH]}, f"do not have 'path' {OF_KIND}"),
+        ({"filters": [VIEW, {**VIEW, "value": "pageview"}]}, f"do not have 'name' {OF_KIND}"),
         ({"filters": [{"or": [VIEW, EVENT]}]}, f"do not have 'name' {OF_KIND}"),
         ({"filters": [{"or": [VIEW, COUNTRY]}]}, f"do not have 'name' {OF_KIND}"),
         (
