@@ -98,7 +98,9 @@ PLACES_AND_DEVICES = (
     "language",
     "timezone",
     "screen_resolution",
+    "host",
 )
+"""Columns that mostly have one value in all rows of a session."""
 FACTS = PartTable(
     "facts",
     f"""

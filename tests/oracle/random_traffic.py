@@ -14,6 +14,7 @@ from tests.oracle.traffic_values import (
     AGENTS,
     CAMPAIGNS,
     DOMAINS,
+    HOSTS,
     MESSAGES,
     NAMES,
     PATHS,
@@ -91,7 +92,7 @@ def rows(draw: st.DrawFn, stage: Stage, table: Table) -> Stored:
             "website_id": draw(st.sampled_from(("shop", "shop", "shop", "shop", "blog", "rival"))),
             "session_id": session,
             "session_hash": hashed(session),
-            "host": "shop.example",
+            "host": draw(st.sampled_from(HOSTS)),
             "path": draw(st.sampled_from(PATHS)),
         }
     values |= draw(OWN[table.name])

@@ -158,7 +158,7 @@ def plain(stage: Stage, **more: Any) -> CustomQuery:
     "more",
     [
         {"selects": [{"aggregate": "max", "field": "scroll_depth"}]},
-        {"group_by": ["host"]},
+        {"group_by": ["title"]},
         {"group_by": ["path"]},
         {"group_by": ["name"]},
         {"filters": [condition("name", "in", ["screen_view", NAMES[0]])]},

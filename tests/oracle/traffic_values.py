@@ -7,6 +7,7 @@ from typing import Any
 StoredRow = Mapping[str, Any]
 
 PATHS = ("/", "/a", "/a/b", "/A", "/ü ñ", "/日本/🙂", "/100%", "/a_b", "/it's", '/"', "", None)
+HOSTS = ("shop.example", "shop.example", "shop.example", "www.shop.example", "", None)
 VISITORS = ("u1", "u2", "u3", "U1", "é", None)
 SESSIONS = ("s1", "s2", "s3", "s4", "s5", None)
 NAMES = ("signup", "Signup", "purchase", "köp", "screen view")
