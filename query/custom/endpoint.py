@@ -25,7 +25,7 @@ from query.formats.output_formats import FORMATS, JSON, Format
 from query.formats.result_table import row_values
 from query.formats.table_response import table_response
 from query.request.body import read_json
-from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
+from query.request.prepared_parameter import PREPARED_PARAMETER
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
@@ -49,14 +49,7 @@ async def run_custom_query(dependencies: QueryDependencies, request: Request) ->
     started = time.perf_counter()
     body = await read_json(request, CustomRequest)
     async with dependencies.parsing_slot(subject.tenant):
-        prepared = parse_custom_query(
-            dependencies,
-            body,
-            subject,
-            key,
-            request.query_params.get("timezone"),
-            prepared=uses_prepared(request),
-        )
+        prepared = parse_custom_query(dependencies, body, subject, key, request)
 
     async def work(budget: ResponseBudget) -> Response:
         result = await execute_custom_query(dependencies, prepared, budget)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 
 from msgspec import UNSET, Struct, UnsetType, structs
+from starlette.requests import Request
 
 from query.custom.aggregates import ResultType
 from query.custom.compiler import compile_count, compile_page
@@ -26,6 +27,7 @@ from query.prepared.not_prepared import NotPrepared
 from query.prepared.part_reader import Work
 from query.prepared.row_groups import RowGroups
 from query.prepared.rows_of_form import rows_of_form
+from query.request.prepared_parameter import uses_prepared
 from query.request.query import PageOptions, Query
 from query.request.segments import expand_segments
 from query.request.subject import QuerySubject
@@ -95,14 +97,10 @@ def parse_custom_query(
     body: CustomRequest,
     subject: QuerySubject,
     key: Key,
-    zone: str | None,
-    *,
-    prepared: bool = True,
+    request: Request,
 ) -> PreparedCustomQuery:
-    """The query of a body; `zone` of the query string overrides the body's time zone.
-
-    `prepared` says whether prepared results may be used.
-    """
+    """The query of a body; the time zone of the query string overrides the body's."""
+    zone = request.query_params.get("timezone")
     filters = expand_segments(body.query.filters, subject.saved, "query.filters")
     expanded = structs.replace(body.query, filters=filters)
     plan = validate(expanded)
@@ -121,7 +119,7 @@ def parse_custom_query(
         filters=body.query.filters,
         include_bots=body.include_bots,
         by_profile=body.person == "profile",
-        prepared=prepared,
+        prepared=uses_prepared(request),
         as_of=body.as_of,
         page=PageOptions(body.page, body.limit),
         name=plan.table.name,

@@ -22,7 +22,7 @@ from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.snapshots import PinnedVersions
 from query.prepared.not_prepared import NotPrepared
 from query.request.body import decode_json, read_bytes
-from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
+from query.request.prepared_parameter import PREPARED_PARAMETER
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
@@ -72,14 +72,7 @@ def _custom(
     dependencies: QueryDependencies, request: Request, key: Key, subject: QuerySubject, body: bytes
 ) -> PreparedCustomQuery:
     wire_body = decode_json(body, CustomRequest)
-    return parse_custom_query(
-        dependencies,
-        wire_body,
-        subject,
-        key,
-        request.query_params.get("timezone"),
-        prepared=uses_prepared(request),
-    )
+    return parse_custom_query(dependencies, wire_body, subject, key, request)
 
 
 async def _explained_queries(
