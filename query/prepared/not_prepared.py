@@ -24,7 +24,7 @@ UNTOLD_FACTS = (
     "parts cannot tell the order of page views within each visit, or facts that the query names of "
     "rows without a session"
 )
-TOO_MANY_GROUPS = "there are too many possible groups, and too many rows to sort by them"
+TOO_MANY_GROUPS = "too many rows for so many possible groups, or for so many distinct counts"
 SWITCHED_OFF = "prepared results are switched off"
 OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
 

@@ -1,7 +1,7 @@
 """Groups of rows with their numbers, from parts: what custom queries count.
 
 Groups are texts of rows, of the places of their session, facts of their visit, buckets of time and
-date parts. CountedField are rows, and distinct visitors, sessions or texts.
+date parts. Counted are rows, and distinct visitors, sessions or texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ class RowGroups(Struct, frozen=True):
     def _filters(self) -> Sequence[Filter]:
         return msgspec.json.decode(self.filters, type=list[Filter])
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         found = self.found(joined, quarters)
         at = np.flatnonzero(self._having(found.counts))
         columns = [each[at] for each in found.columns]

@@ -12,10 +12,11 @@ from query.prepared.part import smallest
 
 MAX_SPACE = 2**17
 """Possible groups up to which each has sums from the start: what is added to stays in the cache."""
-
 MAX_NUMBERS = 24_000_000
 """Rows of more possible groups than that, times their columns and what is counted: they are sorted,
 and take 10 to 20 bytes for each."""
+MAX_VALUES = 96_000_000
+"""The same of fewer groups, of what is counted once in each: 4 bytes for each."""
 
 
 class RowSums:
@@ -37,8 +38,9 @@ class RowSums:
         self, columns: Sequence[Numbers], summed: Sequence[Numbers], values: Sequence[Numbers]
     ) -> None:
         """Add the rows of a part; NotPrepared when they and the possible groups are too many."""
-        self._kept_numbers += len(summed[0]) * (len(columns) + len(summed) + len(values))
-        if not self._is_dense and self._kept_numbers > MAX_NUMBERS:
+        of_row = len(values) if self._is_dense else len(columns) + len(summed) + len(values)
+        self._kept_numbers += len(summed[0]) * of_row
+        if self._kept_numbers > (MAX_VALUES if self._is_dense else MAX_NUMBERS):
             raise NotPrepared(TOO_MANY_GROUPS)
         for kept, own in zip(self._values, values, strict=True):
             kept.append(own)
