@@ -1,16 +1,12 @@
 """Prepared results over HTTP: when they answer, and what makes them."""
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from deltalake import DeltaTable
 
-from query.prepared import text_filters
-from query.prepared.part_join import PartJoin
 from query.standard.query_types import QUERY_TYPES
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS
@@ -222,53 +218,6 @@ def test_a_filter_on_the_text_of_a_list_chooses_among_its_rows(service: InProces
         ("/1", 3, 50.0),
         ("/2", 3, 50.0),
     ]
-
-
-def test_a_custom_query_that_takes_too_long_is_a_timeout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service = start_service(tmp_path, query_seconds=1)
-    stored(service)
-    count = [{"field": "*", "aggregate": "count"}]
-    rows = service.custom("events", count, groupBy=["country"]).json["data"]
-    prepare(service)
-    found = service.custom("events", count, groupBy=["country"])
-    assert (found.json["data"], found.json["meta"]["prepared"]) == (rows, True)
-
-    monkeypatch.setattr(PartJoin, "rows", lambda *_: time.sleep(3))
-    slow = service.custom("events", count, groupBy=["city"])
-
-    assert (slow.status, slow.json["code"]) == (503, "QUERY_TIMEOUT")
-
-
-def test_many_conditions_on_many_texts_read_the_rows(
-    service: InProcessService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored(service)
-    ask(service)
-    prepare(service)
-    count = [{"field": "*", "aggregate": "count"}]
-    condition = {"field": "country", "operator": "ne", "value": "DE"}
-
-    for limit, is_prepared in ((1, False), (4, True)):
-        monkeypatch.setattr(text_filters, "MAX_EVALUATIONS", limit)
-        for filters in ([condition, condition], [{"and": [condition, condition]}]):
-            meta = service.custom("events", count, filters=filters).json["meta"]
-            assert ("prepared" in meta) == is_prepared
-
-
-def test_other_filters_bots_and_persons_read_the_rows(service: InProcessService) -> None:
-    stored(service)
-    ask(service)
-    prepare(service)
-
-    for more in (
-        {"filters": [{"field": "session_id", "operator": "is_null"}]},
-        {"include_bots": True},
-        {"person": "profile"},
-    ):
-        assert ask(service, **more)[0] == [False] * 4, more
-    assert ask(service, granularity="minute", startDate="2026-11-30")[0][1] is False
 
 
 def test_another_website_sees_nothing_of_it(service: InProcessService) -> None:

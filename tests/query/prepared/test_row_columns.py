@@ -8,7 +8,7 @@ from query.prepared.not_prepared import NotPrepared
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
 from query.prepared.row_columns import PartRows, field_texts
-from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, view_rows
+from query.prepared.row_sources import ALL_ROWS, view_rows
 from tests.query.prepared.parts import Values, column_rows, join
 
 NOBODY = -1
@@ -121,16 +121,3 @@ def test_page_views_of_one_name(first: int, second: int, count: int) -> None:
     for table in (PAGES, FACTS):
         source = view_rows(table, first_name=bool(first), second_name=bool(second))
         assert PartRows(one, source).counts.sum() == count
-
-
-def test_the_tables_that_fields_are_told_from() -> None:
-    assert ALL_ROWS.tables_read(["country"]) == ["facts", "other_facts"]
-    assert BY_PATH.tables_read(["path"]) == ["pages"]
-    assert BY_PATH.tables_read(["country"]) == ["pages", "facts", "other_facts"]
-    assert OTHER_ROWS.tables_read(["name", "visit.channel"]) == [
-        "other_events",
-        "sessions",
-        "sessionless",
-    ]
-    assert not ALL_ROWS.may_tell("path")
-    assert OTHER_ROWS.may_tell("path")

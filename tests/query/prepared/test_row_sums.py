@@ -89,5 +89,15 @@ def test_too_many_rows_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
     few.add([one, one], [one], [])
     few.add([one, one], [one], [])
     many.add([one, one], [one], [])
-    with pytest.raises(NotPrepared, match="too many possible groups"):
+    with pytest.raises(NotPrepared, match="too many rows"):
         many.add([one, one], [one], [])
+
+
+def test_too_many_values_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_sums, "MAX_VALUES", 5)
+    one = np.array([1, 1])
+    counted = RowSums((4,), 1, 2)
+
+    counted.add([one], [one], [one, one])
+    with pytest.raises(NotPrepared, match="too many rows"):
+        counted.add([one], [one], [one, one])
