@@ -11,6 +11,15 @@ from tests.stream.builders import replace_data_file, rows, settings, version
 from tests.stream.maintenance.test_compaction import fill
 
 
+def events_without(column: str) -> Table:
+    """The table of events as it was before a column."""
+    return Table(
+        EVENTS.name,
+        tuple(each for each in EVENTS.columns if each.name != column),
+        tuple(name for name in EVENTS.sort_order if name != column),
+    )
+
+
 def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None:
     config = settings(tmp_path, small_parts=2)
     fill(config, 3)
@@ -27,12 +36,7 @@ def test_a_column_that_is_younger_than_the_parts_is_null(tmp_path: Path) -> None
 
 def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> None:
     config = settings(tmp_path, small_parts=2)
-    young = Table(
-        EVENTS.name,
-        tuple(column for column in EVENTS.columns if column.name != "click_id"),
-        EVENTS.sort_order,
-    )
-    LakeTable(config, young)
+    LakeTable(config, events_without("click_id"))
     fill(config, 2)
 
     compact(LakeTable(config, EVENTS), config)
@@ -44,12 +48,7 @@ def test_a_table_grows_by_columns_that_are_younger_than_it(tmp_path: Path) -> No
 
 def test_rows_of_before_epochs_were_told_are_compacted_with_those_of_today(tmp_path: Path) -> None:
     config = settings(tmp_path, small_parts=2)
-    before = Table(
-        EVENTS.name,
-        tuple(column for column in EVENTS.columns if column.name != "epoch"),
-        tuple(name for name in EVENTS.sort_order if name != "epoch"),
-    )
-    LakeTable(config, before)
+    LakeTable(config, events_without("epoch"))
     fill(config, 2)
     table = LakeTable(config, EVENTS)
     first = version(config, EVENTS).data_files[0]
