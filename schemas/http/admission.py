@@ -105,7 +105,9 @@ class Admission:
         now = self._clock()
         bucket = self._tenant(owner, group, owner.id, now).total
         if not bucket.fits(now, cost, size, items):
-            self._raise_exceeded(scope, group, bucket.exceeded(cost, size, items))
+            exceeded = bucket.exceeded(cost, size, items)
+            message = f"{exceeded.message} {_advice(owner)}"
+            self._raise_exceeded(scope, group, ExceededLimit(exceeded.status, message))
         bucket.add(now, cost, size, items)
         scope[RATE_LIMIT_KEY] = bucket
         return bucket
@@ -285,3 +287,7 @@ def _subject(owner: Organization, group: Group, id_: str) -> str:
     if id_ == owner.id:
         return f"the organization's API keys ({group})"
     return "requests to this website without an API key"
+
+
+def _advice(owner: Organization) -> str:
+    return f"An operator sets limits with 'tidemark organizations update {owner.id} --limit'."

@@ -97,7 +97,8 @@ def test_a_rate_limited_request_has_retry_after(
     assert (reply.status, reply.headers["retry-after"]) == (429, "60")
     sentence = (
         "Rate limit exceeded. Please try again later. "
-        "The limit for the organization's API keys (collect) is 1 requests per minute."
+        "The limit for the organization's API keys (collect) is 1 requests per minute. "
+        "An operator sets limits with 'tidemark organizations update acme --limit'."
     )
     assert reply.json == {
         "success": False,
