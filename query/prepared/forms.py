@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared import row_filters, session_places, visit_filters
+from query.prepared import row_filters, row_places, visit_filters
 from query.prepared.breakdown import groups_by, shares, table_of
 from query.prepared.custom_event_groups import CustomEventTotals
 from query.prepared.filtered_breakdown import filtered_breakdown
@@ -188,7 +188,7 @@ class OfPlaces(Filtered, frozen=True):
 
     @property
     def tables(self) -> Sequence[str]:
-        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *session_places.TABLES))]
+        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *row_places.TABLES))]
 
 
 def of_filters(

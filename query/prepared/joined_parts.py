@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.group_numbers import distinct_values
-from query.prepared.kept_rows import KeptRows, quarter_keys
+from query.prepared.kept_positions import KeptPositions
+from query.prepared.kept_rows import KeptOwners, KeptRows, RowKeys, row_keys
 from query.prepared.numbered_parts import NumberedParts
-from query.prepared.numbering import WITHOUT
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
+from query.prepared.row_places import PLACE_COLUMN
 
 NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
@@ -55,7 +56,7 @@ class JoinedParts:
         self._stored = numbered.stored
         self._whole = whole
         self._kept = kept
-        self._of_kept: dict[tuple[int, str], Numbers] = {}
+        self._rows = KeptPositions(numbered, first, end, kept)
         self._positions: dict[str, Numbers] = {}
         self.first, self.end = first, end
         self.visits: JoinedVisits | None = None
@@ -92,7 +93,8 @@ class JoinedParts:
     def of_flagged(self, column: str, flags: Numbers, *, with_rest: bool) -> "JoinedParts":
         """The rows of stored parts whose visitor or session is flagged, and all of the rest."""
         numbered = self._numbered if with_rest else self._numbered.some(0, self._stored)
-        return JoinedParts(numbered, self.first, self.end, kept=KeptRows(column, flags))
+        kept = KeptRows(column, KeptOwners(flags))
+        return JoinedParts(numbered, self.first, self.end, kept=kept)
 
     def of_rest(self) -> "JoinedParts":
         """The rows without a stored part."""
@@ -104,17 +106,24 @@ class JoinedParts:
         for i in self._having_rows:
             yield JoinedParts(self._numbered.some(i, i + 1), self.first, self.end, kept=self._kept)
 
-    def of_sessions(self, flags: Numbers, without: Numbers) -> "JoinedParts":
-        """The rows of sessions that are flagged, with the facts of their visits.
-
-        Rows without a session are kept for some keys of quarter and visitor.
-        """
-        kept = KeptRows(SESSION_COLUMN, flags, of_rest=True, without=without)
+    def of_sessions(self, stored: KeptOwners, rest: KeptOwners) -> "JoinedParts":
+        """The rows of sessions that are kept, with the facts of their visits."""
+        kept = KeptRows(SESSION_COLUMN, stored, rest)
         own = JoinedParts(self._numbered, self.first, self.end, kept=kept)
         if self.visits is not None:
-            rows = self.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
-            own.visits = self.visits.of_rows(flags[rows])
+            kept_now = own.kept_flags(SESSIONS.name)
+            own.visits = self.visits.of_rows(kept_now[self.kept_flags(SESSIONS.name)])
         return own
+
+    def kept_flags(self, table: str) -> Numbers:
+        """Of all rows of a table, which are kept."""
+        return np.concatenate([self._rows.flags(i, table) for i in self._having_rows])
+
+    @property
+    def row_keys(self) -> RowKeys:
+        """Keys of rows of these quarters; NotPrepared where rows have none."""
+        owner_count = max(map(self.count, NUMBERED))
+        return row_keys(self.first, self.end, owner_count, 1 + max(self._numbered.part_numbers))
 
     def of_positions(self, table: str, positions: Numbers) -> "JoinedParts":
         """The same with some rows of one table, from which columns and texts are read.
@@ -157,35 +166,17 @@ class JoinedParts:
         return found or [0]
 
     def _of_part(self, i: int, table: str, name: str) -> Numbers:
-        rows = self._rows(i, table, name)
+        rows = self._stored_column(i, table, name)
+        if name == PLACE_COLUMN:
+            return self._rows.places(i, rows)
         return self._numbers(name).by_part[i][rows] if name in NUMBERED else rows
 
-    def _rows(self, i: int, table: str, name: str) -> Numbers:
-        """A column of the rows of a part that are kept, as the part has it."""
-        rows = self._parts[i].table(table).between(name, self.first, self.end)
-        if self._kept is not None and (i < self._stored or self._kept.of_rest):
-            rows = rows[self._kept_positions(i, table, self._kept)]
+    def _stored_column(self, i: int, table: str, name: str) -> Numbers:
+        """A column of the rows of a part, as the part has it."""
+        rows = self._rows.column(i, table, name)
         if table in self._positions and len(self._having_rows) == 1:
             rows = rows[self._positions[table]]
         return rows
-
-    def _kept_positions(self, i: int, table: str, kept: KeptRows) -> Numbers:
-        if (i, table) not in self._of_kept:
-            numbers = self._numbers_of(i, table, kept.column)
-            mask = kept.flags[numbers]
-            if kept.without is not None and len(at := np.flatnonzero(numbers == WITHOUT)):
-                quarters = self._parts[i].table(table).between(QUARTER_COLUMN, self.first, self.end)
-                visitors = self._numbers_of(i, table, VISITOR_COLUMN)
-                mask[at] = np.isin(quarter_keys(quarters[at], visitors[at]), kept.without)
-            self._of_kept[i, table] = np.flatnonzero(mask)  # read in less time than by a mask
-        return self._of_kept[i, table]
-
-    def _numbers_of(self, i: int, table: str, column: str) -> Numbers:
-        """The visitor or session of all rows of a part; rows of a table without it have none."""
-        columns = self._parts[i].table(table)
-        if column in columns.numbers:
-            return self._numbers(column).by_part[i][columns.between(column, self.first, self.end)]
-        return np.zeros(len(columns.between(QUARTER_COLUMN, self.first, self.end)), np.intp)
 
     def count(self, column: str) -> int:
         """Numbers that a column of visitors or sessions may have."""
@@ -214,7 +205,7 @@ class JoinedParts:
     ) -> Numbers:
         """A value by the number of each row, from the numbers that each part has for it."""
         own = {i: by_part[i] if values is None else values[by_part[i]] for i in self._having_rows}
-        of_parts = [own[i][self._rows(i, table, column)] for i in self._having_rows]
+        of_parts = [own[i][self._stored_column(i, table, column)] for i in self._having_rows]
         return self._joined(table, of_parts)
 
     def texts(self, table: str, column: str) -> Sequence[str | None]:
@@ -235,7 +226,7 @@ class JoinedParts:
         flags = np.zeros(len(part.texts[column]) + 1, np.bool_)
         flags[[1 + position for position in choose(part.texts[column])]] = True
         at = np.flatnonzero(flags[self._of_part(i, table, column)]) if flags.any() else NOTHING
-        columns = {name: self._rows(i, table, name)[at] for name in names}
+        columns = {name: self._stored_column(i, table, name)[at] for name in names}
         for name in {*names} & {*NUMBERED}:
             columns[name] = self._numbers(name).by_part[i][columns[name]]
         return columns

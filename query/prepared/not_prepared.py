@@ -13,17 +13,17 @@ TOO_DIVERSE = "the rows without a part have too many different values to be summ
 COSTLY_FILTERS = "the filters have many conditions on many different texts"
 PART_GONE = "a part was removed or damaged; it is made anew"
 UNTOLD_VISITS = (
-    "parts cannot tell the order of page views within each visit, or a session meets the filters "
-    "with some of its rows only"
+    "parts cannot tell the order of page views within each visit, or which rows meet the filters"
 )
 UNTOLD_PLACES = (
-    "a session, or a visitor without one, has two values of a place or device that the query names "
-    "within a quarter of an hour: parts do not tell which of its rows has which"
+    "a session, or the rows of a visitor without one, has more than 255 combinations of places and "
+    "devices within a quarter of an hour: parts do not tell which of its rows has which"
 )
 UNTOLD_FACTS = (
     "parts cannot tell the order of page views within each visit, or facts that the query names of "
     "rows without a session"
 )
+TOO_MANY_KEYS = "the time range has too many quarters of an hour, data files and sessions"
 TOO_MANY_GROUPS = "too many rows for so many possible groups, or for so many distinct counts"
 SWITCHED_OFF = "prepared results are switched off"
 OTHER_ENGINE = "another engine than DuckDB reads the stored rows"

@@ -22,6 +22,8 @@ class NumberedParts(Struct, frozen=True, eq=False):
     numbers: NumbersOf
     stored: int
     """The number of stored ones."""
+    part_numbers: Sequence[int]
+    """The number of each part among all known ones; the rest comes after them."""
     known_texts: TextsOf | None = None
     """Texts of parts; None where they are numbered for each query."""
 
@@ -43,4 +45,5 @@ class NumberedParts(Struct, frozen=True, eq=False):
             return PartTexts(of_all.texts, of_all.by_part[first:end])
 
         stored = min(max(0, self.stored - first), end - first)
-        return NumberedParts(self.parts[first:end], numbers, stored, texts)
+        own = self.part_numbers[first:end]
+        return NumberedParts(self.parts[first:end], numbers, stored, own, texts)

@@ -1,7 +1,7 @@
 """Joins the parts of a query; what is joined stays in memory for the next one of the same parts."""
 
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,14 @@ class PartJoin:
         """Stored parts, and one of the rests."""
         parts = [*self._stored(keys), *([rest] if rest else [])]
         numbers = cache(partial(self._numbers, keys, which))
-        return NumberedParts(parts, numbers, len(keys), cache(partial(self._texts, keys, rest)))
+        part_numbers = [*map(self._part_numbers.__getitem__, keys), len(self._known)]
+        texts = cache(partial(self._texts, keys, rest))
+        return NumberedParts(parts, numbers, len(keys), part_numbers[: len(parts)], texts)
+
+    @cached_property
+    def _part_numbers(self) -> Mapping[PartKey, int]:
+        """The numbers of the known parts."""
+        return {key: i for i, key in enumerate(sorted(self._known))}
 
     def _texts(
         self, keys: Sequence[PartKey], rest: Part | None, table: str, column: str

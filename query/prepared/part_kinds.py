@@ -20,7 +20,7 @@ from schemas.tables import VITALS as STORED_VITALS
 
 MAX_ROWS = 4_000_000
 """Rows of a table of a part; a data file with more of them has no part."""
-FORMAT = 9
+FORMAT = 10
 """Of the files with parts; another one makes all of them anew."""
 
 TOTALS, SEQUENCES, VITALS, LOADS = "totals", "sequences", "vitals", "loads"

@@ -5,15 +5,24 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from query.engine.column_rows import ColumnRows
 from query.engine.engine import ColumnEngine, Sql
 from query.engine.row_memory import too_large
 from query.prepared.part import Part, make_part
 from query.prepared.part_kinds import MAX_ROWS, TABLES
+from query.prepared.row_places import (
+    NOT_NUMBERED,
+    PLACE_COLUMN,
+    PLACED,
+    MixedRows,
+    mixed_rows,
+    with_rows,
+)
 from query.scope.row_scope import Scope
 from query.scope.scope import MS, scoped_rows
 from query.scope.visitor_sets import all_time
 from query.sql.portable import names_in
-from query.sql.select import Select, render
+from query.sql.select import Cte, Select, render
 from schemas.lake.delta_table import DataFile
 
 BY_NAME = {table.name: table for table in TABLES}
@@ -34,18 +43,32 @@ async def read_part(
     """The part of the rows that a scope sees in these data files."""
     version = scope.pinned.version.with_files(files)
     scope = structs.replace(scope, pinned=structs.replace(scope.pinned, version=version))
-    rows = {}
-    for name in tables:
-        rows[name] = await engine.table(await _statement(engine, scope, name), seconds)
-        if rows[name].count > MAX_ROWS:
-            raise too_large()
+    rows = {name: await _rows(engine, scope, name, seconds) for name in tables}
+    if mixed := mixed_rows(rows):
+        for name in [each for each in tables if PLACE_COLUMN in rows[each].numbers]:
+            numbered = await _rows(engine, scope, name, seconds, mixed)
+            rows[name] = with_rows(rows[name], mixed, numbered)
     return await asyncio.to_thread(make_part, rows)
 
 
-async def _statement(engine: ColumnEngine, scope: Scope, table: str) -> Sql:
-    sql = BY_NAME[table].sql
-    names = names_in(sql)
+async def _rows(
+    engine: ColumnEngine, scope: Scope, table: str, seconds: float, mixed: MixedRows | None = None
+) -> ColumnRows:
+    """The rows of a table, or those of mixed places with their numbers."""
+    statement = await _statement(engine, scope, BY_NAME[table].sql, mixed)
+    rows = await engine.table(statement, seconds)
+    if rows.count > MAX_ROWS:
+        raise too_large()
+    return rows
+
+
+async def _statement(engine: ColumnEngine, scope: Scope, sql: str, mixed: MixedRows | None) -> Sql:
+    placed = Cte(PLACED, mixed.sql if mixed else NOT_NUMBERED)
+    names = {*names_in(sql), *(names_in(placed.sql) if mixed else ())}
     columns = [each for each in (*(c.name for c in scope.table.columns), MS) if each in names]
     scoped = await scoped_rows(engine, scope, columns)
+    ctes = (placed,) if PLACED in names else ()
     body = f"{sql} LIMIT {MAX_ROWS + 1}"
-    return Sql(render(Select(relations=scoped.relations, body=body), engine.dialect), scoped.values)
+    select = Select(relations=scoped.relations, ctes=ctes, body=body)
+    values = {**scoped.values, **(mixed.values if mixed else {})}
+    return Sql(render(select, engine.dialect), values)

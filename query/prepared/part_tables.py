@@ -2,7 +2,8 @@
 
 Each row stands for a quarter of an hour, so that a part can be cut where any day begins in any time
 zone of today. Tables of page views have the visitor of each group, by whom distinct visitors are
-counted exactly whatever parts are added up.
+counted exactly whatever parts are added up. Rows of `placed` have the number of their places and
+devices among those of the same quarter, visitor and session, which links the rows of all tables.
 """
 
 from collections.abc import Sequence
@@ -58,6 +59,7 @@ SESSIONS = PartTable(
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
            session_hash AS session_key,
+           place,
            MIN(ms % {QUARTER_MS}) AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,
            COALESCE(MIN(ms) FILTER (WHERE {PAGE_VIEW}) - MIN(ms), 0) AS before_views_ms,
@@ -67,20 +69,20 @@ SESSIONS = PartTable(
            {OTHER_COUNT} AS others,
            COUNT(DISTINCT path) FILTER (WHERE {PAGE_VIEW}) AS pages,
            CAST(COALESCE(SUM(time_on_page), 0) * {SECOND_PARTS} AS BIGINT) AS visible
-      FROM scoped
+      FROM placed
      WHERE session_hash IS NOT NULL
-     GROUP BY {QUARTER}, {VISITOR}, session_hash
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, place
     """,  # noqa: S608
 )
 
 PAGES = PartTable(
     "pages",
     f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key, place,
            {labelled(("path",))}, COUNT(*) AS views, {SECOND_NAME_VIEWS}
-      FROM scoped
+      FROM placed
      WHERE {PAGE_VIEW}
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, path
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, path, place
     """,  # noqa: S608
     (label("path"),),
 )
@@ -104,11 +106,11 @@ PLACES_AND_DEVICES = (
 FACTS = PartTable(
     "facts",
     f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key, place,
            {labelled(PLACES_AND_DEVICES)},
            {VIEW_COUNT} AS views, COUNT(*) - {VIEW_COUNT} AS other_rows, {SECOND_NAME_VIEWS}
-      FROM scoped
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}
+      FROM placed
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}, place
     HAVING {VIEW_COUNT} > 0
     """,  # noqa: S608
     tuple(map(label, PLACES_AND_DEVICES)),
@@ -118,10 +120,10 @@ FACTS = PartTable(
 OTHER_FACTS = PartTable(
     "other_facts",
     f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key,
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key, place,
            {labelled(PLACES_AND_DEVICES)}, COUNT(*) AS other_rows
-      FROM scoped
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}
+      FROM placed
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}, place
     HAVING {VIEW_COUNT} = 0
     """,  # noqa: S608
     FACTS.texts,
@@ -143,11 +145,11 @@ SOURCES = (
 SESSIONLESS = PartTable(
     "sessionless",
     f"""
-    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {labelled(SOURCES)},
+    SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, place, {labelled(SOURCES)},
            COUNT(*) AS row_count, {VIEW_COUNT} AS views
-      FROM scoped
+      FROM placed
      WHERE session_hash IS NULL
-     GROUP BY {QUARTER}, {VISITOR}, {", ".join(SOURCES)}
+     GROUP BY {QUARTER}, {VISITOR}, {", ".join(SOURCES)}, place
     """,  # noqa: S608
     tuple(map(label, SOURCES)),
 )
@@ -188,15 +190,16 @@ OTHER_EVENTS = PartTable(
     SELECT {QUARTER} AS quarter,
            {VISITOR} AS visitor,
            {SESSION} AS session_key,
+           place,
            {labelled(EVENT_LABELS)},
            MIN(ms) % {QUARTER_MS} AS start_ms,
            MAX(ms) - MIN(ms) AS span_ms,
            COUNT(*) AS row_count,
            COUNT(NULLIF(properties, '{{}}')) AS with_properties
-      FROM scoped
+      FROM placed
      WHERE {IS_OUTBOUND}
         OR {IS_CUSTOM}
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(EVENT_LABELS)}
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(EVENT_LABELS)}, place
     """,  # noqa: S608
     tuple(map(label, EVENT_LABELS)),
 )

@@ -1,8 +1,7 @@
 """Fields of rows of parts: texts of the rows, of the places of their session, facts of its visit.
 
 Most sessions have one text of each place in all of their rows, which then is that of a row of any
-table. Those with several are looked up by quarter, session and visitor, as are rows without a
-session.
+table. Those with several are looked up by the keys of rows, as are rows without a session.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,17 +12,17 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.kept_rows import RowKeys
 from query.prepared.not_prepared import UNTOLD_FACTS, UNTOLD_PLACES, NotPrepared
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import SESSIONLESS, SOURCES, label
+from query.prepared.row_places import PLACE_COLUMN
 from query.prepared.row_sources import VISIT_FIELDS, CountedTable, RowSource
 from query.prepared.session_places import index_places, session_places
 from query.prepared.session_values import session_values
 
-KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
-QUARTER_SHIFT = 33
-"""Bits of a key below its quarter."""
+KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN, PLACE_COLUMN)
 
 
 class PartRows:
@@ -55,7 +54,7 @@ class PartRows:
             self._kept[i] = self._part.of_positions(self._names[i], positions)
 
     def column(self, name: str) -> Numbers:
-        """The quarter, visitor or session of each row."""
+        """The quarter, visitor, session or place of each row."""
         both = zip(self._names, self._kept, strict=True)
         return _together([kept.columns(table, name)[name] for table, kept in both])
 
@@ -143,8 +142,7 @@ class _OfSessions(Struct, frozen=True, eq=False):
         def values_of(rows: PartRows) -> Numbers:
             values = rows.of_sessions(own)
             if len(at := np.flatnonzero(rows.of_sessions(is_looked_up))):
-                quarters, visitors, sessions = (rows.column(each)[at] for each in KEY_COLUMNS)
-                values[at] = known.values(_keys(quarters, visitors, sessions))
+                values[at] = known.values(*(rows.column(each)[at] for each in KEY_COLUMNS))
             return values
 
         return values_of
@@ -156,8 +154,9 @@ def _marked(by_number: Numbers) -> Numbers:
 
 
 class _Lookup(Struct, frozen=True, eq=False):
-    """Values by ascending keys of quarter and session, or visitor."""
+    """Values by ascending keys of rows."""
 
+    row_keys: RowKeys
     keys: Numbers
     of_keys: Numbers
     reason: str
@@ -165,10 +164,11 @@ class _Lookup(Struct, frozen=True, eq=False):
 
     def of_values(self, by_number: Numbers) -> "_Lookup":
         """The values by these numbers: texts that differ may have the same value."""
-        return _lookup(self.keys, by_number[self.of_keys], self.reason)
+        return _lookup(self.row_keys, self.keys, by_number[self.of_keys], self.reason)
 
-    def values(self, wanted: Numbers) -> Numbers:
-        """The value of each key; NotPrepared when one has several, or none."""
+    def values(self, *columns: Numbers) -> Numbers:
+        """The value of each row; NotPrepared when its key has several, or none."""
+        wanted = self.row_keys.of(*columns)
         first, end = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
         if (first == end).any():
             raise NotPrepared(self.reason)
@@ -178,9 +178,9 @@ class _Lookup(Struct, frozen=True, eq=False):
         return found
 
 
-def _lookup(keys: Numbers, values: Numbers, reason: str) -> _Lookup:
+def _lookup(row_keys: RowKeys, keys: Numbers, values: Numbers, reason: str) -> _Lookup:
     order = np.lexsort((values, keys))
-    return _Lookup(keys[order], values[order], reason)
+    return _Lookup(row_keys, keys[order], values[order], reason)
 
 
 def _own_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
@@ -196,8 +196,10 @@ def _own_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts
 def _place_texts(joined: JoinedParts, field: str) -> FieldTexts:
     places = None if joined.has_rest else session_places(joined, field)
     places = places or index_places(joined, field)
-    rows = places.quarters, places.visitors, places.sessions
-    known = _lookup(_keys(*rows), places.of_rows, UNTOLD_PLACES)
+    inside = (places.quarters >= joined.first) & (places.quarters < joined.end)
+    rows = places.quarters, places.visitors, places.sessions, places.places
+    keys = joined.row_keys.of(*(each[inside] for each in rows))
+    known = _lookup(joined.row_keys, keys, places.of_rows[inside], UNTOLD_PLACES)
     return _of_sessions(places.of_sessions, places.texts, places.sessions, known)
 
 
@@ -208,15 +210,16 @@ def _visit_texts(joined: JoinedParts, fact: str) -> FieldTexts:
         raise NotPrepared(UNTOLD_FACTS)
     if fact not in SOURCES:
         nothing = np.empty(0, np.int64)
-        known = _lookup(nothing, nothing, UNTOLD_FACTS)
+        known = _lookup(joined.row_keys, nothing, nothing, UNTOLD_FACTS)
         return _of_sessions(values.numbers, values.texts, np.array([WITHOUT]), known)
     number = {text: i for i, text in enumerate(values.texts)}
     own, texts = joined.text_numbers(SESSIONLESS.name, label(fact))
     mapping = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
-    rows = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN)
+    columns = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
+    quarters, visitors, numbers_of_places = columns.values()
     nobody = np.full(len(own), WITHOUT)
-    keys = _keys(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN], nobody)
-    known = _lookup(keys, mapping[own], UNTOLD_FACTS)
+    keys = joined.row_keys.of(quarters, visitors, nobody, numbers_of_places)
+    known = _lookup(joined.row_keys, keys, mapping[own], UNTOLD_FACTS)
     return _of_sessions(values.numbers, list(number), np.array([WITHOUT]), known)
 
 
@@ -232,11 +235,3 @@ def _of_sessions(
     marked = by_session.astype(np.min_scalar_type(len(texts)))
     marked[looked_up] = len(texts)
     return _OfSessions(marked, texts, known)
-
-
-def _keys(quarters: Numbers, visitors: Numbers, sessions: Numbers) -> Numbers:
-    """By quarter and session, or visitor where there is no session."""
-    without = sessions == WITHOUT
-    owners: Numbers = np.where(without, visitors, sessions).astype(np.int64)
-    keys: Numbers = (quarters.astype(np.int64) << QUARTER_SHIFT) | (owners << 1) | without
-    return keys

@@ -1,8 +1,7 @@
 """Filters on places and devices of rows, which are mostly the same in all rows of a session.
 
-Where all rows of each session, and those without one of each quarter and visitor, meet the filters
-or none does, parts are read of the sessions that meet them. Otherwise parts do not tell which of
-the sums are of rows that do.
+Parts are read of the sessions that meet the filters; of sessions with rows that do and others, and
+of rows without a session, parts are read by the keys of rows that meet them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,12 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.kept_rows import quarter_keys
+from query.prepared.kept_rows import ByKey, KeptOwners, RowKeys
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import FACTS, label
-from query.prepared.session_places import TABLES, SessionPlaces, session_places
+from query.prepared.row_places import PLACE_COLUMN, TABLES
+from query.prepared.session_places import SessionPlaces, session_places
 from query.prepared.text_filters import rows_kept, rows_that_meet
 from query.request.filter_struct import Filter, fields_named, names_behavior
 
@@ -32,40 +32,37 @@ def rows_of_places(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
 
     None when parts cannot tell them.
     """
-    chosen = _chosen_by_index(joined, filters) or _chosen_by_rows(joined, filters)
-    return None if chosen.in_part else joined.of_sessions(chosen.with_met, chosen.met_keys)
+    chosen = _chosen_by_index(joined, filters) or (_chosen_by_rows(joined, filters),) * 2
+    of_stored, of_rest = (_kept(joined.row_keys, each) for each in chosen)
+    if of_stored is None or of_rest is None:
+        return None
+    return joined.of_sessions(of_stored, of_rest)
 
 
 class _Chosen(Struct, frozen=True, eq=False):
-    """What filters choose, by number of the session or by key of quarter and visitor."""
+    """What filters choose: whole sessions, and rows by their keys."""
 
-    with_met: Numbers
-    """Whether a session has a row that meets them."""
-    with_others: Numbers
-    """Whether it has another one."""
-    met_keys: Numbers
-    """Keys of rows without a session that meet them."""
-    other_keys: Numbers
-    """Keys of the others."""
-
-    @property
-    def in_part(self) -> bool:
-        """Whether some rows of a session or key are chosen, and others are not."""
-        of_sessions = (self.with_met & self.with_others).any()
-        return bool(of_sessions) or bool(np.isin(self.other_keys, self.met_keys).any())
-
-    def plus(self, other: "_Chosen") -> "_Chosen":
-        """What both choose, each of rows of its own."""
-        return _Chosen(
-            self.with_met | other.with_met,
-            self.with_others | other.with_others,
-            np.concatenate([self.met_keys, other.met_keys]),
-            np.concatenate([self.other_keys, other.other_keys]),
-        )
+    sessions: Numbers
+    """Whether all rows of a session meet them."""
+    by_key: Numbers
+    """Whether keys tell which rows of a session do."""
+    met: Numbers
+    """Keys of rows of these that meet them."""
+    others: Numbers
+    """Keys of others."""
 
 
-def _chosen_by_index(joined: JoinedParts, filters: Sequence[Filter]) -> _Chosen | None:
-    """The sessions of the index, also those without a row in the range; None where rows decide."""
+def _kept(row_keys: RowKeys, chosen: _Chosen) -> KeptOwners | None:
+    """None when a key is that of rows that meet the filters, and of others."""
+    if np.isin(chosen.others, chosen.met).any():
+        return None
+    return KeptOwners(chosen.sessions, ByKey(chosen.by_key, row_keys, chosen.met))
+
+
+def _chosen_by_index(
+    joined: JoinedParts, filters: Sequence[Filter]
+) -> tuple[_Chosen, _Chosen] | None:
+    """Those of stored parts and those of the rest; None where there is no index."""
     names = set[str]().union(*map(fields_named, filters))
     indexes = {name: session_places(joined, name) for name in names}
     known = {name: each for name, each in indexes.items() if each is not None}
@@ -73,11 +70,8 @@ def _chosen_by_index(joined: JoinedParts, filters: Sequence[Filter]) -> _Chosen 
         return None
     if len(known) > 1 and any(each.has_several for each in known.values()):
         return None  # these have other rows one by one
-    met = _met_by_index(joined, known, filters)
-    if not joined.has_rest:
-        return met
-    both = met.plus(_chosen_by_rows(joined.of_rest(), filters))
-    return None if both.in_part else both
+    of_stored = _met_by_index(joined, known, filters)
+    return of_stored, _chosen_by_rows(joined.of_rest(), filters) if joined.has_rest else of_stored
 
 
 def _met_by_index(
@@ -87,39 +81,29 @@ def _met_by_index(
     first = next(iter(known.values()))
     count = len(first.of_sessions)
     of_sessions = {name: (each.of_sessions, each.texts) for name, each in known.items()}
-    with_met, with_others = np.zeros((2, joined.count(SESSION_COLUMN)), np.bool_)
-    with_met[:count] = rows_kept(of_sessions, count, filters)
-    with_others[:count] = ~with_met[:count]
-    with_met[first.sessions] = with_others[first.sessions] = False
+    sessions, by_key = np.zeros((2, joined.count(SESSION_COLUMN)), np.bool_)
+    sessions[:count] = rows_kept(of_sessions, count, filters)
+    by_key[first.sessions] = by_key[WITHOUT] = True
     of_rows = {name: (each.of_rows, each.texts) for name, each in known.items()}
     met = rows_kept(of_rows, len(first.of_rows), filters)
     inside = (first.quarters >= joined.first) & (first.quarters < joined.end)
-    rows = first.sessions[inside], first.quarters[inside], first.visitors[inside]
-    return _chosen(with_met, with_others, [(*rows, met[inside])])
+    rows = first.quarters, first.visitors, first.sessions, first.places
+    keys = joined.row_keys.of(*(each[inside] for each in rows))
+    return _Chosen(sessions & ~by_key, by_key, keys[met[inside]], keys[~met[inside]])
 
 
 def _chosen_by_rows(joined: JoinedParts, filters: Sequence[Filter]) -> _Chosen:
     """Those of all rows in the range."""
+    names = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN, PLACE_COLUMN)
+    columns = [joined.columns(table, *names) for table in TABLES]
+    quarters, visitors, sessions, places = (
+        np.concatenate([each[name] for each in columns]) for name in names
+    )
+    met = np.concatenate([rows_that_meet(joined, table, filters) for table in TABLES])
     with_met, with_others = np.zeros((2, joined.count(SESSION_COLUMN)), np.bool_)
-    names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN)
-    columns = [(joined.columns(table, *names), table) for table in TABLES]
-    rows = [
-        (*(own[name] for name in names), rows_that_meet(joined, table, filters))
-        for own, table in columns
-    ]
-    return _chosen(with_met, with_others, rows)
-
-
-def _chosen(
-    with_met: Numbers, with_others: Numbers, tables: Sequence[tuple[Numbers, ...]]
-) -> _Chosen:
-    """With rows of tables: their sessions, quarters and visitors, and whether they are met."""
-    met_keys, other_keys = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for sessions, quarters, visitors, met in tables:
-        with_met[sessions[met]] = with_others[sessions[~met]] = True
-        without = sessions == WITHOUT
-        keys = quarter_keys(quarters[without], visitors[without])
-        met_keys.append(keys[met[without]])
-        other_keys.append(keys[~met[without]])
-    with_met[WITHOUT] = with_others[WITHOUT] = False
-    return _Chosen(with_met, with_others, np.concatenate(met_keys), np.concatenate(other_keys))
+    with_met[sessions[met]] = with_others[sessions[~met]] = True
+    by_key = with_met & with_others
+    by_key[WITHOUT] = True
+    at = np.flatnonzero(by_key[sessions])
+    keys = joined.row_keys.of(quarters[at], visitors[at], sessions[at], places[at])
+    return _Chosen(with_met & ~by_key, by_key, keys[met[at]], keys[~met[at]])

@@ -18,7 +18,7 @@ from query.prepared.part_tables import (
     PartTable,
     label,
 )
-from query.prepared.session_places import TABLES as TABLES_OF_PLACES
+from query.prepared.row_places import TABLES as TABLES_OF_PLACES
 from query.scope.visits import VISIT_PREFIX
 
 VISIT_FIELDS = {VISIT_PREFIX + fact: fact for fact in (*SOURCES, ENTRY_PAGE, EXIT_PAGE, *DEVICES)}

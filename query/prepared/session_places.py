@@ -13,10 +13,8 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.part_tables import FACTS, OTHER_FACTS, label
-
-TABLES = (FACTS.name, OTHER_FACTS.name)
-"""Together they have the places of all rows."""
+from query.prepared.part_tables import label
+from query.prepared.row_places import PLACE_COLUMN, TABLES
 
 
 class SessionPlaces(Struct, frozen=True, eq=False):
@@ -29,6 +27,7 @@ class SessionPlaces(Struct, frozen=True, eq=False):
     """Rows one by one, of no session or of one with several texts: the session, and so on."""
     quarters: Numbers
     visitors: Numbers
+    places: Numbers
     of_rows: Numbers
     """The numbers of their texts."""
 
@@ -40,7 +39,8 @@ class SessionPlaces(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        arrays = (self.of_sessions, self.sessions, self.quarters, self.visitors, self.of_rows)
+        of_rows = (self.sessions, self.quarters, self.visitors, self.places, self.of_rows)
+        arrays = (self.of_sessions, *of_rows)
         return sum(each.nbytes for each in arrays) + sum(len(t or "") + 60 for t in self.texts)
 
 
@@ -54,9 +54,9 @@ def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     texts: dict[str | None, int] = {None: NO_TEXT}
     tables = [_renumbered(whole.text_numbers(each, label(field)), texts) for each in TABLES]
     numbers = np.concatenate(tables)
-    names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN)
+    names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
     columns = [whole.columns(table, *names) for table in TABLES]
-    sessions, quarters, visitors = (
+    sessions, quarters, visitors, places = (
         np.concatenate([each[name] for each in columns]) for name in names
     )
     of_sessions = np.zeros(whole.count(SESSION_COLUMN), np.int64)
@@ -71,6 +71,7 @@ def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
         sessions[rows],
         smallest(quarters[rows]),
         visitors[rows],
+        smallest(places[rows]),
         smallest(numbers[rows]),
     )
 

@@ -1,7 +1,7 @@
 """Filters on facts of the visit: they keep whole sessions, so parts are read of these sessions.
 
 Rows without a session have facts of their own, of which parts have the sources only. They are
-linked with other tables by quarter and visitor: all rows of both have to be kept, or none.
+linked with other tables by the keys of rows: all rows of a key have to be kept, or none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,8 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.kept_rows import quarter_keys
+from query.prepared.kept_rows import ByKey, KeptOwners
+from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import (
     DEVICES,
@@ -24,6 +25,7 @@ from query.prepared.part_tables import (
     SOURCES,
     label,
 )
+from query.prepared.row_places import PLACE_COLUMN
 from query.prepared.session_values import session_values
 from query.prepared.text_filters import rows_kept
 from query.request.filter_struct import Filter, fields_named, names_behavior
@@ -36,6 +38,8 @@ FACT_BY_FIELD: Mapping[str, str] = {
     **{VISIT_PREFIX + fact: fact for fact in (*SOURCES, ENTRY_PAGE, EXIT_PAGE, *DEVICES)},
 }
 """The fact of the visit by the field of a filter."""
+
+NO_KEYS = np.empty(0, np.int64)
 
 
 def divided(filters: Sequence[Filter]) -> tuple[Sequence[Filter], Sequence[Filter]]:
@@ -60,25 +64,30 @@ def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     told = {f: (each.numbers, each.texts) for f, each in facts.items() if each is not None}
     if len(told) < len(facts) or without is None:
         return None
-    return joined.of_sessions(rows_kept(told, joined.count(SESSION_COLUMN), filters), without)
+    flags = rows_kept(told, joined.count(SESSION_COLUMN), filters)
+    by_key = np.zeros(len(flags), np.bool_)
+    by_key[WITHOUT] = True
+    kept = KeptOwners(flags & ~by_key, ByKey(by_key, joined.row_keys, without))
+    return joined.of_sessions(kept, kept)
 
 
 def _keys_without_session(
     joined: JoinedParts, facts: Mapping[str, str], filters: Sequence[Filter]
 ) -> Numbers | None:
-    """The quarters and visitors whose rows without a session are kept.
+    """The keys of the rows without a session that are kept.
 
-    None when only some of one are, or parts do not have these facts of them.
+    None when only some rows of one are, or parts do not have these facts of them.
     """
-    rows = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN)
-    keys = quarter_keys(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN])
-    if not len(keys):
-        return keys
+    columns = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
+    quarters, visitors, places = columns.values()
+    if not len(quarters):
+        return NO_KEYS
+    keys = joined.row_keys.of(quarters, visitors, np.full(len(quarters), WITHOUT), places)
     if not {*facts.values()} <= {*SOURCES}:
         return None
-    columns = {
+    texts = {
         field: joined.text_numbers(SESSIONLESS.name, label(fact)) for field, fact in facts.items()
     }
-    kept = rows_kept(columns, len(keys), filters)
+    kept = rows_kept(texts, len(keys), filters)
     found = np.unique(keys[kept])
     return None if np.isin(keys[~kept], found).any() else found

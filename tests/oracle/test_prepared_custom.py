@@ -1,6 +1,6 @@
 """Custom queries that count give the same from prepared results as from stored rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -101,6 +101,15 @@ def check(service: Service, query: CustomQuery) -> bool:
     return "prepared" in found["meta"]
 
 
+def of_sessions(stage: Stage) -> Traffic:
+    """Rows of sessions, some of which have several places and devices."""
+    return visits(stage, None)
+
+
+def of_sessions_of_one_place(stage: Stage) -> Traffic:
+    return of_one_place(visits(stage, None))
+
+
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[Stage, list[CustomQuery]]:
     """A stage, and queries about its day."""
@@ -109,18 +118,19 @@ def scenes(draw: st.DrawFn) -> tuple[Stage, list[CustomQuery]]:
 
 
 @try_examples(3)
-@given(scenes(), st.booleans())
-def test_counts_of_any_traffic(scene: tuple[Stage, list[CustomQuery]], one_place: bool) -> None:
+@given(scenes(), st.sampled_from((fixed_traffic, of_sessions, of_sessions_of_one_place)))
+def test_counts_of_any_traffic(
+    scene: tuple[Stage, list[CustomQuery]], traffic: Callable[[Stage], Traffic]
+) -> None:
     stage, queries = scene
-    traffic = of_one_place(visits(stage, None)) if one_place else fixed_traffic(stage)
-    with Service(traffic, portions=2) as service:
+    with Service(traffic(stage), portions=2) as service:
         for query in queries:
             ask(service, query)
         prepare(service)
 
         found = [check(service, query) for query in queries]
 
-        assert all(found) or not one_place
+        assert all(found) or traffic is fixed_traffic
 
 
 @try_examples(3)

@@ -45,7 +45,7 @@ INDEXES = (
     ),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
-    SessionPlaces([None, "DE", "ü"], *[some("u1")] * 5),
+    SessionPlaces([None, "DE", "ü"], *[some("u1")] * 6),
     SessionValues(some("u1"), [None, "mobile", "ü"]),
     PageViewIndex(7, some(), OrderedViews(some(), some(), some(), ["/", "/ü"]), is_told=True),
 )

@@ -13,6 +13,7 @@ from query.prepared.numbering import ColumnNumbers, number
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
 from query.prepared.part_file import HASHES, read_columns, read_frame, read_hashes, read_numbers
 from query.prepared.part_folder import PartKey
+from query.prepared.row_places import PLACE_COLUMN
 
 Values = Sequence[int] | Sequence[str | None]
 
@@ -42,7 +43,7 @@ def _numbered(parts: Sequence[Part], stored: int) -> NumberedParts:
         new, further = numbering.with_further(hashes[stored:])
         by_part = [*numbering.by_part.values(), *further]
         numbers[column] = ColumnNumbers(numbering.hashes, new, by_part)
-    return NumberedParts(parts, numbers.__getitem__, stored)
+    return NumberedParts(parts, numbers.__getitem__, stored, range(len(parts)))
 
 
 def column_rows(columns: Mapping[str, Values]) -> ColumnRows:
@@ -53,6 +54,7 @@ def column_rows(columns: Mapping[str, Values]) -> ColumnRows:
             texts[name] = sorted({str(value) for value in values if value is not None})
             values = [NO_TEXT if v is None else texts[name].index(str(v)) + 1 for v in values]
         numbers[name] = np.array(values, np.int64)
+    numbers.setdefault(PLACE_COLUMN, np.zeros(len(columns["quarter"]), np.int64))
     return ColumnRows(numbers, texts)
 
 

@@ -1,18 +1,46 @@
-"""Keys of quarter and visitor tell apart all of both."""
+"""Keys of rows tell apart quarters, sessions, visitors without one, parts and places."""
 
 import numpy as np
+import pytest
 
-from query.prepared.kept_rows import VISITOR_BITS, quarter_keys
+from query.prepared.kept_rows import RowKeys, row_keys
+from query.prepared.not_prepared import NotPrepared
+from query.prepared.row_places import LAST_PLACE, PLACE_BITS
+
+FIRST = 2_000_000
 
 
-def test_each_quarter_and_visitor_has_a_key_of_its_own() -> None:
-    last = 2**VISITOR_BITS - 1
-    quarters = np.array([0, 0, 1, 1, 2_000_000], np.uint32)
-    visitors = np.array([0, last, 0, last, 7], np.uint32)
+def keys_of(keys: RowKeys, rows: list[tuple[int, int, int, int]]) -> list[int]:
+    """The keys of rows of quarter, visitor, session and place."""
+    columns = (np.array(column, np.uint32) for column in zip(*rows, strict=True))
+    made: list[int] = keys.of(*columns).tolist()
+    return made
 
-    keys = quarter_keys(quarters, visitors)
 
-    assert keys.tolist() == [
-        q * 2**32 + v for q, v in zip(quarters.tolist(), visitors.tolist(), strict=True)
+def test_what_differs_has_another_key() -> None:
+    owners, parts = 2**20, 300
+    last_place = (parts - 1) << PLACE_BITS | LAST_PLACE
+    rows = [
+        (quarter, visitor, session, place)
+        for quarter in (FIRST, FIRST + 1, FIRST + 2**16 - 1)
+        for visitor, session in ((0, 0), (1, 0), (owners - 1, 0), (0, 1), (0, owners - 1))
+        for place in (0, 1, LAST_PLACE, LAST_PLACE + 1, last_place)
     ]
-    assert len(set(keys.tolist())) == 5
+
+    made = keys_of(row_keys(FIRST, FIRST + 2**16, owners, parts), rows)
+
+    assert len({*made}) == len(rows)
+    assert min(made) >= 0
+
+
+def test_the_visitor_of_a_session_makes_no_other_key() -> None:
+    keys = row_keys(FIRST, FIRST + 10, 100, 1)
+
+    assert len({*keys_of(keys, [(FIRST, 1, 7, 0), (FIRST, 2, 7, 0)])}) == 1
+    assert len({*keys_of(keys, [(FIRST, 1, 0, 0), (FIRST, 2, 0, 0)])}) == 2
+
+
+def test_too_many_keys_are_refused() -> None:
+    assert row_keys(0, 2**16, 2**26, 2**12)
+    with pytest.raises(NotPrepared):
+        row_keys(0, 2**20, 2**30, 2**9)

@@ -19,18 +19,18 @@ VISITORS = ColumnNumbers(np.arange(9), np.empty(0, np.int64), [np.array([i]) for
 
 
 def test_texts_are_numbered_over_all_parts() -> None:
-    numbered = NumberedParts(PARTS, lambda _column: VISITORS, 2)
+    numbered = NumberedParts(PARTS, lambda _column: VISITORS, 2, range(3))
 
     some = numbered.some(1, 3)
 
-    assert (len(some.parts), some.stored) == (2, 1)
+    assert (len(some.parts), some.stored, [*some.part_numbers]) == (2, 1, [1, 2])
     assert some.texts("pages", "of_path").texts == [None, "/a", "/b", "/c", "/d"]
     assert [each.tolist() for each in some.texts("pages", "of_path").by_part] == [[0, 2], [0, 3, 4]]
     assert [each.tolist() for each in some.numbers("visitor").by_part] == [[1], [2]]
 
 
 def test_the_rest_has_no_stored_part() -> None:
-    numbered = NumberedParts(PARTS, lambda _column: VISITORS, 2)
+    numbered = NumberedParts(PARTS, lambda _column: VISITORS, 2, range(3))
 
     assert numbered.some(2, 3).stored == 0
     assert numbered.some(0, 2).stored == 2

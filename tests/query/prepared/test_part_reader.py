@@ -30,7 +30,7 @@ def test_columns_are_those_that_were_written(tmp_path: Path) -> None:
     reader = reader_of(PartFolder(tmp_path, MEMORY), [300, 2])
     table = StoredPart(reader, KEY, None).table("pages")
 
-    assert {*table.numbers} == {"visitor", "views"}
+    assert {*table.numbers} == {"visitor", "views", "place"}
     assert "of_path" not in table.numbers
     assert table.between("views", 0, 9).tolist() == [300, 2]
     assert table.between("quarter", 0, 9).tolist() == [7, 7]

@@ -1,5 +1,7 @@
 """Places of the rows of any table, where parts tell them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -32,10 +34,16 @@ def columns(views: list[View]) -> dict[str, Values]:
     }
 
 
-def part(views: list[View], others: list[View]) -> Part:
+def part(
+    views: list[View],
+    others: list[View],
+    places: Sequence[int] | None = None,
+    other_places: Sequence[int] | None = None,
+) -> Part:
     """Page views, each with another row of the same place, and further rows."""
-    made = columns(views)
-    tables = {FACTS: made, PAGES: made, OTHER_FACTS: columns(others)}
+    made = columns(views) | {"place": places or [0] * len(views)}
+    further = columns(others) | {"place": other_places or [0] * len(others)}
+    tables = {FACTS: made, PAGES: made, OTHER_FACTS: further}
     return make_part({table.name: column_rows(each) for table, each in tables.items()})
 
 
@@ -74,13 +82,24 @@ def test_a_page_view_has_the_country_of_its_session_or_quarter(stored: int | Non
 
 @pytest.mark.parametrize("session", [11, NOBODY])
 @pytest.mark.parametrize("as_view", [True, False])
-def test_two_countries_in_one_quarter_are_not_told(session: int, *, as_view: bool) -> None:
-    rows: list[View] = [(10, 1, session, "/a", "DE"), (10, 1, session, "/b", "FR")]
-    made = part([*rows, *VIEWS[1:3]], OTHERS) if as_view else part(rows[:1], rows[1:])
+def test_two_countries_in_one_quarter_are_told_by_number(session: int, *, as_view: bool) -> None:
+    rows: list[View] = [(10, 1, session, "/a", "DE"), (10, 1, session, "/z", "FR")]
+    views, others = (rows, OTHERS) if as_view else (rows[:1], rows[1:])
 
     with pytest.raises(NotPrepared, match="within a quarter of an hour"):
-        countries_by_path(join([made], 0, 100))
-    assert countries_by_path(join([made], 50, 100)) == {}
+        countries_by_path(join([part(views, others)], 0, 100))
+    assert countries_by_path(join([part(views, others)], 50, 100)) == {}
+    numbered = part(views, others, [0, 1][: len(views)], [0] if as_view else [1])
+    told = {"/a": "DE", "/z": "FR"} if as_view else {"/a": "DE"}
+    assert countries_by_path(join([numbered], 0, 100)) == told
+
+
+def test_parts_of_one_session_and_quarter_have_places_of_their_own() -> None:
+    parts = [
+        part([(10, 1, 11, path, country)], OTHERS) for path, country in (("/a", "DE"), ("/b", "FR"))
+    ]
+    for stored in (None, 1, 2):
+        assert countries_by_path(join(parts, 0, 100, stored=stored)) == {"/a": "DE", "/b": "FR"}
 
 
 def test_two_countries_of_which_neither_is_asked_for_are_told() -> None:

@@ -1,0 +1,68 @@
+"""KeptPositions: where the rows of each part are that are kept."""
+
+import numpy as np
+
+from query.engine.column_rows import Numbers
+from query.prepared.kept_rows import KeptOwners, KeptRows, RowKeys
+from query.prepared.numbered_parts import NumberedParts
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.row_places import PLACE_BITS, PLACE_COLUMN
+
+
+class KeptPositions:
+    """The rows of parts between two quarters, or those of them that are kept."""
+
+    def __init__(
+        self, numbered: NumberedParts, first: int, end: int, kept: KeptRows | None
+    ) -> None:
+        self._numbered = numbered
+        self._first, self._end = first, end
+        self._kept = kept
+        self._known: dict[tuple[int, str], Numbers] = {}
+
+    def column(self, i: int, table: str, name: str) -> Numbers:
+        """A column of the rows of a part that are kept, as the part has it."""
+        rows = self._all(i, table, name)
+        if self._kept is None or self._owners(i, self._kept) is None:
+            return rows
+        if (i, table) not in self._known:  # read in less time than by flags
+            self._known[i, table] = np.flatnonzero(self.flags(i, table))
+        return rows[self._known[i, table]]
+
+    def flags(self, i: int, table: str) -> Numbers:
+        """Of all rows of a part, which are kept."""
+        if self._kept is None or (kept := self._owners(i, self._kept)) is None:
+            return np.ones(len(self._all(i, table, QUARTER_COLUMN)), np.bool_)
+        numbers = self._numbers(i, table, self._kept.column)
+        flags: Numbers = kept.flags[numbers]
+        if kept.by_key is not None and len(at := np.flatnonzero(kept.by_key.flags[numbers])):
+            flags[at] = np.isin(self._keys(i, table, at, kept.by_key.row_keys), kept.by_key.keys)
+        return flags
+
+    def places(self, i: int, places: Numbers) -> Numbers:
+        """The numbers of places in all parts, from those in one."""
+        own: Numbers = self._numbered.part_numbers[i] << PLACE_BITS | places.astype(np.int64)
+        return own
+
+    def _all(self, i: int, table: str, name: str) -> Numbers:
+        return self._numbered.parts[i].table(table).between(name, self._first, self._end)
+
+    def _owners(self, i: int, kept: KeptRows) -> KeptOwners | None:
+        """Whose rows of a part are kept; None when all are."""
+        return kept.of_stored if i < self._numbered.stored else kept.of_rest
+
+    def _numbers(self, i: int, table: str, column: str) -> Numbers:
+        """The visitor or session of all rows of a part; rows of a table without it have none."""
+        if column in self._numbered.parts[i].table(table).numbers:
+            return self._numbered.numbers(column).by_part[i][self._all(i, table, column)]
+        return np.zeros(len(self._all(i, table, QUARTER_COLUMN)), np.intp)
+
+    def _keys(self, i: int, table: str, at: Numbers, row_keys: RowKeys) -> Numbers:
+        """The keys of some of all rows of a part."""
+        quarters, places = (
+            self._all(i, table, name)[at] for name in (QUARTER_COLUMN, PLACE_COLUMN)
+        )
+        visitors, sessions = (
+            self._numbers(i, table, name)[at] for name in (VISITOR_COLUMN, SESSION_COLUMN)
+        )
+        return row_keys.of(quarters, visitors, sessions, self.places(i, places))
