@@ -12,8 +12,10 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.prepared.part import smallest
 
-BLOCK = 32_768
-"""Sessions of a block; so few are partitioned in less time than bins are summed up."""
+BLOCK = 8_192
+"""Sessions of a block."""
+FEW = 16_384
+"""Sessions that are partitioned in less time than bins are summed up."""
 MOST_BINS = 2_048
 
 
@@ -59,29 +61,35 @@ class OrderedDurations(Struct, frozen=True, eq=False):
 
     def at_ranks(self, chosen: ChosenDurations, ranks: Sequence[int]) -> Sequence[int]:
         """The durations at some ranks of those chosen, from 0 on."""
-        if chosen.high - chosen.low <= BLOCK:
+        if chosen.high - chosen.low <= FEW:
             found: list[int] = np.partition(chosen.together, ranks)[[*ranks]].tolist()
             return found
         counts = self._before(chosen.high) - self._before(chosen.low)
-        counts += self._counts(self._bins(chosen.others)) - self._counts(self.bins[chosen.without])
+        of_others, of_without = self._bins(chosen.others), self.bins[chosen.without]
+        counts += self._counts(of_others) - self._counts(of_without)
         ends = np.cumsum(counts)
         of_ranks = np.searchsorted(ends, ranks, side="right").tolist()
+        ordered = {}
+        for i in {*of_ranks}:
+            others, without = chosen.others[of_others == i], chosen.without[of_without == i]
+            ordered[i] = self._ordered(i, chosen, others, without)
         return [
-            self._at(i, chosen, rank - int(ends[i] - counts[i]))
+            int(ordered[i][rank - int(ends[i] - counts[i])])
             for i, rank in zip(of_ranks, ranks, strict=True)
         ]
 
-    def _at(self, of_bin: int, chosen: ChosenDurations, rank: int) -> int:
-        """The duration at a rank of one bin."""
-        last = of_bin + 1 == len(self.edges)
-        if not last and self.edges[of_bin + 1] == self.edges[of_bin] + 1:
-            return int(self.edges[of_bin])
+    def _ordered(
+        self, of_bin: int, chosen: ChosenDurations, others: Numbers, without: Numbers
+    ) -> Numbers:
+        """The durations of one bin in ascending order, with others and without some positions."""
         of_all = self.by_bin[self.begins[of_bin] : self.begins[of_bin + 1]]
+        if self.edges[of_bin : of_bin + 2].tolist()[1:] == [self.edges[of_bin] + 1]:
+            return np.broadcast_to(self.edges[of_bin], len(of_all) + len(others))
         ends = np.array([chosen.low, chosen.high], of_all.dtype)
         own = of_all[slice(*np.searchsorted(of_all, ends))]
-        own = own[~np.isin(own, chosen.without)]
-        others = chosen.others[self._bins(chosen.others) == of_bin]
-        return int(np.sort(np.concatenate([chosen.of_positions[own], others]))[rank])
+        if len(without):
+            own = own[~np.isin(own, without)]
+        return np.sort(np.concatenate([chosen.of_positions[own], others]))
 
     def _bins(self, durations: Numbers) -> Numbers:
         return bins_of(self.edges, durations)

@@ -16,6 +16,8 @@ from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
 COUNTS = ("views", "row_count")
+BLOCK = 4_096
+"""Sessions whose first and last quarters are known together."""
 
 
 class TotalsIndex(Struct, frozen=True, eq=False):
@@ -28,9 +30,13 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     """An entry for each visitor and quarter, in ascending order: the quarter times `width`, plus
     one more than the quarter of the visitor's entry before, or 0. Of a type that holds the entries
     of all quarters, as those are searched for that may be in no row."""
+    visitors_before: Numbers
+    """How many of these come before each quarter."""
     width: int
     sessions: Sessions
     """By the quarter of their first page view, which is their position."""
+    blocks: Numbers
+    """The first quarter of the rows of each block of sessions, and the last one."""
     sums_before: Numbers
     """What sessions with their first page view before each quarter add up to: their number,
     bounces, page views and durations."""
@@ -39,8 +45,9 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """Bytes in memory."""
-        arrays = (*structs.astuple(self.sessions), self.counts, self.visitors, self.sums_before)
-        own: int = sum(each.nbytes for each in arrays)
+        of_visitors = (self.visitors, self.visitors_before)
+        of_sessions = (*structs.astuple(self.sessions), self.blocks, self.sums_before)
+        own: int = sum(each.nbytes for each in (self.counts, *of_visitors, *of_sessions))
         return own + self.durations.size
 
     def of_rows(self, first: int, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
@@ -50,15 +57,10 @@ class TotalsIndex(Struct, frozen=True, eq=False):
         known = (quarters >= 0) & (quarters < len(self.counts[0]))
         of_bucket, quarters, begins = buckets[known], quarters[known], begins[known]
         views, rows = (sums(of_bucket, each[quarters], count) for each in self.counts)
-        low, high = (
-            np.searchsorted(self.visitors, self._entry(quarters * self.width + more))
-            for more in (0, np.maximum(begins, 0) + 1)
-        )
-        return views, rows, sums(of_bucket, high - low, count)
-
-    def _entry(self, numbers: Numbers) -> Numbers:
-        """As entries are, so that a search does not copy them all."""
-        return numbers.astype(self.visitors.dtype)
+        entries = quarters * self.width + np.maximum(begins, 0) + 1
+        # searched for as entries are, so that they are not all copied
+        ends = np.searchsorted(self.visitors, entries.astype(self.visitors.dtype))
+        return views, rows, sums(of_bucket, ends - self.visitors_before[quarters], count)
 
     def session_sums(self, borders: Numbers) -> Numbers:
         """What the sessions between each two borders, which are quarters, add up to."""
@@ -78,8 +80,17 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     def crossing(self, quarter: int) -> Numbers:
         """The positions of sessions that have rows before and after this quarter begins."""
         quarter = max(0, quarter - self.first)
+        starts, ends = self.blocks
+        found = [
+            block * BLOCK + self._crossing(slice(block * BLOCK, (block + 1) * BLOCK), quarter)
+            for block in np.flatnonzero((starts < quarter) & (ends >= quarter)).tolist()
+        ]
+        return np.concatenate([np.empty(0, np.intp), *found])
+
+    def _crossing(self, block: slice, quarter: int) -> Numbers:
         own = self.sessions
-        return np.flatnonzero((own.start_quarters < quarter) & (own.end_quarters >= quarter))
+        starts, ends = own.start_quarters[block], own.end_quarters[block]
+        return np.flatnonzero((starts < quarter) & (ends >= quarter))
 
     def sessions_at(self, positions: Numbers | slice, names: Sequence[str]) -> Sequence[Numbers]:
         """Columns of the sessions at these positions; quarters as everywhere."""
@@ -109,16 +120,28 @@ def index_totals(whole: JoinedParts) -> TotalsIndex:
     index = index_groups(groups, rows[VISITOR_COLUMN], quarters, groups)
     width = count + 1
     entries = (index.quarters.astype(np.int64) * width + index.previous)[index.previous < width]
+    visitors = np.sort(entries.astype(smallest(np.array(count * width)).dtype))
     sessions = _by_quarter(whole, first)
     return TotalsIndex(
         first,
         np.array([sums(quarters, rows[name], count) for name in COUNTS]),
-        np.sort(entries.astype(smallest(np.array(count * width)).dtype)),  # holds what is searched
+        visitors,
+        np.searchsorted(visitors, (np.arange(count) * width).astype(visitors.dtype)),
         width,
         sessions,
+        _blocks(sessions),
         _sums(sessions, count),
         order_durations(sessions.duration_ms),
     )
+
+
+def _blocks(sessions: Sessions) -> Numbers:
+    """The first and the last quarter of each block of sessions."""
+    begins = np.arange(0, len(sessions.keys), BLOCK)
+    if not len(begins):
+        return np.empty((2, 0), np.int64)
+    starts = np.minimum.reduceat(sessions.start_quarters, begins)
+    return np.array([starts, np.maximum.reduceat(sessions.end_quarters, begins)], np.int64)
 
 
 def _sums(sessions: Sessions, count: int) -> Numbers:

@@ -40,8 +40,8 @@ INDEXES = (
     number({KEYS[0]: np.array([5, 9, 70]), KEYS[1]: np.array([-1, 9])}),
     groups(),
     TotalsIndex(
-        *(3, np.array([[1, 2], [3, 4]]), some("u4"), 9, Sessions(*[some()] * 8)),
-        *(np.array([[0, 1]]), order_durations(some("u4"))),
+        *(3, np.array([[1, 2], [3, 4]]), some("u4"), some(), 9, Sessions(*[some()] * 8)),
+        *(np.array([[5], [6]]), np.array([[0, 1]]), order_durations(some("u4"))),
     ),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 6),
