@@ -30,11 +30,10 @@ from query.prepared.visit_page_index import VisitPageIndex
 
 MAGIC = b"TMINDEX1"
 SOURCES = (
-    "breakdown", "group_index", "group_numbers", "joined_parts", "kept_positions", "numbered_parts",
-    "numbering",
-    "ordered_durations", "page_views", "part_join", "part_texts", "session_places",
-    "session_values", "sessions", "totals_index", "visit_breakdown", "visit_index",
-    "visit_page_index", "visit_pages",
+    "breakdown", "crossing_sessions", "group_index", "group_numbers", "joined_parts",
+    "kept_positions", "numbered_parts", "numbering", "ordered_durations", "page_views", "part_join",
+    "part_texts", "session_places", "session_values", "sessions", "totals_index", "visit_breakdown",
+    "visit_index", "visit_page_index", "visit_pages",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind

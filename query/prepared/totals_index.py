@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
+from query.prepared.crossing_sessions import block_edges, crossing
 from query.prepared.group_index import index_groups
 from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
@@ -16,8 +17,6 @@ from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
 COUNTS = ("views", "row_count")
-BLOCK = 4_096
-"""Sessions whose first and last quarters are known together."""
 
 
 class TotalsIndex(Struct, frozen=True, eq=False):
@@ -36,7 +35,7 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     sessions: Sessions
     """By the quarter of their first page view, which is their position."""
     blocks: Numbers
-    """The first quarter of the rows of each block of sessions, and the last one."""
+    """The first and the last quarter of each block of sessions."""
     sums_before: Numbers
     """What sessions with their first page view before each quarter add up to: their number,
     bounces, page views and durations."""
@@ -79,18 +78,8 @@ class TotalsIndex(Struct, frozen=True, eq=False):
 
     def crossing(self, quarter: int) -> Numbers:
         """The positions of sessions that have rows before and after this quarter begins."""
-        quarter = max(0, quarter - self.first)
-        starts, ends = self.blocks
-        found = [
-            block * BLOCK + self._crossing(slice(block * BLOCK, (block + 1) * BLOCK), quarter)
-            for block in np.flatnonzero((starts < quarter) & (ends >= quarter)).tolist()
-        ]
-        return np.concatenate([np.empty(0, np.intp), *found])
-
-    def _crossing(self, block: slice, quarter: int) -> Numbers:
-        own = self.sessions
-        starts, ends = own.start_quarters[block], own.end_quarters[block]
-        return np.flatnonzero((starts < quarter) & (ends >= quarter))
+        starts, ends = self.sessions.start_quarters, self.sessions.end_quarters
+        return crossing(starts, ends, self.blocks, quarter - self.first)
 
     def sessions_at(self, positions: Numbers | slice, names: Sequence[str]) -> Sequence[Numbers]:
         """Columns of the sessions at these positions; quarters as everywhere."""
@@ -129,19 +118,10 @@ def index_totals(whole: JoinedParts) -> TotalsIndex:
         np.searchsorted(visitors, (np.arange(count) * width).astype(visitors.dtype)),
         width,
         sessions,
-        _blocks(sessions),
+        block_edges(sessions.start_quarters, sessions.end_quarters),
         _sums(sessions, count),
         order_durations(sessions.duration_ms),
     )
-
-
-def _blocks(sessions: Sessions) -> Numbers:
-    """The first and the last quarter of each block of sessions."""
-    begins = np.arange(0, len(sessions.keys), BLOCK)
-    if not len(begins):
-        return np.empty((2, 0), np.int64)
-    starts = np.minimum.reduceat(sessions.start_quarters, begins)
-    return np.array([starts, np.maximum.reduceat(sessions.end_quarters, begins)], np.int64)
 
 
 def _sums(sessions: Sessions, count: int) -> Numbers:

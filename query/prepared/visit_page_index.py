@@ -1,18 +1,21 @@
 """Index of the first or the last page view of each session: its page, and its visitor."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.breakdown import NO_GROUPS, GroupsIndex, NamedGroups, index_of
+from query.prepared.crossing_sessions import block_edges, crossing
 from query.prepared.group_numbers import greatest, least
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import QUARTER_MS, SESSIONS
 from query.prepared.visit_index import first_of_each
 
+SIDES: Sequence[Literal["left", "right"]] = ("left", "right")
 EDGE_COLUMNS = (
     "views",
     "session_key",
@@ -26,10 +29,15 @@ EDGE_COLUMNS = (
 
 
 class VisitPageIndex(Struct, frozen=True, eq=False):
-    """Sessions that have a page, in ascending order of their keys."""
+    """Sessions that have a page, in the order of the quarters of their page views."""
 
     groups: GroupsIndex
     """By page."""
+    by_key: Numbers
+    by_visitor: Numbers
+    """Their positions by key, and by visitor."""
+    blocks: Numbers
+    """The first and the last quarter of each block of sessions."""
     keys: Numbers
     pages: Numbers
     """The number of its group."""
@@ -44,7 +52,8 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
     def size(self) -> int:
         """Bytes in memory."""
         columns = (self.keys, self.pages, self.visitors, self.quarters, self.starts, self.ends)
-        return self.groups.size + sum(each.nbytes for each in columns)
+        orders = (self.by_key, self.by_visitor, self.blocks)
+        return self.groups.size + sum(each.nbytes for each in (*columns, *orders))
 
     def between(self, joined: JoinedParts, *, is_last: bool) -> NamedGroups | None:
         """Sessions and visitors by page; None when two visitors have a page view at one time.
@@ -61,11 +70,9 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         if anew is None:
             return None
         at, visitors = anew
-        inside = (self.quarters >= joined.first) & (self.quarters < joined.end)
-        flags = np.zeros(joined.count(VISITOR_COLUMN), np.bool_)
-        flags[visitors] = True
-        flags[self.visitors[cut]] = True
-        of_them = np.flatnonzero(inside & flags[self.visitors])
+        of_them = self._of_visitors(np.concatenate([visitors, self.visitors[cut]]))
+        quarters = self.quarters[of_them]
+        of_them = of_them[(quarters >= joined.first) & (quarters < joined.end)]
         groups = groups.plus(self._counted(joined, of_them, self.visitors[of_them]), -1)
         of_them = np.setdiff1d(of_them, cut, assume_unique=True)
         both = np.concatenate([self.visitors[of_them], visitors])
@@ -73,7 +80,18 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
 
     def _crossing(self, quarter: int) -> Numbers:
         """The positions of the sessions that have rows before and after this quarter begins."""
-        return np.flatnonzero((self.starts < quarter) & (self.ends >= quarter))
+        return crossing(self.starts, self.ends, self.blocks, quarter)
+
+    def _of_visitors(self, visitors: Numbers) -> Numbers:
+        """The positions of all sessions of some visitors."""
+        wanted = np.unique(visitors).astype(self.visitors.dtype)
+        low, high = (
+            np.searchsorted(self.visitors, wanted, side, sorter=self.by_visitor).tolist()
+            for side in SIDES
+        )
+        ranges = [np.arange(*ends) for ends in zip(low, high, strict=True)]
+        at: Numbers = self.by_visitor[np.concatenate([np.empty(0, np.intp), *ranges])]
+        return at.astype(np.intp)
 
     def _anew(
         self, joined: JoinedParts, cut: Numbers, windows: list[JoinedParts], *, is_last: bool
@@ -88,8 +106,9 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         chosen = edge_rows({**columns, SESSION_COLUMN: numbers}, len(keys), is_last=is_last)
         if chosen is None:
             return None
-        at = np.searchsorted(self.keys, keys[numbers[chosen]])
-        return at, columns[VISITOR_COLUMN][chosen]
+        wanted = keys[numbers[chosen]].astype(self.keys.dtype)
+        at = self.by_key[np.searchsorted(self.keys, wanted, sorter=self.by_key)]
+        return at.astype(np.intp), columns[VISITOR_COLUMN][chosen]
 
     def _counted(self, joined: JoinedParts, at: Numbers, visitors: Numbers) -> NamedGroups:
         """Sessions and visitors of some sessions by page."""
@@ -99,7 +118,7 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         return NamedGroups(texts, sessions, joined.distinct(groups, visitors, len(found)))
 
 
-NO_VISIT_PAGES = VisitPageIndex(NO_GROUPS, *(np.empty(0, np.int64) for _ in range(6)))
+NO_VISIT_PAGES = VisitPageIndex(NO_GROUPS, *(np.empty(0, np.int64) for _ in range(9)))
 """In place of an index that cannot be made."""
 
 
@@ -119,8 +138,10 @@ def index_visit_pages(
     number = {text: i for i, (text,) in enumerate(groups.texts)}
     texts = [number.get(text or "", 0) for text in page[1]]
     columns = (keys, np.array(texts, np.int64)[page[0]], visitors, quarters[chosen], starts, ends)
-    order = np.argsort(keys)
-    return VisitPageIndex(groups, *(smallest(each[order]) for each in columns))
+    order = np.argsort(quarters[chosen], kind="stable")
+    ordered = [smallest(each[order]) for each in columns]
+    by_key, by_visitor = (np.argsort(ordered[i], kind="stable").astype(np.uint32) for i in (0, 2))
+    return VisitPageIndex(groups, by_key, by_visitor, block_edges(*ordered[4:]), *ordered)
 
 
 def edge_rows(sessions: Mapping[str, Numbers], count: int, *, is_last: bool) -> Numbers | None:
