@@ -51,8 +51,8 @@ class GroupIndex(Struct, frozen=True, eq=False):
             inside = (quarters - quarters.dtype.type(low)) < width  # wraps below `low`
             counted = inside & (self.previous[part] <= low)
             groups, starts = self._starts(start, start + len(quarters))
-            views[groups] += np.add.reduceat(self.views[part] * inside, starts, dtype=np.int64)
-            visitors[groups] += np.add.reduceat(counted, starts, dtype=np.int64)
+            views[groups] += _sums(self.views[part] * inside, starts)
+            visitors[groups] += _sums(counted, starts)
         return views, visitors
 
     def _starts(self, start: int, end: int) -> tuple[slice, Numbers]:
@@ -60,6 +60,12 @@ class GroupIndex(Struct, frozen=True, eq=False):
         low = int(np.searchsorted(self.borders, start, side="right")) - 1
         groups = slice(low, int(np.searchsorted(self.borders, end)))
         return groups, np.maximum(self.borders[groups] - start, 0)
+
+
+def _sums(values: Numbers, starts: Numbers) -> Numbers:
+    """The sums of a portion from each start on, added up in as few bytes as hold them."""
+    kind = np.uint32 if values.itemsize <= 2 else np.int64
+    return np.add.reduceat(values.astype(kind), starts, dtype=kind).astype(np.int64)
 
 
 def _relative(origin: int, first: int, end: int, dtype: np.dtype[Any]) -> tuple[int, int]:

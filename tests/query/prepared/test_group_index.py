@@ -37,3 +37,14 @@ def test_page_views_and_visitors_of_any_range(
             own = [(key, count) for key, count in inside if key[0] == group]
             assert views[group] == sum(count for _, count in own)
             assert distinct[group] == len({key[1] for key, _ in own} - {WITHOUT})
+
+
+@pytest.mark.parametrize("views", [1, 255, 65_535, 65_536, 2**31])
+def test_sums_of_a_portion_fit(views: int) -> None:
+    count = group_index.PORTION + 5
+    columns = (np.zeros(count, np.int64), np.arange(1, count + 1), np.full(count, FIRST))
+    index = index_groups(*columns, np.full(count, views))
+
+    [of_views], [distinct] = index.between(FIRST, FIRST + 1)
+
+    assert (of_views, distinct) == (views * count, count)
