@@ -15,6 +15,7 @@ from query.prepared.part_tables import (
     VISITS,
     PartTable,
 )
+from query.prepared.row_places import PLACE_NUMBER
 from schemas.tables import EVENTS, Table
 from schemas.tables import VITALS as STORED_VITALS
 
@@ -48,5 +49,6 @@ def kinds_beside(kind: str) -> Sequence[str]:
 
 def definition(tables: Sequence[PartTable] = TABLES) -> str:
     """Eight hex digits of all tables; parts of another definition are outdated."""
-    text = f"{FORMAT} {[(each.name, ' '.join(each.sql.split()), each.texts) for each in tables]}"
+    of_tables = [(each.name, " ".join(each.sql.split()), each.texts) for each in tables]
+    text = f"{FORMAT} {PLACE_NUMBER} {of_tables}"
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -44,10 +44,10 @@ async def read_part(
     version = scope.pinned.version.with_files(files)
     scope = structs.replace(scope, pinned=structs.replace(scope.pinned, version=version))
     rows = {name: await _rows(engine, scope, name, seconds) for name in tables}
-    if mixed := mixed_rows(rows):
+    if mixed := await asyncio.to_thread(mixed_rows, rows):
         for name in [each for each in tables if PLACE_COLUMN in rows[each].numbers]:
             numbered = await _rows(engine, scope, name, seconds, mixed)
-            rows[name] = with_rows(rows[name], mixed, numbered)
+            rows[name] = await asyncio.to_thread(with_rows, rows[name], mixed, numbered)
     return await asyncio.to_thread(make_part, rows)
 
 

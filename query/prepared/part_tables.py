@@ -3,7 +3,7 @@
 Each row stands for a quarter of an hour, so that a part can be cut where any day begins in any time
 zone of today. Tables of page views have the visitor of each group, by whom distinct visitors are
 counted exactly whatever parts are added up. Rows of `placed` have the number of their places and
-devices among those of the same quarter, visitor and session, which links the rows of all tables.
+devices among those of the same session and quarter, which links the rows of all tables.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Place numbers: which of the places and devices of its quarter, visitor and session a row has.
+"""Place numbers: which of the places and devices of its session and quarter a row has.
 
-Rows without a session are numbered by their sources, too. Nearly all rows are of the only ones,
-whose number is 0. So parts are read without numbers first; rows of the sessions, and visitors
-without one, with several in a quarter of an hour are read again and numbered.
+Rows without a session are numbered among those of their visitor, by their sources too. Nearly all
+rows are of the only ones, whose number is 0. So parts are read without numbers first; rows of the
+sessions and visitors with several in a quarter of an hour are read again and numbered.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,8 +37,9 @@ _NUMBERED_BY = (
     *PLACES_AND_DEVICES,
     *(f"CASE WHEN session_hash IS NULL THEN {source} END" for source in SOURCES),
 )
-_NUMBER = (
-    f"LEAST({LAST_PLACE}, DENSE_RANK() OVER (PARTITION BY {QUARTER}, visitor_hash, session_hash "
+_OWNER = "session_hash, CASE WHEN session_hash IS NULL THEN visitor_hash END"
+PLACE_NUMBER = (
+    f"LEAST({LAST_PLACE}, DENSE_RANK() OVER (PARTITION BY {QUARTER}, {_OWNER} "
     f"ORDER BY {', '.join(_NUMBERED_BY)}) - 1)"
 )
 _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
@@ -64,7 +65,7 @@ class MixedRows(Struct, frozen=True, eq=False):
             own.append(f"IN_LONG_LIST({SESSION}, $mixed_sessions)")
         if len(self.visitors):
             own.append(f"(session_hash IS NULL AND IN_LONG_LIST({VISITOR}, $mixed_visitors))")
-        return f"SELECT *, {_NUMBER} AS {PLACE_COLUMN} FROM scoped WHERE {' OR '.join(own)}"  # noqa: S608
+        return f"SELECT *, {PLACE_NUMBER} AS {PLACE_COLUMN} FROM scoped WHERE {' OR '.join(own)}"  # noqa: S608
 
     @property
     def values(self) -> Mapping[str, object]:
@@ -90,10 +91,11 @@ def mixed_rows(tables: Mapping[str, ColumnRows]) -> MixedRows:
             np.concatenate([tables[table].numbers[name] for table in TABLES])
             for name in (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
         )
-        several = _occurring_again(quarters, of_visitors, of_sessions)
-        without = of_sessions[several] == NO_HASH
-        sessions.append(of_sessions[several][~without])
-        visitors.append(of_visitors[several][without])
+        without = of_sessions == NO_HASH
+        owners = np.where(without, of_visitors, of_sessions)
+        several = _occurring_again(quarters, owners, without)
+        sessions.append(owners[several][~without[several]])
+        visitors.append(owners[several][without[several]])
     if SESSIONLESS.name in tables:
         rows = tables[SESSIONLESS.name].numbers
         several = _occurring_again(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN])
