@@ -1,12 +1,17 @@
-"""Key spans: when the rows of the sessions or visitors of one page are, so that few files are read.
+"""Key spans: when the rows of the sessions or visitors of one page are, so that few rows are read.
 
 The sessions of a page may lie all over a month of data files, most of which have no row of them.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+
+MOST_NAMED = 32
+"""Spans that a condition names; those with the least time between them are named as one."""
+LEAST_LEFT_OUT = 4
+"""Of so many parts of a time range, spans may have one: else their condition leaves out little."""
 
 
 class KeySpans(Struct, frozen=True):
@@ -25,6 +30,40 @@ class KeySpans(Struct, frozen=True):
             return True
         at = bisect_right(self.starts, high)
         return at > 0 and self.ends[at - 1] >= low
+
+    def condition(self, start: int, end: int) -> tuple[str, Mapping[str, int]]:
+        """That a row from `start` to before `end` may be one of the keys, with values in Unix ms.
+
+        Scans skip what does not meet it before they read further columns. It has no text where it
+        would leave out little.
+        """
+        named = self._named()
+        covered = sum(last + 1 - first for first, last in named)
+        if not named or LEAST_LEFT_OUT * covered > end - start:
+            return "", {}
+        count = 1 << (len(named) - 1).bit_length()  # few shapes of a statement
+        named += named[-1:] * (count - len(named))
+        terms = [f"(ts >= $span_{i} AND ts <= $span_{i}_last)" for i in range(count)]
+        values = {f"span_{i}": first for i, (first, _) in enumerate(named)}
+        values |= {f"span_{i}_last": last for i, (_, last) in enumerate(named)}
+        if start < self.first:
+            terms.append("ts < $spans_first")
+            values["spans_first"] = self.first
+        if end > self.end:
+            terms.append("ts >= $spans_end")
+            values["spans_end"] = self.end
+        return f"({' OR '.join(terms)})", values
+
+    def _named(self) -> list[tuple[int, int]]:
+        """At most so many spans that have all of these in them."""
+        if not self.starts:
+            return []
+        longest_pause_first = sorted(
+            range(1, len(self.starts)), key=lambda i: self.ends[i - 1] - self.starts[i]
+        )
+        begins = [0, *sorted(longest_pause_first[: MOST_NAMED - 1])]
+        lasts = [*(i - 1 for i in begins[1:]), -1]
+        return [(self.starts[i], self.ends[j]) for i, j in zip(begins, lasts, strict=True)]
 
 
 def key_spans(spans: Iterable[tuple[int, int]], first: int, end: int) -> KeySpans:

@@ -171,15 +171,15 @@ async def _relation(
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
     if not scope.include_bots:
         conditions.append("is_bot IS DISTINCT FROM TRUE")
-    if where.text:
-        conditions.append(where.text)
+    in_spans = _in_key_spans(scope)
+    conditions += [each.text for each in (in_spans, where) if each.text]
     own = {
         "subject": scope.subjects[0] if len(scope.subjects) == 1 else list(scope.subjects),
         "start": _instant(scope.time_range.start_ms),
         "end": _instant(scope.time_range.end_ms),
     }
     of_buckets = {k: v for each in buckets.values() for k, v in each.values.items()}
-    values = merge_values(source.values, own, where.values, of_buckets)
+    values = merge_values(source.values, own, in_spans.values, where.values, of_buckets)
     prefix = "" if name == SCOPED else name
     relation = Relation(
         name=name,
@@ -259,6 +259,15 @@ def _stored_columns(scope: Scope, names: Sequence[str]) -> list[Column]:
     if reads_visitors or _names_person(scope, names):
         needed.add(VISITOR)
     return [column for column in scope.table.columns if column.name in needed]
+
+
+def _in_key_spans(scope: Scope) -> Fragment:
+    """The condition that a row is from the time of the keys."""
+    if scope.key_spans is None:
+        return Fragment()
+    own = scope.time_range
+    text, values = scope.key_spans.condition(own.start_ms, own.end_ms)
+    return Fragment(text, {name: _instant(ms) for name, ms in values.items()})
 
 
 def _instant(ms: int) -> datetime:
