@@ -58,11 +58,21 @@ class JoinedParts:
         self._kept = kept
         self._rows = KeptPositions(numbered, first, end, kept)
         self._positions: dict[str, Numbers] = {}
+        self._whole_sessions: JoinedParts | None = None
         self.first, self.end = first, end
         self.visits: JoinedVisits | None = None
         """Facts of the visits of the sessions, when they were asked for."""
         self.earlier: Numbers = NOBODY
         """Hashes of the visitors before all rows in ascending order, when they were asked for."""
+
+    @property
+    def whole_sessions(self) -> "JoinedParts":
+        """All rows of the sessions of these rows, which metrics of visits are of."""
+        return self._whole_sessions or self
+
+    @whole_sessions.setter
+    def whole_sessions(self, rows: "JoinedParts") -> None:
+        self._whole_sessions = rows
 
     @property
     def has_rest(self) -> bool:

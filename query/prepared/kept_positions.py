@@ -36,7 +36,7 @@ class KeptPositions:
         numbers = self._numbers(i, table, self._kept.column)
         flags: Numbers = kept.flags[numbers]
         if kept.by_key is not None and len(at := np.flatnonzero(kept.by_key.flags[numbers])):
-            flags[at] = np.isin(self._keys(i, table, at, kept.by_key.row_keys), kept.by_key.keys)
+            flags[at] = kept.by_key.has(self._keys(i, table, at, kept.by_key.row_keys))
         return flags
 
     def places(self, i: int, places: Numbers) -> Numbers:

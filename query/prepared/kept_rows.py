@@ -50,7 +50,15 @@ class ByKey(Struct, frozen=True, eq=False):
     """By number of the session, whether it is one of them; so are rows without one."""
     row_keys: RowKeys
     keys: Numbers
-    """Those of the rows that are kept."""
+    """Those of the rows that are kept, in ascending order."""
+
+    def has(self, keys: Numbers) -> Numbers:
+        """Which of these keys are kept."""
+        if not len(self.keys):
+            return np.zeros(len(keys), np.bool_)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        found: Numbers = self.keys[at] == keys
+        return found
 
 
 class KeptOwners(Struct, frozen=True, eq=False):

@@ -109,9 +109,13 @@ class PartJoin:
         return whole
 
     def _numbers(self, keys: Sequence[PartKey], rest: int | None, column: str) -> ColumnNumbers:
-        """The numbers of a column, of stored parts and of one of the rests or none."""
+        """The numbers of a column, of stored parts and of one of the rests.
+
+        Without one they are those of stored parts alone: indexes serve queries with other rests.
+        """
         numbering, new, further = self._numbering(column)
         own = [] if rest is None else further[rest : rest + 1]
+        new = new[:0] if rest is None else new
         by_part = [*(numbering.by_part[key] for key in keys), *own]
         return ColumnNumbers(numbering.hashes, new, by_part)
 

@@ -1,7 +1,8 @@
 """Filters on places and devices of rows, which are mostly the same in all rows of a session.
 
 Parts are read of the sessions that meet the filters; of sessions with rows that do and others, and
-of rows without a session, parts are read by the keys of rows that meet them.
+of rows without a session, parts are read by the keys of rows that meet them. Metrics of visits are
+of whole sessions with a row that meets them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,11 @@ def rows_of_places(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     of_stored, of_rest = (_kept(joined.row_keys, each) for each in chosen)
     if of_stored is None or of_rest is None:
         return None
-    return joined.of_sessions(of_stored, of_rest)
+    own = joined.of_sessions(of_stored, of_rest)
+    if any((each.by_key & each.with_met).any() for each in chosen):
+        whole = KeptOwners(chosen[0].with_met | chosen[1].with_met)
+        own.whole_sessions = joined.of_sessions(whole, whole)
+    return own
 
 
 class _Chosen(Struct, frozen=True, eq=False):
@@ -44,6 +49,8 @@ class _Chosen(Struct, frozen=True, eq=False):
 
     sessions: Numbers
     """Whether all rows of a session meet them."""
+    with_met: Numbers
+    """Whether any row of a session does."""
     by_key: Numbers
     """Whether keys tell which rows of a session do."""
     met: Numbers
@@ -56,7 +63,7 @@ def _kept(row_keys: RowKeys, chosen: _Chosen) -> KeptOwners | None:
     """None when a key is that of rows that meet the filters, and of others."""
     if np.isin(chosen.others, chosen.met).any():
         return None
-    return KeptOwners(chosen.sessions, ByKey(chosen.by_key, row_keys, chosen.met))
+    return KeptOwners(chosen.sessions, ByKey(chosen.by_key, row_keys, np.unique(chosen.met)))
 
 
 def _chosen_by_index(
@@ -89,7 +96,11 @@ def _met_by_index(
     inside = (first.quarters >= joined.first) & (first.quarters < joined.end)
     rows = first.quarters, first.visitors, first.sessions, first.places
     keys = joined.row_keys.of(*(each[inside] for each in rows))
-    return _Chosen(sessions & ~by_key, by_key, keys[met[inside]], keys[~met[inside]])
+    with_met = sessions & ~by_key
+    with_met[first.sessions[inside & met]] = True
+    with_met[WITHOUT] = False
+    met, others = keys[met[inside]], keys[~met[inside]]
+    return _Chosen(sessions & ~by_key, with_met, by_key, met, others)
 
 
 def _chosen_by_rows(joined: JoinedParts, filters: Sequence[Filter]) -> _Chosen:
@@ -102,8 +113,9 @@ def _chosen_by_rows(joined: JoinedParts, filters: Sequence[Filter]) -> _Chosen:
     met = np.concatenate([rows_that_meet(joined, table, filters) for table in TABLES])
     with_met, with_others = np.zeros((2, joined.count(SESSION_COLUMN)), np.bool_)
     with_met[sessions[met]] = with_others[sessions[~met]] = True
+    with_met[WITHOUT] = False
     by_key = with_met & with_others
     by_key[WITHOUT] = True
     at = np.flatnonzero(by_key[sessions])
     keys = joined.row_keys.of(quarters[at], visitors[at], sessions[at], places[at])
-    return _Chosen(with_met & ~by_key, by_key, keys[met[at]], keys[~met[at]])
+    return _Chosen(with_met & ~by_key, with_met, by_key, keys[met[at]], keys[~met[at]])

@@ -26,6 +26,7 @@ class SessionsByDuration(OfWholeRange, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        joined = joined.whole_sessions
         duration_ms, visitors = session_columns(joined, "duration_ms", "visitors")
         groups = np.zeros(len(duration_ms), np.uint8)
         for from_ms, _ in self.ranges[1:]:
@@ -48,6 +49,7 @@ class SessionsByFact(OfWholeRange, frozen=True):
     visit_tables: ClassVar[Sequence[str]] = (VISITS.name,)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        joined = joined.whole_sessions
         if (values := session_values(joined, self.fact)) is None:
             return None
         keys, duration_ms, visitors = session_columns(joined, "keys", "duration_ms", "visitors")
@@ -70,6 +72,7 @@ class SessionsByBucket(OfBuckets, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
         count = len(quarters.numbers)
+        joined = joined.whole_sessions
         own, duration_ms, visitors = session_columns(joined, "quarters", "duration_ms", "visitors")
         groups = quarters.buckets[own - joined.first]
         counts = _counts(joined, visitors, groups, count)

@@ -49,6 +49,7 @@ class SessionList(OfWholeRange, frozen=True):
         return [SESSIONS.name, *([OTHER_EVENTS.name] if self.with_events else ())]
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
+        joined = joined.whole_sessions
         further = ("visible", "pages") if self.with_events else ()
         rows = joined.columns(SESSIONS.name, *SESSION_COLUMNS, *further)
         keys, count = rows[SESSION_COLUMN].astype(np.intp), joined.count(SESSION_COLUMN)

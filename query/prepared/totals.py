@@ -36,7 +36,7 @@ NO_TOTALS = BucketTotals(*[0] * len(BucketTotals.__struct_fields__))
 def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
     views, rows, visitors = row_totals(joined, buckets, count)
-    of_sessions = session_totals(joined, buckets, count)
+    of_sessions = session_totals(joined.whole_sessions, buckets, count)
     columns = (views, visitors, rows, *structs.astuple(of_sessions))
     return [BucketTotals(*each) for each in zip(*(c.tolist() for c in columns), strict=True)]
 

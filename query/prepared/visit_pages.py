@@ -42,6 +42,7 @@ class VisitPages(Struct, frozen=True):
         return whole_range(time_range)
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        joined = joined.whole_sessions
         if visits_are_told(joined):
             index = joined.index(self, self._index)
             if index is not None and index.groups.is_told:

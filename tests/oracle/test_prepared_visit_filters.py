@@ -147,6 +147,32 @@ def test_sessions_of_one_place_and_device(stage: Stage) -> None:
             assert rows == expected_result(service.facts, query), query
 
 
+def of_changing_places(traffic: Traffic) -> Traffic:
+    """The same, in which every second row has the places and devices of some other row."""
+    rows = [*traffic]
+    others = [rows[i * 7 % len(rows)] if i % 2 else rows[i] for i in range(len(rows))]
+    return Traffic(
+        msgspec.structs.replace(
+            row,
+            values={**row.values, **{n: other.values.get(n) for n in PLACES_AND_DEVICES}},
+        )
+        for row, other in zip(rows, others, strict=True)
+    )
+
+
+@pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
+def test_sessions_that_change_their_place_with_every_other_row(stage: Stage) -> None:
+    names = OF_SESSIONS - {"lifecycle"}
+    with Service(of_changing_places(visits(stage, None)), portions=2) as service:
+        queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, names)]
+        service.results(queries)
+        prepare(service)
+
+        assert all(were_prepared(service, queries))
+        for query, rows in zip(queries, service.results(queries), strict=True):
+            assert rows == expected_result(service.facts, query), query
+
+
 @pytest.mark.parametrize(
     ("stage", "without"), [(CLOSED[0], None), (CLOSED[0], ""), (CLOSED[1], "")], ids=str
 )
