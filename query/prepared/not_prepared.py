@@ -16,7 +16,7 @@ UNTOLD_VISITS = (
     "parts cannot tell the order of page views within each visit, or which rows meet the filters"
 )
 UNTOLD_PLACES = (
-    "a session, or the rows of a visitor without one, has more than 255 combinations of places and "
+    "a session, or the rows of a visitor without one, has more than 256 combinations of places and "
     "devices within a quarter of an hour: parts do not tell which of its rows has which"
 )
 UNTOLD_FACTS = (

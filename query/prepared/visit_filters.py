@@ -67,7 +67,9 @@ def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     flags = rows_kept(told, joined.count(SESSION_COLUMN), filters)
     by_key = np.zeros(len(flags), np.bool_)
     by_key[WITHOUT] = True
-    kept = KeptOwners(flags & ~by_key, ByKey(by_key, joined.row_keys, without))
+    kept = KeptOwners(flags & ~by_key)
+    if len(without):
+        kept = KeptOwners(kept.flags, ByKey(by_key, joined.row_keys, without))
     return joined.of_sessions(kept, kept)
 
 
