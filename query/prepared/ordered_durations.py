@@ -83,7 +83,8 @@ class OrderedDurations(Struct, frozen=True, eq=False):
     ) -> Numbers:
         """The durations of one bin in ascending order, with others and without some positions."""
         of_all = self.by_bin[self.begins[of_bin] : self.begins[of_bin + 1]]
-        if self.edges[of_bin : of_bin + 2].tolist()[1:] == [self.edges[of_bin] + 1]:
+        is_last = of_bin + 1 == len(self.edges)
+        if not is_last and self.edges[of_bin + 1] == self.edges[of_bin] + 1:  # all are the same
             return np.broadcast_to(self.edges[of_bin], len(of_all) + len(others))
         ends = np.array([chosen.low, chosen.high], of_all.dtype)
         own = of_all[slice(*np.searchsorted(of_all, ends))]

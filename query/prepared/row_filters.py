@@ -33,13 +33,13 @@ def rows_of_places(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
 
     None when parts cannot tell them.
     """
-    chosen = _chosen_by_index(joined, filters) or (_chosen_by_rows(joined, filters),) * 2
-    of_stored, of_rest = (_kept(joined.row_keys, each) for each in chosen)
-    if of_stored is None or of_rest is None:
+    chosen = _chosen_by_index(joined, filters) or [_chosen_by_rows(joined, filters)]
+    kept = [owners for each in chosen if (owners := _kept(joined.row_keys, each)) is not None]
+    if len(kept) < len(chosen):
         return None
-    own = joined.of_sessions(of_stored, of_rest)
+    own = joined.of_sessions(kept[0], kept[-1])
     if any((each.by_key & each.with_met).any() for each in chosen):
-        whole = KeptOwners(chosen[0].with_met | chosen[1].with_met)
+        whole = KeptOwners(chosen[0].with_met | chosen[-1].with_met)
         own.whole_sessions = joined.of_sessions(whole, whole)
     return own
 
@@ -66,10 +66,8 @@ def _kept(row_keys: RowKeys, chosen: _Chosen) -> KeptOwners | None:
     return KeptOwners(chosen.sessions, ByKey(chosen.by_key, row_keys, np.unique(chosen.met)))
 
 
-def _chosen_by_index(
-    joined: JoinedParts, filters: Sequence[Filter]
-) -> tuple[_Chosen, _Chosen] | None:
-    """Those of stored parts and those of the rest; None where there is no index."""
+def _chosen_by_index(joined: JoinedParts, filters: Sequence[Filter]) -> list[_Chosen] | None:
+    """Those of stored parts, and of the rest if there is one; None where there is no index."""
     names = set[str]().union(*map(fields_named, filters))
     indexes = {name: session_places(joined, name) for name in names}
     known = {name: each for name, each in indexes.items() if each is not None}
@@ -78,7 +76,9 @@ def _chosen_by_index(
     if len(known) > 1 and any(each.has_several for each in known.values()):
         return None  # these have other rows one by one
     of_stored = _met_by_index(joined, known, filters)
-    return of_stored, _chosen_by_rows(joined.of_rest(), filters) if joined.has_rest else of_stored
+    if not joined.has_rest:
+        return [of_stored]
+    return [of_stored, _chosen_by_rows(joined.of_rest(), filters)]
 
 
 def _met_by_index(

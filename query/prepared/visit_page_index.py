@@ -1,7 +1,6 @@
 """Index of the first or the last page view of each session: its page, and its visitor."""
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -15,7 +14,6 @@ from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, 
 from query.prepared.part_tables import QUARTER_MS, SESSIONS
 from query.prepared.visit_index import first_of_each
 
-SIDES: Sequence[Literal["left", "right"]] = ("left", "right")
 EDGE_COLUMNS = (
     "views",
     "session_key",
@@ -84,10 +82,12 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
 
     def _of_visitors(self, visitors: Numbers) -> Numbers:
         """The positions of all sessions of some visitors."""
-        wanted = np.unique(visitors).astype(self.visitors.dtype)
+        wanted = np.unique(visitors)
+        known = wanted <= np.iinfo(self.visitors.dtype).max  # others have no session here
+        wanted = wanted[known].astype(self.visitors.dtype)
         low, high = (
-            np.searchsorted(self.visitors, wanted, side, sorter=self.by_visitor).tolist()
-            for side in SIDES
+            np.searchsorted(self.visitors, wanted, side, self.by_visitor).tolist()
+            for side in ("left", "right")
         )
         ranges = [np.arange(*ends) for ends in zip(low, high, strict=True)]
         at: Numbers = self.by_visitor[np.concatenate([np.empty(0, np.intp), *ranges])]

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 MOST_NAMED = 32
 """Spans that a condition names; those with the least time between them are named as one."""
-LEAST_LEFT_OUT = 4
-"""Of so many parts of a time range, spans may have one: else their condition leaves out little."""
+MOST_COVERED = 0.25
+"""Share of a time range that spans may cover: with more, their condition leaves out little."""
 
 
 class KeySpans(Struct, frozen=True):
@@ -39,7 +39,7 @@ class KeySpans(Struct, frozen=True):
         """
         named = self._named()
         covered = sum(last + 1 - first for first, last in named)
-        if not named or LEAST_LEFT_OUT * covered > end - start:
+        if not named or covered > MOST_COVERED * (end - start):
             return "", {}
         count = 1 << (len(named) - 1).bit_length()  # few shapes of a statement
         named += named[-1:] * (count - len(named))

@@ -1,6 +1,6 @@
 """Prepared results of the visits that filters on their facts keep are those of the stored rows."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import timedelta
 
 import msgspec
@@ -134,19 +134,6 @@ def test_filters_on_places_and_devices(stage: Stage) -> None:
             assert rows == expected_result(service.facts, query), query
 
 
-@pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
-def test_sessions_of_one_place_and_device(stage: Stage) -> None:
-    names = OF_SESSIONS - {"lifecycle"}
-    with Service(of_one_place(visits(stage, None)), portions=2) as service:
-        queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, names)]
-        service.results(queries)
-        prepare(service)
-
-        assert all(were_prepared(service, queries))
-        for query, rows in zip(queries, service.results(queries), strict=True):
-            assert rows == expected_result(service.facts, query), query
-
-
 def of_changing_places(traffic: Traffic) -> Traffic:
     """The same, in which every second row has the places and devices of some other row."""
     rows = [*traffic]
@@ -160,10 +147,13 @@ def of_changing_places(traffic: Traffic) -> Traffic:
     )
 
 
+@pytest.mark.parametrize("changed", [of_one_place, of_changing_places])
 @pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
-def test_sessions_that_change_their_place_with_every_other_row(stage: Stage) -> None:
+def test_sessions_of_one_place_and_device_and_of_many(
+    stage: Stage, changed: Callable[[Traffic], Traffic]
+) -> None:
     names = OF_SESSIONS - {"lifecycle"}
-    with Service(of_changing_places(visits(stage, None)), portions=2) as service:
+    with Service(changed(visits(stage, None)), portions=2) as service:
         queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, names)]
         service.results(queries)
         prepare(service)
