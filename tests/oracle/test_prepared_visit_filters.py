@@ -1,13 +1,14 @@
 """Prepared results of the visits that filters on their facts keep are those of the stored rows."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from datetime import timedelta
+from datetime import date, timedelta
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from query.prepared import kept_indexes
 from query.prepared.part_tables import PLACES_AND_DEVICES
 from query.prepared.visit_filters import FACT_BY_FIELD, TABLES
 from query.request.time_range import Granularity
@@ -21,6 +22,7 @@ from tests.oracle.query import StandardQuery
 from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
 from tests.oracle.service import Service, named
 from tests.oracle.test_prepared_results import CLOSED, TYPES, asked, prepare, were_prepared
+from tests.query.lake import a_view
 
 NOT_OF_SESSIONS = frozenset({"paths", "vitals_overview"})
 """Some types whose parts have no sessions that a filter could choose."""
@@ -220,3 +222,33 @@ def test_every_fact_can_be_filtered_by() -> None:
         prepare(service)
         for query, rows in zip(queries, service.results(queries), strict=True):
             assert rows == expected_result(service.facts, query), query
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        [condition("country", "eq", "DE")],
+        [condition("country", "eq", "DE"), condition("host", "is_null")],
+        [condition("channel", "is_null"), condition("visit.entry_page", "eq", "/a")],
+    ],
+    ids=str,
+)
+def test_an_index_serves_ranges_without_the_sessions_of_today(
+    filters: list[FilterJson], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = [
+        a_view("/a", at=f"2026-11-{day}T12:00:00Z", country="DE", session=f"s{day}")
+        for day in range(25, 30)
+    ]
+    today = a_view("/a", at="2026-11-30T00:10:00Z", country="DE", session="new")
+    query = StandardQuery(
+        name="session_pages", start=date(2026, 11, 25), end=date(2026, 11, 30), filters=filters
+    )
+    queries = [msgspec.structs.replace(query, end=query.end - timedelta(days=n)) for n in range(4)]
+    with Service([*closed, today]) as service:
+        monkeypatch.setattr(kept_indexes, "FEW_PARTS", 0)
+        service.results(queries[1:])
+        prepare(service)
+
+        assert [rows[0]["sessions"] for rows in service.results(queries)] == [6, 5, 4, 3]
+        assert all(were_prepared(service, queries))
