@@ -33,8 +33,7 @@ def session_values(joined: JoinedParts, fact: str) -> SessionValues | None:
     if visits_are_told(joined):
         index = joined.index(("of_sessions", fact), lambda whole: _values(whole, fact))
         if index is not None and index.texts:
-            without_row = joined.count(SESSION_COLUMN) - len(index.numbers)
-            return SessionValues(np.pad(index.numbers, (0, without_row)), index.texts)
+            return index
     values = _values(joined, fact)
     return values if values.texts else None
 
