@@ -137,8 +137,8 @@ def _column(
         return CustomColumn(name, type_, "", sql, {property_.parameter: property_.pointer})
     column = table.column(name)
     if column is None:
-        known = table.fields
-        raise Malformed(unknown_column_message(name, known, f" in table '{table.name}'"))
+        where = f" in table '{table.name}', at '{at}'"
+        raise Malformed(unknown_column_message(name, table.fields, where))
     return column
 
 

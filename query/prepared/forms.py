@@ -70,7 +70,7 @@ class Totals(OfWholeRange, frozen=True):
 
 
 class TotalsByBucket(OfBuckets, frozen=True):
-    """A row for each bucket that has rows: its number, then its totals."""
+    """A row for each bucket that has rows, or sessions with rows in others: number and totals."""
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects after the bucket."""
@@ -79,7 +79,8 @@ class TotalsByBucket(OfBuckets, frozen=True):
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
         made = bucket_totals(joined, quarters.buckets, len(quarters.numbers))
         both = zip(quarters.numbers, made, strict=True)
-        return [(number, *self.row(each)) for number, each in both if each.row_count]
+        having = (pair for pair in both if pair[1].row_count or pair[1].sessions)
+        return [(number, *self.row(each)) for number, each in having]
 
 
 class Breakdown(Struct, frozen=True):

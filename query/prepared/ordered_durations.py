@@ -66,9 +66,10 @@ class OrderedDurations(Struct, frozen=True, eq=False):
             return found
         counts = self._before(chosen.high) - self._before(chosen.low)
         of_others, of_without = self._bins(chosen.others), self.bins[chosen.without]
-        counts += self._counts(of_others) - self._counts(of_without)
-        ends = np.cumsum(counts)
-        of_ranks = np.searchsorted(ends, ranks, side="right").tolist()
+        if len(of_others) or len(of_without):
+            counts += self._counts(of_others) - self._counts(of_without)
+        ends = counts.cumsum()
+        of_ranks = ends.searchsorted(ranks, side="right").tolist()
         ordered = {}
         for i in {*of_ranks}:
             others, without = chosen.others[of_others == i], chosen.without[of_without == i]
@@ -87,13 +88,14 @@ class OrderedDurations(Struct, frozen=True, eq=False):
         if not is_last and self.edges[of_bin + 1] == self.edges[of_bin] + 1:  # all are the same
             return np.broadcast_to(self.edges[of_bin], len(of_all) + len(others))
         ends = np.array([chosen.low, chosen.high], of_all.dtype)
-        own = of_all[slice(*np.searchsorted(of_all, ends))]
+        own = of_all[slice(*of_all.searchsorted(ends))]
         if len(without):
             own = own[~np.isin(own, without)]
-        return np.sort(np.concatenate([chosen.of_positions[own], others]))
+        durations = chosen.of_positions[own]
+        return np.sort(np.concatenate([durations, others]) if len(others) else durations)
 
     def _bins(self, durations: Numbers) -> Numbers:
-        return bins_of(self.edges, durations)
+        return bins_of(self.edges, durations) if len(durations) else durations
 
     def _counts(self, bins: Numbers) -> Numbers:
         return np.bincount(bins, minlength=len(self.edges))

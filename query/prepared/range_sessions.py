@@ -23,6 +23,8 @@ class ChangedSessions(Struct, frozen=True, eq=False):
     """The positions of those that the range cuts or that have rows in the rest, in order."""
     anew: Sessions
     """Those, and what else has rows in the range, from their rows in it."""
+    rows: Sequence[JoinedParts] = ()
+    """The rows that these are made of."""
 
 
 def session_columns(joined: JoinedParts, *names: str) -> Sequence[Numbers]:
@@ -63,14 +65,9 @@ def changed_sessions(joined: JoinedParts, index: TotalsIndex) -> ChangedSessions
         windows = joined.windows(ends, starts)
     flags[index.sessions.keys[cut]] = True
     without = cut[slice(*np.searchsorted(cut, (low, high)))]
-    anew = _sessions(*(_flagged(each, flags) for each in windows))
-    return ChangedSessions(low, high, without, anew)
-
-
-def _flagged(joined: JoinedParts, flags: Numbers) -> Mapping[str, Numbers]:
-    """The rows of sessions that are flagged, and all of the rest."""
-    own = joined.of_flagged(SESSION_COLUMN, flags, with_rest=True)
-    return own.columns(SESSIONS.name, *OF_SESSIONS)
+    rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=True) for each in windows]
+    anew = _sessions(*(each.columns(SESSIONS.name, *OF_SESSIONS) for each in rows))
+    return ChangedSessions(low, high, without, anew, rows)
 
 
 def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:

@@ -7,27 +7,57 @@ quarters or data files.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.form_ranges import OfWholeRange
 from query.prepared.group_numbers import greatest, least, sums
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.listed_keys import Bounds, ListedKeys
+from query.prepared.listed_keys import ListedKeys
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, smallest
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
 from query.prepared.quarters import Quarters
+from query.prepared.range_sessions import changed_sessions
 from query.prepared.sessions import visible_ms
+from query.prepared.totals_index import TotalsIndex, index_totals
 
 SESSION_COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms")
 
-FIELDS = ("first_visit", "last_visit", "page_views")
-EVENT_FIELDS = (
+FIRST, LAST, VIEWS = FIELDS = ("first_visit", "last_visit", "page_views")
+DURATION, PAGES, CUSTOM, CLICKS = EVENT_FIELDS = (
     "duration_seconds",
     "unique_pages",
     "custom_events",
     "analytics_engagement_events",
 )
 """Of sessions with further events, durations and distinct pages."""
+MOST_PAGES = "most_pages"
+"""The column of the greatest number of distinct pages; that of `unique_pages` is the least."""
+
+
+class ListedSessions(Struct, frozen=True, eq=False):
+    """Sessions with a page view, and a column for each value."""
+
+    keys: Numbers
+    columns: Mapping[str, Numbers]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.keys.nbytes + sum(each.nbytes for each in self.columns.values())
+
+    def at(self, positions: Numbers) -> "ListedSessions":
+        """Some of them."""
+        columns = {name: column[positions] for name, column in self.columns.items()}
+        return ListedSessions(self.keys[positions], columns)
+
+    def plus(self, others: "ListedSessions") -> "ListedSessions":
+        """These and others, which have the same columns."""
+        columns = {
+            name: np.concatenate([column, others.columns[name]])
+            for name, column in self.columns.items()
+        }
+        return ListedSessions(np.concatenate([self.keys, others.keys]), columns)
 
 
 class SessionList(OfWholeRange, frozen=True):
@@ -50,38 +80,78 @@ class SessionList(OfWholeRange, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         joined = joined.whole_sessions
+        totals = joined.index("totals", index_totals)
+        listed = self._of_rows([joined]) if totals is None else self._of_index(joined, totals)
+        columns = listed.columns
+        bounds = {name: (columns[name], columns[name]) for name in self.fields}
+        if self.with_events:
+            bounds[PAGES] = columns[PAGES], columns[MOST_PAGES]
+        hashes = joined.hashes(SESSION_COLUMN, listed.keys)
+        return ListedKeys(hashes, columns[FIRST], columns[LAST], bounds)
+
+    def _of_index(self, joined: JoinedParts, totals: TotalsIndex) -> ListedSessions:
+        """Those of the index, but for what is another in the range."""
+        origin = totals.first * QUARTER_MS
+
+        def make(whole: JoinedParts) -> ListedSessions:
+            listed = self._of_rows([whole])
+            listed = listed.at(np.searchsorted(listed.keys, totals.sessions.keys))
+            since = {name: smallest(listed.columns[name] - origin) for name in (FIRST, LAST)}
+            return ListedSessions(totals.sessions.keys, {**listed.columns, **since})
+
+        index = joined.index(self, make)
+        if index is None:
+            return self._of_rows([joined])
+        changed = changed_sessions(joined, totals)
+        kept = np.delete(np.arange(changed.low, changed.high), changed.without - changed.low)
+        own = index.at(kept)
+        times = {name: own.columns[name].astype(np.int64) + origin for name in (FIRST, LAST)}
+        listed = ListedSessions(own.keys, {**own.columns, **times})
+        return listed.plus(self._of_rows(changed.rows)) if changed.rows else listed
+
+    def _of_rows(self, parts: Sequence[JoinedParts]) -> ListedSessions:
+        """The sessions of rows, by their numbers in ascending order."""
         further = ("visible", "pages") if self.with_events else ()
-        rows = joined.columns(SESSIONS.name, *SESSION_COLUMNS, *further)
-        keys, count = rows[SESSION_COLUMN].astype(np.intp), joined.count(SESSION_COLUMN)
+        rows = _columns(parts, SESSIONS.name, *SESSION_COLUMNS, *further)
+        numbers, keys = _numbered(rows[SESSION_COLUMN], parts[0].count(SESSION_COLUMN))
+        count = len(numbers)
         views = sums(keys, rows["views"], count)
         kept = np.flatnonzero(views)
         starts = rows[QUARTER_COLUMN].astype(np.int64) * QUARTER_MS + rows["start_ms"]
         first_ms = least(keys, starts, count)[kept]
         last_ms = greatest(keys, starts + rows["span_ms"], count)[kept]
-        values = {
-            "first_visit": first_ms,
-            "last_visit": last_ms,
-            "page_views": smallest(views[kept]),
-        }
-        bounds = {name: (each, each) for name, each in values.items()}
+        columns = {FIRST: first_ms, LAST: last_ms, VIEWS: smallest(views[kept])}
         if self.with_events:
             visible = visible_ms(sums(keys, rows["visible"], count)[kept])
-            duration = np.maximum(last_ms - first_ms, visible) // 1000
-            pages = greatest(keys, rows["pages"], count), sums(keys, rows["pages"], count)
-            bounds["duration_seconds"] = (smallest(duration),) * 2
-            bounds["unique_pages"] = (smallest(pages[0][kept]), smallest(pages[1][kept]))
-            bounds |= _events(joined, kept)
-        return ListedKeys(joined.hashes(SESSION_COLUMN, kept), first_ms, last_ms, bounds)
+            columns[DURATION] = smallest(np.maximum(last_ms - first_ms, visible) // 1000)
+            columns[PAGES] = smallest(greatest(keys, rows["pages"], count)[kept])
+            columns[MOST_PAGES] = smallest(sums(keys, rows["pages"], count)[kept])
+            columns |= _events(parts, numbers[kept])
+        return ListedSessions(numbers[kept], columns)
 
 
-def _events(joined: JoinedParts, kept: Numbers) -> Mapping[str, Bounds]:
-    """Outbound clicks and custom events of sessions, given by number."""
-    rows = joined.columns(OTHER_EVENTS.name, SESSION_COLUMN, "row_count")
-    domains, _ = joined.text_numbers(OTHER_EVENTS.name, label("outbound_domain"))
-    keys, count = rows[SESSION_COLUMN], joined.count(SESSION_COLUMN)
-    is_click = domains != NO_TEXT
-    found = {}
-    for field, own in (("analytics_engagement_events", is_click), ("custom_events", ~is_click)):
-        counted = smallest(sums(keys[own], rows["row_count"][own], count)[kept])
-        found[field] = counted, counted
-    return found
+def _columns(parts: Sequence[JoinedParts], table: str, *names: str) -> Mapping[str, Numbers]:
+    """Columns of a table in all of these rows."""
+    found = [each.columns(table, *names) for each in parts]
+    return {name: np.concatenate([each[name] for each in found]) for name in names}
+
+
+def _numbered(keys: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Numbers in ascending order that all keys are among, and the position of each key there."""
+    if len(keys) < count // 8:
+        return np.unique(keys, return_inverse=True)
+    return np.arange(count), keys.astype(np.intp)
+
+
+def _events(parts: Sequence[JoinedParts], kept: Numbers) -> Mapping[str, Numbers]:
+    """Outbound clicks and custom events of sessions, given by number in ascending order."""
+    rows = _columns(parts, OTHER_EVENTS.name, SESSION_COLUMN, "row_count")
+    domains = [each.text_values(OTHER_EVENTS.name, label("outbound_domain")) for each in parts]
+    is_click = np.concatenate(domains) != NO_TEXT
+    at = np.full(parts[0].count(SESSION_COLUMN), len(kept), np.intp)
+    at[kept] = np.arange(len(kept))
+    keys = at[rows[SESSION_COLUMN]]
+    return {
+        field: smallest(sums(keys[own], rows["row_count"][own], len(kept) + 1)[:-1])
+        for field, own in ((CLICKS, is_click), (CUSTOM, ~is_click))
+    }

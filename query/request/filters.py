@@ -194,7 +194,8 @@ def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix:
         return _compile_property(filter_, filter_.field, path, prefix)
     field = target.fields.get(filter_.field)
     if field is None:
-        raise Malformed(unknown_column_message(filter_.field, target.fields, f" in {target.table}"))
+        where = f" in {target.table}, at '{path}.field'"
+        raise Malformed(unknown_column_message(filter_.field, target.fields, where))
     operator = _operator(filter_, path)
     if operator.text_only and field.type is not ColumnType.STRING:
         raise Malformed(

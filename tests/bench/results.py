@@ -10,6 +10,11 @@ from typing import Protocol
 from msgspec import Struct
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+HEAD = """# Results
+
+Written by `make bench` (`ARGS=freshness` for one part). The machine is shared and noisy: trust \
+CPU per event and the ratios inside one run, not single times.
+"""
 
 
 class Figure(Struct, frozen=True):
@@ -84,8 +89,8 @@ class SideBySide(Struct, frozen=True):
 def save(parts: Sequence[Section]) -> None:
     """Put the parts in place of those of the same title; others stay."""
     results = _read_results()
-    results.update({part.title: part.text() for part in parts})
-    RESULTS.write_text(f"{_head()}\n" + "\n".join(results[title] for title in results))
+    results.update({part.title: _dated(part.text()) for part in parts})
+    RESULTS.write_text(f"{HEAD}\n" + "\n".join(results[title] for title in results))
 
 
 def _read_results() -> dict[str, str]:
@@ -94,15 +99,12 @@ def _read_results() -> dict[str, str]:
     return {s.split("\n", 1)[0].removeprefix("## "): s.rstrip("\n") + "\n" for s in sections}
 
 
-def _head() -> str:
+def _dated(section: str) -> str:
+    """A section, with when it was measured and on what behind its title."""
+    title, rest = section.split("\n", 1)
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    return (
-        "# Results\n\n"
-        "Written by `make bench` (`ARGS=freshness` for one part). The machine is shared and noisy: "
-        "trust CPU per event and the ratios inside one run, not single times.\n\n"
-        f"Last run {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, load {load}.\n"
-    )
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, load {load}"
+    return f"{title}\n\nMeasured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: {machine}.\n{rest}"
 
 
 def number(value: float) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.prepared import kept_indexes
+from query.prepared.form_ranges import OfBuckets
 from query.prepared.part_tables import PLACES_AND_DEVICES
 from query.prepared.visit_filters import FACT_BY_FIELD, TABLES
 from query.request.time_range import Granularity
@@ -35,6 +36,11 @@ OF_SESSIONS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
     if (form := query_type.prepared_form(query_type.example)) and {*form.tables} <= TABLES
+)
+OF_BUCKETS = frozenset(
+    query_type.name
+    for query_type in QUERY_TYPES.values()
+    if isinstance(query_type.prepared_form(query_type.example), OfBuckets)
 )
 
 
@@ -64,10 +70,13 @@ FILTERS: Mapping[str, list[FilterJson]] = {
 
 
 def filtered(
-    stage: Stage, filters: list[FilterJson], names: Set[str] = OF_SESSIONS
+    stage: Stage,
+    filters: list[FilterJson],
+    names: Set[str] = OF_SESSIONS,
+    granularity: Granularity = Granularity.DAILY,
 ) -> list[StandardQuery]:
     """These types, about the day and two days before it."""
-    by_name = {each.name: each for each in asked(stage, (Granularity.DAILY,))[: len(TYPES)]}
+    by_name = {each.name: each for each in asked(stage, (granularity,))[: len(TYPES)]}
     start = stage.day - timedelta(days=2)
     return [
         msgspec.structs.replace(query, start=start, filters=filters)
@@ -157,6 +166,8 @@ def test_sessions_of_one_place_and_device_and_of_many(
     names = OF_SESSIONS - {"lifecycle"}
     with Service(changed(visits(stage, None)), portions=2) as service:
         queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, names)]
+        for filters in ROW_FILTERS:  # hours have sessions none of whose rows in them is kept
+            queries += filtered(stage, filters, names & OF_BUCKETS, Granularity.HOURLY)
         service.results(queries)
         prepare(service)
 

@@ -117,7 +117,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def sparse(self) -> bool:
         """Whether a bucket has a row for each text in it, and none where nothing happened."""
-        return self.starts_with_time and structs.fields(self.row)[1].type is str
+        return _sparse(self)
 
     @property
     def series(self) -> bool:
@@ -171,6 +171,11 @@ def index_by_name(*families: Iterable[QueryType]) -> Mapping[str, QueryType]:
 def _starts_with_time(query_type: QueryType) -> bool:
     first = structs.fields(query_type.row)[0]
     return bool(typing.get_type_hints(query_type.row, include_extras=True)[first.name] == Date)
+
+
+@lru_cache(maxsize=1024)
+def _sparse(query_type: QueryType) -> bool:
+    return query_type.starts_with_time and structs.fields(query_type.row)[1].type is str
 
 
 @lru_cache(maxsize=1024)

@@ -9,14 +9,17 @@ from tests.query.query_service import NOVEMBER, InProcessService
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"table": "event"}, "Unknown table 'event'; did you mean 'events'?"),
-    ({"groupBy": ["contry"]}, "Unknown column 'contry' in table 'events'; did you mean 'country'?"),
+    (
+        {"groupBy": ["contry"]},
+        "Unknown column 'contry' in table 'events', at 'query.groupBy[0]'; did you mean 'country'?",
+    ),
     ({"groupBy": ["organization_id"]}, "Unknown column 'organization_id' in table 'events'"),
     ({"groupBy": ["visitor_hash"]}, "Unknown column 'visitor_hash' in table 'events'"),
     (
         {"groupBy": ["path"] * 2},
         "'path' names two columns of the result; name it once in 'query.groupBy'",
     ),
-    ({"groupBy": ["domain"]}, "Unknown column 'domain' in table 'events'; did you mean 'outbound_"),
+    ({"groupBy": ["domain"]}, "at 'query.groupBy[0]'; did you mean 'outbound_domain'?"),
     ({"groupBy": ["time:weekday"]}, "did you mean 'time:day_of_week'?"),
     ({"groupBy": ["time:centuries"]}, "Unknown time bucket 'time:centuries'"),
     ({"selects": [{**COUNT, "aggregate": "count_distinct"}]}, "did you mean 'uniq'?"),

@@ -20,19 +20,22 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     [
         (
             {"groupBy": ["date"]},
-            "Unknown column 'date' in table 'events'; in 'groupBy' of a custom query, use "
-            "'time:daily'; a time range is given by 'startDate' and 'endDate'",
+            "Unknown column 'date' in table 'events', at 'query.groupBy[0]'; in 'groupBy' of a custom "
+            "query, use 'time:daily'; a time range is given by 'startDate' and 'endDate'",
         ),
-        ({"groupBy": ["page"]}, "Unknown column 'page' in table 'events'; did you mean 'path'?"),
+        (
+            {"groupBy": ["page"]},
+            "Unknown column 'page' in table 'events', at 'query.groupBy[0]'; did you mean 'path'?",
+        ),
         (
             {"selects": [{"field": "visitors", "aggregate": "count"}]},
-            "Unknown column 'visitors' in table 'events'; they are counted by {'field': "
-            "'anonymous_id', 'aggregate': 'uniq'}",
+            "Unknown column 'visitors' in table 'events', at 'query.selects[0].field'; they are "
+            "counted by {'field': 'anonymous_id', 'aggregate': 'uniq'}",
         ),
         (
             {"groupBy": ["user_id"]},
-            "Unknown column 'user_id' in table 'events'; did you mean 'anonymous_id' or "
-            "'profile_id'?",
+            "Unknown column 'user_id' in table 'events', at 'query.groupBy[0]'; did you mean "
+            "'anonymous_id' or 'profile_id'?",
         ),
     ],
 )

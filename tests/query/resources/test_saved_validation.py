@@ -55,7 +55,7 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
         (
             Funnel,
             {"name": "a", "steps": [{"event": "e"}, {"path": "/", "filters": [CONTRY]}]},
-            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+            r"in table 'events', at 'steps\[1\]\.filters\[0\]\.field'; did you mean 'country'\?",
         ),
         (
             Funnel,
@@ -71,7 +71,7 @@ def valid(kind: type[SavedRecord], **members: Any) -> Any:
         (
             Goal,
             {**EVENT, "filters": [{**GERMAN, "field": "contry"}]},
-            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+            r"in table 'events', at 'filters\[0\]\.field'; did you mean 'country'\?",
         ),
         (
             Goal,

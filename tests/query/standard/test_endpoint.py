@@ -170,7 +170,7 @@ def test_a_wrong_filter_fails_the_types_it_is_for(service: InProcessService) -> 
     entry = service.query("summary", filters=[{"field": "contry", "op": "eq", "value": "DE"}]).json
 
     assert entry["data"][0]["error"] == (
-        "Unknown column 'contry' in table 'events'; did you mean 'country'?"
+        "Unknown column 'contry' in table 'events', at 'filters[0].field'; did you mean 'country'?"
     )
 
 

@@ -139,7 +139,8 @@ def test_a_step_may_have_filters(service: InProcessService) -> None:
                     {"event": "b", "filters": [{"field": "contry", "op": "is_null"}]},
                 ]
             },
-            "Unknown column 'contry' in table 'events'; did you mean 'country'?",
+            "Unknown column 'contry' in table 'events', at 'steps[1].filters[0].field'; "
+            "did you mean 'country'?",
         ),
     ],
 )
