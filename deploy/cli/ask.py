@@ -65,7 +65,7 @@ kind_options = combine_options(
     click.option(
         "--metrics",
         metavar="A,B",
-        help="Metrics instead of query types: 'visitors, conversions(Signup), revenue(EUR), "
+        help="Metrics instead of query types: 'visitors, conversions(Sign-up), revenue(EUR), "
         "sum(properties.price) as turnover, p95(load_time)'. Arguments: goal of conversions and "
         "conversion_rate, currency or money property of revenue, property of an aggregate, then "
         "event=, goal=, money=, currency=.",
@@ -138,7 +138,7 @@ def ask(
     tidemark ask retention --option period=month --format csv
     tidemark ask attribution --goal signup --option model=linear
     tidemark ask --metrics visitors,bounce_rate --by visit.channel,time:day --order 'visitors desc'
-    tidemark ask --metrics 'conversions(Signup), revenue(EUR)' --by visit.utm_campaign
+    tidemark ask --metrics 'conversions(Sign-up), revenue(EUR)' --by visit.utm_campaign
     tidemark ask --custom query.json --json
     tidemark ask summary top_pages --preset last_30d --compile
 

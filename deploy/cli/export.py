@@ -19,7 +19,10 @@ from query.formats.negotiation import FORMULAS
 @query_options
 @click.option("--columns", metavar="A,B", help="Columns to export. Default: all.")
 @click.option(
-    "--format", "format_", type=click.Choice(FILE_FORMAT_NAMES), default="ndjson", show_default=True
+    "--format",
+    "format_",
+    type=click.Choice(FILE_FORMAT_NAMES),
+    help="Default: that of the ending of --output, else ndjson.",
 )
 @click.option(
     "--formulas",
@@ -34,10 +37,11 @@ from query.formats.negotiation import FORMULAS
 )
 @click.pass_obj
 def export(
-    tidemark: CliContext, /, table: str, format_: str, output: Path | None, **options: Any
+    tidemark: CliContext, /, table: str, format_: str | None, output: Path | None, **options: Any
 ) -> None:
     """Export the stored rows of a table, without a row limit."""
     client, request = prepare_request(tidemark, options)
+    format_ = format_ or format_of(output)
     with client_errors():
         if output is None:
             write_output(client.exported(table, format=format_, **request), format_)
@@ -57,6 +61,12 @@ def export(
             with suppress(OSError):
                 partial.unlink()
         click.echo(f"\r{output}: {size:,} bytes", err=True)
+
+
+def format_of(output: Path | None) -> str:
+    """The format that the name of a file ends in."""
+    ending = output.suffix.lower().removeprefix(".") if output else ""
+    return ending if ending in FILE_FORMAT_NAMES else "ndjson"
 
 
 def _regular(output: Path) -> Path:

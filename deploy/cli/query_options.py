@@ -99,6 +99,8 @@ def prepare_request(tidemark: CliContext, options: dict[str, Any]) -> tuple[Clie
         raise click.UsageError("give either --website or --link")
     if options["end"] and not options["start"]:
         raise click.UsageError("--to needs --from, the first day")
+    if options["start"] and options["preset"]:
+        raise click.UsageError("give either --from or --preset")
     options["include_bots"] = options.pop("bots") or None
     options["filters"] = _filters(options.pop("where"), options["filters"]) or None
     if not (options["start"] or options["preset"]):

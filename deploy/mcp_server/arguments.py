@@ -90,7 +90,7 @@ class MetricsArguments(TimeArguments, frozen=True, kw_only=True):
         Meta(
             min_length=1,
             description="Names of list_metrics, e.g. visitors; with arguments "
-            "conversions(Signup), conversion_rate(Signup), revenue(EUR), "
+            "conversions(Sign-up), conversion_rate(Sign-up), revenue(EUR), "
             "sum(properties.price) as turnover, p95(load_time); or objects as in the API.",
         ),
     ]

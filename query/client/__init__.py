@@ -5,7 +5,7 @@ A running service has it in one file, to be copied: /docs/tidemark_client.py.
     client = Client("http://127.0.0.1:4001", key="tm_…", collect_url="http://127.0.0.1:4000")
     client.ask("top_pages", website_id="…", preset="last_7d", filters="country = DE")
     client.ask("funnel", steps=["/", "/pricing", "signup"], website_id="…", start="2026-11-01")
-    client.metrics("visits, conversions(Signup)", by="path", website_id="…", preset="today")
+    client.metrics("visits, conversions(Sign-up)", by="path", website_id="…", preset="today")
     client.custom({"table": "events", "selects": […]}, website_id="…", preset="today").frame()
     client.track({"name": "signup"}, website_id="…")
 

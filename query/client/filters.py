@@ -50,6 +50,13 @@ _CONDITION = re.compile(
     )(?=[\s(\[]|$))\s*(?P<value>.*)""",
     re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
+_FURTHER = re.compile(
+    r"""(?:,|\s(?:and|or|&&|\|\|))\s*[\w.]+
+    (?:\s*(?:[=!<>]=?|!?~)
+    |\s+(?:eq|ne|[gl]te?|not_in|not_contains|(?:starts|ends)_with|is(?:_|\s+)(?:not(?:_|\s+))?null)(?:\s|$))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A second condition in the value of the first; not by words that stand in other texts."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 _EXAMPLE = 'write it as in "country = DE", "path starts_with /docs" or "referrer is null"'
 
@@ -79,6 +86,12 @@ def parse_filter(text: str) -> dict[str, Any]:
         return condition
     if not value:
         raise wrong_argument(f"filter '{text}' has no value; {_EXAMPLE}", "filters")
+    if value[0] not in "\"'" and _FURTHER.search(value):
+        raise wrong_argument(
+            f"filter '{text}' has several conditions; give each by itself, as all must hold, or as "
+            'JSON for one of them: {"or": […]}. A value with such words is put in quotes',
+            "filters",
+        )
     if operator in _LISTS:
         return {**condition, "value": _values(value)}
     return {**condition, "value": _value(value, is_text=operator in _TEXTS)}

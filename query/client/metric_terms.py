@@ -1,4 +1,4 @@
-"""Metrics in short text: `visitors, conversions(Signup), sum(properties.price) as turnover`.
+"""Metrics in short text: `visitors, conversions(Sign-up), sum(properties.price) as turnover`.
 
 A metric is a name, or a name with arguments in parentheses: of `conversions` and `conversion_rate`
 a goal, of `revenue` a currency or a money property, of `sum`, `avg`, `median`, `p95` and the other
@@ -28,7 +28,7 @@ _FIRST = {
 _MEMBERS = ("property", "event", "goal", "money", "currency")
 _CURRENCY = re.compile("[A-Z]{3}")
 _METRIC_EXAMPLE = (
-    'write it as in "visitors", "conversions(Signup)" or "sum(properties.price) as turnover"'
+    'write it as in "visitors", "conversions(Sign-up)" or "sum(properties.price) as turnover"'
 )
 
 

@@ -50,7 +50,7 @@ class QueryClient(HttpClient):
         return {entry["parameter"]: _outcome(entry) for entry in response["data"]}
 
     def metrics(self, metrics: MetricTerms, by: str | Sequence[str] = (), **asked: Any) -> Rows:
-        """Metrics by dimensions: metrics("visits, conversions(Signup)", by="visit.channel", …).
+        """Metrics by dimensions: metrics("visits, conversions(Sign-up)", by="visit.channel", …).
 
         `metrics` is short text, or a list of texts and dicts as in the API.
         """

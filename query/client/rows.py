@@ -23,10 +23,15 @@ class Rows(list[dict[str, Any]]):
         try:
             import pandas  # type: ignore[import-untyped]  # may not be there
         except ImportError:
-            import polars
-
-            return polars.DataFrame(list(self))
+            return self._polars()
         return pandas.DataFrame(list(self))
+
+    def _polars(self) -> Any:
+        try:
+            import polars
+        except ImportError:
+            raise ImportError("data frames need pandas or polars: pip install pandas") from None
+        return polars.DataFrame(list(self))
 
 
 def _rows_of(response: Mapping[str, Any], name: str = "data") -> Rows:

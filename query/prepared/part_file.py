@@ -31,6 +31,8 @@ OF_ALL = ""
 HASHES = {"visitors": VISITOR_COLUMN, "sessions": SESSION_COLUMN}
 """The columns of hashes, and the columns of tables with positions in them."""
 
+TEXT_BYTES = 60
+"""Of a text in memory, beside its characters."""
 COLUMN_BYTES = 400
 """Of what is known of a column, in memory."""
 
@@ -78,11 +80,13 @@ class TableFrame(Struct, frozen=True, eq=False):
     borders: Numbers
     texts: Mapping[str, Sequence[str]]
     """As those of `Columns`."""
+    texts_size: int
+    """Their bytes, as JSON."""
 
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        texts = sum(len(each) + 60 for values in self.texts.values() for each in values)
+        texts = self.texts_size + TEXT_BYTES * sum(map(len, self.texts.values()))
         return texts + self.quarters.nbytes + self.borders.nbytes
 
 
@@ -93,11 +97,13 @@ def read_frame(file: IO[bytes], path: str, table: str) -> TableFrame:
     """
     header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
     texts = msgspec.json.decode(header.texts[table], type=_Texts)
+    texts_size = len(memoryview(header.texts[table]))
     columns = _columns(file, header)
     names = {name for of_table, name in columns.by_name if of_table == table}
     quarters = read_numbers(file, path, columns, table, QUARTER_COLUMN)
     frame = by_quarter({QUARTER_COLUMN: quarters}, texts)
-    return TableFrame(frozenset(names - {QUARTER_COLUMN}), frame.quarters, frame.borders, texts)
+    names -= {QUARTER_COLUMN}
+    return TableFrame(frozenset(names), frame.quarters, frame.borders, texts, texts_size)
 
 
 class PartColumns(Struct, frozen=True):

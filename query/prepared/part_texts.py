@@ -29,7 +29,7 @@ class KnownTexts(Struct, frozen=True, eq=False):
     def size(self) -> int:
         """Bytes in memory, about."""
         numbers = sum(each.nbytes for each in self.by_part.values())
-        return numbers + sum(TEXT_BYTES + len(text or "") for text in self.texts)
+        return numbers + TEXT_BYTES * len(self.texts) + sum(map(len, filter(None, self.texts)))
 
     def of(self, keys: Sequence[PartKey], further: Sequence[Sequence[str]]) -> PartTexts:
         """Those of some parts, and of further ones, whose new texts come last."""

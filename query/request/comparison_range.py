@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from query.request import time_zones
 from query.request.presets import PRESETS, Preset
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import COMPARISON_WORDS, unknown_name_message
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import FIRST_DAY, TimeRange, time_range
 from schemas.errors import Malformed
@@ -47,7 +47,10 @@ def comparison_range(
             raise Malformed("'compare.untilNow' is for a period before; 'compare.to' has dates")
         return parse_time_range(to.start_date, to.end_date, None, requested.zone, now_ms, max_days)
     if to not in PERIODS:
-        raise Malformed(unknown_name_message("comparison", to, PERIODS, " in 'compare.to'"))
+        where = " in 'compare.to'"
+        raise Malformed(
+            unknown_name_message("comparison", to, PERIODS, where, words=COMPARISON_WORDS)
+        )
     if preset is not None:
         return _before_preset(PRESETS[preset], to, requested, now_ms)
     before, same_time = (

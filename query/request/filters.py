@@ -4,7 +4,8 @@ Conditions may be grouped by `and`, `or` and `not`. A row for which a condition 
 negation, so that every row matches either a filter or its `not`.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from msgspec import UNSET, Struct
@@ -25,12 +26,16 @@ from query.sql.fragment import Fragment, VisitorSet, all_of, merge_values
 from schemas.errors import Malformed
 from schemas.tables import ColumnType
 
+NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 MAX_FILTERS = 50
 MAX_BEHAVIORS = 10
 """Conditions on what visitors did: each reads the events of all visitors."""
 MAX_LIST_VALUES = 1000
 MAX_VALUES = 2000
 """Values in all lists of the filters of a query: planning long lists holds up other queries."""
+
+
+LIST_HINTS = {"eq": "; 'in' takes a list", "ne": "; 'not_in' takes a list"}
 
 
 class FilterField(Struct, frozen=True):
@@ -203,8 +208,8 @@ def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix:
             f"and '{filter_.field}' is not text"
         )
     values = [
-        _bound_value(value, field, filter_.field, path)
-        for value in _values(filter_, operator, path)
+        _bound_value(value, field, filter_.field, f"{path}.value{at}")
+        for at, value in _placed(_values(filter_, operator, path), operator)
     ]
     return _bind(operator, field.sql, values, prefix)
 
@@ -224,16 +229,28 @@ def _compile_property(filter_: Filter, name: str, path: str, prefix: str) -> Fra
     property_ = parse_property(name, f"{prefix}_path", f"{path}.field")
     kinds = {_kind(value) for value in values}
     if len(kinds) > 1 or "other" in kinds:
-        raise Malformed(f"'{path}.value' must be text, or numbers, or true or false")
+        raise Malformed(
+            f"'{path}.value' must be text or a number or true or false, in a list all of one type"
+        )
     kind = kinds.pop() if kinds else "text"
     if operator.text_only and kind != "text":
         raise Malformed(f"'{path}': operator '{operator.name}' needs text")
+    if operator.by_order and any(map(_is_number, values)):
+        raise Malformed(
+            f"'{path}.value' is text, by which '{operator.name}' compares letter by letter; give "
+            f"the number {values[0]}, without quotes"
+        )
     column = {"text": property_.text, "number": property_.number, "flag": property_.boolean}[kind]
     bound = [str(value).lower() if kind == "flag" else value for value in values]
     condition = _bind(operator, column, bound, prefix)
     return Fragment(
         condition.text, merge_values(condition.values, {property_.parameter: property_.pointer})
     )
+
+
+def _is_number(value: Value) -> bool:
+    """Whether it is a text that reads as a number."""
+    return isinstance(value, str) and NUMBER.fullmatch(value) is not None
 
 
 def _kind(value: Value) -> str:
@@ -270,7 +287,8 @@ def _values(filter_: Filter, operator: Operator, path: str) -> Sequence[Value]:
             "use is_null or is_not_null to test for missing values"
         )
     if isinstance(value, list) is not (operator.arity is Arity.MANY):
-        raise Malformed(f"'{path}.value' must be {operator.arity} for '{operator.name}'")
+        hint = LIST_HINTS.get(operator.name, "")
+        raise Malformed(f"'{path}.value' must be {operator.arity} for '{operator.name}'{hint}")
     if not isinstance(value, list):
         return (value,)
     if not 1 <= len(value) <= MAX_LIST_VALUES:
@@ -280,13 +298,20 @@ def _values(filter_: Filter, operator: Operator, path: str) -> Sequence[Value]:
     return value
 
 
+def _placed(values: Sequence[Value], operator: Operator) -> Iterator[tuple[str, Value]]:
+    """Each value after its place in the list, where it is of one."""
+    for i, value in enumerate(values):
+        yield f"[{i}]" if operator.arity is Arity.MANY else "", value
+
+
 def _bound_value(value: Value, field: FilterField, name: str, path: str) -> object:
     """The value converted to the type of the column."""
     type_ = field.type
     converted = CONVERTERS[type_](value)
     if converted is None:
+        hint = "; 'is_null' finds rows without one" if value is None else ""
         raise Malformed(
-            f"'{path}.value' must be {EXPECTED[type_]}, because '{name}' is {type_.value}"
+            f"'{path}' must be {EXPECTED[type_]}, because '{name}' is {type_.value}{hint}"
         )
     in_ms = field.in_ms and type_ is ColumnType.TIMESTAMP
     return (converted - EPOCH) // timedelta(milliseconds=1) if in_ms else converted

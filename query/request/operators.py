@@ -32,6 +32,8 @@ class Operator(Struct, frozen=True):
     description: str
     arity: Arity = Arity.ONE
     text_only: bool = False
+    by_order: bool = False
+    """Whether it says what comes before and after the value."""
     long_list_sql: str = ""
     """SQL for more than SHORT_LIST values: slower to plan, then a hash lookup."""
 
@@ -43,10 +45,10 @@ class Operator(Struct, frozen=True):
 OPERATORS = (
     Operator("eq", "{column} = {value}", "is"),
     Operator("ne", "{column} IS DISTINCT FROM {value}", "is not, or is null"),
-    Operator("gt", "{column} > {value}", "is greater than"),
-    Operator("gte", "{column} >= {value}", "is greater than or is"),
-    Operator("lt", "{column} < {value}", "is less than"),
-    Operator("lte", "{column} <= {value}", "is less than or is"),
+    Operator("gt", "{column} > {value}", "is greater than", by_order=True),
+    Operator("gte", "{column} >= {value}", "is greater than or is", by_order=True),
+    Operator("lt", "{column} < {value}", "is less than", by_order=True),
+    Operator("lte", "{column} <= {value}", "is less than or is", by_order=True),
     Operator(
         "in",
         "IN_LIST({column}, {value})",

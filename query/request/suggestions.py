@@ -24,6 +24,7 @@ COLUMN_WORDS: Mapping[str, tuple[str, ...]] = {
     "source": ("utm_source", "referrer_name"),
     "url": ("path",),
     "user_id": ("anonymous_id", "profile_id"),
+    "visit.path": ("path", "visit.entry_page"),
     "visit_id": ("session_id",),
     "visitor_id": ("anonymous_id",),
 }
@@ -42,6 +43,7 @@ METRIC_WORDS: Mapping[str, str] = {
 """Words of other products: the metric that counts it here."""
 
 DIMENSION_WORDS: Mapping[str, tuple[str, ...]] = {
+    "date": ("time:day",),
     "entry_page": ("visit.entry_page",),
     "exit_page": ("visit.exit_page",),
     "hour": ("time:hour", "time:hour_of_day"),
@@ -98,6 +100,36 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "like": "contains",
 }
 """The same for operators."""
+
+
+QUERY_TYPE_WORDS: Mapping[str, str] = {
+    "bounce_rate": "summary",
+    "countries": "country",
+    "devices": "device_types",
+    "languages": "language",
+    "pageviews": "events_by_date",
+    "referrers": "top_referrers",
+    "regions": "region",
+    "sources": "traffic_sources",
+    "stats": "summary",
+    "time_series": "events_by_date",
+    "timeseries": "events_by_date",
+    "top_countries": "country",
+    "top_devices": "device_types",
+    "top_sources": "traffic_sources",
+    "totals": "summary",
+}
+"""Words of other products: the query type that answers it here."""
+
+COMPARISON_WORDS: Mapping[str, str] = {
+    "last_period": "previous_period",
+    "last_year": "previous_year",
+    "period": "previous_period",
+    "previous": "previous_period",
+    "year": "previous_year",
+    "year_over_year": "previous_year",
+}
+"""The same for what a time range is compared with."""
 
 
 def unknown_name_message(

@@ -44,7 +44,9 @@ def parse_time_range(
             *_preset(preset).days(time_zones.to_local(now_ms, zone).date()), zone, max_days
         )
     if start is None or end is None:
-        missing = "startDate" if start is None else "endDate"
+        missing, given = ("startDate", "endDate") if start is None else ("endDate", "startDate")
+        if preset is not None:
+            raise Malformed(f"'preset' and '{given}' are both there; leave one of them out")
         raise Malformed(
             f"'{missing}' is missing: use 'startDate' and 'endDate', or 'preset' with one of "
             + ", ".join(PRESETS)
@@ -89,7 +91,7 @@ def _invalid_time(field: str, text: str) -> str:
 
 def _preset(name: str) -> Preset:
     if name not in PRESETS:
-        raise Malformed(unknown_name_message("preset", name, PRESETS, likeness=0.8))
+        raise Malformed(unknown_name_message("preset", name, PRESETS, likeness=0.9))
     return PRESETS[name]
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from query.request.filter_struct import fields_named, names_behavior
 from query.request.query import Query
 from query.request.subject import SubjectKind
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import QUERY_TYPE_WORDS, unknown_name_message
 from query.scope.profiles import names_profile
 from query.scope.visitor_facts import names_visitor_facts
 from query.scope.visits import names_visit_facts
@@ -103,7 +103,7 @@ def _unknown_type(name: str, kind: SubjectKind) -> str:
     """The error for an unknown name; looking for a similar one takes half a millisecond."""
     known = [known for known, each in QUERY_TYPES.items() if each.subject is kind]
     advice = "GET /v1/query/types lists all query types"
-    return unknown_name_message("query type", name, known, advice=advice)
+    return unknown_name_message("query type", name, known, advice=advice, words=QUERY_TYPE_WORDS)
 
 
 def tables_read(query: Query) -> Sequence[Table]:

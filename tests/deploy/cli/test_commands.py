@@ -53,6 +53,10 @@ from tests.installation import free_port
             "--to needs --from, the first day",
         ),
         (
+            ("export", "events", "--website", "w", "--key", "k", "--from", "a", "--preset", "b"),
+            "give either --from or --preset",
+        ),
+        (
             ("snippet", "w", "--collect-url", "foo"),
             "Invalid value for '--collect-url': 'foo' is neither an http or https URL, such as "
             "https://t.shop.example, nor a path of the site, such as /t",

@@ -19,6 +19,8 @@ from query.request.operators import BY_NAME, Arity
         ("properties.plan!=pro", "properties.plan", "ne", "pro"),
         ("visit.utm_campaign = Nov Sale", "visit.utm_campaign", "eq", "Nov Sale"),
         ("title ~ a = b", "title", "contains", "a = b"),
+        ("title = Fish and chips in oil", "title", "eq", "Fish and chips in oil"),
+        ("title = 'a and b = c'", "title", "eq", "a and b = c"),
         ("title not contains x", "title", "not_contains", "x"),
         ("time_on_page >= 1.5", "time_on_page", "gte", 1.5),
         ("scroll_depth < -3", "scroll_depth", "lt", -3),
@@ -98,6 +100,9 @@ def test_filters_of_a_behavior_may_be_short_texts() -> None:
         ("country like D", "operator 'like' is not one of ="),
         ("country === DE", "operator '===' is not one of ="),
         ("referrer is null x", "'is_null' takes no value"),
+        ("country = DE or country = FR", "has several conditions; give each by itself"),
+        ("country = DE and visit.channel is null", "has several conditions"),
+        ("country in DE, AT, host ~ shop", "has several conditions"),
         ("", "is no condition"),
     ],
 )

@@ -158,7 +158,15 @@ WRONG: list[tuple[Any, str]] = [
     ({"and": GERMAN}, "'query.filters[0].and' must be an array"),
     (condition("properties.", "eq", "x"), "'query.filters[0].field' is 'properties.'; use a path"),
     (condition("properties.a..b", "eq", "x"), "use a path of 1 to 8 keys such as properties.plan"),
-    (condition("properties.a", "in", ["x", 1]), "must be text, or numbers, or true or false"),
+    (condition("properties.a", "in", ["x", 1]), "in a list all of one type"),
+    (
+        condition("properties.a", "gt", "100"),
+        "'query.filters[0].value' is text, by which 'gt' compares letter by letter; give the number"
+        " 100, without quotes",
+    ),
+    (condition("country", "eq", ["DE"]), "must be one value for 'eq'; 'in' takes a list"),
+    (condition("country", "in", ["DE", 1]), "'query.filters[0].value[1]' must be text"),
+    (condition("country", "in", ["DE", None]), "because 'country' is string; 'is_null' finds rows"),
     (
         condition("properties.a", "contains", 1),
         "'query.filters[0]': operator 'contains' needs text",

@@ -20,8 +20,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
     [
         (
             {"groupBy": ["date"]},
-            "Unknown column 'date' in table 'events', at 'query.groupBy[0]'; in 'groupBy' of a custom "
-            "query, use 'time:daily'; a time range is given by 'startDate' and 'endDate'",
+            "Unknown column 'date' in table 'events', at 'query.groupBy[0]'; in 'groupBy' of a "
+            "custom query, use 'time:daily'; a time range is given by 'startDate' and 'endDate'",
         ),
         (
             {"groupBy": ["page"]},
@@ -55,6 +55,32 @@ def test_a_preset_that_is_not_alike_is_answered_with_the_list(service: InProcess
     assert reply.json["error"].startswith(
         "Unknown preset 'last_12m'; known are today, yesterday, last_7d"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("sources", "traffic_sources"), ("timeseries", "events_by_date")],
+)
+def test_query_types_of_other_products_are_understood(
+    service: InProcessService, name: str, meant: str
+) -> None:
+    [entry] = service.query(name).json["data"]
+
+    assert entry["error"] == f"Unknown query type '{name}'; did you mean '{meant}'?"
+
+
+def test_a_comparison_of_other_products_is_understood(service: InProcessService) -> None:
+    reply = service.query("summary", compare="previous")
+
+    assert "did you mean 'previous_period'?" in reply.body.decode()
+
+
+def test_a_preset_beside_a_date_is_refused(service: InProcessService) -> None:
+    body = {"parameters": ["summary"], "preset": "last_7d", "startDate": "2026-11-01"}
+
+    reply = service.ask("POST", "/v1/query", body, website_id="shop")
+
+    assert reply.json["error"] == ("'preset' and 'startDate' are both there; leave one of them out")
 
 
 def test_a_query_type_that_is_not_alike_is_answered_with_the_place_of_the_list(
