@@ -33,17 +33,18 @@ from query.response.response_budget import ResponseBudget
 from query.standard.endpoint import parse_counted
 from query.standard.explain import explain_queries, shown_values, subject_rows
 from query.standard.request import StandardRequest, StandardRequestBody
-from schemas.errors import ApiError, NotAcceptable
+from schemas.errors import ApiError, Malformed, NotAcceptable
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import Key
 from schemas.registry import KeyScope as KeyScope
 
 
-class _Member(Struct):
-    """The member that a body of standard queries has."""
+class _Members(Struct):
+    """The members that bodies of standard and of metrics queries have."""
 
     parameters: Raw | UnsetType = UNSET
+    metrics: Raw | UnsetType = UNSET
 
 
 async def explain(dependencies: QueryDependencies, request: Request) -> Response:
@@ -61,11 +62,17 @@ async def explain(dependencies: QueryDependencies, request: Request) -> Response
 
 
 def has_parameters(body: bytes) -> bool:
-    """Whether a body has standard queries; whatever else is wrong with it is found later."""
+    """Whether a body has standard queries; whatever else is wrong with it is found later.
+
+    Malformed when it has a metrics query.
+    """
     try:
-        return decode_json(body, _Member).parameters is not UNSET
+        members = decode_json(body, _Members)
     except ApiError:
         return False
+    if members.metrics is not UNSET and members.parameters is UNSET:
+        raise Malformed("Queries of 'metrics' cannot be compiled; give 'parameters' or 'query'")
+    return members.parameters is not UNSET
 
 
 def _custom(

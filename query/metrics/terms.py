@@ -251,5 +251,10 @@ def _saved_goal(term: MetricTerm, at: str, context: _Context) -> GoalStep:
     if goal is None:
         labels = [step.display_name for step in context.goals]
         known = [*labels, *(one.name for one in context.saved.of(Goal))]
+        if not known:
+            raise Malformed(
+                f"Unknown goal '{shorten(term.goal)}' in '{at}.goal', as none is saved; describe "
+                "it in 'goals', such as [{'event': 'purchase'}], or save it"
+            )
         raise Malformed(unknown_name_message("goal", term.goal, known, f" in '{at}.goal'"))
     return saved_step(goal)

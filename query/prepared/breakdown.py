@@ -1,7 +1,7 @@
 """Breakdown from parts: page views and distinct visitors by one or two columns of the row."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, overload
 
 import numpy as np
 from msgspec import Struct
@@ -178,6 +178,37 @@ def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Nu
     return list(zip(*named, strict=True)), groups
 
 
+class ShareRows(Sequence[Row]):
+    """The rows of `shares`, each of which is made when it is read."""
+
+    def __init__(self, groups: NamedGroups, order: Numbers) -> None:
+        """`order` has the positions of the groups."""
+        self._groups = groups
+        self._order = order
+        self._whole = int(groups.visitors[order].sum())
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Row]: ...
+    def __getitem__(self, key: int | slice) -> Row | Sequence[Row]:
+        if isinstance(key, int):
+            return self._rows(self._order[[key]])[0]
+        return self._rows(self._order[key])
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows(self._order))
+
+    def _rows(self, at: Numbers) -> Sequence[Row]:
+        texts, whole = self._groups.texts, self._whole
+        columns = (each[at].tolist() for each in (self._groups.views, self._groups.visitors))
+        rows = zip(at.tolist(), *columns, strict=True)
+        return [(*texts[i], views, own, own, whole) for i, views, own in rows]
+
+
 def shares(groups: NamedGroups) -> Sequence[Row]:
     """A row for each group that has page views: texts, page views, visitors, share of visitors.
 
@@ -185,12 +216,9 @@ def shares(groups: NamedGroups) -> Sequence[Row]:
     page views, then by their texts.
     """
     having = np.flatnonzero(groups.views)
-    names = [groups.texts[i] for i in having.tolist()]
     views, visitors = groups.views[having], groups.visitors[having]
-    order = np.lexsort((text_ranks(names), -views, -visitors))
-    whole = int(visitors.sum())
-    rows = zip(order.tolist(), views[order].tolist(), visitors[order].tolist(), strict=True)
-    return [(*names[i], own_views, own, own, whole) for i, own_views, own in rows]
+    order = np.lexsort((text_ranks(groups.texts)[having], -views, -visitors))
+    return ShareRows(groups, having[order])
 
 
 def text_ranks(names: Sequence[Texts]) -> Numbers:

@@ -2,7 +2,7 @@
 
 from tests.query.custom.custom_requests import ask
 from tests.query.lake import a_view
-from tests.query.query_service import InProcessService
+from tests.query.query_service import NOVEMBER, InProcessService
 
 
 def test_a_query_is_explained_without_being_run(service: InProcessService) -> None:
@@ -43,3 +43,13 @@ def test_what_cannot_be_asked_cannot_be_explained(service: InProcessService) -> 
     reply = ask(service, {"table": "event"}, "/v1/query/compile")
 
     assert (reply.status, reply.json["code"]) == (400, "VALIDATION_ERROR")
+
+
+def test_a_metrics_query_is_told_from_the_others(service: InProcessService) -> None:
+    body = {"metrics": ["visits"], **NOVEMBER}
+
+    reply = service.ask("POST", "/v1/query/compile", body, website_id="shop")
+
+    assert reply.json["error"] == (
+        "Queries of 'metrics' cannot be compiled; give 'parameters' or 'query'"
+    )

@@ -144,6 +144,12 @@ def test_order_and_having_take_the_name(service: InProcessService) -> None:
             "Unknown goal 'purchas' in 'metrics[0].goal'; did you mean 'purchase'?",
         ),
         (
+            {"metric": "conversions", "goal": "purchase"},
+            {},
+            "Unknown goal 'purchase' in 'metrics[0].goal', as none is saved; describe it in "
+            "'goals', such as [{'event': 'purchase'}], or save it",
+        ),
+        (
             {"metric": "visits", "property": "properties.a"},
             {},
             "'metrics[0].property' does not apply to the metric 'visits'",

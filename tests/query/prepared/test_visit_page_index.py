@@ -84,7 +84,8 @@ def some_texts(chance: Random, count: int) -> list[str | None]:
 
 
 def rows_of(form: VisitPages | VisitBreakdown, joined: JoinedParts) -> Sequence[Row] | None:
-    return form.rows(joined, Quarters(joined.first, joined.end, np.zeros(0), [0]))
+    rows = form.rows(joined, Quarters(joined.first, joined.end, np.zeros(0), [0]))
+    return None if rows is None else [*rows]
 
 
 def with_visits(parts: Sequence[Part], first: int, end: int, stored: int | None) -> JoinedParts:
