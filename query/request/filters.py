@@ -5,15 +5,22 @@ negation, so that every row matches either a filter or its `not`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
+from query.request.condition_values import placed, values_of
 from query.request.filter_struct import Behavior, flatten
 from query.request.filter_struct import Filter as Filter
 from query.request.filter_struct import fields_named as fields_named
-from query.request.filter_values import CONVERTERS, EPOCH, EXPECTED, Value, decimal_of
+from query.request.filter_values import (
+    CONVERTERS,
+    EPOCH,
+    EXPECTED,
+    Value,
+    decimal_of,
+)
 from query.request.operators import BY_NAME, Arity, Operator
 from query.request.property_path import PROPERTIES_COLUMN, is_property, is_trait, parse_property
 from query.request.suggestions import (
@@ -30,12 +37,8 @@ NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 MAX_FILTERS = 50
 MAX_BEHAVIORS = 10
 """Conditions on what visitors did: each reads the events of all visitors."""
-MAX_LIST_VALUES = 1000
 MAX_VALUES = 2000
 """Values in all lists of the filters of a query: planning long lists holds up other queries."""
-
-
-LIST_HINTS = {"eq": "; 'in' takes a list", "ne": "; 'not_in' takes a list"}
 
 
 class FilterField(Struct, frozen=True):
@@ -209,7 +212,7 @@ def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix:
         )
     values = [
         _bound_value(value, field, filter_.field, f"{path}.value{at}")
-        for at, value in _placed(_values(filter_, operator, path), operator)
+        for at, value in placed(values_of(filter_, operator, path), operator)
     ]
     return _bind(operator, field.sql, values, prefix)
 
@@ -225,7 +228,7 @@ def _bind(operator: Operator, column: str, values: Sequence[object], prefix: str
 def _compile_property(filter_: Filter, name: str, path: str, prefix: str) -> Fragment:
     """A condition on a property, compared by the JSON type of the value in the filter."""
     operator = _operator(filter_, path)
-    values = _values(filter_, operator, path)
+    values = values_of(filter_, operator, path)
     property_ = parse_property(name, f"{prefix}_path", f"{path}.field")
     kinds = {_kind(value) for value in values}
     if len(kinds) > 1 or "other" in kinds:
@@ -273,35 +276,6 @@ def _operator(filter_: Filter, path: str) -> Operator:
         )
         raise Malformed(message)
     return BY_NAME[name]
-
-
-def _values(filter_: Filter, operator: Operator, path: str) -> Sequence[Value]:
-    value = filter_.value
-    if operator.arity is Arity.NONE:
-        if value is not UNSET and value is not None:
-            raise Malformed(f"'{path}.value' has no meaning for '{operator.name}'; leave it out")
-        return ()
-    if value is UNSET or value is None:
-        raise Malformed(
-            f"'{path}.value' is missing: '{operator.name}' takes {operator.arity}; "
-            "use is_null or is_not_null to test for missing values"
-        )
-    if isinstance(value, list) is not (operator.arity is Arity.MANY):
-        hint = LIST_HINTS.get(operator.name, "")
-        raise Malformed(f"'{path}.value' must be {operator.arity} for '{operator.name}'{hint}")
-    if not isinstance(value, list):
-        return (value,)
-    if not 1 <= len(value) <= MAX_LIST_VALUES:
-        raise Malformed(
-            f"'{path}.value' has {len(value)} values; 1 to {MAX_LIST_VALUES} are allowed"
-        )
-    return value
-
-
-def _placed(values: Sequence[Value], operator: Operator) -> Iterator[tuple[str, Value]]:
-    """Each value after its place in the list, where it is of one."""
-    for i, value in enumerate(values):
-        yield f"[{i}]" if operator.arity is Arity.MANY else "", value
 
 
 def _bound_value(value: Value, field: FilterField, name: str, path: str) -> object:

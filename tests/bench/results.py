@@ -13,7 +13,8 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 HEAD = """# Results
 
 Written by `make bench` (`ARGS=freshness` for one part). The machine is shared and noisy: trust \
-CPU per event and the ratios inside one run, not single times.
+CPU per event and the ratios inside one run, not single times. \
+A section without a date is older than 2026-11-28.
 """
 
 
