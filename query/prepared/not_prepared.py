@@ -1,8 +1,8 @@
 """NotPrepared: parts cannot answer a query, and why."""
 
 OTHER_QUARTERS = (
-    "the time range or its buckets do not begin and end at quarters of an hour; buckets of minutes "
-    "never do"
+    "the time range begins or ends within a quarter of an hour and within another bucket than the "
+    "next quarter, or lists visitors; or its buckets are no whole quarters, as minutes are not"
 )
 NO_PARTS = (
     "most rows are in data files without a part (what they add up to): those written today (UTC), "

@@ -13,6 +13,8 @@ from msgspec import Struct
 from query.engine.column_rows import ColumnRows, Numbers
 
 QUARTER_COLUMN = "quarter"
+START_COLUMN = "start_ms"
+"""Of instants, since their quarter began."""
 VISITOR_COLUMN, SESSION_COLUMN = "visitor", "session_key"
 """Columns of hashes, which are positions in the tables of a part."""
 
@@ -57,6 +59,18 @@ def by_quarter(stored: Mapping[str, Numbers], texts: Mapping[str, Sequence[str]]
     is_first = np.concatenate([[True], quarters[1:] != quarters[:-1]])[: len(quarters)]
     starts = np.flatnonzero(is_first)
     return Columns(quarters[starts], np.append(starts, len(quarters)), numbers, texts)
+
+
+def shifted(part: "Part", by: int, quarter_ms: int) -> "Part":
+    """A part whose rows are in quarters so many later, at the same instants."""
+    tables = {}
+    for name, table in part.tables.items():
+        numbers = dict(table.numbers)
+        if START_COLUMN in numbers:
+            numbers[START_COLUMN] = numbers[START_COLUMN].astype(np.int64) - by * quarter_ms
+        quarters = table.quarters.astype(np.int64) + by
+        tables[name] = Columns(quarters, table.borders, numbers, table.texts)
+    return Part(part.hashes, tables)
 
 
 class PartLike(Protocol):

@@ -35,8 +35,8 @@ class PartJoin:
         reader: PartReader,
         indexes: KeptIndexes,
         known: frozenset[PartKey],
-        rows_of: tuple[Reading, Part | None],
-        visits_of: tuple[Reading, Part | None] | None,
+        rows_of: tuple[Reading, Sequence[Part]],
+        visits_of: tuple[Reading, Sequence[Part]] | None,
         earlier: Numbers = NOBODY,
     ) -> None:
         """`known` has all stored parts of both, each of which may have rows of other data files."""
@@ -54,7 +54,8 @@ class PartJoin:
         """The rows of a form; None when parts cannot tell them."""
         reading, _ = self._rows_of
         whole = None if self._few else WholeParts(self._whole(), self._made)
-        numbered = self._numbered(reading.prepared, self._rows_of[1], 0)
+        rests = self._rows_of[1]
+        numbered = self._numbered(reading.prepared, rests, slice(len(rests)))
         joined = JoinedParts(numbered, quarters.first, quarters.end, whole)
         joined.earlier = self._earlier
         if self._visits_of is not None:
@@ -66,14 +67,18 @@ class PartJoin:
         return self._indexes.made(name, self._known, make, stored=not self._few)
 
     def _numbered(
-        self, keys: Sequence[PartKey], rest: Part | None = None, which: int | None = None
+        self,
+        keys: Sequence[PartKey],
+        rests: Sequence[Part] = (),
+        which: slice | None = None,
     ) -> NumberedParts:
-        """Stored parts, and one of the rests."""
-        parts = [*self._stored(keys), *([rest] if rest else [])]
+        """Stored parts, and some of the rests."""
+        parts = [*self._stored(keys), *rests]
         numbers = cache(partial(self._numbers, keys, which))
-        part_numbers = [*map(self._part_numbers.__getitem__, keys), len(self._known)]
-        texts = cache(partial(self._texts, keys, rest))
-        return NumberedParts(parts, numbers, len(keys), part_numbers[: len(parts)], texts)
+        of_rests = range(len(self._known), len(self._known) + len(rests))
+        part_numbers = [*map(self._part_numbers.__getitem__, keys), *of_rests]
+        texts = cache(partial(self._texts, keys, rests))
+        return NumberedParts(parts, numbers, len(keys), part_numbers, texts)
 
     @cached_property
     def _part_numbers(self) -> Mapping[PartKey, int]:
@@ -81,9 +86,9 @@ class PartJoin:
         return {key: i for i, key in enumerate(sorted(self._known))}
 
     def _texts(
-        self, keys: Sequence[PartKey], rest: Part | None, table: str, column: str
+        self, keys: Sequence[PartKey], rests: Sequence[Part], table: str, column: str
     ) -> PartTexts:
-        """The texts of a column of stored parts and a rest."""
+        """The texts of a column of stored parts and rests."""
         known: KnownTexts = self._indexes.made(
             ("texts", table, column),
             self._known,
@@ -92,7 +97,7 @@ class PartJoin:
             ),
             stored=False,
         )
-        return known.of(keys, [rest.table(table).texts[column]] if rest else [])
+        return known.of(keys, [rest.table(table).texts[column] for rest in rests])
 
     def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
         reading, _ = self._rows_of
@@ -108,14 +113,14 @@ class PartJoin:
             whole.visits = JoinedVisits(visits, partial(positions_of_visits, whole, visits))
         return whole
 
-    def _numbers(self, keys: Sequence[PartKey], rest: int | None, column: str) -> ColumnNumbers:
-        """The numbers of a column, of stored parts and of one of the rests.
+    def _numbers(self, keys: Sequence[PartKey], rests: slice | None, column: str) -> ColumnNumbers:
+        """The numbers of a column, of stored parts and of some of the rests.
 
         Without one they are those of stored parts alone: indexes serve queries with other rests.
         """
         numbering, new, further = self._numbering(column)
-        own = [] if rest is None else further[rest : rest + 1]
-        new = new[:0] if rest is None else new
+        own = [] if rests is None else further[rests]
+        new = new[:0] if rests is None else new
         by_part = [*(numbering.by_part[key] for key in keys), *own]
         return ColumnNumbers(numbering.hashes, new, by_part)
 
@@ -126,18 +131,19 @@ class PartJoin:
                 ("numbering", column),
                 lambda: number_parts(column, self._known, self._reader.hashes),
             )
-            rests = [of[1] for of in (self._rows_of, self._visits_of) if of is not None]
+            both = [of[1] for of in (self._rows_of, self._visits_of) if of is not None]
             nothing = np.empty(0, np.int64)
-            hashes = [part.hashes.get(column, nothing) if part else nothing for part in rests]
+            hashes = [part.hashes.get(column, nothing) for rests in both for part in rests]
             self._further[column] = (numbering, *numbering.with_further(hashes))
         return self._further[column]
 
-    def _visits(self, joined: JoinedParts, of: tuple[Reading, Part | None]) -> JoinedVisits:
+    def _visits(self, joined: JoinedParts, of: tuple[Reading, Sequence[Part]]) -> JoinedVisits:
         """The facts of the visits."""
         reading, _ = of
         time_range = reading.scope.time_range
         first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
-        facts = JoinedParts(self._numbered(reading.prepared, of[1], 1), first, end)
+        rests = slice(len(self._rows_of[1]), None)
+        facts = JoinedParts(self._numbered(reading.prepared, of[1], rests), first, end)
         return JoinedVisits(facts, partial(self._positions, joined, facts, reading))
 
     def _positions(

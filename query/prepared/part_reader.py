@@ -7,12 +7,12 @@ from enum import StrEnum
 from functools import partial
 from typing import IO, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.byte_cache import ByteCache
-from query.prepared.part import Columns, Part
+from query.prepared.part import Columns, Part, shifted
 from query.prepared.part_file import (
     PartColumns,
     TableFrame,
@@ -24,6 +24,7 @@ from query.prepared.part_file import (
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_source import read_part
 from query.prepared.part_tables import QUARTER_MS
+from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 
@@ -60,30 +61,59 @@ class Reading(Struct, frozen=True):
     """What is read: tables of the parts of data files, and of the rows of those without a part."""
 
     scope: Scope
+    """Of whole quarters."""
     tables: Sequence[str]
     prepared: Sequence[PartKey]
     rest: Sequence[DataFile]
+    edges: Sequence[TimeRange] = ()
+    """Of the quarters that the time range of the query cuts, what is in it."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """What it reads, for caches of what comes of it."""
-        return (tuple(self.prepared), self.rest_key if self.rest else ())
+        return (tuple(self.prepared), *(rows.key for rows in self.rows_read))
 
     @property
-    def rest_key(self) -> tuple[object, ...]:
-        """The rows without a part."""
-        paths = tuple(file.path for file in self.rest)
-        return (self.scope.subjects[0], self.scope.time_range, paths, tuple(self.tables))
+    def rows_read(self) -> Sequence["RowsRead"]:
+        """The rows that no part has, or that are of cut quarters."""
+        found = [RowsRead(self.scope, self.tables, self.rest)]
+        for edge in self.edges:
+            scope = structs.replace(self.scope, time_range=edge)
+            is_first = edge.start_ms < self.scope.time_range.start_ms
+            found.append(RowsRead(scope, self.tables, scope.data_files, 1 if is_first else -1))
+        return [rows for rows in found if rows.files]
 
 
-def reading_of(scope: Scope, tables: Sequence[str], made: Mapping[str, PartKey]) -> Reading | None:
+class RowsRead(Struct, frozen=True):
+    """Rows that are summed up with the query."""
+
+    scope: Scope
+    tables: Sequence[str]
+    files: Sequence[DataFile]
+    later: int = 0
+    """By how many quarters they are given to another one than their own."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What is read, for caches of what comes of it."""
+        paths = tuple(file.path for file in self.files)
+        time_range, subject = self.scope.time_range, self.scope.subjects[0]
+        return (subject, time_range, paths, tuple(self.tables), self.later)
+
+
+def reading_of(
+    scope: Scope,
+    tables: Sequence[str],
+    made: Mapping[str, PartKey],
+    edges: Sequence[TimeRange] = (),
+) -> Reading | None:
     """What to read; None when most rows are without a part."""
     files = scope.data_files
     prepared = [made[file.path] for file in files if file.path in made]
     rest = [file for file in files if file.path not in made]
     if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
         return None
-    return Reading(scope, tables, prepared, rest)
+    return Reading(scope, tables, prepared, rest, edges)
 
 
 class PartReader:
@@ -93,15 +123,17 @@ class PartReader:
         self._folder = folder
         self._memory = memory
 
-    async def rest(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Part | None:
-        """What the rows without a part add up to, in the time range; None when there are none."""
-        if not reading.rest:
-            return None
-        known: Part | None = self._memory.get(reading.rest_key)
+    async def rests(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
+        """What the rows without a part and those of cut quarters add up to, a part each."""
+        return [await self._rest(rows, engine, seconds) for rows in reading.rows_read]
+
+    async def _rest(self, rows: RowsRead, engine: ColumnEngine, seconds: float) -> Part:
+        known: Part | None = self._memory.get(rows.key)
         if known is not None:
             return known
-        part = await read_part(engine, reading.scope, reading.rest, reading.tables, seconds)
-        self._memory.put(reading.rest_key, part, part.size)
+        read = await read_part(engine, rows.scope, rows.files, rows.tables, seconds)
+        part = shifted(read, rows.later, QUARTER_MS) if rows.later else read
+        self._memory.put(rows.key, part, part.size)
         return part
 
     def hashes(self, column: str, key: PartKey) -> Numbers:

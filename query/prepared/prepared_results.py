@@ -20,6 +20,7 @@ from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.byte_cache import ByteCache
+from query.prepared.cut_quarters import quarters_read
 from query.prepared.earlier_visitors import earlier_visitors
 from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import PreparedForm, rows_of_nothing
@@ -31,7 +32,6 @@ from query.prepared.not_prepared import (
     COSTLY_FILTERS,
     NO_PARTS,
     NO_VISIT_PARTS,
-    OTHER_QUARTERS,
     PART_GONE,
     TOO_DIVERSE,
     UNTOLD_VISITS,
@@ -102,17 +102,16 @@ class PreparedResults:
         tenant: str = "",
     ) -> Sequence[Row]:
         """The rows of a form; NotPrepared when stored rows must be read, for most of them."""
-        quarters = form.quarters(scope.time_range, granularity)
-        if quarters is None:
-            raise NotPrepared(OTHER_QUARTERS)
+        quarters, whole, edges = quarters_read(form, scope.time_range, granularity)
         if not scope.data_files:
             return rows_of_nothing(form)
         around_it = structs.replace(scope, time_range=around(scope.time_range))
+        scope = structs.replace(scope, time_range=whole)
         kind = KIND_OF[form.tables[0]]
         made = self._made_parts(kind, scope, *([around_it] if kind == TOTALS else ()))
         if self._pending and not self._pending.keys().isdisjoint(_keys(scope, kind)):
             self._waiting.add(WaitingQuery(form, scope, granularity))
-        rows_of = reading_of(scope, form.tables, made)
+        rows_of = reading_of(scope, form.tables, made, edges)
         if rows_of is None:
             raise NotPrepared(NO_PARTS)
         around_of = reading_of(around_it, form.visit_tables, made) if kind == TOTALS else None
@@ -184,12 +183,12 @@ class PreparedResults:
         if known is not None:
             return known
         deadline = asyncio.get_running_loop().time() + seconds
-        rest = await self._reader.rest(rows_of, engine, seconds)
+        rests = await self._reader.rests(rows_of, engine, seconds)
         visits = None
         if visits_of is not None:
-            visits = visits_of, await self._reader.rest(visits_of, engine, seconds)
+            visits = visits_of, await self._reader.rests(visits_of, engine, seconds)
         earlier = await before.hashes(engine, self._memory, seconds) if before else NOBODY
-        of = (rows_of, rest)
+        of = (rows_of, rests)
         join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits, earlier)
         async with self._turns.slot(tenant, deadline):
             rows = await in_thread(partial(join.rows, form, quarters), work)

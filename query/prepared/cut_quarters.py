@@ -1,0 +1,56 @@
+"""Quarters that a range cuts: whether their rows may be given to the whole ones beside them."""
+
+from collections.abc import Sequence
+
+from query.prepared.form_ranges import AfterEarlier
+from query.prepared.forms import Filtered, PreparedForm
+from query.prepared.not_prepared import OTHER_QUARTERS, NotPrepared
+from query.prepared.quarters import CutRange, Quarters, by_bucket, cut_range
+from query.prepared.row_groups import RowGroups
+from query.prepared.visitor_lists import VisitorList
+from query.request.buckets import Granularity
+from query.request.date_parts import DatePart
+from query.request.time_range import TimeRange
+
+NOT_OF_CUT_QUARTERS = (AfterEarlier, VisitorList)
+"""Forms to which the quarter of a row is a time: that before which visitors were new, or the first
+and the last of a visitor without a session."""
+
+
+def quarters_read(
+    form: PreparedForm, time_range: TimeRange, granularity: Granularity
+) -> tuple[Quarters, TimeRange, Sequence[TimeRange]]:
+    """The quarters of a form, their time range, and what of the range is in cut ones beside them.
+
+    Raises NotPrepared.
+    """
+    if (quarters := form.quarters(time_range, granularity)) is not None:
+        return quarters, time_range, ()
+    cut = cut_range(time_range)
+    quarters = None if cut is None else quarters_within(form, cut, granularity)
+    if cut is None or quarters is None:
+        raise NotPrepared(OTHER_QUARTERS)
+    return quarters, cut.whole, cut.edges
+
+
+def quarters_within(form: PreparedForm, cut: CutRange, granularity: Granularity) -> Quarters | None:
+    """The whole quarters of a range; None where the rows of those that it cuts belong elsewhere."""
+    inner = form
+    while isinstance(inner, Filtered):
+        inner = inner.form
+    if isinstance(inner, NOT_OF_CUT_QUARTERS):
+        return None
+    by_hour = isinstance(inner, RowGroups) and any(isinstance(g, DatePart) for g in inner.groups)
+    outer = (
+        by_bucket(cut.outer, Granularity.HOURLY)
+        if by_hour
+        else form.quarters(cut.outer, granularity)
+    )
+    if outer is None or len(outer.buckets) <= len(cut.edges):
+        return None
+    for edge in cut.edges:
+        is_first = edge.start_ms < cut.whole.start_ms
+        own, beside = outer.buckets[:2] if is_first else outer.buckets[-2:]
+        if own != beside:
+            return None
+    return form.quarters(cut.whole, granularity)
