@@ -37,7 +37,7 @@ def values_of(filter_: Filter, operator: Operator, path: str) -> Sequence[Value]
     return value
 
 
-def placed(values: Sequence[Value], operator: Operator) -> Iterator[tuple[str, Value]]:
-    """Each value after its place in the list, where it is of one."""
+def with_index(values: Sequence[Value], operator: Operator) -> Iterator[tuple[str, Value]]:
+    """Each value after its index, where the operator takes a list."""
     for i, value in enumerate(values):
         yield f"[{i}]" if operator.arity is Arity.MANY else "", value

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from query.request.condition_values import placed, values_of
+from query.request.condition_values import values_of, with_index
 from query.request.filter_struct import Behavior, flatten
 from query.request.filter_struct import Filter as Filter
 from query.request.filter_struct import fields_named as fields_named
@@ -212,7 +212,7 @@ def _compile_condition(filter_: Filter, target: FilterTarget, path: str, prefix:
         )
     values = [
         _bound_value(value, field, filter_.field, f"{path}.value{at}")
-        for at, value in placed(values_of(filter_, operator, path), operator)
+        for at, value in with_index(values_of(filter_, operator, path), operator)
     ]
     return _bind(operator, field.sql, values, prefix)
 
