@@ -6,12 +6,13 @@ sorting the others.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias, overload
+from typing import TypeAlias
 
 import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.lazy_rows import LazyRows
 
 Key: TypeAlias = Callable[[Numbers], Numbers]
 """The values by which rows at some positions are sorted, the least first."""
@@ -21,7 +22,7 @@ PORTION = 10_000
 """Rows that are made at once, where all are asked for."""
 
 
-class ArrayRows(Sequence[Row]):
+class ArrayRows(LazyRows):
     """The rows in the order of their query type."""
 
     def __init__(
@@ -48,16 +49,13 @@ class ArrayRows(Sequence[Row]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, key: int) -> Row: ...
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Row]: ...
-    def __getitem__(self, key: int | slice) -> Row | Sequence[Row]:
-        if isinstance(key, int):
-            position = range(self._count)[key]
-            return self.page((), position, position + 1)[0]
-        start, stop, step = key.indices(self._count)
-        return self.page((), start, stop)[::step] if step > 0 else [*self][key]
+    def rows(self, at: Numbers) -> Sequence[Row]:
+        """The rows at some positions of their own order."""
+        if not len(at):
+            return []
+        low = int(at.min())
+        page = self.page((), low, int(at.max()) + 1)
+        return [page[i] for i in (at - low).tolist()]
 
     def __iter__(self) -> Iterator[Row]:
         positions = first_positions(self._count, self._keys, self._count)

@@ -1,7 +1,7 @@
 """Breakdown from parts: page views and distinct visitors by one or two columns of the row."""
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias, overload
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -11,6 +11,7 @@ from query.engine.engine import Row
 from query.prepared.group_index import GroupIndex, index_groups
 from query.prepared.group_numbers import number_combinations, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.lazy_rows import LazyRows
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import BY_COLUMN, label
 
@@ -178,8 +179,8 @@ def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Nu
     return list(zip(*named, strict=True)), groups
 
 
-class ShareRows(Sequence[Row]):
-    """The rows of `shares`, each of which is made when it is read."""
+class ShareRows(LazyRows):
+    """The rows of `shares`."""
 
     def __init__(self, groups: NamedGroups, order: Numbers) -> None:
         """`order` has the positions of the groups."""
@@ -190,22 +191,11 @@ class ShareRows(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._order)
 
-    @overload
-    def __getitem__(self, key: int) -> Row: ...
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Row]: ...
-    def __getitem__(self, key: int | slice) -> Row | Sequence[Row]:
-        if isinstance(key, int):
-            return self._rows(self._order[[key]])[0]
-        return self._rows(self._order[key])
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows(self._order))
-
-    def _rows(self, at: Numbers) -> Sequence[Row]:
-        texts, whole = self._groups.texts, self._whole
-        columns = (each[at].tolist() for each in (self._groups.views, self._groups.visitors))
-        rows = zip(at.tolist(), *columns, strict=True)
+    def rows(self, at: Numbers) -> Sequence[Row]:
+        """The rows at some positions."""
+        texts, whole, groups = self._groups.texts, self._whole, self._order[at]
+        columns = (each[groups].tolist() for each in (self._groups.views, self._groups.visitors))
+        rows = zip(groups.tolist(), *columns, strict=True)
         return [(*texts[i], views, own, own, whole) for i, views, own in rows]
 
 

@@ -5,7 +5,7 @@ that may be among them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias, overload
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.forms import PreparedForm
+from query.prepared.lazy_rows import LazyRows
 
 Bounds: TypeAlias = tuple[Numbers, Numbers]
 """The least and the greatest value that each key may have; the same where it is known."""
@@ -48,7 +49,7 @@ def _of_term(term: ScoreTerm, values: Mapping[str, Bounds], end: int) -> Numbers
     return weighted
 
 
-class ListedKeys(Sequence[Row]):
+class ListedKeys(LazyRows):
     """The sessions or visitors of a list: hash, first and last instant of each, further values."""
 
     def __init__(
@@ -72,15 +73,6 @@ class ListedKeys(Sequence[Row]):
 
     def __len__(self) -> int:
         return len(self.hashes)
-
-    @overload
-    def __getitem__(self, key: int) -> Row: ...
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[Row]: ...
-    def __getitem__(self, key: int | slice) -> Row | Sequence[Row]:
-        if isinstance(key, int):
-            return self.rows(np.array([range(len(self))[key]]))[0]
-        return self.rows(np.arange(len(self))[key])
 
     def rows(self, at: Numbers) -> Sequence[Row]:
         """Hash, first and last instant (Unix ms) of the keys at some positions."""
