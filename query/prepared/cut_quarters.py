@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import Filtered, PreparedForm
 from query.prepared.not_prepared import OTHER_QUARTERS, NotPrepared
-from query.prepared.quarters import CutRange, Quarters, by_bucket, cut_range
+from query.prepared.part_tables import QUARTER_MS
+from query.prepared.quarters import Quarters, by_bucket
 from query.prepared.row_groups import RowGroups
 from query.prepared.visitor_lists import VisitorList
 from query.request.buckets import Granularity
@@ -15,6 +18,30 @@ from query.request.time_range import TimeRange
 NOT_OF_CUT_QUARTERS = (AfterEarlier, VisitorList)
 """Forms to which the quarter of a row is a time: that before which visitors were new, or the first
 and the last of a visitor without a session."""
+
+
+class CutRange(Struct, frozen=True):
+    """A time range that cuts quarters: the whole ones within it, and what is left at its edges."""
+
+    whole: TimeRange
+    edges: Sequence[TimeRange]
+
+    @property
+    def outer(self) -> TimeRange:
+        """All quarters that it has a part of."""
+        start = min(each.start_ms for each in (self.whole, *self.edges))
+        end = max(each.end_ms for each in (self.whole, *self.edges))
+        return TimeRange(start - start % QUARTER_MS, end + -end % QUARTER_MS, self.whole.zone)
+
+
+def cut_range(time_range: TimeRange) -> CutRange | None:
+    """A range that cuts quarters; None when it cuts none, or has no whole one."""
+    start, end, zone = time_range.start_ms, time_range.end_ms, time_range.zone
+    whole = TimeRange(start + -start % QUARTER_MS, end - end % QUARTER_MS, zone)
+    if whole.end_ms <= whole.start_ms or whole == time_range:
+        return None
+    edges = (TimeRange(start, whole.start_ms, zone), TimeRange(whole.end_ms, end, zone))
+    return CutRange(whole, [edge for edge in edges if edge.start_ms < edge.end_ms])
 
 
 def quarters_read(

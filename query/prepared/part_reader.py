@@ -65,27 +65,17 @@ class Reading(Struct, frozen=True):
     tables: Sequence[str]
     prepared: Sequence[PartKey]
     rest: Sequence[DataFile]
-    edges: Sequence[TimeRange] = ()
-    """Of the quarters that the time range of the query cuts, what is in it."""
+    rows: Sequence["SummedRows"]
+    """Those of the rest, and of quarters that the time range of the query cuts."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """What it reads, for caches of what comes of it."""
-        return (tuple(self.prepared), *(rows.key for rows in self.rows_read))
-
-    @property
-    def rows_read(self) -> Sequence["RowsRead"]:
-        """The rows that no part has, or that are of cut quarters."""
-        found = [RowsRead(self.scope, self.tables, self.rest)]
-        for edge in self.edges:
-            scope = structs.replace(self.scope, time_range=edge)
-            is_first = edge.start_ms < self.scope.time_range.start_ms
-            found.append(RowsRead(scope, self.tables, scope.data_files, 1 if is_first else -1))
-        return [rows for rows in found if rows.files]
+        return (tuple(self.prepared), *(rows.key for rows in self.rows))
 
 
-class RowsRead(Struct, frozen=True):
-    """Rows that are summed up with the query."""
+class SummedRows(Struct, frozen=True):
+    """Stored rows that are summed up with the query."""
 
     scope: Scope
     tables: Sequence[str]
@@ -107,13 +97,21 @@ def reading_of(
     made: Mapping[str, PartKey],
     edges: Sequence[TimeRange] = (),
 ) -> Reading | None:
-    """What to read; None when most rows are without a part."""
+    """What to read; None when most rows are without a part.
+
+    `edges` are what the time range of the query has of the quarters that it cuts.
+    """
     files = scope.data_files
     prepared = [made[file.path] for file in files if file.path in made]
     rest = [file for file in files if file.path not in made]
     if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
         return None
-    return Reading(scope, tables, prepared, rest, edges)
+    rows = [SummedRows(scope, tables, rest)]
+    for edge in edges:
+        of_edge = structs.replace(scope, time_range=edge)
+        later = 1 if edge.start_ms < scope.time_range.start_ms else -1
+        rows.append(SummedRows(of_edge, tables, of_edge.data_files, later))
+    return Reading(scope, tables, prepared, rest, [each for each in rows if each.files])
 
 
 class PartReader:
@@ -125,9 +123,9 @@ class PartReader:
 
     async def rests(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
         """What the rows without a part and those of cut quarters add up to, a part each."""
-        return [await self._rest(rows, engine, seconds) for rows in reading.rows_read]
+        return [await self._rest(rows, engine, seconds) for rows in reading.rows]
 
-    async def _rest(self, rows: RowsRead, engine: ColumnEngine, seconds: float) -> Part:
+    async def _rest(self, rows: SummedRows, engine: ColumnEngine, seconds: float) -> Part:
         known: Part | None = self._memory.get(rows.key)
         if known is not None:
             return known

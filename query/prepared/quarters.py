@@ -25,30 +25,6 @@ class Quarters(Struct, frozen=True, eq=False):
     """The number of each bucket, as SQL has it."""
 
 
-class CutRange(Struct, frozen=True):
-    """A time range that cuts quarters: the whole ones within it, and what is left at its edges."""
-
-    whole: TimeRange
-    edges: Sequence[TimeRange]
-
-    @property
-    def outer(self) -> TimeRange:
-        """All quarters that it has a part of."""
-        start = min(each.start_ms for each in (self.whole, *self.edges))
-        end = max(each.end_ms for each in (self.whole, *self.edges))
-        return TimeRange(start - start % QUARTER_MS, end + -end % QUARTER_MS, self.whole.zone)
-
-
-def cut_range(time_range: TimeRange) -> CutRange | None:
-    """A range that cuts quarters; None when it cuts none, or has no whole one."""
-    start, end, zone = time_range.start_ms, time_range.end_ms, time_range.zone
-    whole = TimeRange(start + -start % QUARTER_MS, end - end % QUARTER_MS, zone)
-    if whole.end_ms <= whole.start_ms or whole == time_range:
-        return None
-    edges = (TimeRange(start, whole.start_ms, zone), TimeRange(whole.end_ms, end, zone))
-    return CutRange(whole, [edge for edge in edges if edge.start_ms < edge.end_ms])
-
-
 def whole_range(time_range: TimeRange) -> Quarters | None:
     """The quarters of a range as one bucket; None when the range cuts one."""
     if time_range.start_ms % QUARTER_MS or time_range.end_ms % QUARTER_MS:

@@ -2,11 +2,10 @@
 
 import pytest
 
-from query.prepared.cut_quarters import quarters_within
+from query.prepared.cut_quarters import cut_range, quarters_within
 from query.prepared.forms import OfPlaces, PreparedForm
 from query.prepared.part import shifted
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.quarters import cut_range
 from query.prepared.session_lists import SessionList
 from query.prepared.visitor_lists import VisitorList
 from query.request.buckets import Granularity
