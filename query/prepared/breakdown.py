@@ -1,5 +1,6 @@
 """Breakdown from parts: page views and distinct visitors by one or two columns of the row."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -27,14 +28,17 @@ class NamedGroups(Struct, frozen=True, eq=False):
     visitors: Numbers
 
     def plus(self, other: "NamedGroups", sign: int = 1) -> "NamedGroups":
-        """The sums, or the differences, of groups by their texts."""
-        if not other.texts:
-            return self
-        names = sorted({*self.texts, *other.texts})
-        number = {name: i for i, name in enumerate(names)}
+        """The sums, or the differences, of groups by their texts; those of self are in order."""
+        names, count = self.texts, len(self.texts)
+        positions = np.arange(count)
+        places = [bisect_left(names, text) for text in other.texts]
+        if any(i == count or names[i] != text for i, text in zip(places, other.texts, strict=True)):
+            names = sorted({*self.texts, *other.texts})
+            number = {name: i for i, name in enumerate(names)}
+            positions = np.array([number[text] for text in self.texts], np.int64)
+            places = [number[text] for text in other.texts]
         views, visitors = np.zeros((2, len(names)), np.int64)
-        for groups, factor in ((self, 1), (other, sign)):
-            own = np.array([number[name] for name in groups.texts], np.int64)
+        for groups, own, factor in ((self, positions, 1), (other, places, sign)):
             views[own] += factor * groups.views
             visitors[own] += factor * groups.visitors
         return NamedGroups(names, views, visitors)
@@ -88,10 +92,9 @@ def groups_by(
     if not joined.has_rest:
         return groups
     flags = joined.rest_flags([table_of(columns)], of)
-    for with_rest in (False, True):  # a visitor of the rest may be in the groups already
-        counted = grouping.counted(joined.of_flagged(of, flags, with_rest=with_rest))
-        groups = groups.plus(counted, 1 if with_rest else -1)
-    return groups
+    rows = joined.of_flagged(of, flags, with_rest=True)
+    # a visitor of the rest may be in the groups already
+    return groups.plus(grouping.counted(rows.of_stored()), -1).plus(grouping.counted(rows))
 
 
 class _Grouping(Struct, frozen=True):
@@ -221,7 +224,7 @@ def text_ranks(names: Sequence[Texts]) -> Numbers:
 
 def _with_empty(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbers, Sequence[str]]:
     """NULL and the empty text as one."""
-    if "" not in texts:
-        return numbers, ["", *(text or "" for text in texts[1:])]
-    empty = texts.index("")
-    return np.where(numbers == empty, NO_TEXT, numbers), [text or "" for text in texts]
+    own = ["", *(text for text in texts[1:] if text is not None)]
+    if "" not in own[1:]:
+        return numbers, own
+    return np.where(numbers == own.index("", 1), NO_TEXT, numbers), own

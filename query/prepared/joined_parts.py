@@ -79,6 +79,10 @@ class JoinedParts:
         """Whether there are rows without a stored part."""
         return self._stored < len(self._parts)
 
+    def stored_count(self, column: str) -> int:
+        """Numbers that a column of visitors or sessions of the stored parts may have."""
+        return len(self._numbers(column).known)
+
     def index(self, name: object, make: "Callable[[JoinedParts], Index]") -> Index | None:
         """What is made once of all rows of the stored parts; None where it cannot be kept."""
         return None if self._whole is None else self._whole.index(name, make)
@@ -88,14 +92,13 @@ class JoinedParts:
         first, end = max(first, self.first), min(end, self.end)
         return JoinedParts(self._numbered, first, end, kept=self._kept)
 
-    def windows(self, ends: Numbers, starts: Numbers) -> "list[JoinedParts]":
-        """The rows of sessions that the range cuts.
-
-        `ends` are the last quarters of those that began before, `starts` the first ones of those
-        that go on after it.
-        """
-        high = int(ends.max()) + 1 if len(ends) else self.first
-        low = int(starts.min()) if len(starts) else self.end
+    def windows(self, starts: Numbers, ends: Numbers) -> "list[JoinedParts]":
+        """The rows of sessions, from their first and last quarters: most are near an edge."""
+        inside = (ends >= self.first) & (starts < self.end)
+        starts, ends = starts[inside].astype(np.int64), ends[inside].astype(np.int64)
+        is_first = ends - self.first < self.end - starts
+        high = int(ends[is_first].max(initial=self.first - 1)) + 1
+        low = int(starts[~is_first].min(initial=self.end))
         if low < high:
             return [self]
         return [self.between(self.first, high), self.between(low, self.end)]
@@ -105,6 +108,13 @@ class JoinedParts:
         numbered = self._numbered if with_rest else self._numbered.some(0, self._stored)
         kept = KeptRows(column, KeptOwners(flags))
         return JoinedParts(numbered, self.first, self.end, kept=kept)
+
+    def of_stored(self) -> "JoinedParts":
+        """The rows of stored parts."""
+        stored = self._numbered.some(0, self._stored)
+        own = JoinedParts(stored, self.first, self.end, kept=self._kept)
+        own._rows = self._rows  # stored parts come first: they have the same positions
+        return own
 
     def of_rest(self) -> "JoinedParts":
         """The rows without a stored part."""

@@ -54,14 +54,30 @@ class Numbering(Struct, frozen=True, eq=False):
         """Bytes in memory."""
         return self.hashes.nbytes + sum(each.nbytes for each in self.by_part.values())
 
-    def with_further(self, hashes: Sequence[Numbers]) -> tuple[Numbers, Sequence[Numbers]]:
-        """The hashes that are new among further ones, and the numbers of all these by position."""
+    def with_further(self, hashes: Sequence[Numbers]) -> "FurtherNumbers":
+        """The numbers of further hashes by position."""
         further = np.concatenate([np.empty(0, np.int64), *hashes])
-        numbers = np.minimum(np.searchsorted(self.hashes, further), len(self.hashes) - 1)
+        order = np.argsort(further)  # found in a tenth of the time in their order
+        numbers = np.empty(len(further), np.int64)
+        numbers[order] = np.searchsorted(self.hashes, further[order])
+        numbers = np.minimum(numbers, len(self.hashes) - 1)
         is_new = self.hashes[numbers] != further
         new, positions = np.unique(further[is_new], return_inverse=True)
         numbers[is_new] = len(self.hashes) + positions
-        return new, _split(numbers, hashes)
+        return FurtherNumbers(new, _split(numbers, hashes))
+
+
+class FurtherNumbers(Struct, frozen=True, eq=False):
+    """The numbers of hashes of rows without a stored part."""
+
+    new: Numbers
+    """The hashes that no stored part has; their numbers come after those of the others."""
+    by_part: Sequence[Numbers]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.new.nbytes + sum(each.nbytes for each in self.by_part)
 
 
 def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:

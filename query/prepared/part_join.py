@@ -13,7 +13,7 @@ from query.prepared.forms import PreparedForm
 from query.prepared.joined_parts import NOBODY, JoinedParts, JoinedVisits, WholeParts
 from query.prepared.kept_indexes import KeptIndexes, are_few
 from query.prepared.numbered_parts import NumberedParts
-from query.prepared.numbering import ColumnNumbers, Numbering, number_parts
+from query.prepared.numbering import ColumnNumbers, FurtherNumbers, Numbering, number_parts
 from query.prepared.part import SESSION_COLUMN, Part, PartLike
 from query.prepared.part_folder import PartKey
 from query.prepared.part_reader import PartReader, Reading, StoredPart
@@ -48,7 +48,9 @@ class PartJoin:
         self._visits_of = visits_of
         self._earlier = earlier
         self._few = are_few(known, rows_of[0].scope.pinned.version.data_files)
-        self._further: dict[str, tuple[Numbering, Numbers, Sequence[Numbers]]] = {}
+        both = [of for of in (rows_of, visits_of) if of is not None]
+        self._rests = [part for _, parts in both for part in parts]
+        self._rest_keys = tuple(rows.key for reading, _ in both for rows in reading.rows)
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
@@ -97,7 +99,13 @@ class PartJoin:
             ),
             stored=False,
         )
-        return known.of(keys, [rest.table(table).texts[column] for rest in rests])
+        if not rests:
+            return known.of(keys, ())
+        at = tuple(map(self._rests.index, rests))
+        name = ("texts of rests", table, column, self._known, tuple(keys), self._rest_keys, at)
+        of_rests = [rest.table(table).texts[column] for rest in rests]
+        texts: PartTexts = self._memory.made(name, lambda: known.of(keys, of_rests))
+        return texts
 
     def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
         reading, _ = self._rows_of
@@ -118,24 +126,19 @@ class PartJoin:
 
         Without one they are those of stored parts alone: indexes serve queries with other rests.
         """
-        numbering, new, further = self._numbering(column)
-        own = [] if rests is None else further[rests]
-        new = new[:0] if rests is None else new
-        by_part = [*(numbering.by_part[key] for key in keys), *own]
-        return ColumnNumbers(numbering.hashes, new, by_part)
-
-    def _numbering(self, column: str) -> tuple[Numbering, Numbers, Sequence[Numbers]]:
-        """The numbering of stored parts, new hashes, numbers of the rests of rows and visits."""
-        if column not in self._further:
-            numbering: Numbering = self._made(
-                ("numbering", column),
-                lambda: number_parts(column, self._known, self._reader.hashes),
-            )
-            both = [of[1] for of in (self._rows_of, self._visits_of) if of is not None]
-            nothing = np.empty(0, np.int64)
-            hashes = [part.hashes.get(column, nothing) for rests in both for part in rests]
-            self._further[column] = (numbering, *numbering.with_further(hashes))
-        return self._further[column]
+        numbering: Numbering = self._made(
+            ("numbering", column),
+            lambda: number_parts(column, self._known, self._reader.hashes),
+        )
+        by_part = [numbering.by_part[key] for key in keys]
+        if rests is None or not self._rests:
+            return ColumnNumbers(numbering.hashes, NOBODY, by_part)
+        hashes = [part.hashes.get(column, NOBODY) for part in self._rests]
+        further: FurtherNumbers = self._memory.made(
+            ("numbers of rests", column, self._known, self._rest_keys),
+            lambda: numbering.with_further(hashes),
+        )
+        return ColumnNumbers(numbering.hashes, further.new, [*by_part, *further.by_part[rests]])
 
     def _visits(self, joined: JoinedParts, of: tuple[Reading, Sequence[Part]]) -> JoinedVisits:
         """The facts of the visits."""

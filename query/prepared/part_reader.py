@@ -22,7 +22,7 @@ from query.prepared.part_file import (
     read_numbers,
 )
 from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_source import read_part
+from query.prepared.part_source import all_rows, read_part
 from query.prepared.part_tables import QUARTER_MS
 from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
@@ -31,6 +31,10 @@ from schemas.lake.delta_table import DataFile
 T = TypeVar("T")
 ReadNumbers: TypeAlias = Callable[..., Numbers]
 """Reads them from the file and path of a part and where its columns are."""
+
+
+LARGE_ROWS = 10_000
+"""Rows from which a data file is summed up by itself."""
 
 
 class Work(StrEnum):
@@ -106,12 +110,18 @@ def reading_of(
     rest = [file for file in files if file.path not in made]
     if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
         return None
-    rows = [SummedRows(scope, tables, rest)]
+    rows = [SummedRows(all_rows(scope), tables, files) for files in _summed_together(rest)]
     for edge in edges:
         of_edge = structs.replace(scope, time_range=edge)
         later = 1 if edge.start_ms < scope.time_range.start_ms else -1
         rows.append(SummedRows(of_edge, tables, of_edge.data_files, later))
     return Reading(scope, tables, prepared, rest, [each for each in rows if each.files])
+
+
+def _summed_together(files: Sequence[DataFile]) -> Iterator[Sequence[DataFile]]:
+    """Each larger file alone, as it stays longer than the small ones, which are soon merged."""
+    yield [file for file in files if file.rows < LARGE_ROWS]
+    yield from ([file] for file in files if file.rows >= LARGE_ROWS)
 
 
 class PartReader:

@@ -18,6 +18,11 @@ class PartTexts(Struct, frozen=True, eq=False):
     texts: Sequence[str | None]
     by_part: Sequence[Numbers]
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about, without the texts themselves."""
+        return 8 * len(self.texts) + sum(each.nbytes for each in self.by_part)
+
 
 class KnownTexts(Struct, frozen=True, eq=False):
     """The texts of stored parts, in ascending order after NULL."""
@@ -52,6 +57,16 @@ def number_texts(of_parts: Sequence[Sequence[str]]) -> PartTexts:
     ordered = [None, *sorted(set[str]().union(*of_parts))]
     number = {text: i for i, text in enumerate(ordered)}
     return PartTexts(ordered, [_numbers(texts, number) for texts in of_parts])
+
+
+def renumbered(
+    numbers: Numbers, texts: Sequence[str | None], known: dict[str | None, int]
+) -> Numbers:
+    """The numbers of rows in `known`, to which those of their texts are added that are new."""
+    mapping = np.zeros(len(texts), np.int64)
+    for i in np.flatnonzero(np.bincount(numbers, minlength=len(texts))).tolist():
+        mapping[i] = known.setdefault(texts[i], len(known))
+    return mapping[numbers]
 
 
 def _numbers(texts: Sequence[str], number: dict[str | None, int]) -> Numbers:

@@ -22,7 +22,7 @@ class ChangedSessions(Struct, frozen=True, eq=False):
     without: Numbers
     """The positions of those that the range cuts or that have rows in the rest, in order."""
     anew: Sessions
-    """Those, and what else has rows in the range, from their rows in it."""
+    """Those, and further ones of the rest, from their rows in the range."""
     rows: Sequence[JoinedParts] = ()
     """The rows that these are made of."""
 
@@ -55,19 +55,29 @@ def changed_sessions(joined: JoinedParts, index: TotalsIndex) -> ChangedSessions
     if not joined.has_rest and not len(cut):
         return ChangedSessions(low, high, cut, _sessions())
     flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
-    windows = [joined]
     if joined.has_rest:
-        of_rest = np.flatnonzero(flags[index.sessions.keys[low:high]]) + low
-        cut = np.union1d(cut, of_rest)
-    else:
-        [ends] = index.sessions_at(at_start, ["end_quarters"])
-        [starts] = index.sessions_at(at_end, ["start_quarters"])
-        windows = joined.windows(ends, starts)
-    flags[index.sessions.keys[cut]] = True
+        cut = np.union1d(cut, np.flatnonzero(flags[index.sessions.keys]))
+    keys, starts, ends = index.sessions_at(cut, ("keys", "start_quarters", "end_quarters"))
+    rows = rows_of_sessions(joined, flags, keys, starts, ends)
     without = cut[slice(*np.searchsorted(cut, (low, high)))]
-    rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=True) for each in windows]
     anew = _sessions(*(each.columns(SESSIONS.name, *OF_SESSIONS) for each in rows))
     return ChangedSessions(low, high, without, anew, rows)
+
+
+def rows_of_sessions(
+    joined: JoinedParts, flags: Numbers, keys: Numbers, starts: Numbers, ends: Numbers
+) -> Sequence[JoinedParts]:
+    """The rows of these sessions, whose first and last quarters are known, and of flagged ones.
+
+    `flags` is by number of the session. With all rows of the rest.
+    """
+    known = np.zeros(joined.stored_count(SESSION_COLUMN), np.bool_)
+    known[keys] = True
+    is_all_known = not (flags[: len(known)] & ~known).any()
+    windows = joined.windows(starts, ends) if is_all_known else [joined]
+    flags[keys] = True
+    rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=False) for each in windows]
+    return [*rows, joined.of_rest()] if joined.has_rest else rows
 
 
 def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:

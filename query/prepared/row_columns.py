@@ -20,7 +20,7 @@ from query.prepared.part_tables import SESSIONLESS, SOURCES, label
 from query.prepared.row_places import PLACE_COLUMN
 from query.prepared.row_sources import VISIT_FIELDS, CountedTable, RowSource
 from query.prepared.session_places import index_places, session_places
-from query.prepared.session_values import session_values
+from query.prepared.session_values import fact_values
 
 KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN, PLACE_COLUMN)
 
@@ -205,7 +205,7 @@ def _place_texts(joined: JoinedParts, field: str) -> FieldTexts:
 
 def _visit_texts(joined: JoinedParts, fact: str) -> FieldTexts:
     """The fact of the visit; of a row without a session its own, which parts have of sources."""
-    values = session_values(joined, fact)
+    values = fact_values(joined, fact)
     if values is None:
         raise NotPrepared(UNTOLD_FACTS)
     if fact not in SOURCES:

@@ -13,7 +13,7 @@ from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import VISITS
 from query.prepared.quarters import Quarters
 from query.prepared.range_sessions import session_columns
-from query.prepared.session_values import session_values
+from query.prepared.session_values import fact_values
 from query.prepared.sessions import UNTOLD
 from query.prepared.totals_index import TABLES
 
@@ -50,7 +50,7 @@ class SessionsByFact(OfWholeRange, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
-        if (values := session_values(joined, self.fact)) is None:
+        if (values := fact_values(joined, self.fact)) is None:
             return None
         keys, duration_ms, visitors = session_columns(joined, "keys", "duration_ms", "visitors")
         named = [self.otherwise if text is None else text for text in values.texts]

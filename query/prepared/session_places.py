@@ -10,10 +10,11 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import label
+from query.prepared.part_texts import renumbered
 from query.prepared.row_places import PLACE_COLUMN, TABLES
 
 
@@ -52,7 +53,7 @@ def session_places(joined: JoinedParts, field: str) -> SessionPlaces | None:
 def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     """The index of all rows."""
     texts: dict[str | None, int] = {None: NO_TEXT}
-    tables = [_renumbered(whole.text_numbers(each, label(field)), texts) for each in TABLES]
+    tables = [renumbered(*whole.text_numbers(each, label(field)), texts) for each in TABLES]
     numbers = np.concatenate(tables)
     names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
     columns = [whole.columns(table, *names) for table in TABLES]
@@ -74,9 +75,3 @@ def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
         smallest(places[rows]),
         smallest(numbers[rows]),
     )
-
-
-def _renumbered(numbered: NumberedTexts, known: dict[str | None, int]) -> Numbers:
-    """The numbers of a table's rows among the texts of all tables."""
-    numbers, texts = numbered
-    return np.array([known.setdefault(text, len(known)) for text in texts], np.int64)[numbers]

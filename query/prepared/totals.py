@@ -53,14 +53,17 @@ def row_totals(
 
 def _of_rows(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
     """Page views, rows and distinct visitors of each bucket."""
-    names = (QUARTER_COLUMN, VISITOR_COLUMN, *COUNTS)
-    tables = [joined.columns(table, *names) for table in TABLES]
-    quarters, visitors, views, rows = (
-        np.concatenate([table[name] for table in tables]) for name in names
-    )
-    of_row = buckets[quarters.astype(np.int64) - joined.first]
+    of_row, visitors, views, rows = _columns(joined, buckets)
     distinct = joined.distinct(of_row, visitors, count)
     return sums(of_row, views, count), sums(of_row, rows, count), distinct
+
+
+def _columns(joined: JoinedParts, buckets: Numbers) -> Sequence[Numbers]:
+    """The bucket of each row, its visitor, page views and rows."""
+    names = (QUARTER_COLUMN, VISITOR_COLUMN, *COUNTS)
+    tables = [joined.columns(table, *names) for table in TABLES]
+    quarters, *others = (np.concatenate([table[name] for table in tables]) for name in names)
+    return buckets[quarters.astype(np.int64) - joined.first], *others
 
 
 def _of_rows_indexed(
@@ -69,12 +72,15 @@ def _of_rows_indexed(
     found = index.of_rows(joined.first, buckets, count)
     if not joined.has_rest:
         return found
+    views, rows, visitors = found
     flags = joined.rest_flags(TABLES, VISITOR_COLUMN)
-    without, with_rest = (
-        _of_rows(joined.of_flagged(VISITOR_COLUMN, flags, with_rest=each), buckets, count)
-        for each in (False, True)  # a visitor of the rest may be counted already
+    known = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=False)
+    of_known, known_visitors, *_ = _columns(known, buckets)
+    of_rest, rest_visitors, rest_views, rest_rows = _columns(joined.of_rest(), buckets)
+    both = np.concatenate([of_known, of_rest]), np.concatenate([known_visitors, rest_visitors])
+    counted_already = joined.distinct(of_known, known_visitors, count)
+    return (
+        views + sums(of_rest, rest_views, count),
+        rows + sums(of_rest, rest_rows, count),
+        visitors + joined.distinct(*both, count) - counted_already,
     )
-    views, rows, visitors = (
-        all_ - before + after for all_, before, after in zip(found, without, with_rest, strict=True)
-    )
-    return views, rows, visitors

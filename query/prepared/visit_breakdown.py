@@ -8,12 +8,27 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
-from query.prepared.breakdown import NO_GROUPS, GroupsIndex, count_groups, index_of, shares
+from query.prepared.breakdown import (
+    NO_GROUPS,
+    GroupsIndex,
+    NamedGroups,
+    count_groups,
+    index_of,
+    shares,
+)
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
-from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import SESSIONLESS, SESSIONS, SOURCES, VISITS, label
+from query.prepared.part_texts import renumbered
 from query.prepared.quarters import Quarters, whole_range
-from query.prepared.visit_index import visits_are_told
+from query.prepared.session_values import (
+    SessionValues,
+    VisitText,
+    first_texts,
+    indexed_values,
+    session_values,
+)
+from query.prepared.visit_index import sessions_of_rest, visits_are_told
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 from query.scope.visits import VISIT_PREFIX
@@ -56,47 +71,68 @@ class VisitBreakdown(Struct, frozen=True):
         if visits_are_told(joined):
             index = joined.index(self, self._index)
             if index is not None and index.is_told:
-                return shares(index.between(joined.first, joined.end))
-        if (rows := self._grouped(joined)) is None:
-            return None
-        columns, views, visitors, _ = rows
-        return shares(count_groups(joined, columns, views, visitors))
+                groups = self._of_index(joined, index)
+                return None if groups is None else shares(groups)
+        texts = self._texts(joined)
+        return None if texts is None else shares(self._counted(joined, texts))
+
+    @property
+    def _text(self) -> VisitText:
+        return VisitText(self.columns, self.otherwise)
 
     def _index(self, whole: JoinedParts) -> GroupsIndex:
-        rows = self._grouped(whole)
-        return NO_GROUPS if rows is None else index_of(*rows)
+        texts = self._texts(whole)
+        return NO_GROUPS if texts is None else index_of(*self._grouped(whole, texts))
+
+    def _texts(self, joined: JoinedParts) -> NumberedTexts | None:
+        """The text of the visit of each row with a session; None when it cannot be told."""
+        facts = joined.visit_facts(self.columns)
+        return None if facts is None else first_texts(facts, self.otherwise)
+
+    def _of_index(self, joined: JoinedParts, index: GroupsIndex) -> NamedGroups | None:
+        """The groups of the index, but for visitors whose rows are not as it has them."""
+        groups = index.between(joined.first, joined.end)
+        if (sessions := sessions_of_rest(joined)) is None:
+            return groups
+        flags = joined.rest_flags(self.tables, VISITOR_COLUMN)
+        of_sessions = joined.of_flagged(SESSION_COLUMN, sessions, with_rest=False)
+        flags[of_sessions.columns(SESSIONS.name, VISITOR_COLUMN)[VISITOR_COLUMN]] = True
+        rows = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=True)
+        known = indexed_values(joined, self._text)
+        anew = session_values(joined, self._text)
+        if known is None or anew is None:
+            return None
+        groups = groups.plus(self._of_values(rows.of_stored(), known), -1)
+        return groups.plus(self._of_values(rows, anew))
+
+    def _of_values(self, joined: JoinedParts, values: SessionValues) -> NamedGroups:
+        keys = joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
+        return self._counted(joined, (values.numbers[keys], values.texts))
+
+    def _counted(self, joined: JoinedParts, texts: NumberedTexts) -> NamedGroups:
+        columns, views, visitors, _ = self._grouped(joined, texts)
+        return count_groups(joined, columns, views, visitors)
 
     def _grouped(
-        self, joined: JoinedParts
-    ) -> tuple[Sequence[NumberedTexts], Numbers, Numbers, Numbers] | None:
+        self, joined: JoinedParts, of_visits: NumberedTexts
+    ) -> tuple[Sequence[NumberedTexts], Numbers, Numbers, Numbers]:
         """The column, page views, visitors and quarters of the rows that have a group."""
-        if (facts := joined.visit_facts(self.columns)) is None:
-            return None
-        names = [label(column) for column in self.columns]
-        known: dict[str | None, int] = {None: NO_TEXT}
-        numbers = np.concatenate(
-            [
-                self._numbers(facts, known),
-                self._numbers([joined.text_numbers(SESSIONLESS.name, n) for n in names], known),
-            ]
-        )
+        own = [joined.text_numbers(SESSIONLESS.name, label(column)) for column in self.columns]
+        numbers, texts = _together(of_visits, first_texts(own, self.otherwise))
         tables = [joined.columns(table, *COLUMNS) for table in self.tables]
         views, visitors, quarters = (
             np.concatenate([columns[name] for columns in tables]) for name in COLUMNS
         )
-        kept = (views > 0) & (numbers != NO_TEXT) & (numbers != known.get(self.left_out, NO_TEXT))
-        return [(numbers[kept], list(known))], views[kept], visitors[kept], quarters[kept]
+        kept = (views > 0) & (numbers != NO_TEXT)
+        if self.left_out in texts:
+            kept &= numbers != texts.index(self.left_out)
+        return [(numbers[kept], texts)], views[kept], visitors[kept], quarters[kept]
 
-    def _numbers(self, columns: Sequence[NumberedTexts], known: dict[str | None, int]) -> Numbers:
-        """The number of the first value of each row; `known` numbers the texts."""
-        numbers = np.zeros(len(columns[0][0]), np.int64)
-        for own, texts in reversed(columns):
-            numbered = [known.setdefault(text, len(known)) for text in texts]
-            values = np.array(numbered, np.int64)[own]
-            numbers = np.where(values == NO_TEXT, numbers, values)
-        if self.otherwise is not None:
-            numbers[numbers == NO_TEXT] = known.setdefault(self.otherwise, len(known))
-        return numbers
+
+def _together(one: NumberedTexts, other: NumberedTexts) -> NumberedTexts:
+    """The texts of the rows of both."""
+    known: dict[str | None, int] = {None: NO_TEXT}
+    return np.concatenate([renumbered(*each, known) for each in (one, other)]), list(known)
 
 
 def by_visit(

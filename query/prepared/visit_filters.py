@@ -26,7 +26,7 @@ from query.prepared.part_tables import (
     label,
 )
 from query.prepared.row_places import PLACE_COLUMN
-from query.prepared.session_values import session_values
+from query.prepared.session_values import fact_values
 from query.prepared.text_filters import rows_kept
 from query.request.filter_struct import Filter, fields_named, names_behavior
 from query.scope.visits import VISIT_PREFIX
@@ -60,7 +60,7 @@ def rows_of_visits(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     fields = set[str]().union(*map(fields_named, filters))
     names = {field: FACT_BY_FIELD[field] for field in fields}
     without = _keys_without_session(joined, names, filters)
-    facts = {field: session_values(joined, name) for field, name in names.items()}
+    facts = {field: fact_values(joined, name) for field, name in names.items()}
     told = {f: (each.numbers, each.texts) for f, each in facts.items() if each is not None}
     if len(told) < len(facts) or without is None:
         return None

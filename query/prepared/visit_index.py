@@ -58,13 +58,31 @@ def long_visits(whole: JoinedParts) -> LongVisits:
 
 
 def visits_are_told(joined: JoinedParts) -> bool:
-    """Whether the facts of visits in the range are those that indexes of all rows have."""
-    if joined.has_rest or joined.visits is None or joined.visits.joined.has_rest:
+    """Whether the facts of visits in the range are those that indexes of all rows have.
+
+    Those of `sessions_of_rest` may be others.
+    """
+    if joined.visits is None:
         return False
     visits = joined.visits.joined
     of_whole = joined.index("long_visits", long_visits)
     around = (visits.first, visits.end)
-    return of_whole is not None and of_whole.are_told(joined.first, joined.end, around)
+    # the rows of a quarter that the range cuts are given to the one beside it
+    return of_whole is not None and of_whole.are_told(joined.first - 1, joined.end + 1, around)
+
+
+def sessions_of_rest(joined: JoinedParts) -> Numbers | None:
+    """By number of the session, whether it or its visit has rows without a stored part.
+
+    None when there are no such rows.
+    """
+    having = [joined.has_rest, joined.visits is not None and joined.visits.joined.has_rest]
+    if not any(having):
+        return None
+    flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
+    if joined.visits is not None:
+        flags |= joined.visits.joined.rest_flags([VISITS.name], SESSION_COLUMN)
+    return flags
 
 
 def index_visits(

@@ -1,18 +1,20 @@
 """Index of the first or the last page view of each session: its page, and its visitor."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from query.engine.column_rows import Numbers
-from query.prepared.breakdown import NO_GROUPS, GroupsIndex, NamedGroups, index_of
+from query.engine.column_rows import NO_TEXT, Numbers
+from query.prepared.breakdown import NO_GROUPS, GroupsIndex, NamedGroups, Texts, index_of
 from query.prepared.crossing_sessions import block_edges, crossing
 from query.prepared.group_numbers import greatest, least
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.part_tables import QUARTER_MS, SESSIONS
-from query.prepared.visit_index import first_of_each
+from query.prepared.part_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS
+from query.prepared.range_sessions import rows_of_sessions
+from query.prepared.session_values import fact_values
+from query.prepared.visit_index import first_of_each, sessions_of_rest
 
 EDGE_COLUMNS = (
     "views",
@@ -31,9 +33,6 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
 
     groups: GroupsIndex
     """By page."""
-    by_key: Numbers
-    by_visitor: Numbers
-    """Their positions by key, and by visitor."""
     blocks: Numbers
     """The first and the last quarter of each block of sessions."""
     keys: Numbers
@@ -50,75 +49,105 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
     def size(self) -> int:
         """Bytes in memory."""
         columns = (self.keys, self.pages, self.visitors, self.quarters, self.starts, self.ends)
-        orders = (self.by_key, self.by_visitor, self.blocks)
-        return self.groups.size + sum(each.nbytes for each in (*columns, *orders))
+        return self.groups.size + sum(each.nbytes for each in (*columns, self.blocks))
 
-    def between(self, joined: JoinedParts, *, is_last: bool) -> NamedGroups | None:
+    def between(self, joined: JoinedParts, fact: str) -> NamedGroups | None:
         """Sessions and visitors by page; None when two visitors have a page view at one time.
 
-        What a session that the range cuts does within it is read from its rows.
+        What a session that the range cuts does within it is read from its rows, and what one does
+        that has rows without a stored part.
         """
         groups = self.groups.between(joined.first, joined.end)
         at_start, at_end = (self._crossing(each) for each in (joined.first, joined.end))
         cut = np.union1d(at_start, at_end)
-        if not len(cut):
+        if (flags := sessions_of_rest(joined)) is not None:
+            cut = np.union1d(cut, np.flatnonzero(flags[self.keys]))
+        elif not len(cut):
             return groups
-        windows = joined.windows(self.ends[at_start], self.starts[at_end])
-        anew = self._anew(joined, cut, windows, is_last=is_last)
-        if anew is None:
+        if (anew := self._anew(joined, cut, flags, fact)) is None:
             return None
-        at, visitors = anew
-        of_them = self._of_visitors(np.concatenate([visitors, self.visitors[cut]]))
+        of_them = self._of_visitors(joined, anew.visitors, self.visitors[cut])
         quarters = self.quarters[of_them]
         of_them = of_them[(quarters >= joined.first) & (quarters < joined.end)]
-        groups = groups.plus(self._counted(joined, of_them, self.visitors[of_them]), -1)
+        before = self._pages(of_them, self.visitors[of_them])
+        groups = groups.plus(before.counted(joined), -1)
         of_them = np.setdiff1d(of_them, cut, assume_unique=True)
-        both = np.concatenate([self.visitors[of_them], visitors])
-        return groups.plus(self._counted(joined, np.concatenate([of_them, at]), both))
+        after = self._pages(of_them, self.visitors[of_them]).plus(anew)
+        return groups.plus(after.counted(joined))
 
     def _crossing(self, quarter: int) -> Numbers:
         """The positions of the sessions that have rows before and after this quarter begins."""
         return crossing(self.starts, self.ends, self.blocks, quarter)
 
-    def _of_visitors(self, visitors: Numbers) -> Numbers:
+    def _of_visitors(self, joined: JoinedParts, *visitors: Numbers) -> Numbers:
         """The positions of all sessions of some visitors."""
-        wanted = np.unique(visitors)
-        known = wanted <= np.iinfo(self.visitors.dtype).max  # others have no session here
-        wanted = wanted[known].astype(self.visitors.dtype)
-        low, high = (
-            np.searchsorted(self.visitors, wanted, side, self.by_visitor).tolist()
-            for side in ("left", "right")
-        )
-        ranges = [np.arange(*ends) for ends in zip(low, high, strict=True)]
-        at: Numbers = self.by_visitor[np.concatenate([np.empty(0, np.intp), *ranges])]
-        return at.astype(np.intp)
+        flags = np.zeros(joined.count(VISITOR_COLUMN), np.bool_)
+        for each in visitors:
+            flags[each] = True
+        return np.flatnonzero(flags[self.visitors])
 
     def _anew(
-        self, joined: JoinedParts, cut: Numbers, windows: list[JoinedParts], *, is_last: bool
-    ) -> tuple[Numbers, Numbers] | None:
-        """The positions of sessions with a page view in the range, and its visitor."""
-        flags = np.zeros(joined.count(SESSION_COLUMN), np.bool_)
-        flags[self.keys[cut]] = True
-        kept = [each.of_flagged(SESSION_COLUMN, flags, with_rest=False) for each in windows]
-        rows = [each.columns(SESSIONS.name, *EDGE_COLUMNS) for each in kept]
+        self, joined: JoinedParts, cut: Numbers, of_rest: Numbers | None, fact: str
+    ) -> "SessionPages | None":
+        """Those of sessions that are cut, and of the rest, from their rows in the range."""
+        count = joined.count(SESSION_COLUMN)
+        flags = np.zeros(count, np.bool_) if of_rest is None else of_rest
+        own = (each[cut] for each in (self.keys, self.starts, self.ends))
+        rows = [
+            each.columns(SESSIONS.name, *EDGE_COLUMNS)
+            for each in rows_of_sessions(joined, flags, *own)
+        ]
         columns = {name: np.concatenate([each[name] for each in rows]) for name in EDGE_COLUMNS}
         keys, numbers = np.unique(columns[SESSION_COLUMN], return_inverse=True)
+        is_last = fact in OF_LAST_VIEW
         chosen = edge_rows({**columns, SESSION_COLUMN: numbers}, len(keys), is_last=is_last)
         if chosen is None:
             return None
-        wanted = keys[numbers[chosen]].astype(self.keys.dtype)
-        at = self.by_key[np.searchsorted(self.keys, wanted, sorter=self.by_key)]
-        return at.astype(np.intp), columns[VISITOR_COLUMN][chosen]
+        sessions, visitors = columns[SESSION_COLUMN][chosen], columns[VISITOR_COLUMN][chosen]
+        if of_rest is None:
+            order = np.argsort(self.keys[cut])
+            at = order[np.searchsorted(self.keys[cut], sessions, sorter=order)]
+            return self._pages(cut[at], visitors)
+        if (values := fact_values(joined, fact)) is None:
+            return None
+        pages = values.numbers[sessions]
+        having = pages != NO_TEXT
+        texts = [(text or "",) for text in values.texts]
+        return SessionPages(texts, pages[having], visitors[having])
 
-    def _counted(self, joined: JoinedParts, at: Numbers, visitors: Numbers) -> NamedGroups:
-        """Sessions and visitors of some sessions by page."""
-        found, groups = np.unique(self.pages[at], return_inverse=True)
-        texts = [self.groups.texts[i] for i in found.tolist()]
+    def _pages(self, at: Numbers, visitors: Numbers) -> "SessionPages":
+        """Those of the sessions at some positions."""
+        return SessionPages(self.groups.texts, self.pages[at], visitors)
+
+
+class SessionPages(Struct, frozen=True, eq=False):
+    """The page of each session, by the number of its texts, and the visitor of its page view."""
+
+    texts: Sequence[Texts]
+    pages: Numbers
+    visitors: Numbers
+
+    def plus(self, other: "SessionPages") -> "SessionPages":
+        """Those of other sessions too."""
+        number = {text: i for i, text in enumerate(self.texts)}
+        found, pages = np.unique(other.pages, return_inverse=True)
+        mapping = [number.setdefault(other.texts[i], len(number)) for i in found.tolist()]
+        mapped = np.array(mapping, np.int64)[pages]
+        return SessionPages(
+            list(number),
+            np.concatenate([self.pages, mapped]),
+            np.concatenate([self.visitors, other.visitors]),
+        )
+
+    def counted(self, joined: JoinedParts) -> NamedGroups:
+        """Sessions and visitors by page."""
+        found, groups = np.unique(self.pages, return_inverse=True)
+        texts = [self.texts[i] for i in found.tolist()]
         sessions = np.bincount(groups, minlength=len(found))
-        return NamedGroups(texts, sessions, joined.distinct(groups, visitors, len(found)))
+        return NamedGroups(texts, sessions, joined.distinct(groups, self.visitors, len(found)))
 
 
-NO_VISIT_PAGES = VisitPageIndex(NO_GROUPS, *(np.empty(0, np.int64) for _ in range(9)))
+NO_VISIT_PAGES = VisitPageIndex(NO_GROUPS, *(np.empty(0, np.int64) for _ in range(7)))
 """In place of an index that cannot be made."""
 
 
@@ -140,8 +169,7 @@ def index_visit_pages(
     columns = (keys, np.array(texts, np.int64)[page[0]], visitors, quarters[chosen], starts, ends)
     order = np.argsort(quarters[chosen], kind="stable")
     ordered = [smallest(each[order]) for each in columns]
-    by_key, by_visitor = (np.argsort(ordered[i], kind="stable").astype(np.uint32) for i in (0, 2))
-    return VisitPageIndex(groups, by_key, by_visitor, block_edges(*ordered[4:]), *ordered)
+    return VisitPageIndex(groups, block_edges(*ordered[4:]), *ordered)
 
 
 def edge_rows(sessions: Mapping[str, Numbers], count: int, *, is_last: bool) -> Numbers | None:

@@ -46,7 +46,7 @@ class VisitPages(Struct, frozen=True):
         if visits_are_told(joined):
             index = joined.index(self, self._index)
             if index is not None and index.groups.is_told:
-                groups = index.between(joined, is_last=self._is_last)
+                groups = index.between(joined, self.fact)
                 return None if groups is None else shares(groups)
         if (edges := self._edges(joined)) is None:
             return None

@@ -44,7 +44,7 @@ INDEXES = (
         *(np.array([[5], [6]]), np.array([[0, 1]]), order_durations(some("u4"))),
     ),
     LongVisits(*[some("i8")] * 4),
-    VisitPageIndex(groups(), *[some()] * 9),
+    VisitPageIndex(groups(), *[some()] * 7),
     SessionPlaces([None, "DE", "ü"], *[some("u1")] * 6),
     SessionValues(some("u1"), [None, "mobile", "ü"]),
     PageViewIndex(7, some(), OrderedViews(some(), some(), some(), ["/", "/ü"]), is_told=True),

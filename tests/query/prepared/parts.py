@@ -40,9 +40,9 @@ def _numbered(parts: Sequence[Part], stored: int) -> NumberedParts:
     for column in (VISITOR_COLUMN, SESSION_COLUMN):
         hashes = [part.hashes[column] for part in parts]
         numbering = number({PartKey("shop", str(i)): h for i, h in enumerate(hashes[:stored])})
-        new, further = numbering.with_further(hashes[stored:])
-        by_part = [*numbering.by_part.values(), *further]
-        numbers[column] = ColumnNumbers(numbering.hashes, new, by_part)
+        further = numbering.with_further(hashes[stored:])
+        by_part = [*numbering.by_part.values(), *further.by_part]
+        numbers[column] = ColumnNumbers(numbering.hashes, further.new, by_part)
     return NumberedParts(parts, numbers.__getitem__, stored, range(len(parts)))
 
 

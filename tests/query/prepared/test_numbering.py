@@ -24,11 +24,11 @@ def test_a_hash_has_one_number_in_all_parts() -> None:
 def test_further_hashes_continue_the_numbers() -> None:
     numbering = number(hashes(0))
 
-    new, further = numbering.with_further([np.array([100, -1, 9]), np.array([6, 100])])
-    numbers = ColumnNumbers(numbering.hashes, new, further)
+    further = numbering.with_further([np.array([100, -1, 9]), np.array([6, 100])])
+    numbers = ColumnNumbers(numbering.hashes, further.new, further.by_part)
 
-    assert [each.tolist() for each in further] == [[5, 0, 2], [4, 5]]
+    assert [each.tolist() for each in further.by_part] == [[5, 0, 2], [4, 5]]
     assert numbers.count == 6
     assert numbers.hashes(np.array([5, 4, 0, 2])).tolist() == [100, 6, -1, 9]
-    nothing, pieces = numbering.with_further([])
-    assert (len(nothing), pieces) == (0, [])
+    nothing = numbering.with_further([])
+    assert (len(nothing.new), nothing.by_part) == (0, [])

@@ -5,9 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
+from query.engine.engine import ColumnEngine
+from query.prepared import part_reader
+from query.prepared.part import Part
+from query.prepared.part_source import read_part
+from query.scope.row_scope import Scope
 from query.standard.query_types import QUERY_TYPES
+from schemas.lake.delta_table import DataFile
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS
 from schemas.telemetry.instruments import REGISTRY
@@ -129,6 +136,37 @@ def test_rows_of_today_are_added_without_being_prepared(service: InProcessServic
     assert found == [True] * 4
     assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (10, 5, 6)
     assert len(files(service)) == 1
+
+
+def test_larger_files_of_today_are_summed_up_once(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever range is asked for, and whatever is stored since."""
+    read: list[list[int]] = []
+
+    async def noted(
+        engine: ColumnEngine, scope: Scope, files: Sequence[DataFile], *others: Any
+    ) -> Part:
+        read.append(sorted(file.rows for file in files))
+        return await read_part(engine, scope, files, *others)
+
+    monkeypatch.setattr(part_reader, "LARGE_ROWS", 3)
+    monkeypatch.setattr(part_reader, "read_part", noted)
+    stored(service)
+    ask(service)
+    prepare(service)
+    for rows in (3, 1, 2):
+        service.lake.holds(*[a_view("/new", visitor="u9", session="s9", at=TODAY)] * rows)
+
+    found, [[summary], *_] = ask(service)
+    assert (found, summary["pageviews"], summary["sessions"]) == ([True] * 4, 15, 6)
+    assert {*map(str, read)} == {"[3]", "[1, 2]"}
+    read.clear()
+    ask(service, startDate="2026-11-05")
+    assert read == []
+    service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
+    ask(service)
+    assert {*map(str, read)} == {"[1, 1, 2]"}
 
 
 def test_a_version_whose_files_are_gone_is_not_answered_by_its_parts(

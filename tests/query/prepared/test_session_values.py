@@ -6,7 +6,7 @@ import pytest
 from query.prepared.joined_parts import JoinedParts, JoinedVisits
 from query.prepared.part import Part, make_part
 from query.prepared.part_tables import SESSIONS, VISITS
-from query.prepared.session_values import SessionValues, session_values
+from query.prepared.session_values import SessionValues, fact_values
 from query.prepared.sessions import OF_SESSIONS
 from query.prepared.visit_index import VISIT_COLUMNS, index_visits
 from tests.query.prepared.parts import column_rows, join
@@ -53,15 +53,15 @@ def test_each_session_has_the_fact_of_its_visit(stored: int | None) -> None:
     ]
     joined = with_visits(join(parts, 10, 15, stored=stored))
 
-    found = texts_by_hash(joined, session_values(joined, FACT))
+    found = texts_by_hash(joined, fact_values(joined, FACT))
 
     assert found == {5: "mobile", 6: None, 7: "tablet", 8: "desktop"}
 
 
 def test_facts_of_two_first_page_views_are_not_told() -> None:
     joined = with_visits(join([part((5, 10, "mobile")), part((5, 10, "tablet"))], 10, 15))
-    assert session_values(joined, FACT) is None
-    assert session_values(join([part((5, 10, "mobile"))], 10, 15), FACT) is None
+    assert fact_values(joined, FACT) is None
+    assert fact_values(join([part((5, 10, "mobile"))], 10, 15), FACT) is None
 
 
 def test_bytes_in_memory_are_those_of_numbers_and_texts() -> None:
