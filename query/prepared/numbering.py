@@ -39,7 +39,10 @@ class ColumnNumbers(Struct, frozen=True, eq=False):
         """The hashes of numbers."""
         if not len(self.further):
             return self.known[numbers]
-        return np.concatenate([self.known, self.further])[numbers]
+        is_new = numbers >= len(self.known)
+        found: Numbers = self.known[np.where(is_new, WITHOUT, numbers)]
+        found[is_new] = self.further[numbers[is_new] - len(self.known)]
+        return found
 
 
 class Numbering(Struct, frozen=True, eq=False):

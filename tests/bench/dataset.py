@@ -46,6 +46,12 @@ class DataSet(Struct, frozen=True):
     folder: str
     events: int
     key: str
+    first: date = FIRST
+
+    @property
+    def last(self) -> date:
+        """Its last day."""
+        return self.first + timedelta(days=DAYS - 1)
 
     @property
     def settings(self) -> Settings:
@@ -58,12 +64,11 @@ class DataSet(Struct, frozen=True):
 
     def span(self, days: int = DAYS) -> dict[str, str]:
         """The last so many days."""
-        last = FIRST + timedelta(days=DAYS - 1)
-        return {"startDate": str(last - timedelta(days=days - 1)), "endDate": str(last)}
+        return {"startDate": str(self.last - timedelta(days=days - 1)), "endDate": str(self.last)}
 
     def day(self, back: int) -> dict[str, str]:
         """The day so many days before the last."""
-        day = FIRST + timedelta(days=DAYS - 1 - back)
+        day = self.last - timedelta(days=back)
         return {"startDate": str(day), "endDate": str(day)}
 
 
@@ -82,6 +87,7 @@ def make(
     others: int | None = None,
     websites: int = WEBSITES,
     tables: Collection[Table] = tuple(SHARES),
+    first: date = FIRST,
 ) -> DataSet:
     """Make it, or find it made; `others` are events of so many other `websites`."""
     if (found := stored(folder)) is not None:
@@ -94,8 +100,8 @@ def make(
         for table in tables:
             share = SHARES[table]
             crowds = (Crowd(round(events * share)), Crowd(round(others * share), websites))
-            fill(connection, settings, table, crowds)
-    data_set = DataSet(str(folder), events, registered(settings))
+            fill(connection, settings, table, crowds, first)
+    data_set = DataSet(str(folder), events, registered(settings), first)
     for table in tables:
         write_plain(data_set, table)
     (folder / "set.json").write_bytes(msgspec.json.encode(data_set))
@@ -114,11 +120,12 @@ def fill(
     settings: Settings,
     table: Table,
     crowds: Sequence[Crowd],
+    first: date,
 ) -> None:
     """Day after day: parts as workers write them, one commit, one compaction."""
     lake = LakeTable(settings, table)
     for number in range(DAYS):
-        began, day = time.monotonic(), str(FIRST + timedelta(days=number))
+        began, day = time.monotonic(), str(first + timedelta(days=number))
         mixes = [traffic_mix(of_day(crowd.rows, number), DAYS, crowd.others) for crowd in crowds]
         # Two numbers per day: the sessions of the two crowds are different ones.
         data_set = [
