@@ -133,7 +133,9 @@ class PartReader:
 
     async def rests(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
         """What the rows without a part and those of cut quarters add up to, a part each."""
-        return [await self._rest(rows, engine, seconds) for rows in reading.rows]
+        parts = [await self._rest(rows, engine, seconds) for rows in reading.rows if not rows.later]
+        edges = [self._rest(rows, engine, seconds) for rows in reading.rows if rows.later]
+        return [*parts, *await asyncio.gather(*edges)]  # of few rows each
 
     async def _rest(self, rows: SummedRows, engine: ColumnEngine, seconds: float) -> Part:
         known: Part | None = self._memory.get(rows.key)
