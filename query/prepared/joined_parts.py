@@ -92,17 +92,6 @@ class JoinedParts:
         first, end = max(first, self.first), min(end, self.end)
         return JoinedParts(self._numbered, first, end, kept=self._kept)
 
-    def windows(self, starts: Numbers, ends: Numbers) -> "list[JoinedParts]":
-        """The rows of sessions, from their first and last quarters: most are near an edge."""
-        inside = (ends >= self.first) & (starts < self.end)
-        starts, ends = starts[inside].astype(np.int64), ends[inside].astype(np.int64)
-        is_first = ends - self.first < self.end - starts
-        high = int(ends[is_first].max(initial=self.first - 1)) + 1
-        low = int(starts[~is_first].min(initial=self.end))
-        if low < high:
-            return [self]
-        return [self.between(self.first, high), self.between(low, self.end)]
-
     def of_flagged(self, column: str, flags: Numbers, *, with_rest: bool) -> "JoinedParts":
         """The rows of stored parts whose visitor or session is flagged, and all of the rest."""
         numbered = self._numbered if with_rest else self._numbered.some(0, self._stored)
@@ -148,8 +137,8 @@ class JoinedParts:
     def of_positions(self, table: str, positions: Numbers) -> "JoinedParts":
         """The same with some rows of one table, from which columns and texts are read.
 
-        It has no indexes, nor what these need: `between`, `windows` and `of_flagged` have the rows
-        at all positions.
+        It has no indexes, nor what these need: `between` and `of_flagged` have the rows at all
+        positions.
         """
         own = JoinedParts(self._numbered, self.first, self.end, kept=self._kept)
         own.visits = self.visits

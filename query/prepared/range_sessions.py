@@ -74,10 +74,23 @@ def rows_of_sessions(
     known = np.zeros(joined.stored_count(SESSION_COLUMN), np.bool_)
     known[keys] = True
     is_all_known = not (flags[: len(known)] & ~known).any()
-    windows = joined.windows(starts, ends) if is_all_known else [joined]
+    windows = _windows(joined, starts, ends) if is_all_known else [joined]
     flags[keys] = True
     rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=False) for each in windows]
     return [*rows, joined.of_rest()] if joined.has_rest else rows
+
+
+def _windows(joined: JoinedParts, starts: Numbers, ends: Numbers) -> list[JoinedParts]:
+    """All rows of these sessions, and as few others as may be: most are near an edge."""
+    first, end = joined.first, joined.end
+    inside = (ends >= first) & (starts < end)
+    starts, ends = starts[inside].astype(np.int64), ends[inside].astype(np.int64)
+    is_first = ends - first < end - starts
+    high = int(ends[is_first].max(initial=first - 1)) + 1
+    low = int(starts[~is_first].min(initial=end))
+    if low < high:
+        return [joined]
+    return [joined.between(first, high), joined.between(low, end)]
 
 
 def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:
