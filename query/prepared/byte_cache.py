@@ -1,9 +1,18 @@
 """Cache of values by key, bounded by their bytes: what was not used for longest goes first."""
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
+
+ENTRY_BYTES = 1_000
+"""Of an entry beside its value: its key, which is to be no longer, and its place in the cache."""
+
+
+def digest(*values: object) -> bytes:
+    """Stands in keys for values that their `repr` tells apart."""
+    return hashlib.sha256(repr(values).encode()).digest()
 
 
 class ByteCache:
@@ -15,7 +24,7 @@ class ByteCache:
         self._lock = Lock()
         self._making: dict[Hashable, Lock] = {}
         self.size = 0
-        """Bytes of all values."""
+        """Bytes of all entries."""
 
     def get(self, key: Hashable) -> Any:
         """The value; None when there is none."""
@@ -27,6 +36,7 @@ class ByteCache:
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
         """Keep a value of so many bytes, unless it alone exceeds the limit."""
+        size += ENTRY_BYTES
         if size > self._max_bytes:
             return
         with self._lock:

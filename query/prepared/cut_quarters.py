@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import Filtered, PreparedForm
-from query.prepared.not_prepared import OTHER_QUARTERS, NotPrepared
+from query.prepared.not_prepared import NO_QUARTER, OTHER_QUARTERS, NotPrepared
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters, by_bucket
 from query.prepared.row_groups import RowGroups
@@ -34,10 +34,16 @@ class CutRange(Struct, frozen=True):
         return TimeRange(start - start % QUARTER_MS, end + -end % QUARTER_MS, self.whole.zone)
 
 
+def whole_quarters(time_range: TimeRange) -> TimeRange:
+    """What of a range is whole quarters; it ends before it begins where there is none."""
+    start, end = time_range.start_ms, time_range.end_ms
+    return TimeRange(start + -start % QUARTER_MS, end - end % QUARTER_MS, time_range.zone)
+
+
 def cut_range(time_range: TimeRange) -> CutRange | None:
     """A range that cuts quarters; None when it cuts none, or has no whole one."""
     start, end, zone = time_range.start_ms, time_range.end_ms, time_range.zone
-    whole = TimeRange(start + -start % QUARTER_MS, end - end % QUARTER_MS, zone)
+    whole = whole_quarters(time_range)
     if whole.end_ms <= whole.start_ms or whole == time_range:
         return None
     edges = (TimeRange(start, whole.start_ms, zone), TimeRange(whole.end_ms, end, zone))
@@ -56,7 +62,8 @@ def quarters_read(
     cut = cut_range(time_range)
     quarters = None if cut is None else quarters_within(form, cut, granularity)
     if cut is None or quarters is None:
-        raise NotPrepared(OTHER_QUARTERS)
+        whole = whole_quarters(time_range)
+        raise NotPrepared(OTHER_QUARTERS if whole.start_ms < whole.end_ms else NO_QUARTER)
     return quarters, cut.whole, cut.edges
 
 

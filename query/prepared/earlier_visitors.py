@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine, Sql
 from query.engine.row_memory import too_large
-from query.prepared.byte_cache import ByteCache
+from query.prepared.byte_cache import ByteCache, digest
 from query.prepared.joined_parts import NOBODY
 from query.prepared.part_kinds import MAX_ROWS
 from query.request.time_range import TimeRange
@@ -31,8 +31,8 @@ class EarlierVisitors(Struct, frozen=True):
     @property
     def key(self) -> tuple[object, ...]:
         """What is read, for caches of what comes of it."""
-        paths = tuple(file.path for file in self.scope.data_files)
-        return ("earlier", self.scope.subjects, self.scope.time_range.end_ms, paths)
+        paths = [file.path for file in self.scope.data_files]
+        return ("earlier", digest(self.scope.subjects, self.scope.time_range.end_ms, paths))
 
     async def hashes(self, engine: ColumnEngine, memory: ByteCache, seconds: float) -> Numbers:
         """The hashes of their visitors in ascending order; ResultTooLarge for very many."""

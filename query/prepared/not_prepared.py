@@ -1,8 +1,10 @@
 """NotPrepared: parts cannot answer a query, and why."""
 
+NO_QUARTER = "no whole quarter of an hour is within the time range"
 OTHER_QUARTERS = (
-    "the time range begins or ends within a quarter of an hour and within another bucket than the "
-    "next quarter, or lists visitors; or its buckets are no whole quarters, as minutes are not"
+    "the time range begins or ends within a quarter of an hour, and that is in another hour or day "
+    "of the result than the next quarter, or the query lists visitors or tells who is new; or its "
+    "buckets are no whole quarters, as minutes are not"
 )
 NO_PARTS = (
     "most rows are in data files without a part (what they add up to): those written today (UTC), "

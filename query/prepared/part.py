@@ -15,6 +15,8 @@ from query.engine.column_rows import ColumnRows, Numbers
 QUARTER_COLUMN = "quarter"
 START_COLUMN = "start_ms"
 """Of instants, since their quarter began."""
+ARRAY_BYTES = 150
+"""Of an array in memory, beside its numbers."""
 VISITOR_COLUMN, SESSION_COLUMN = "visitor", "session_key"
 """Columns of hashes, which are positions in the tables of a part."""
 
@@ -35,7 +37,8 @@ class Columns(Struct, frozen=True, eq=False):
     def size(self) -> int:
         """Bytes in memory, about."""
         texts = sum(len(each) + 60 for values in self.texts.values() for each in values)
-        return texts + sum(each.nbytes for each in self.numbers.values())
+        arrays = (self.quarters, self.borders, *self.numbers.values())
+        return texts + sum(ARRAY_BYTES + each.nbytes for each in arrays)
 
     def between(self, name: str, first: int, end: int) -> Numbers:
         """A column of the rows of the quarters from `first` to before `end`."""
@@ -93,7 +96,7 @@ class Part(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        hashes = sum(each.nbytes for each in self.hashes.values())
+        hashes = sum(ARRAY_BYTES + each.nbytes for each in self.hashes.values())
         return hashes + sum(each.size for each in self.tables.values())
 
     def table(self, name: str) -> Columns:

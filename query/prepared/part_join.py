@@ -8,7 +8,7 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.byte_cache import ByteCache
+from query.prepared.byte_cache import ByteCache, digest
 from query.prepared.forms import PreparedForm
 from query.prepared.joined_parts import NOBODY, JoinedParts, JoinedVisits, WholeParts
 from query.prepared.kept_indexes import KeptIndexes, are_few
@@ -50,7 +50,7 @@ class PartJoin:
         self._few = are_few(known, rows_of[0].scope.pinned.version.data_files)
         both = [of for of in (rows_of, visits_of) if of is not None]
         self._rests = [part for _, parts in both for part in parts]
-        self._rest_keys = tuple(rows.key for reading, _ in both for rows in reading.rows)
+        self._rest_keys = [rows.key for reading, _ in both for rows in reading.rows]
 
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
@@ -101,10 +101,10 @@ class PartJoin:
         )
         if not rests:
             return known.of(keys, ())
-        at = tuple(map(self._rests.index, rests))
-        name = ("texts of rests", table, column, self._known, tuple(keys), self._rest_keys, at)
+        own = [self._rest_keys[self._rests.index(rest)] for rest in rests]
+        key = ("texts of rests", table, column, self._known, digest(keys, own))
         of_rests = [rest.table(table).texts[column] for rest in rests]
-        texts: PartTexts = self._memory.made(name, lambda: known.of(keys, of_rests))
+        texts: PartTexts = self._memory.made(key, lambda: known.of(keys, of_rests))
         return texts
 
     def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
@@ -135,7 +135,7 @@ class PartJoin:
             return ColumnNumbers(numbering.hashes, NOBODY, by_part)
         hashes = [part.hashes.get(column, NOBODY) for part in self._rests]
         further: FurtherNumbers = self._memory.made(
-            ("numbers of rests", column, self._known, self._rest_keys),
+            ("numbers of rests", column, self._known, digest(self._rest_keys)),
             lambda: numbering.with_further(hashes),
         )
         return ColumnNumbers(numbering.hashes, further.new, [*by_part, *further.by_part[rests]])

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
-from query.prepared.byte_cache import ByteCache
+from query.prepared.byte_cache import ByteCache, digest
 from query.prepared.part import Columns, Part, shifted
 from query.prepared.part_file import (
     PartColumns,
@@ -73,9 +73,9 @@ class Reading(Struct, frozen=True):
     """Those of the rest, and of quarters that the time range of the query cuts."""
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """What it reads, for caches of what comes of it."""
-        return (tuple(self.prepared), *(rows.key for rows in self.rows))
+    def key(self) -> bytes:
+        """Stands for what it reads, and between which quarters, in caches of what comes of it."""
+        return digest(self.scope.time_range, self.prepared, [rows.key for rows in self.rows])
 
 
 class SummedRows(Struct, frozen=True):
@@ -88,11 +88,11 @@ class SummedRows(Struct, frozen=True):
     """By how many quarters they are given to another one than their own."""
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """What is read, for caches of what comes of it."""
-        paths = tuple(file.path for file in self.files)
+    def key(self) -> bytes:
+        """Stands for what is read, in caches of what comes of it."""
+        paths = [file.path for file in self.files]
         time_range, subject = self.scope.time_range, self.scope.subjects[0]
-        return (subject, time_range, paths, tuple(self.tables), self.later)
+        return digest(subject, time_range, paths, [*self.tables], self.later)
 
 
 def reading_of(

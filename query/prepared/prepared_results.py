@@ -19,7 +19,7 @@ from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
-from query.prepared.byte_cache import ByteCache
+from query.prepared.byte_cache import ByteCache, digest
 from query.prepared.cut_quarters import quarters_read
 from query.prepared.earlier_visitors import earlier_visitors
 from query.prepared.form_ranges import AfterEarlier
@@ -178,7 +178,7 @@ class PreparedResults:
         time_range = rows_of.scope.time_range
         before = earlier_visitors(rows_of.scope) if isinstance(form, AfterEarlier) else None
         keys = (rows_of.key, visits_of and visits_of.key, before and before.key)
-        key = (form, time_range, tuple(quarters.numbers), keys)
+        key = (form, digest(time_range, [*quarters.numbers], keys))
         known: Sequence[Row] | None = self._memory.get(key)
         if known is not None:
             return known
@@ -194,7 +194,7 @@ class PreparedResults:
             rows = await in_thread(partial(join.rows, form, quarters), work)
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
-        self._memory.put(key, rows, _size(rows))
+        self._memory.put(key, rows, len(repr(form)) + _size(rows))
         return rows
 
     def remembering(self, engine: Engine) -> Engine:

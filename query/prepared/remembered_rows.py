@@ -4,14 +4,13 @@ A statement names its data files, which never change, and all its values, so its
 whenever it runs. What is remembered counts towards the memory of prepared results.
 """
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 
 from query.engine.engine import Engine, Row, Sql
 from query.engine.outer_engine import OuterEngine
 from query.engine.row_memory import ROW_BYTES, VALUE_BYTES
-from query.prepared.byte_cache import ByteCache
+from query.prepared.byte_cache import ByteCache, digest
 from query.response.worker_threads import run_in_worker
 
 MOST_BYTES = 16 * 2**20
@@ -43,7 +42,7 @@ class RememberingEngine(OuterEngine):
 
 def statement_digest(sql: Sql) -> bytes:
     """Stands for the text and all values of a statement."""
-    return hashlib.sha256(repr((sql.text, sorted(sql.values.items()))).encode()).digest()
+    return digest(sql.text, sorted(sql.values.items()))
 
 
 def bytes_of(rows: Sequence[Row]) -> int:

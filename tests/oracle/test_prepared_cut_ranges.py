@@ -1,6 +1,7 @@
 """Ranges that cut quarters of an hour: prepared results of them are those of the stored rows."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.random_traffic import Stage
 from tests.oracle.service import Service, body_of, named
 from tests.oracle.test_prepared_results import CLOSED, asked, prepare
+from tests.query.lake import a_view
 
 TIMES = (
     ("00:07:13", "23:52:41"),
@@ -44,3 +46,57 @@ def test_prepared_results_are_those_of_the_stored_rows(
                 assert both[0]["data"] == both[1]["data"], (query, first, last)
                 prepared.append(both[0]["meta"].get("prepared", False))
         assert sum(prepared) > len(prepared) / 2
+
+
+LONG = {
+    "first": (
+        ("2026-11-08T12:00:00Z", "/first", "2026-11-09T15:00:00Z"),
+        ("2026-11-09T13:00:00Z", "/second", "2026-11-09T15:00:00Z"),
+        ("2026-11-10T01:00:00Z", "/third", "2026-11-10T01:00:01Z"),
+    ),
+    "last": (
+        ("2026-11-09T23:00:00Z", "/a", "2026-11-09T23:00:01Z"),
+        ("2026-11-10T22:00:00Z", "/b", "2026-11-12T15:00:00Z"),
+        ("2026-11-11T22:00:00Z", "/c", "2026-11-12T15:00:00Z"),
+    ),
+}
+"""Page views of one visit: time, path, and time of receipt."""
+RANGES = {
+    "first": (
+        ("2026-11-09T23:59:30Z", "2026-11-10T23:59:59Z"),
+        ("2026-11-10", "2026-11-10T23:59:59Z"),
+    ),
+    "last": (("2026-11-09", "2026-11-10T00:00:30Z"), ("2026-11-09", "2026-11-09")),
+}
+"""Of the same whole quarters, with other days around them."""
+
+
+@pytest.mark.parametrize("few_parts", [0, 12])
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("edge", ["first", "last"])
+def test_facts_of_long_visits_are_those_around_the_range_itself(
+    edge: str, order: int, few_parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = [
+        a_view(path, at=at, received=received, session="long") for at, path, received in LONG[edge]
+    ]
+    is_last = {"field": "visit.exit_page", "operator": "eq", "value": "/c"}
+    parameters = [
+        *("entry_pages", "exit_pages"),
+        *({"name": name, "filters": [is_last]} for name in ("summary", "session_list")),
+    ]
+    with Service(views) as service:
+        monkeypatch.setattr(kept_indexes, "FEW_PARTS", few_parts)
+
+        def ask(start: str, end: str, more: str = "") -> list[Any]:
+            body = {"parameters": parameters, "startDate": start, "endDate": end, "timezone": "UTC"}
+            entries = service.post("/v1/query", body, "shop", more).json["data"]
+            return [(entry["data"], entry["meta"]["totalRows"]) for entry in entries]
+
+        ask("2026-11-01", "2026-11-20")
+        prepare(service)
+        asked_ranges = RANGES[edge][::order]
+        found = [ask(*each) for each in asked_ranges]
+
+        assert found == [ask(*each, "&prepared=false") for each in asked_ranges]
+        assert found[0] != found[1]

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 
 from query.engine.engine import ColumnEngine
 from query.prepared import part_reader
+from query.prepared.byte_cache import ENTRY_BYTES
 from query.prepared.part import Part
 from query.prepared.part_source import read_part
 from query.scope.row_scope import Scope
@@ -167,6 +168,27 @@ def test_larger_files_of_today_are_summed_up_once(
     service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
     ask(service)
     assert {*map(str, read)} == {"[1, 1, 2]"}
+
+
+def test_keys_in_memory_are_short_whatever_range_is_asked_for(service: InProcessService) -> None:
+    """Clients that name seconds ask for another range each time: no key may have all data files."""
+    times = [f"2026-11-{day:02d}T12:{minute}:00Z" for day in range(1, 29) for minute in (10, 40)]
+    service.lake.holds(*(a_view("/", at=time) for time in times))
+    ask(service)
+    prepare(service)
+    assert service.results is not None
+    memory = service.results._memory
+    ask(service, startDate="2026-11-01 12:01:00")
+    before = {*memory._values}
+
+    found, _ = ask(service, startDate="2026-11-01 12:01:01")
+
+    assert found == [True] * 4
+    added = [key if isinstance(key, tuple) else (key,) for key in memory._values.keys() - before]
+    assert len(added) >= len(TYPES)
+    for key in added:
+        own = [each for each in key if not isinstance(each, frozenset)]  # sets of parts are shared
+        assert len(repr(own)) < ENTRY_BYTES, key
 
 
 def test_a_version_whose_files_are_gone_is_not_answered_by_its_parts(

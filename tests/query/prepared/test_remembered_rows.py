@@ -11,7 +11,7 @@ from query.engine.duckdb_engine import DuckDBEngine
 from query.engine.engine import Row, Sql
 from query.engine.hardening import PoolLimits
 from query.prepared import remembered_rows
-from query.prepared.byte_cache import ByteCache
+from query.prepared.byte_cache import ENTRY_BYTES, ByteCache
 from query.prepared.remembered_rows import RememberingEngine, bytes_of, statement_digest
 
 RANDOM = Sql("SELECT random() AS x, $n AS n", {"n": 1})
@@ -37,7 +37,7 @@ def test_the_same_text_with_the_same_values_does_not_run_again(tmp_path: Path) -
         first = rows(RememberingEngine(engine, memory), RANDOM)
 
         assert rows(RememberingEngine(engine, memory), RANDOM) == first
-        assert memory.size == bytes_of(first)
+        assert memory.size == ENTRY_BYTES + bytes_of(first)
         other = rows(RememberingEngine(engine, memory), Sql(RANDOM.text, {"n": 2}))
         assert other[0][0] != first[0][0]
         assert rows(RememberingEngine(engine, ByteCache(10_000)), RANDOM) != first

@@ -8,7 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.prepared.not_prepared import NO_PARTS, OTHER_ENGINE, OTHER_QUARTERS, SWITCHED_OFF
+from query.prepared.not_prepared import (
+    NO_PARTS,
+    NO_QUARTER,
+    OTHER_ENGINE,
+    OTHER_QUARTERS,
+    SWITCHED_OFF,
+)
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
 from query.standard.prepared_query import NO_FORM, OTHER_FILTERS
@@ -118,6 +124,7 @@ def test_some_types_have_prepared_rows() -> None:
         ({"person": "profile"}, "parts tell devices, not persons"),
         ({"subject": {"website_id": "shop,blog"}}, "parts are of single websites"),
         ({"granularity": "minute", "startDate": "2026-11-30"}, OTHER_QUARTERS),
+        ({"startDate": "2026-11-29 10:01:00", "endDate": "2026-11-29 10:28:59"}, NO_QUARTER),
         ({"compare": "previous_period"}, None),
         ({"limit": 1, "page": 2}, None),
     ],
