@@ -1,7 +1,9 @@
 """The same text has the same number in all parts."""
 
+import numpy as np
+
 from query.prepared.part_folder import PartKey
-from query.prepared.part_texts import known_texts, number_texts
+from query.prepared.part_texts import known_texts, number_texts, renumbered
 
 ONE, OTHER = PartKey("shop", "1"), PartKey("shop", "2")
 
@@ -25,3 +27,12 @@ def test_new_texts_of_further_parts_come_last() -> None:
 
 def test_its_size_grows_with_the_texts() -> None:
     assert known_texts({ONE: ["a" * 1000]}).size > 1000
+
+
+def test_rows_have_the_numbers_of_known_texts_and_only_their_own_are_added() -> None:
+    known: dict[str | None, int] = {None: 0, "b": 1}
+
+    found = renumbered(np.array([3, 0, 1, 3]), [None, "b", "unused", "c"], known)
+
+    assert found.tolist() == [2, 0, 1, 2]
+    assert [*known] == [None, "b", "c"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.range_sessions import changed_sessions, session_columns
+from query.prepared.range_sessions import changed_sessions, rows_of_sessions, session_columns
 from query.prepared.totals_index import index_totals
 from tests.query.prepared.test_totals import PARTS, joined, some_rows
 
@@ -41,3 +41,24 @@ def test_what_the_range_cuts_is_left_out_and_made_anew() -> None:
 
     assert changed.low <= changed.without.min() <= changed.without.max() < changed.high
     assert len(changed.anew.keys)
+
+
+def test_only_the_rows_near_the_edges_are_read_where_all_sessions_are_known() -> None:
+    whole = joined(some_rows(3), PARTS)
+    first, end = whole.first, whole.end
+
+    def read(starts: Sequence[int], ends: Sequence[int], *flagged: int) -> list[tuple[int, int]]:
+        flags = np.zeros(whole.count("session_key"), np.bool_)
+        flags[[*flagged]] = True
+        keys = np.array([5, 6])
+        rows = rows_of_sessions(whole, flags, keys, np.array(starts), np.array(ends))
+        return [(each.first, each.end) for each in rows]
+
+    assert read([first - 9, end - 2], [first + 1, end]) == [(first, first + 2), (end - 2, end)]
+    assert read([first - 9, end], [first - 1, end]) == [(first, first), (end, end)]
+    assert read([first - 9, first], [end - 1, end]) == [(first, end)]
+    assert read([first - 9, end - 2], [first + 1, end], 5, 6) == [
+        (first, first + 2),
+        (end - 2, end),
+    ]
+    assert read([first - 9, end - 2], [first + 1, end], 7) == [(first, end)]
