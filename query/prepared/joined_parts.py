@@ -256,13 +256,13 @@ class JoinedParts:
 class WholeParts(Struct, frozen=True, eq=False):
     """All rows of a set of stored parts, and what was made of them once."""
 
-    joined: JoinedParts
+    joined: Callable[[], JoinedParts]
     made: Callable[[object, Callable[[], Any]], Any]
     """What was made under a name, or is made now."""
 
     def index(self, name: object, make: Callable[[JoinedParts], Index]) -> Index:
         """What `make` gives for all rows."""
-        found: Index = self.made(name, lambda: make(self.joined))
+        found: Index = self.made(name, lambda: make(self.joined()))
         return found
 
 

@@ -55,7 +55,7 @@ class PartJoin:
     def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when parts cannot tell them."""
         reading, _ = self._rows_of
-        whole = None if self._few else WholeParts(self._whole(), self._made)
+        whole = None if self._few else WholeParts(self._whole, self._made)
         rests = self._rows_of[1]
         numbered = self._numbered(reading.prepared, rests, slice(len(rests)))
         joined = JoinedParts(numbered, quarters.first, quarters.end, whole)
@@ -108,9 +108,13 @@ class PartJoin:
         return texts
 
     def _stored(self, keys: Sequence[PartKey]) -> list[PartLike]:
+        return [StoredPart(self._reader, k, self._ts_ranges.get(k.data_file)) for k in keys]
+
+    @cached_property
+    def _ts_ranges(self) -> Mapping[str, tuple[int, int] | None]:
+        """Between which times the rows of each data file are, where known."""
         reading, _ = self._rows_of
-        ranges = {file.path: file.ts_range for file in reading.scope.pinned.version.data_files}
-        return [StoredPart(self._reader, k, ranges.get(k.data_file)) for k in keys]
+        return {file.path: file.ts_range for file in reading.scope.pinned.version.data_files}
 
     def _whole(self) -> JoinedParts:
         """All rows of the known parts."""

@@ -31,8 +31,8 @@ def join(parts: Sequence[Part], first: int, end: int, *, stored: int | None = No
     if stored is None:
         return JoinedParts(_numbered(parts, len(parts)), first, end)
     numbered = _numbered(parts, stored)
-    whole = WholeParts(JoinedParts(numbered.some(0, stored), 0, 2**31), lambda _name, make: make())
-    return JoinedParts(numbered, first, end, whole)
+    whole = JoinedParts(numbered.some(0, stored), 0, 2**31)
+    return JoinedParts(numbered, first, end, WholeParts(lambda: whole, lambda _name, make: make()))
 
 
 def _numbered(parts: Sequence[Part], stored: int) -> NumberedParts:
