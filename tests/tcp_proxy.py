@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Self
 
 
@@ -23,7 +23,9 @@ class TcpProxy:
 
     def serve(self, client: socket.socket) -> None:
         """Serve a connection until both sides have closed it."""
-        with client, socket.create_connection(self._target) as server:
+        with ExitStack() as opened, suppress(ConnectionError):  # a stopped server cuts clients off
+            opened.enter_context(client)
+            server = opened.enter_context(socket.create_connection(self._target))
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self._pass_on, args=(client, server, True), daemon=True).start()
