@@ -59,11 +59,13 @@ def quarters_read(
     """
     if (quarters := form.quarters(time_range, granularity)) is not None:
         return quarters, time_range, ()
+    whole = whole_quarters(time_range)
+    if whole.end_ms <= whole.start_ms:
+        raise NotPrepared(NO_QUARTER)
     cut = cut_range(time_range)
     quarters = None if cut is None else quarters_within(form, cut, granularity)
     if cut is None or quarters is None:
-        whole = whole_quarters(time_range)
-        raise NotPrepared(OTHER_QUARTERS if whole.start_ms < whole.end_ms else NO_QUARTER)
+        raise NotPrepared(OTHER_QUARTERS)
     return quarters, cut.whole, cut.edges
 
 

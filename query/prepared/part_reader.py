@@ -70,7 +70,7 @@ class Reading(Struct, frozen=True):
     prepared: Sequence[PartKey]
     rest: Sequence[DataFile]
     rows: Sequence["SummedRows"]
-    """Those of the rest, and of quarters that the time range of the query cuts."""
+    """Those of the rest, and then of quarters that the time range of the query cuts."""
 
     @property
     def key(self) -> bytes:
@@ -132,10 +132,10 @@ class PartReader:
         self._memory = memory
 
     async def rests(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
-        """What the rows without a part and those of cut quarters add up to, a part each."""
+        """What each of the rows that it sums up adds up to, in their order."""
         parts = [await self._rest(rows, engine, seconds) for rows in reading.rows if not rows.later]
         edges = [self._rest(rows, engine, seconds) for rows in reading.rows if rows.later]
-        return [*parts, *await asyncio.gather(*edges)]  # of few rows each
+        return [*parts, *await asyncio.gather(*edges)]  # the last ones, of few rows each
 
     async def _rest(self, rows: SummedRows, engine: ColumnEngine, seconds: float) -> Part:
         known: Part | None = self._memory.get(rows.key)

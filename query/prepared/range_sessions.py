@@ -75,6 +75,7 @@ def rows_of_sessions(
     known[keys] = True
     is_all_known = not (flags[: len(known)] & ~known).any()
     windows = _windows(joined, starts, ends) if is_all_known else [joined]
+    flags = flags.copy()
     flags[keys] = True
     rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=False) for each in windows]
     return [*rows, joined.of_rest()] if joined.has_rest else rows
