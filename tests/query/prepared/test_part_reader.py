@@ -1,15 +1,26 @@
 """Columns of parts: read when they are needed, and gone with their file."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from threading import current_thread
+from typing import Any
 
 import pytest
 
-from query.prepared.byte_cache import ByteCache
+from query.engine.engine import ColumnEngine
+from query.prepared import part_reader
+from query.prepared.byte_cache import ENTRY_BYTES, ByteCache
+from query.prepared.part import Part
 from query.prepared.part_folder import PartFolder, PartKey
 from query.prepared.part_reader import PartGone, PartReader, StoredPart, Work, in_thread
+from query.prepared.part_source import read_part
+from query.scope.row_scope import Scope
+from schemas.lake.delta_table import DataFile
+from tests.query.lake import a_view
 from tests.query.prepared.parts import part_of
+from tests.query.prepared.test_prepared_results import TODAY, TYPES, ask, files, prepare, stored
+from tests.query.query_service import InProcessService
 
 KEY = PartKey("shop", "day=2026-11-10/one.parquet")
 MEMORY = 2**20
@@ -69,3 +80,69 @@ def test_each_kind_of_work_has_threads_of_its_own() -> None:
     assert [name.rpartition("_")[0] for name in found] == [
         "prepared", "prepared-custom", "prepared-shares",
     ]  # fmt: skip
+
+
+def test_rows_of_today_are_added_without_being_prepared(service: InProcessService) -> None:
+    stored(service)
+    ask(service)
+    prepare(service)
+    service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
+
+    found, [[summary], *_] = ask(service)
+    prepare(service)
+
+    assert found == [True] * 4
+    assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (10, 5, 6)
+    assert len(files(service)) == 1
+
+
+def test_larger_files_of_today_are_summed_up_once(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever range is asked for, and whatever is stored since."""
+    read: list[list[int]] = []
+
+    async def noted(
+        engine: ColumnEngine, scope: Scope, files: Sequence[DataFile], *others: Any
+    ) -> Part:
+        read.append(sorted(file.rows for file in files))
+        return await read_part(engine, scope, files, *others)
+
+    monkeypatch.setattr(part_reader, "LARGE_ROWS", 3)
+    monkeypatch.setattr(part_reader, "read_part", noted)
+    stored(service)
+    ask(service)
+    prepare(service)
+    for rows in (3, 1, 2):
+        service.lake.holds(*[a_view("/new", visitor="u9", session="s9", at=TODAY)] * rows)
+
+    found, [[summary], *_] = ask(service)
+    assert (found, summary["pageviews"], summary["sessions"]) == ([True] * 4, 15, 6)
+    assert {*map(str, read)} == {"[3]", "[1, 2]"}
+    read.clear()
+    ask(service, startDate="2026-11-05")
+    assert read == []
+    service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
+    ask(service)
+    assert {*map(str, read)} == {"[1, 1, 2]"}
+
+
+def test_keys_in_memory_are_short_whatever_range_is_asked_for(service: InProcessService) -> None:
+    """Clients that name seconds ask for another range each time: no key may have all data files."""
+    times = [f"2026-11-{day:02d}T12:{minute}:00Z" for day in range(1, 29) for minute in (10, 40)]
+    service.lake.holds(*(a_view("/", at=time) for time in times))
+    ask(service)
+    prepare(service)
+    assert service.results is not None
+    memory = service.results._memory
+    ask(service, startDate="2026-11-01 12:01:00")
+    before = {*memory._values}
+
+    found, _ = ask(service, startDate="2026-11-01 12:01:01")
+
+    assert found == [True] * 4
+    added = [key if isinstance(key, tuple) else (key,) for key in memory._values.keys() - before]
+    assert len(added) >= len(TYPES)
+    for key in added:
+        own = [each for each in key if not isinstance(each, frozenset)]  # sets of parts are shared
+        assert len(repr(own)) < ENTRY_BYTES, key

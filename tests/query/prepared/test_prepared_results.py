@@ -5,17 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from deltalake import DeltaTable
 
-from query.engine.engine import ColumnEngine
-from query.prepared import part_reader
-from query.prepared.byte_cache import ENTRY_BYTES
-from query.prepared.part import Part
-from query.prepared.part_source import read_part
-from query.scope.row_scope import Scope
 from query.standard.query_types import QUERY_TYPES
-from schemas.lake.delta_table import DataFile
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS
 from schemas.telemetry.instruments import REGISTRY
@@ -123,72 +115,6 @@ def test_answers_are_counted_by_what_they_come_from(service: InProcessService) -
     ask(service)
     service.query("custom_events_recent")
     assert counted() == (prepared + len(TYPES), rows + len(TYPES))
-
-
-def test_rows_of_today_are_added_without_being_prepared(service: InProcessService) -> None:
-    stored(service)
-    ask(service)
-    prepare(service)
-    service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
-
-    found, [[summary], *_] = ask(service)
-    prepare(service)
-
-    assert found == [True] * 4
-    assert (summary["pageviews"], summary["unique_visitors"], summary["sessions"]) == (10, 5, 6)
-    assert len(files(service)) == 1
-
-
-def test_larger_files_of_today_are_summed_up_once(
-    service: InProcessService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever range is asked for, and whatever is stored since."""
-    read: list[list[int]] = []
-
-    async def noted(
-        engine: ColumnEngine, scope: Scope, files: Sequence[DataFile], *others: Any
-    ) -> Part:
-        read.append(sorted(file.rows for file in files))
-        return await read_part(engine, scope, files, *others)
-
-    monkeypatch.setattr(part_reader, "LARGE_ROWS", 3)
-    monkeypatch.setattr(part_reader, "read_part", noted)
-    stored(service)
-    ask(service)
-    prepare(service)
-    for rows in (3, 1, 2):
-        service.lake.holds(*[a_view("/new", visitor="u9", session="s9", at=TODAY)] * rows)
-
-    found, [[summary], *_] = ask(service)
-    assert (found, summary["pageviews"], summary["sessions"]) == ([True] * 4, 15, 6)
-    assert {*map(str, read)} == {"[3]", "[1, 2]"}
-    read.clear()
-    ask(service, startDate="2026-11-05")
-    assert read == []
-    service.lake.holds(a_view("/new", visitor="u9", session="s9", at=TODAY))
-    ask(service)
-    assert {*map(str, read)} == {"[1, 1, 2]"}
-
-
-def test_keys_in_memory_are_short_whatever_range_is_asked_for(service: InProcessService) -> None:
-    """Clients that name seconds ask for another range each time: no key may have all data files."""
-    times = [f"2026-11-{day:02d}T12:{minute}:00Z" for day in range(1, 29) for minute in (10, 40)]
-    service.lake.holds(*(a_view("/", at=time) for time in times))
-    ask(service)
-    prepare(service)
-    assert service.results is not None
-    memory = service.results._memory
-    ask(service, startDate="2026-11-01 12:01:00")
-    before = {*memory._values}
-
-    found, _ = ask(service, startDate="2026-11-01 12:01:01")
-
-    assert found == [True] * 4
-    added = [key if isinstance(key, tuple) else (key,) for key in memory._values.keys() - before]
-    assert len(added) >= len(TYPES)
-    for key in added:
-        own = [each for each in key if not isinstance(each, frozenset)]  # sets of parts are shared
-        assert len(repr(own)) < ENTRY_BYTES, key
 
 
 def test_a_version_whose_files_are_gone_is_not_answered_by_its_parts(

@@ -8,13 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.prepared.not_prepared import (
-    NO_PARTS,
-    NO_QUARTER,
-    OTHER_ENGINE,
-    OTHER_QUARTERS,
-    SWITCHED_OFF,
-)
+from query.prepared import not_prepared
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
 from query.standard.prepared_query import NO_FORM, OTHER_FILTERS
@@ -123,8 +117,8 @@ def test_some_types_have_prepared_rows() -> None:
         ({"include_bots": True}, "parts have no rows of bots"),
         ({"person": "profile"}, "parts tell devices, not persons"),
         ({"subject": {"website_id": "shop,blog"}}, "parts are of single websites"),
-        ({"granularity": "minute", "startDate": "2026-11-30"}, OTHER_QUARTERS),
-        ({"startDate": "2026-11-29 10:01:00", "endDate": "2026-11-29 10:28:59"}, NO_QUARTER),
+        ({"granularity": "minute", "startDate": "2026-11-30"}, not_prepared.OTHER_QUARTERS),
+        ({"startDate": "2026-11-30 23:50:00"}, not_prepared.NO_QUARTER),
         ({"compare": "previous_period"}, None),
         ({"limit": 1, "page": 2}, None),
     ],
@@ -150,7 +144,7 @@ def test_rows_without_parts_are_read_until_there_are_some(service: InProcessServ
     [second] = ask(service, "/v1/query", "summary")
 
     assert_agreement(before, first)
-    assert before["reason"] == NO_PARTS
+    assert before["reason"] == not_prepared.NO_PARTS
     assert_agreement(after, second)
     assert after["prepared"] is True
 
@@ -161,7 +155,7 @@ def test_without_disk_they_are_switched_off(tmp_path: Path) -> None:
 
     [compiled] = compile_query(service, "summary")
 
-    assert compiled["reason"] == SWITCHED_OFF
+    assert compiled["reason"] == not_prepared.SWITCHED_OFF
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +191,7 @@ def test_every_type_is_answered_by_the_engine_that_compile_names(
     assert compiled["engine"] == "trino"
     assert "FOR VERSION AS OF" in compiled["sql"] or not compiled["tables"][0]["rows"]
     form = query_type.prepared_form(query_type.example)
-    assert compiled["reason"] == (OTHER_ENGINE if form else NO_FORM)
+    assert compiled["reason"] == (not_prepared.OTHER_ENGINE if form else NO_FORM)
     if answered["success"]:  # some cannot do without a row
         assert_agreement(compiled, answered)
 
