@@ -102,8 +102,7 @@ class Dashboard(Struct):
     def press(self, text: str, scope: str = "body") -> None:
         """Click the visible button or link with this text or name."""
         found = f"({BUTTON})({json.dumps(text)}, {json.dumps(scope)})"
-        self.until(f"!!{found}")
-        self.tab.js(f"{found}.click()")
+        self.until(f"(found => found && (found.click(), true))({found})")
 
     def rows(self, title: str) -> list[list[str]]:
         """The cells of the table in a card, as soon as it is loaded."""

@@ -165,8 +165,9 @@ def test_a_click_on_the_chart_shows_one_day(dashboard: Dashboard) -> None:
 
 
 def test_a_week_that_is_not_over_is_this_week(dashboard: Dashboard) -> None:
-    """It is compared with the same part of the week before."""
+    """It is compared with the same part of the week before. On a Sunday its days are the last 7."""
     dashboard.open("overview", period="last_week")
+    dashboard.tab.js("Date.now = () => Date.parse('2026-11-29T12:00:00Z')")
     dashboard.press("Later time range")
     dashboard.until("location.search.includes('period=this_week')")
     dashboard.open("overview", period="yesterday")

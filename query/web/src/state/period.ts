@@ -12,6 +12,10 @@ export interface Days {
 export type Period = Preset | Days;
 
 export const DEFAULT_PERIOD: Period = "last_7d";
+/** The period after a preset that is over. */
+const NEXT: Partial<Record<Preset, Preset>> = {
+  yesterday: "today", last_week: "this_week", last_month: "this_month", last_year: "this_year",
+};
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -90,8 +94,11 @@ export const mondayOf = (day: string): string => addDays(day, -((new Date(`${day
 
 /**
  * The period before (-1) or after (1) with as many days; the same one where that would begin in the future or before 1970.
+ * After a week, month or year of the calendar comes the next one of the calendar.
  */
 export function shiftPeriod(period: Period, direction: 1 | -1, timezone: string): Period {
+  const next = typeof period === "string" ? NEXT[period] : undefined;
+  if (direction === 1 && next) return next;
   const days = daysOf(period, timezone);
   const by = countDays(days) * direction;
   const shifted = { start: addDays(days.start, by), end: addDays(days.end, by) };
