@@ -9,6 +9,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 Numbers = npt.NDArray[Any]
 NO_TEXT = 0
@@ -31,9 +32,9 @@ class ColumnRows(Struct, frozen=True, eq=False):
         return max((len(each) for each in self.numbers.values()), default=0)
 
 
-def column_rows(relation: "duckdb.DuckDBPyRelation") -> ColumnRows:
-    """The rows of a relation."""
-    rows = relation.to_arrow_table()
+def column_rows(cursor: "duckdb.DuckDBPyConnection") -> ColumnRows:
+    """The rows of the executed statement."""
+    rows: pa.Table = cursor.to_arrow_table()
     numbers, texts = {}, {}
     for name in rows.column_names:
         column = rows.column(name).combine_chunks()

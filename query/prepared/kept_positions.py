@@ -5,6 +5,7 @@ import numpy as np
 from query.engine.column_rows import Numbers
 from query.prepared.kept_rows import KeptOwners, KeptRows, RowKeys
 from query.prepared.numbered_parts import NumberedParts
+from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.row_places import PLACE_BITS, PLACE_COLUMN
 
@@ -19,6 +20,7 @@ class KeptPositions:
         self._first, self._end = first, end
         self._kept = kept
         self._known: dict[tuple[int, str], Numbers] = {}
+        self._bounds: dict[tuple[int, str], tuple[int, int]] = {}
 
     def column(self, i: int, table: str, name: str) -> Numbers:
         """A column of the rows of a part that are kept, as the part has it."""
@@ -33,11 +35,19 @@ class KeptPositions:
         """Of all rows of a part, which are kept."""
         if self._kept is None or (kept := self._owners(i, self._kept)) is None:
             return np.ones(len(self._all(i, table, QUARTER_COLUMN)), np.bool_)
-        numbers = self._numbers(i, table, self._kept.column)
-        flags: Numbers = kept.flags[numbers]
-        if kept.by_key is not None and len(at := np.flatnonzero(kept.by_key.flags[numbers])):
+        flags = self._of_rows(i, table, self._kept.column, kept.flags)
+        if kept.by_key is not None:
+            at = np.flatnonzero(self._of_rows(i, table, self._kept.column, kept.by_key.flags))
             flags[at] = kept.by_key.has(self._keys(i, table, at, kept.by_key.row_keys))
         return flags
+
+    def _of_rows(self, i: int, table: str, column: str, flags: Numbers) -> Numbers:
+        """Flags of all rows of a part, from those by number of the visitor or session."""
+        if column in self._numbered.parts[i].table(table).numbers:
+            # the few numbers of one part are looked up in its rows much faster than those of all
+            own = flags[self._numbered.numbers(column).by_part[i]]
+            return own[self._all(i, table, column)]
+        return np.full(len(self._all(i, table, QUARTER_COLUMN)), flags[WITHOUT])
 
     def places(self, i: int, places: Numbers) -> Numbers:
         """The numbers of places in all parts, from those in one."""
@@ -45,17 +55,20 @@ class KeptPositions:
         return own
 
     def _all(self, i: int, table: str, name: str) -> Numbers:
-        return self._numbered.parts[i].table(table).between(name, self._first, self._end)
+        columns = self._numbered.parts[i].table(table)
+        if (i, table) not in self._bounds:
+            self._bounds[i, table] = columns.bounds(self._first, self._end)
+        return columns.of_bounds(name, *self._bounds[i, table])
 
     def _owners(self, i: int, kept: KeptRows) -> KeptOwners | None:
         """Whose rows of a part are kept; None when all are."""
         return kept.of_stored if i < self._numbered.stored else kept.of_rest
 
-    def _numbers(self, i: int, table: str, column: str) -> Numbers:
-        """The visitor or session of all rows of a part; rows of a table without it have none."""
+    def _numbers(self, i: int, table: str, column: str, at: Numbers) -> Numbers:
+        """The visitors or sessions of some of all rows; those of a table without it have none."""
         if column in self._numbered.parts[i].table(table).numbers:
-            return self._numbered.numbers(column).by_part[i][self._all(i, table, column)]
-        return np.zeros(len(self._all(i, table, QUARTER_COLUMN)), np.intp)
+            return self._numbered.numbers(column).by_part[i][self._all(i, table, column)[at]]
+        return np.full(len(at), WITHOUT, np.intp)
 
     def _keys(self, i: int, table: str, at: Numbers, row_keys: RowKeys) -> Numbers:
         """The keys of some of all rows of a part."""
@@ -63,6 +76,6 @@ class KeptPositions:
             self._all(i, table, name)[at] for name in (QUARTER_COLUMN, PLACE_COLUMN)
         )
         visitors, sessions = (
-            self._numbers(i, table, name)[at] for name in (VISITOR_COLUMN, SESSION_COLUMN)
+            self._numbers(i, table, name, at) for name in (VISITOR_COLUMN, SESSION_COLUMN)
         )
         return row_keys.of(quarters, visitors, sessions, self.places(i, places))

@@ -42,7 +42,15 @@ class Columns(Struct, frozen=True, eq=False):
 
     def between(self, name: str, first: int, end: int) -> Numbers:
         """A column of the rows of the quarters from `first` to before `end`."""
+        return self.of_bounds(name, *self.bounds(first, end))
+
+    def bounds(self, first: int, end: int) -> tuple[int, int]:
+        """Between which positions of `quarters` are those from `first` to before `end`."""
         low, high = np.searchsorted(self.quarters, (first, end)).tolist()
+        return low, high
+
+    def of_bounds(self, name: str, low: int, high: int) -> Numbers:
+        """A column of the rows of the quarters between these positions."""
         if name == QUARTER_COLUMN:
             counts = np.diff(self.borders[low : high + 1])
             return np.repeat(self.quarters[low:high], counts)
