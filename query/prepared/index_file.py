@@ -28,19 +28,20 @@ from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
 from query.prepared.visit_index import LongVisits
 from query.prepared.visit_page_index import VisitPageIndex
+from query.prepared.visitor_entries import VisitorEntries
 
 MAGIC = b"TMINDEX1"
 SOURCES = (
     "breakdown", "crossing_sessions", "group_index", "group_numbers", "joined_parts",
     "kept_positions", "numbered_parts", "numbering", "ordered_durations", "page_views", "part_join",
     "part_texts", "session_lists", "session_places", "session_values", "sessions", "totals_index",
-    "visit_breakdown", "visit_index", "visit_page_index", "visit_pages",
+    "visit_breakdown", "visit_index", "visit_page_index", "visit_pages", "visitor_entries",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
         GroupIndex, GroupsIndex, LongVisits, Numbering, PartKey, Sessions, TotalsIndex,
-        VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
+        VisitorEntries, VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
         OrderedDurations, SessionPlaces, ListedSessions,
     )
 }  # fmt: skip

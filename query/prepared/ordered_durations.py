@@ -4,7 +4,8 @@ Durations are divided into bins of about as many sessions each; how many of each
 every block of sessions is known. Where the bin of a rank has several values, these are sorted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -14,9 +15,11 @@ from query.prepared.part import smallest
 
 BLOCK = 8_192
 """Sessions of a block."""
-FEW = 16_384
+FEW = 3_000
 """Sessions that are partitioned in less time than bins are summed up."""
 MOST_BINS = 2_048
+CountsBefore: TypeAlias = Callable[[int], Numbers]
+"""How many durations of each bin come before a position."""
 
 
 class ChosenDurations(Struct, frozen=True, eq=False):
@@ -59,12 +62,18 @@ class OrderedDurations(Struct, frozen=True, eq=False):
         arrays = (self.edges, self.bins, self.by_bin, self.begins, self.before)
         return sum(each.nbytes for each in arrays)
 
-    def at_ranks(self, chosen: ChosenDurations, ranks: Sequence[int]) -> Sequence[int]:
-        """The durations at some ranks of those chosen, from 0 on."""
+    def at_ranks(
+        self, chosen: ChosenDurations, ranks: Sequence[int], before: CountsBefore | None = None
+    ) -> Sequence[int]:
+        """The durations at some ranks of those chosen, from 0 on.
+
+        `before` is `self.counts_before`, which the caller may remember for the next ones chosen.
+        """
         if chosen.high - chosen.low <= FEW:
             found: list[int] = np.partition(chosen.together, ranks)[[*ranks]].tolist()
             return found
-        counts = self._before(chosen.high) - self._before(chosen.low)
+        counts_before = before or self.counts_before
+        counts = counts_before(chosen.high) - counts_before(chosen.low)
         of_others, of_without = self._bins(chosen.others), self.bins[chosen.without]
         if len(of_others) or len(of_without):
             counts += self._counts(of_others) - self._counts(of_without)
@@ -100,7 +109,7 @@ class OrderedDurations(Struct, frozen=True, eq=False):
     def _counts(self, bins: Numbers) -> Numbers:
         return np.bincount(bins, minlength=len(self.edges))
 
-    def _before(self, position: int) -> Numbers:
+    def counts_before(self, position: int) -> Numbers:
         """How many of each bin come before a position."""
         block = position // BLOCK
         counts: Numbers = self.before[block] + self._counts(self.bins[block * BLOCK : position])

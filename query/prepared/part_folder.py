@@ -33,6 +33,10 @@ LEFT_BEHIND_SECONDS = 3600.0
 """Age of a file without its name that a killed process left."""
 KNOWN_PATHS = 2**16
 """Paths of parts that stay in memory."""
+SETTLED_SECONDS = 2.0
+"""Age from which the time of a folder's last change tells it from every later change."""
+KNOWN_FOLDERS = 32
+"""Folders whose names stay in memory."""
 ROOM = 0.9
 """Share of the limit that remains when files are removed, so that not each new one removes one."""
 
@@ -65,6 +69,11 @@ class PartKey(Struct, frozen=True, order=True):
         """Relative to the folder."""
         return _path(self.website, self.data_file, self.kind)
 
+    @property
+    def name(self) -> str:
+        """Of the file in the folder of the website."""
+        return self.path.rpartition("/")[2]
+
 
 @lru_cache(KNOWN_PATHS)
 def _path(website: str, data_file: str, kind: str) -> str:
@@ -85,6 +94,7 @@ class PartFolder:
             if path.suffix == PARTIAL and time.time() - used > LEFT_BEHIND_SECONDS:
                 discard(path)
         self._size = sum(size for _, size, _ in self._files())
+        self._known_names: dict[Path, tuple[int, frozenset[str]]] = {}
 
     @property
     def size(self) -> int:
@@ -93,8 +103,23 @@ class PartFolder:
 
     def has(self, key: PartKey) -> bool:
         """Whether there is such a part."""
-        # each query looks for each of its parts: a path object takes ten times as long
-        return os.path.exists(f"{self._folder}/{key.path}")  # noqa: PTH110
+        return (self._folder / key.path).exists()
+
+    def names(self, website: str) -> frozenset[str]:
+        """The names of the parts of a website, which each query looks for."""
+        folder = self.of_website(website)
+        try:
+            changed = folder.stat().st_mtime_ns
+            known_at, names = self._known_names.pop(folder, (None, frozenset[str]()))
+            if changed != known_at:
+                names = frozenset(os.listdir(folder))  # noqa: PTH208 - paths take ten times as long
+        except (FileNotFoundError, NotADirectoryError):
+            return frozenset()
+        if time.time() - changed / 1e9 > SETTLED_SECONDS:
+            self._known_names[folder] = changed, names
+            if len(self._known_names) > KNOWN_FOLDERS:
+                del self._known_names[next(iter(self._known_names))]
+        return names
 
     def read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T | None:
         """What is read of a part, from its file and path; None when it is gone or damaged."""

@@ -149,9 +149,10 @@ class PreparedResults:
         today = datetime.fromtimestamp(self._clock() / 1000, UTC).date().isoformat()
         ended = {f.path: scope for scope in scopes for f in scope.data_files if f.day < today}
         made = {}
-        for path, scope in ended.items():  # one look at each: parts are made meanwhile
+        names = self._folder.names(scopes[0].subjects[0])
+        for path, scope in ended.items():
             key = PartKey(scope.subjects[0], path, kind)
-            if self._folder.has(key):
+            if key.name in names:
                 made[path] = key
             else:
                 self._want(key, scope)

@@ -1,6 +1,7 @@
 """What the sessions of buckets add up to, with the two middle durations of each bucket."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -61,11 +62,12 @@ def _of_index(
     positions = index.viewed_before(borders).tolist()
     without = _by_bucket(of_left_out, changed.without, count)
     more = _by_bucket(of_anew, changed.anew.duration_ms, count)
+    before = lru_cache(maxsize=2)(index.durations.counts_before)  # buckets share their borders
     for bucket in np.flatnonzero(columns[0]).tolist():
         low, high, number = positions[bucket], positions[bucket + 1], int(columns[0][bucket])
         ranks = [(number - 1) // 2, number // 2]
         chosen = ChosenDurations(durations, low, high, without[bucket], more[bucket])
-        middle[:, bucket] = index.durations.at_ranks(chosen, ranks)
+        middle[:, bucket] = index.durations.at_ranks(chosen, ranks, before)
     return SessionTotals(*[*columns, *middle])
 
 

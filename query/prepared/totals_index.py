@@ -7,13 +7,13 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.prepared.crossing_sessions import block_edges, crossing
-from query.prepared.group_index import index_groups
 from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.ordered_durations import OrderedDurations, order_durations
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import SESSIONLESS, SESSIONS
 from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
+from query.prepared.visitor_entries import VisitorEntries, index_visitors
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
 COUNTS = ("views", "row_count")
@@ -25,13 +25,7 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     first: int
     counts: Numbers
     """Page views of each quarter, and rows."""
-    visitors: Numbers
-    """An entry for each visitor and quarter, in ascending order: the quarter times `width`, plus
-    one more than the quarter of the visitor's entry before, or 0. Of a type that holds the entries
-    of all quarters, as those are searched for that may be in no row."""
-    visitors_before: Numbers
-    """How many of these come before each quarter."""
-    width: int
+    visitors: VisitorEntries
     sessions: Sessions
     """By the quarter of their first page view, which is their position."""
     blocks: Numbers
@@ -44,22 +38,17 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """Bytes in memory."""
-        of_visitors = (self.visitors, self.visitors_before)
         of_sessions = (*structs.astuple(self.sessions), self.blocks, self.sums_before)
-        own: int = sum(each.nbytes for each in (self.counts, *of_visitors, *of_sessions))
-        return own + self.durations.size
+        own: int = sum(each.nbytes for each in (self.counts, *of_sessions))
+        return own + self.visitors.size + self.durations.size
 
     def of_rows(self, first: int, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
         """Page views, rows and distinct visitors of buckets, given for each quarter in order."""
         quarters = np.arange(len(buckets)) + first - self.first
-        begins = np.searchsorted(buckets, buckets) + first - self.first
         known = (quarters >= 0) & (quarters < len(self.counts[0]))
-        of_bucket, quarters, begins = buckets[known], quarters[known], begins[known]
+        of_bucket, quarters = buckets[known], quarters[known]
         views, rows = (sums(of_bucket, each[quarters], count) for each in self.counts)
-        entries = quarters * self.width + np.maximum(begins, 0) + 1
-        # searched for as entries are, so that they are not all copied
-        ends = np.searchsorted(self.visitors, entries.astype(self.visitors.dtype))
-        return views, rows, sums(of_bucket, ends - self.visitors_before[quarters], count)
+        return views, rows, self.visitors.distinct(first, buckets, count)
 
     def session_sums(self, borders: Numbers) -> Numbers:
         """What the sessions between each two borders, which are quarters, add up to."""
@@ -105,18 +94,11 @@ def index_totals(whole: JoinedParts) -> TotalsIndex:
     first = int(rows[QUARTER_COLUMN].min()) if len(rows[QUARTER_COLUMN]) else 0
     quarters = rows[QUARTER_COLUMN].astype(np.int64) - first
     count = int(quarters.max(initial=-1)) + 1
-    groups = np.zeros(len(quarters), np.uint8)
-    index = index_groups(groups, rows[VISITOR_COLUMN], quarters, groups)
-    width = count + 1
-    entries = (index.quarters.astype(np.int64) * width + index.previous)[index.previous < width]
-    visitors = np.sort(entries.astype(smallest(np.array(count * width)).dtype))
     sessions = _by_quarter(whole, first)
     return TotalsIndex(
         first,
         np.array([sums(quarters, rows[name], count) for name in COUNTS]),
-        visitors,
-        np.searchsorted(visitors, (np.arange(count) * width).astype(visitors.dtype)),
-        width,
+        index_visitors(first, count, quarters, rows[VISITOR_COLUMN]),
         sessions,
         block_edges(sessions.start_quarters, sessions.end_quarters),
         _sums(sessions, count),

@@ -20,6 +20,7 @@ from query.prepared.sessions import Sessions
 from query.prepared.totals_index import TotalsIndex
 from query.prepared.visit_index import LongVisits
 from query.prepared.visit_page_index import VisitPageIndex
+from query.prepared.visitor_entries import VisitorEntries
 
 KEYS = [PartKey("shop", str(i)) for i in range(6)]
 BOTH = frozenset(KEYS[:2])
@@ -40,8 +41,13 @@ INDEXES = (
     number({KEYS[0]: np.array([5, 9, 70]), KEYS[1]: np.array([-1, 9])}),
     groups(),
     TotalsIndex(
-        *(3, np.array([[1, 2], [3, 4]]), some("u4"), some(), 9, Sessions(*[some()] * 8)),
-        *(np.array([[5], [6]]), np.array([[0, 1]]), order_durations(some("u4"))),
+        3,
+        np.array([[1, 2], [3, 4]]),
+        VisitorEntries(3, 9, some("u4"), some(), np.array([[1, 2]])),
+        Sessions(*[some()] * 8),
+        np.array([[5], [6]]),
+        np.array([[0, 1]]),
+        order_durations(some("u4")),
     ),
     LongVisits(*[some("i8")] * 4),
     VisitPageIndex(groups(), *[some()] * 7),

@@ -1,11 +1,13 @@
 """Files with parts: whole or not there, bounded, of one definition."""
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 
 import pytest
 
@@ -57,6 +59,28 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert_alike(read(folder, KEY), a_part())
     assert_alike(read(PartFolder(tmp_path, LIMIT), KEY), a_part())
     assert not folder.has(PartKey("blog", KEY.data_file))
+
+
+def test_names_are_those_that_are_there_now(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    assert not folder.names("site")
+    keys = [PartKey("site", f"day=2026-10-01/{i}.parquet") for i in range(4)]
+    for key in keys[:2]:  # the second one right after the first
+        folder.write(key, a_part())
+        assert key.name in folder.names("site")
+    own = folder.of_website("site")
+    long_ago = time.time() - 60
+    os.utime(own, (long_ago, long_ago))
+    assert folder.names("site") == folder.names("site") == {key.name for key in keys[:2]}
+
+    PartFolder(tmp_path, LIMIT).write(keys[2], a_part())  # by another process
+
+    assert folder.names("site") == {key.name for key in keys[:3]}
+    (own / keys[0].name).unlink()
+    assert folder.names("site") == {key.name for key in keys[1:3]}
+    rmtree(own)
+    assert not folder.names("site")
+    assert not folder.names("blog")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
