@@ -19,9 +19,10 @@ from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.row_groups import RowGroups
+from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
 from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
-from query.prepared.totals_index import TABLES
+from query.prepared.totals_index import TABLES, TOTALS_INDEX
 from query.prepared.visit_breakdown import VisitBreakdown
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
@@ -247,6 +248,15 @@ def _of_others(
 def _reads_visits_alone(form: PreparedForm) -> bool:
     """Whether the rows of chosen visits are enough; who is new follows from all rows."""
     return {*form.tables} <= visit_filters.TABLES and not isinstance(form, AfterEarlier)
+
+
+OF_TOTALS_INDEX = (Totals, TotalsByBucket, SessionsByDuration, SessionsByBucket)
+"""Forms that read no more than the index of totals."""
+
+
+def index_between_quarters(form: PreparedForm) -> str | None:
+    """The index whose other quarters a form does not read, so that small ranges use it, too."""
+    return TOTALS_INDEX if isinstance(form, OF_TOTALS_INDEX) else None
 
 
 HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups, RowGroups)

@@ -33,6 +33,10 @@ class IndexFolder:
     def __init__(self, folder: PartFolder) -> None:
         self._folder = folder
 
+    def has(self, name: object, parts: PartSet) -> bool:
+        """Whether there is an index of this name."""
+        return self._path(name, parts).exists()
+
     def read(self, name: object, parts: PartSet) -> Any:
         """The index of this name; None when there is none, or it is damaged."""
         path = self._path(name, parts)

@@ -42,6 +42,11 @@ def are_few(parts: PartSet, data_files: Iterable[DataFile]) -> bool:
     return sum(file.rows for file in data_files if file.path in read) <= FEW_ROWS
 
 
+def _has_all(parts: PartSet, wanted: PartSet, stored: Collection[str]) -> bool:
+    """Whether a set has all that are wanted, and is of stored data files."""
+    return wanted <= parts and all(key.data_file in stored for key in parts)
+
+
 class KeptIndexes:
     """The indexes of all websites; safe for several threads."""
 
@@ -66,11 +71,17 @@ class KeptIndexes:
         return self._memory.made((name, parts), missing)
 
     def known_parts(
-        self, wanted: PartSet, stored: Collection[str], *, is_kept: bool = True
+        self,
+        wanted: PartSet,
+        stored: Collection[str],
+        *,
+        is_kept: bool = True,
+        index: str | None = None,
     ) -> PartSet:
         """A set with these parts: the last used one that has more of them, but not too many.
 
-        All its parts are of stored data files: what is made of a set has the rows of all of them.
+        One of which there is an `index` comes first, and may have any number of them. All its
+        parts are of stored data files: what is made of a set has the rows of all of them.
         Those asked for serve later queries if the set `is_kept`.
         """
         [website] = {key.website for key in wanted}
@@ -78,9 +89,13 @@ class KeptIndexes:
         if known is None:
             known = self._folder.sets(website)
             self._keep_sets(website, known)
-        for parts in known:
-            is_useful = wanted <= parts and len(parts) <= MOST_TIMES * len(wanted)
-            if is_useful and all(key.data_file in stored for key in parts):
+        useful = [parts for parts in known if _has_all(parts, wanted, stored)]
+        if index is not None:
+            for parts in useful:
+                if self._memory.get((index, parts)) or self._folder.has(index, parts):
+                    return parts
+        for parts in useful:
+            if len(parts) <= MOST_TIMES * len(wanted):
                 return parts
         if is_kept:
             self._keep_sets(website, [wanted, *known][:MOST_KNOWN])

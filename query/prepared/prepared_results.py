@@ -23,7 +23,7 @@ from query.prepared.byte_cache import ByteCache, digest
 from query.prepared.cut_quarters import quarters_read
 from query.prepared.earlier_visitors import earlier_visitors
 from query.prepared.form_ranges import AfterEarlier
-from query.prepared.forms import PreparedForm, rows_of_nothing
+from query.prepared.forms import PreparedForm, index_between_quarters, rows_of_nothing
 from query.prepared.index_folder import IndexFolder
 from query.prepared.joined_parts import NOBODY
 from query.prepared.kept_indexes import KeptIndexes, are_few
@@ -117,7 +117,7 @@ class PreparedResults:
         around_of = reading_of(around_it, form.visit_tables, made) if kind == TOTALS else None
         if form.visit_tables and around_of is None:
             raise NotPrepared(NO_VISIT_PARTS)
-        parts = self._known_parts(rows_of, around_of)
+        parts = self._known_parts(form, rows_of, around_of)
         visits_of = around_of if form.visit_tables else None
         try:
             return await self._rows(
@@ -131,18 +131,19 @@ class PreparedResults:
             self._indexes.forget_parts(scope.subjects[0])
             raise NotPrepared(PART_GONE) from None
 
-    def _known_parts(self, rows_of: Reading, around_of: Reading | None) -> frozenset[PartKey]:
+    def _known_parts(self, form: PreparedForm, *those_of: Reading | None) -> frozenset[PartKey]:
         """The parts of readings, and more that were used with them.
 
         None is of a data file whose rows are read: a part may have been made meanwhile, or by a
         process in which its day ended earlier.
         """
-        readings = [each for each in (rows_of, around_of) if each is not None]
+        readings = [each for each in those_of if each is not None]
         wanted = frozenset(key for each in readings for key in each.prepared)
         read = {file.path for each in readings for file in each.rest}
-        files = rows_of.scope.pinned.version.data_files
+        files = readings[0].scope.pinned.version.data_files
         paths = {file.path for file in files} - read
-        return self._indexes.known_parts(wanted, paths, is_kept=not are_few(wanted, files))
+        is_kept, index = not are_few(wanted, files), index_between_quarters(form)
+        return self._indexes.known_parts(wanted, paths, is_kept=is_kept, index=index)
 
     def _made_parts(self, kind: str, *scopes: Scope) -> Mapping[str, PartKey]:
         """The parts that are there now, by data file; those of ended days that miss are made."""

@@ -10,7 +10,7 @@ from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import SESSION_COLUMN, smallest
 from query.prepared.part_tables import SESSIONS
 from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
-from query.prepared.totals_index import TotalsIndex, index_totals
+from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, index_totals
 
 
 class ChangedSessions(Struct, frozen=True, eq=False):
@@ -29,7 +29,7 @@ class ChangedSessions(Struct, frozen=True, eq=False):
 
 def session_columns(joined: JoinedParts, *names: str) -> Sequence[Numbers]:
     """Columns of the sessions with a page view in the range."""
-    index = joined.index("totals", index_totals)
+    index = joined.index(TOTALS_INDEX, index_totals)
     if index is None:
         sessions = sessions_of_rows(joined)
         return [getattr(sessions, name) for name in names]

@@ -19,7 +19,7 @@ from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
 from query.prepared.quarters import Quarters
 from query.prepared.range_sessions import changed_sessions
 from query.prepared.sessions import visible_ms
-from query.prepared.totals_index import TotalsIndex, index_totals
+from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, index_totals
 
 SESSION_COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms")
 
@@ -80,7 +80,7 @@ class SessionList(OfWholeRange, frozen=True):
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         joined = joined.whole_sessions
-        totals = joined.index("totals", index_totals)
+        totals = joined.index(TOTALS_INDEX, index_totals)
         listed = self._of_rows([joined]) if totals is None else self._of_index(joined, totals)
         columns = listed.columns
         bounds = {name: (columns[name], columns[name]) for name in self.fields}

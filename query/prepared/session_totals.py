@@ -13,7 +13,7 @@ from query.prepared.ordered_durations import ChosenDurations
 from query.prepared.part import smallest
 from query.prepared.range_sessions import ChangedSessions, changed_sessions, sessions_of_rows
 from query.prepared.sessions import Sessions
-from query.prepared.totals_index import TotalsIndex, index_totals
+from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, index_totals
 
 
 class SessionTotals(Struct, frozen=True, eq=False):
@@ -31,7 +31,7 @@ class SessionTotals(Struct, frozen=True, eq=False):
 
 def session_totals(joined: JoinedParts, buckets: Numbers, count: int) -> SessionTotals:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter, in order."""
-    index = joined.index("totals", index_totals)
+    index = joined.index(TOTALS_INDEX, index_totals)
     if index is None:
         sessions = sessions_of_rows(joined)
         own = buckets[sessions.quarters - joined.first]

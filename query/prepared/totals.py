@@ -10,7 +10,7 @@ from query.prepared.group_numbers import sums
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.session_totals import session_totals
-from query.prepared.totals_index import COUNTS, TABLES, TotalsIndex, index_totals
+from query.prepared.totals_index import COUNTS, TABLES, TOTALS_INDEX, TotalsIndex, index_totals
 
 
 class BucketTotals(Struct, frozen=True):
@@ -45,7 +45,7 @@ def row_totals(
     joined: JoinedParts, buckets: Numbers, count: int
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Page views, rows and distinct visitors of each bucket."""
-    index = joined.index("totals", index_totals)
+    index = joined.index(TOTALS_INDEX, index_totals)
     if index is None:
         return _of_rows(joined, buckets, count)
     return _of_rows_indexed(joined, index, buckets, count)

@@ -17,6 +17,8 @@ from query.prepared.visitor_entries import VisitorEntries, index_visitors
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
 COUNTS = ("views", "row_count")
+TOTALS_INDEX = "totals"
+"""Its name. It is read between two quarters: others that it has rows of take no time."""
 
 
 class TotalsIndex(Struct, frozen=True, eq=False):

@@ -97,6 +97,7 @@ class Process:
         kept_indexes.WRITER.submit(lambda: None).result()  # what is written is there
         return found
 
-    def parts(self, *numbers: int, stored: str = "012345") -> list[int]:
+    def parts(self, *numbers: int, stored: str = "012345", index: str | None = None) -> list[int]:
         wanted = frozenset(KEYS[i] for i in numbers)
-        return sorted(int(key.data_file) for key in self.indexes.known_parts(wanted, stored))
+        known = self.indexes.known_parts(wanted, stored, index=index)
+        return sorted(int(key.data_file) for key in known)

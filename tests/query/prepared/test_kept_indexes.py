@@ -51,6 +51,19 @@ def test_a_set_that_is_not_kept_serves_no_later_query(tmp_path: Path) -> None:
     assert process.parts(1, 2) == [1, 2]
 
 
+def test_few_parts_use_an_index_of_any_set_with_them(tmp_path: Path) -> None:
+    process = Process(tmp_path)
+    process.parts(0, 1, 2, 3, 4)
+    assert process.parts(4, index="a") == [4]
+    process.index("a", parts=frozenset(KEYS[:5]))
+    assert Process(tmp_path).parts(3, index="a") == [0, 1, 2, 3, 4]
+
+    assert process.parts(3, index="a") == [0, 1, 2, 3, 4]
+    assert process.parts(2, index="a", stored="1235") == [2]
+    assert process.parts(1, index="b") == [1]
+    assert process.parts(5, index="a") == [5]
+
+
 def test_an_index_that_is_not_stored_is_in_memory_only(tmp_path: Path) -> None:
     process = Process(tmp_path)
     made = [
