@@ -11,9 +11,11 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.form_ranges import OfWholeRange
-from query.prepared.group_numbers import KEY_BITS, distinct_values
+from query.prepared.group_numbers import KEY_BITS
 from query.prepared.joined_labels import SEPARATOR, LabelOrder, label_order
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.numbering import WITHOUT
+from query.prepared.packed_keys import pack_columns
 from query.prepared.page_changes import PageChanges, page_changes
 from query.prepared.page_views import ordered_views
 from query.prepared.part import smallest
@@ -111,17 +113,32 @@ def _first_of_sessions(changes: PageChanges, positions: Numbers) -> Numbers:
 def count_paths(changes: PageChanges, at: Numbers, lengths: Numbers, most: int) -> CountedPaths:
     """The distinct paths that begin there, with their sessions and visitors."""
     numbers = changes.pages.astype(np.uint32) + np.uint32(1)
-    columns = [_step(numbers, at + step, lengths > step) for step in range(most)]
-    groups, examples = _distinct(columns)
-    count = len(examples)
+    steps = (_step(numbers, at + step, lengths > step) for step in range(most))
     visitors = changes.visitors[at]
-    visitor_count = int(visitors.max(initial=0)) + 1
+    visitor_bits = int(visitors.max(initial=0)).bit_length()
+    packed = pack_columns(steps, len(at)).within(KEY_BITS - visitor_bits)
+    pairs = packed.keys << visitor_bits | visitors
+    pairs.sort()
+    paths = pairs >> visitor_bits
+    begins = np.flatnonzero(_differs_from_before(paths))
+    has_visitor = pairs & ((1 << visitor_bits) - 1) != WITHOUT
+    own_steps = np.array(packed.columns(paths[begins])).reshape(most, len(begins))
     return CountedPaths(
-        np.array([column[examples] for column in columns]),
-        smallest(lengths[examples]),
-        np.bincount(groups, minlength=count),
-        distinct_values(groups, visitors, count, visitor_count),
+        smallest(own_steps),
+        np.count_nonzero(own_steps, axis=0),
+        np.diff(begins, append=len(pairs)),
+        _sums(_differs_from_before(pairs) & has_visitor, begins),
     )
+
+
+def _differs_from_before(values: Numbers) -> Numbers:
+    return np.concatenate([[True], values[1:] != values[:-1]])[: len(values)]
+
+
+def _sums(flags: Numbers, begins: Numbers) -> Numbers:
+    """The number of flags from each beginning on to the next one."""
+    before = np.concatenate([[0], np.cumsum(flags)])
+    return np.diff(before[np.append(begins, len(flags))])
 
 
 def _step(numbers: Numbers, at: Numbers, is_within: Numbers) -> Numbers:
@@ -129,31 +146,6 @@ def _step(numbers: Numbers, at: Numbers, is_within: Numbers) -> Numbers:
     if not len(at):
         return np.zeros(0, np.uint32)
     return numbers.take(at, mode="clip") * is_within
-
-
-def _distinct(columns: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
-    """The number of the values of each row among distinct ones, and a row for each number."""
-    keys = np.zeros(len(columns[0]), np.int64)
-    bits = 0
-    for column in columns:
-        width = int(column.max(initial=0)).bit_length()
-        if bits + width > KEY_BITS:
-            keys, examples = _numbered(keys)
-            bits = len(examples).bit_length()
-        keys = keys << width | column
-        bits += width
-    return _numbered(keys)
-
-
-def _numbered(keys: Numbers) -> tuple[Numbers, Numbers]:
-    """For each row the number of its key, in the order of keys, and a row for each number."""
-    order = np.argsort(keys)
-    ordered = keys[order]
-    is_first = np.ones(len(keys), np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    numbers = np.empty(len(keys), np.int64)
-    numbers[order] = np.cumsum(is_first) - 1
-    return numbers, order[is_first]
 
 
 def _rows(paths: CountedPaths, labels: LabelOrder, texts: Sequence[str]) -> ArrayRows:
