@@ -9,7 +9,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 Numbers = npt.NDArray[Any]
 NO_TEXT = 0
@@ -34,7 +33,7 @@ class ColumnRows(Struct, frozen=True, eq=False):
 
 def column_rows(cursor: "duckdb.DuckDBPyConnection") -> ColumnRows:
     """The rows of the executed statement."""
-    rows: pa.Table = cursor.to_arrow_table()
+    rows: Any = cursor.to_arrow_table()
     numbers, texts = {}, {}
     for name in rows.column_names:
         column = rows.column(name).combine_chunks()

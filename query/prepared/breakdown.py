@@ -13,7 +13,7 @@ from query.prepared.group_index import GroupIndex, index_groups
 from query.prepared.group_numbers import number_combinations, sums
 from query.prepared.joined_parts import JoinedParts, NumberedTexts
 from query.prepared.lazy_rows import LazyRows
-from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN
+from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import BY_COLUMN, label
 
 Texts: TypeAlias = tuple[str, ...]
@@ -186,20 +186,23 @@ class ShareRows(LazyRows):
     """The rows of `shares`."""
 
     def __init__(self, groups: NamedGroups, order: Numbers) -> None:
-        """`order` has the positions of the groups."""
-        self._groups = groups
-        self._order = order
-        self._whole = int(groups.visitors[order].sum())
+        """`order` has the positions of the groups; of others nothing is kept."""
+        self._views, self._visitors = (
+            smallest(each[order]) for each in (groups.views, groups.visitors)
+        )
+        are_few = 2 * len(order) < len(groups.texts)
+        self._texts = [groups.texts[i] for i in order.tolist()] if are_few else groups.texts
+        self._places = smallest(np.arange(len(order)) if are_few else order)
+        self._whole = int(self._visitors.sum())
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._places)
 
     def rows(self, at: Numbers) -> Sequence[Row]:
         """The rows at some positions."""
-        texts, whole, groups = self._groups.texts, self._whole, self._order[at]
-        columns = (each[groups].tolist() for each in (self._groups.views, self._groups.visitors))
-        rows = zip(groups.tolist(), *columns, strict=True)
-        return [(*texts[i], views, own, own, whole) for i, views, own in rows]
+        columns = (each[at].tolist() for each in (self._places, self._views, self._visitors))
+        rows = zip(*columns, strict=True)
+        return [(*self._texts[i], views, own, own, self._whole) for i, views, own in rows]
 
 
 def shares(groups: NamedGroups) -> Sequence[Row]:

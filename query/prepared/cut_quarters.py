@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from query.prepared.custom_event_groups import CustomEventsByQuarter
 from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import Filtered, PreparedForm
 from query.prepared.not_prepared import NO_QUARTER, OTHER_QUARTERS, NotPrepared
@@ -15,9 +16,9 @@ from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.time_range import TimeRange
 
-NOT_OF_CUT_QUARTERS = (AfterEarlier, VisitorList)
-"""Forms to which the quarter of a row is a time: that before which visitors were new, or the first
-and the last of a visitor without a session."""
+NOT_OF_CUT_QUARTERS = (AfterEarlier, VisitorList, CustomEventsByQuarter)
+"""Forms to which the quarter of a row is a time: that before which visitors were new, the first
+and the last of a visitor without a session, or from which events are read."""
 
 
 class CutRange(Struct, frozen=True):

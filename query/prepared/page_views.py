@@ -103,6 +103,7 @@ def index_page_views(joined: JoinedParts) -> PageViewIndex:
     first = int(rows[QUARTER_COLUMN].min()) if len(numbers) else 0
     quarters = rows[QUARTER_COLUMN].astype(np.int64) - first
     ms = quarters * QUARTER_MS + rows["start_ms"]
+    ms -= ms.min(initial=0)  # rows of a cut quarter begin before the one that they are given to
     ties = rows[TIE]
     order = _order(rows[SESSION_COLUMN], ms, ties)
     pages, page_texts = _in_text_order(numbers, texts)
@@ -117,7 +118,7 @@ def index_page_views(joined: JoinedParts) -> PageViewIndex:
 
 
 def _order(sessions: Numbers, ms: Numbers, ties: Numbers) -> Numbers:
-    """By session, time and tie."""
+    """By session, time and tie, none of them below 0."""
     bits = [int(each.max(initial=0)).bit_length() for each in (sessions, ms, ties)]
     if sum(bits) > KEY_BITS:
         return np.lexsort((ties, ms, sessions))

@@ -38,8 +38,8 @@ def rows_of_places(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedPart
     if len(kept) < len(chosen):
         return None
     own = joined.of_sessions(kept[0], kept[-1])
-    if any((each.by_key & each.with_met).any() for each in chosen):
-        whole = KeptOwners(chosen[0].with_met | chosen[-1].with_met)
+    if len(chosen) > 1 or any((each.by_key & each.with_met).any() for each in chosen):
+        whole = KeptOwners(_with_met(joined, chosen))
         own.whole_sessions = joined.of_sessions(whole, whole)
     return own
 
@@ -57,6 +57,20 @@ class _Chosen(Struct, frozen=True, eq=False):
     """Keys of rows of these that meet them."""
     others: Numbers
     """Keys of others."""
+
+
+def _with_met(joined: JoinedParts, chosen: Sequence[_Chosen]) -> Numbers:
+    """Whether any row of a session in the range meets the filters."""
+    if len(chosen) == 1:
+        return chosen[0].with_met
+    of_stored, of_rest = chosen
+    # an index has the rows of all times; those of a session in the range may all be of the rest
+    unsure = of_stored.with_met & of_stored.sessions & ~of_rest.with_met
+    unsure &= joined.rest_flags(TABLES, SESSION_COLUMN)
+    stored = joined.of_flagged(SESSION_COLUMN, unsure, with_rest=False)
+    for table in TABLES:
+        unsure[stored.columns(table, SESSION_COLUMN)[SESSION_COLUMN]] = False
+    return (of_stored.with_met & ~unsure) | of_rest.with_met
 
 
 def _kept(row_keys: RowKeys, chosen: _Chosen) -> KeptOwners | None:

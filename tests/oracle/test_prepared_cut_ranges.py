@@ -11,7 +11,7 @@ from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.random_traffic import Stage
 from tests.oracle.service import Service, body_of, named
 from tests.oracle.test_prepared_results import CLOSED, asked, prepare
-from tests.query.lake import a_view
+from tests.query.lake import a_view, an_event
 
 TIMES = (
     ("00:07:13", "23:52:41"),
@@ -100,3 +100,35 @@ def test_facts_of_long_visits_are_those_around_the_range_itself(
 
         assert found == [ask(*each, "&prepared=false") for each in asked_ranges]
         assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("few_parts", [0, 12])
+@pytest.mark.parametrize("name", ["paths", "session_flow", "custom_events_recent"])
+def test_rows_of_a_cut_quarter_keep_their_order_and_time(
+    name: str, few_parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minutes = ((5, "/0"), (10, "/a"), (12, "/b"), (20, "/c"), (40, "/d"))
+    visits = [
+        make(path, at=f"2026-11-10T12:{minute:02}:0{i}Z", session=f"s{i}", visitor=f"v{i}")
+        for i in range(4)
+        for minute, path in minutes
+        for make in (a_view, an_event)
+    ]
+    with Service(visits) as service:
+        monkeypatch.setattr(kept_indexes, "FEW_PARTS", few_parts)
+
+        def ask(start: str, end: str, more: str = "") -> dict[str, Any]:
+            body = {"parameters": [name], "startDate": start, "endDate": end, "limit": 50}
+            [entry] = service.post("/v1/query", body, "shop", more).json["data"]
+            return {"rows": entry["data"], "total": entry["meta"]["totalRows"]}
+
+        ask("2026-11-10", "2026-11-10")
+        prepare(service)
+        for asked_range in (
+            ("2026-11-10 12:07:30", "2026-11-10 20:00:00"),
+            ("2026-11-10 12:07:30", "2026-11-10 12:44:10"),
+            ("2026-11-10 00:00:00", "2026-11-10 12:44:10"),
+        ):
+            found = ask(*asked_range)
+            assert found["rows"]
+            assert found == ask(*asked_range, "&prepared=false"), asked_range
