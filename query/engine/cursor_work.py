@@ -1,6 +1,5 @@
 """What threads of a pool do with a cursor of DuckDB: run a statement, fetch its rows."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -15,9 +14,6 @@ from schemas.errors import QueryTooHeavy
 
 BATCH_BYTES = 4 * 2**20
 """Size of a batch, exceeded by at most one portion of rows."""
-
-# A relation makes no copy, but it binds the statement twice: 7 ms, which is longer than the copy.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
 def fetch_all(
@@ -34,6 +30,7 @@ def fetch_all(
 def fetch_table(cursor: duckdb.DuckDBPyConnection, sql: Sql, deadline: Deadline) -> ColumnRows:
     try:
         with _translated_errors(deadline):
+            # a relation is not copied, but binds the statement twice, which takes longer: 7 ms
             cursor.execute(_statement(cursor, sql), dict(sql.values))
             return column_rows(cursor)
     finally:

@@ -7,6 +7,7 @@ and `lock_configuration` comes last.
 import logging
 import os
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from threading import get_native_id
@@ -57,6 +58,7 @@ def _warn_unrestricted() -> None:
 
 def connect_hardened(lake: str, spill: Path, limits: PoolLimits) -> duckdb.DuckDBPyConnection:
     """A locked-down, read-only DuckDB connection that can read the lake only."""
+    warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)  # known
     connection = duckdb.connect(":memory:")
     for setting, value in {
         "temp_directory": str(spill),
