@@ -124,7 +124,7 @@ def rotate(
 ) -> None:
     """Rotate a key: create one with the same permissions, and expire the old one.
 
-    The new key is shown once, and ends as the old one would have without --expires. Deploy it
+    The new key is shown once, and ends as the old one would have without --expires-at. Deploy it
     everywhere before the old one expires.
     """
     with tidemark.open_registry() as store:

@@ -19,10 +19,10 @@ def example_query(settings: Settings, shows_key: bool = True) -> str:
     if demo is None:
         return ""
     header = f"x-api-key: {demo.api_key}" if shows_key else f"@{_header_file(settings, demo)}"
-    body = {"parameters": ["summary", "pages", "traffic"], **_week(), "granularity": "daily"}
+    body = {"parameters": ["summary", "pages", "traffic"], "preset": "last_7d"}
     address = f"{demo.query_url}/v1/query?{urlencode({'website_id': demo.website_id})}"
     return (
-        "\nQuery the last week of the demo website:\n\n"
+        "\nQuery the last 7 days of the demo website:\n\n"
         f"  curl -s -X POST {shlex.quote(address)} \\\n"
         f"    -H {shlex.quote(header)} -H 'Content-Type: application/json' \\\n"
         f"    -d {shlex.quote(msgspec.json.encode(body).decode())}\n"
@@ -41,7 +41,10 @@ COUNTED_TABLES = ("events", "vitals", "errors")
 
 
 def count_items(demo: Demo) -> int | None:
-    """Items of the demo website in the last week, bots included; None when a query fails."""
+    """Items of the demo website that were sent for 7 days until now, bots included.
+
+    None when a query fails.
+    """
     counts = [_count(demo, table) for table in COUNTED_TABLES]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from ingest.decoding.field_aliases import RawFields
 from ingest.decoding.ignored_members import ignored_members
+from ingest.decoding.ignored_parameters import WEBSITE_PARAMETER_NAMES
 from ingest.decoding.tracker_formats import CLICK_ID_PARAMETERS
 from ingest.publishing.recent_requests import RecentRequest
 from schemas.envelope import Envelope, decode_envelope
@@ -23,7 +24,7 @@ MAX_SEEN_IDS = 10_000
 """Event ids that a stream remembers to mark repeated ones."""
 
 KINDS_BY_TOPIC = {kind.topic: kind for kind in ALL_KINDS}
-FORMAT_MEMBERS = frozenset(("type", *CLICK_ID_PARAMETERS))
+FORMAT_MEMBERS = frozenset(("type", *WEBSITE_PARAMETER_NAMES, *CLICK_ID_PARAMETERS))
 """Members that tracker formats read; they are published with the item."""
 
 DebugLine = dict[str, Any]

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -27,7 +27,7 @@ class HttpClient:
     """Requests to both services with one API key."""
 
     query_url: str
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
     collect_url: str | None = None
     seconds: float = 60.0
     """Timeout of one response."""

@@ -104,8 +104,10 @@ METRICS = (
         ratio("views_of_visits", "visits"),
         (VIEWS_OF_VISITS, VISITS),
     ),
-    count(ENTRIES, "visits whose first page view has the values of the dimensions"),
-    count(EXITS, "visits whose last page view has the values of the dimensions"),
+    count(
+        ENTRIES, "visits whose first page view in the time range has the values of the dimensions"
+    ),
+    count(EXITS, "visits whose last page view in the time range has the values of the dimensions"),
     percent("exit_rate", EXITS, VISIT_VIEWS, "share of page views that ended their visit"),
     count(OUTBOUND, "clicks on links to other sites"),
     count(ERRORS, "error reports"),

@@ -17,10 +17,9 @@ from query.prepared.kept_rows import KeptOwners, KeptRows, RowKeys, row_keys
 from query.prepared.numbered_parts import NumberedParts
 from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
+from query.prepared.part_texts import NumberedTexts
 from query.prepared.row_places import PLACE_COLUMN
 
-NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
-"""The number of each row's text, and the texts by number; 0 is NULL."""
 ChooseTexts: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """The positions of some of the texts, which are in ascending order."""
 NOTHING = np.empty(0, np.intp)

@@ -6,9 +6,10 @@ import numpy as np
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.group_numbers import distinct_values, greatest, least, sums
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import SESSION_COLUMN
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
+from query.prepared.part_texts import NumberedTexts
 
 TABLES: Sequence[str] = (OTHER_EVENTS.name,)
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from query.engine.column_rows import NO_TEXT, Numbers
+from query.engine.column_rows import Numbers
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.numbering import WITHOUT
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import label
-from query.prepared.part_texts import renumbered
+from query.prepared.part_texts import TextNumbers, renumbered
 from query.prepared.row_places import PLACE_COLUMN, TABLES
 
 
@@ -52,7 +52,7 @@ def session_places(joined: JoinedParts, field: str) -> SessionPlaces | None:
 
 def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     """The index of all rows."""
-    texts: dict[str | None, int] = {None: NO_TEXT}
+    texts = TextNumbers()
     tables = [renumbered(*whole.text_numbers(each, label(field)), texts) for each in TABLES]
     numbers = np.concatenate(tables)
     names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
@@ -67,7 +67,7 @@ def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     one_by_one[WITHOUT] = True
     rows = np.flatnonzero(one_by_one[sessions])
     return SessionPlaces(
-        list(texts),
+        texts.texts,
         smallest(of_sessions),
         sessions[rows],
         smallest(quarters[rows]),

@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import SESSION_COLUMN, smallest
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
-from query.prepared.part_texts import renumbered
+from query.prepared.part_texts import NumberedTexts, TextNumbers, in_text_order, renumbered
 from query.prepared.visit_index import (
     VISIT_COLUMNS,
     index_visits,
@@ -34,6 +34,7 @@ class SessionValues(Struct, frozen=True, eq=False):
 
     numbers: Numbers
     texts: Sequence[str | None]
+    """In ascending order after NULL; of sessions with rows without a part after all others."""
 
     @property
     def size(self) -> int:
@@ -71,13 +72,13 @@ def first_texts(columns: Sequence[NumberedTexts], otherwise: str | None) -> Numb
     """The first text of each row that is there."""
     if len(columns) == 1 and otherwise is None:
         return columns[0]
-    known: dict[str | None, int] = {None: NO_TEXT}
+    known = TextNumbers()
     numbers = np.zeros(len(columns[0][0]), np.int64)
     for own, texts in reversed(columns):
         numbers = np.where(own == NO_TEXT, numbers, renumbered(own, texts, known))
     if otherwise is not None:
-        numbers[numbers == NO_TEXT] = known.setdefault(otherwise, len(known))
-    return numbers, list(known)
+        numbers[numbers == NO_TEXT] = known.of(otherwise)
+    return numbers, known.texts
 
 
 def _with_rest(
@@ -98,19 +99,19 @@ def _with_rest(
         of_rows, texts = visits.text_numbers(VISITS.name, label(fact))
         columns.append((of_rows[first], texts))
     numbers, texts = first_texts(columns, text.otherwise)
-    known = {name: i for i, name in enumerate(index.texts)}
+    known = TextNumbers(index.texts, len(texts))
     values = np.zeros(joined.count(SESSION_COLUMN), np.uint32)
     values[: len(index.numbers)] = index.numbers
-    values[flags] = known.setdefault(text.otherwise, len(known))
+    values[flags] = known.of(text.otherwise)
     values[keys] = renumbered(numbers, texts, known)
-    return SessionValues(values, list(known))
+    return SessionValues(values, known.texts)
 
 
 def _values(joined: JoinedParts, text: VisitText) -> SessionValues:
     facts = joined.visit_facts(text.facts)
     if facts is None:
         return UNTOLD_VALUES
-    of_rows, texts = first_texts(facts, text.otherwise)
+    of_rows, texts = in_text_order(*first_texts(facts, text.otherwise))
     numbers = np.zeros(joined.count(SESSION_COLUMN), np.int64)
     numbers[joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]] = of_rows
     return SessionValues(smallest(numbers), texts)

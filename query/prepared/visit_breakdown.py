@@ -16,10 +16,10 @@ from query.prepared.breakdown import (
     index_of,
     shares,
 )
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import SESSIONLESS, SESSIONS, SOURCES, VISITS, label
-from query.prepared.part_texts import renumbered
+from query.prepared.part_texts import NumberedTexts, TextNumbers, renumbered
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.session_values import (
     SessionValues,
@@ -131,8 +131,8 @@ class VisitBreakdown(Struct, frozen=True):
 
 def _together(one: NumberedTexts, other: NumberedTexts) -> NumberedTexts:
     """The texts of the rows of both."""
-    known: dict[str | None, int] = {None: NO_TEXT}
-    return np.concatenate([renumbered(*each, known) for each in (one, other)]), list(known)
+    known = TextNumbers()
+    return np.concatenate([renumbered(*each, known) for each in (one, other)]), known.texts
 
 
 def by_visit(

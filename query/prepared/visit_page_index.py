@@ -9,9 +9,10 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.breakdown import NO_GROUPS, GroupsIndex, NamedGroups, Texts, index_of
 from query.prepared.crossing_sessions import block_edges, crossing
 from query.prepared.group_numbers import greatest, least
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS
+from query.prepared.part_texts import NumberedTexts
 from query.prepared.range_sessions import rows_of_sessions
 from query.prepared.session_values import fact_values
 from query.prepared.visit_index import first_of_each, sessions_of_rest

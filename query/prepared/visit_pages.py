@@ -9,9 +9,10 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import count_groups, shares
-from query.prepared.joined_parts import JoinedParts, NumberedTexts
+from query.prepared.joined_parts import JoinedParts
 from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS
+from query.prepared.part_texts import NumberedTexts
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.visit_index import visits_are_told
 from query.prepared.visit_page_index import (

@@ -198,7 +198,7 @@ WEBSITE = (
     QueryType(
         name="session_metrics",
         prepared=Totals(_session_metrics),
-        description="totals of all sessions",
+        description="totals of all sessions, and all events, those outside of sessions included",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=SessionMetrics,

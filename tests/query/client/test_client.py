@@ -165,3 +165,10 @@ def test_two_query_types_of_one_name_need_an_id(playing: Playing) -> None:
         client.each(["x", {"name": "x", "limit": 1}], website_id="w")
 
     assert script.requests == []
+
+
+def test_its_key_is_in_no_text_of_it(playing: Playing) -> None:
+    client, _ = playing()
+
+    assert client.key == "tk_x"
+    assert "tk_x" not in f"{client!r} {client.track!r}"

@@ -1,9 +1,16 @@
 """The same text has the same number in all parts."""
 
 import numpy as np
+import pytest
 
 from query.prepared.part_folder import PartKey
-from query.prepared.part_texts import known_texts, number_texts, renumbered
+from query.prepared.part_texts import (
+    TextNumbers,
+    in_text_order,
+    known_texts,
+    number_texts,
+    renumbered,
+)
 
 ONE, OTHER = PartKey("shop", "1"), PartKey("shop", "2")
 
@@ -29,10 +36,19 @@ def test_its_size_grows_with_the_texts() -> None:
     assert known_texts({ONE: ["a" * 1000]}).size > 1000
 
 
-def test_rows_have_the_numbers_of_known_texts_and_only_their_own_are_added() -> None:
-    known: dict[str | None, int] = {None: 0, "b": 1}
+@pytest.mark.parametrize("wanted", [0, 1_000])
+def test_rows_have_the_numbers_of_known_texts_and_only_their_own_are_added(wanted: int) -> None:
+    known = TextNumbers([None, "b", "d"], wanted)
 
-    found = renumbered(np.array([3, 0, 1, 3]), [None, "b", "unused", "c"], known)
+    found = renumbered(np.array([3, 0, 1, 3, 4, 5]), [None, "b", "unused", "c", "a", "e"], known)
 
-    assert found.tolist() == [2, 0, 1, 2]
-    assert [*known] == [None, "b", "c"]
+    assert found.tolist() == [3, 0, 1, 3, 4, 5]
+    assert known.texts == [None, "b", "d", "c", "a", "e"]
+    assert [known.of(each) for each in (None, "b", "d", "e", "f")] == [0, 1, 2, 5, 6]
+
+
+def test_texts_are_put_in_order() -> None:
+    numbers, texts = in_text_order(np.array([0, 1, 2, 3, 1]), [None, "c", "", "b"])
+
+    assert texts == [None, "", "b", "c"]
+    assert numbers.tolist() == [0, 3, 1, 2, 3]
