@@ -59,6 +59,8 @@ log = logging.getLogger(__name__)
 MAX_PENDING = 5_000
 """Parts that wait to be made; a later query names the others again."""
 PREPARE_SECONDS = 120.0
+REFUSED_MS = 600_000
+"""For how long a part is not made again that could not be made."""
 PAUSE_SECONDS = 1.0
 """Before parts are made: the queries that asked for them read the same rows, and come first."""
 TURNS = 2
@@ -85,7 +87,7 @@ class PreparedResults:
         self._engine = engine
         self._clock = clock
         self._pending: dict[PartKey, Scope] = {}
-        self._refused: set[PartKey] = set()
+        self._refused_until: dict[PartKey, int] = {}
         self._waiting = WaitingQueries()
         self._turns = TenantSlots(TURNS)
         self._wanted = asyncio.Event()
@@ -160,7 +162,8 @@ class PreparedResults:
         return made
 
     def _want(self, key: PartKey, scope: Scope) -> None:
-        if len(self._pending) < MAX_PENDING and key not in self._refused:
+        is_refused = self._clock() < self._refused_until.get(key, 0)
+        if len(self._pending) < MAX_PENDING and not is_refused:
             self._pending.setdefault(key, scope)
             self._wanted.set()
 
@@ -249,12 +252,10 @@ class PreparedResults:
                 await self._make(key, scope)
                 report(True)
             except Exception as error:  # a service that stopped to prepare would not recover
-                self._refused.add(key)
+                self._refused_until[key] = self._clock() + REFUSED_MS
                 report(False)
-                log.warning(
-                    "result was not prepared",
-                    extra={"file": key.data_file, "error": str(error)},
-                )
+                details = {"file": key.data_file, "error": str(error)}
+                log.warning("result was not prepared", extra=details)
             finally:
                 self._pending.pop(key, None)
 

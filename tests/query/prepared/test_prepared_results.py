@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
+import query.prepared.prepared_results as module
 from query.standard.query_types import QUERY_TYPES
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS
 from schemas.telemetry.instruments import REGISTRY
 from tests.query.lake import a_view, a_vital
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import NOW, InProcessService, start_service
 
 TYPES = ("summary", "events_by_date", "pages", "country")
 TODAY = "2026-11-30T00:10:00Z"
@@ -49,6 +51,26 @@ def test_the_second_answer_is_prepared(service: InProcessService) -> None:
     assert first[0] == [False] * 4
     assert ask(service) == ([True] * 4, first[1])
     assert len(files(service)) == 1
+
+
+def test_what_could_not_be_made_is_tried_again_later(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(service)
+    now = NOW
+    monkeypatch.setattr(service.results, "_clock", lambda: now)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "PREPARE_SECONDS", -1.0)  # times out
+        ask(service)
+        prepare(service)
+    found = []
+    for minutes in (0, 9, 10):
+        now = NOW + minutes * 60_000
+        ask(service)
+        prepare(service)
+        found.append(len(files(service)))
+
+    assert found == [0, 0, 1]
 
 
 def test_sequences_of_pages_are_made_when_they_are_asked_for(service: InProcessService) -> None:
