@@ -15,7 +15,7 @@ import msgspec
 
 from query.prepared.checked_file import Damaged
 from query.prepared.index_file import read_index, revision, write_index
-from query.prepared.part_folder import PartFolder, PartKey, discard, open_regular
+from query.prepared.part_folder import PartFolder, PartKey, discard, is_there, open_regular
 from query.prepared.part_kinds import KINDS
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class IndexFolder:
 
     def has(self, name: object, parts: PartSet) -> bool:
         """Whether there is an index of this name."""
-        return self._path(name, parts).exists()
+        return is_there(self._path(name, parts))
 
     def read(self, name: object, parts: PartSet) -> Any:
         """The index of this name; None when there is none, or it is damaged."""

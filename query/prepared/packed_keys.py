@@ -43,7 +43,7 @@ class PackedKeys(Struct, frozen=True, eq=False):
         """The values of each column, from some keys."""
         own: list[Numbers] = []
         for width in reversed(self.widths):
-            own.insert(0, keys & ((1 << width) - 1))
+            own.insert(0, (keys & ((1 << width) - 1)).astype(np.uint32))
             keys = keys >> width
         if self.replaced is None:
             return own

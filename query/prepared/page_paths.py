@@ -18,7 +18,6 @@ from query.prepared.numbering import WITHOUT
 from query.prepared.packed_keys import pack_columns
 from query.prepared.page_changes import PageChanges, page_changes
 from query.prepared.page_views import ordered_views
-from query.prepared.part import smallest
 from query.prepared.part_tables import PAGE_VIEWS
 from query.prepared.quarters import Quarters
 
@@ -121,14 +120,13 @@ def count_paths(changes: PageChanges, at: Numbers, lengths: Numbers, most: int) 
     pairs.sort()
     paths = pairs >> visitor_bits
     begins = np.flatnonzero(_differs_from_before(paths))
+    found = paths[begins]
     has_visitor = pairs & ((1 << visitor_bits) - 1) != WITHOUT
-    own_steps = np.array(packed.columns(paths[begins])).reshape(most, len(begins))
-    return CountedPaths(
-        smallest(own_steps),
-        np.count_nonzero(own_steps, axis=0),
-        np.diff(begins, append=len(pairs)),
-        _sums(_differs_from_before(pairs) & has_visitor, begins),
-    )
+    of_visitors = _sums(_differs_from_before(pairs) & has_visitor, begins)
+    of_sessions = np.diff(begins, append=len(pairs))
+    del pairs, paths, has_visitor  # of each session, while the steps of each path are made
+    own_steps = np.array(packed.columns(found), np.uint32).reshape(most, len(found))
+    return CountedPaths(own_steps, np.count_nonzero(own_steps, axis=0), of_sessions, of_visitors)
 
 
 def _differs_from_before(values: Numbers) -> Numbers:

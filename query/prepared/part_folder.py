@@ -48,6 +48,11 @@ def open_regular(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a file; not where its folder cannot be read."""
+    return os.path.exists(path)  # noqa: PTH110 - that of paths raises
+
+
 def discard(path: Path) -> None:
     """Remove what has the name of a file here, whatever it is; what cannot be removed stays."""
     if path.is_dir() and not path.is_symlink():
@@ -103,17 +108,18 @@ class PartFolder:
 
     def has(self, key: PartKey) -> bool:
         """Whether there is such a part."""
-        return (self._folder / key.path).exists()
+        return is_there(self._folder / key.path)
 
     def names(self, website: str) -> frozenset[str]:
-        """The names of the parts of a website, which each query looks for."""
+        """The names of the parts of a website, which each query looks for; none of a folder that
+        cannot be read."""
         folder = self.of_website(website)
         try:
             changed = folder.stat().st_mtime_ns
             known_at, names = self._known_names.pop(folder, (None, frozenset[str]()))
             if changed != known_at:
                 names = frozenset(os.listdir(folder))  # noqa: PTH208 - paths take ten times as long
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:
             return frozenset()
         if time.time() - changed / 1e9 > SETTLED_SECONDS:
             self._known_names[folder] = changed, names

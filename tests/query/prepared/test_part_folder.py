@@ -12,6 +12,7 @@ from shutil import rmtree
 import pytest
 
 from query.prepared import part_folder
+from query.prepared.index_folder import IndexFolder
 from query.prepared.part import Part, make_part
 from query.prepared.part_file import write_part
 from query.prepared.part_folder import PartFolder, PartKey
@@ -81,6 +82,18 @@ def test_names_are_those_that_are_there_now(tmp_path: Path) -> None:
     rmtree(own)
     assert not folder.names("site")
     assert not folder.names("blog")
+
+
+def test_a_folder_that_cannot_be_read_has_no_parts(tmp_path: Path) -> None:
+    folder = PartFolder(tmp_path, LIMIT)
+    folder.write(KEY, a_part())
+    own = folder.of_website(KEY.website)
+    rmtree(own)
+    own.symlink_to(own)
+
+    assert not folder.names(KEY.website)
+    assert not folder.has(KEY)
+    assert not IndexFolder(folder).has("a", frozenset([KEY]))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
