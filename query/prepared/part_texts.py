@@ -109,6 +109,6 @@ def in_text_order(numbers: Numbers, texts: Sequence[str | None]) -> NumberedText
 
 
 def _numbers(texts: Sequence[str], number: dict[str | None, int]) -> Numbers:
-    """The number of NULL and of each text; new ones are added."""
-    own = [NO_TEXT, *(number.setdefault(text, len(number)) for text in texts)]
+    """The number of NULL and of each text."""
+    own = [NO_TEXT, *map(number.__getitem__, texts)]
     return np.array(own, np.min_scalar_type(len(number)))

@@ -13,7 +13,7 @@ from query.prepared.group_index import index_groups
 from query.prepared.group_numbers import sums
 from query.prepared.part import smallest
 
-DAY = 96
+QUARTERS_A_DAY = 96
 """Quarters of a day in UTC."""
 MOST_DAYS = 1_024
 """Days of a table, which has a number for each two of them."""
@@ -43,7 +43,11 @@ class VisitorEntries(Struct, frozen=True, eq=False):
     def distinct(self, first: int, buckets: Numbers, count: int) -> Numbers:
         """Distinct visitors of buckets, given for each quarter from `first` on, in order."""
         if len(self.of_days) and _has_whole_days(first, buckets):
-            return self._of_days(first // DAY - self.first // DAY, buckets[::DAY], count)
+            return self._of_days(
+                first // QUARTERS_A_DAY - self.first // QUARTERS_A_DAY,
+                buckets[::QUARTERS_A_DAY],
+                count,
+            )
         quarters = np.arange(len(buckets)) + first - self.first
         begins = np.searchsorted(buckets, buckets) + first - self.first
         known = (quarters >= 0) & (quarters < len(self.before))
@@ -74,12 +78,14 @@ def index_visitors(first: int, count: int, quarters: Numbers, visitors: Numbers)
 
 
 def _of_days(first: int, count: int, entries: Numbers, width: int) -> Numbers:
-    day_count = (first % DAY + count - 1) // DAY + 1 if count else 0
+    day_count = (first % QUARTERS_A_DAY + count - 1) // QUARTERS_A_DAY + 1 if count else 0
     if day_count > MOST_DAYS:
         return np.zeros((0, 0), np.uint8)
     quarters, previous = np.divmod(entries.astype(np.int64), width)
-    days = (quarters + first % DAY) // DAY
-    days_before = np.where(previous > 0, (previous - 1 + first % DAY) // DAY + 1, 0)
+    days = (quarters + first % QUARTERS_A_DAY) // QUARTERS_A_DAY
+    days_before = np.where(
+        previous > 0, (previous - 1 + first % QUARTERS_A_DAY) // QUARTERS_A_DAY + 1, 0
+    )
     keys = days * (day_count + 1) + days_before
     counts = np.bincount(keys, minlength=day_count * (day_count + 1))
     return smallest(np.cumsum(counts.reshape(day_count, day_count + 1), axis=1))
@@ -88,4 +94,6 @@ def _of_days(first: int, count: int, entries: Numbers, width: int) -> Numbers:
 def _has_whole_days(first: int, buckets: Numbers) -> bool:
     """Whether buckets begin and end with days."""
     begins = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
-    return not (first % DAY or len(buckets) % DAY or (begins % DAY).any())
+    return not (
+        first % QUARTERS_A_DAY or len(buckets) % QUARTERS_A_DAY or (begins % QUARTERS_A_DAY).any()
+    )

@@ -7,10 +7,10 @@ import pytest
 
 import query.prepared.visitor_entries as module
 from query.prepared.numbering import WITHOUT
-from query.prepared.visitor_entries import DAY, VisitorEntries, index_visitors
+from query.prepared.visitor_entries import QUARTERS_A_DAY, VisitorEntries, index_visitors
 
-FIRST = 20_000 * DAY + 17
-COUNT = 9 * DAY + 5
+FIRST = 20_000 * QUARTERS_A_DAY + 17
+COUNT = 9 * QUARTERS_A_DAY + 5
 ROWS = 4_000
 
 
@@ -33,7 +33,7 @@ def expected(
 def of_seed(seed: int, *, whole_days: bool) -> tuple[int, np.ndarray, int]:
     """The first quarter, the bucket of each quarter from it on, and their number."""
     chance = Random(seed)
-    unit = DAY if whole_days else 1
+    unit = QUARTERS_A_DAY if whole_days else 1
     first = chance.randrange(FIRST // unit - 300 // unit - 1, (FIRST + COUNT) // unit + 2) * unit
     lengths = [chance.randrange(1, 1 + 300 // unit) * unit for _ in range(chance.randrange(1, 9))]
     return first, np.repeat(np.arange(len(lengths)), lengths), len(lengths)
@@ -70,4 +70,4 @@ def test_a_table_of_days_and_a_search_give_the_same(
 def test_no_rows_have_no_visitors() -> None:
     index: VisitorEntries = index_visitors(0, 0, *[np.zeros(0, np.int64)] * 2)
 
-    assert index.distinct(DAY, np.zeros(DAY, np.int64), 1).tolist() == [0]
+    assert index.distinct(QUARTERS_A_DAY, np.zeros(QUARTERS_A_DAY, np.int64), 1).tolist() == [0]
