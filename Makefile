@@ -32,18 +32,21 @@ PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test format lint types check docs alerts helm chaos upgrade cluster conformance bench lock mcp traces geo clean browser
+.PHONY: help setup run test test-long format lint types check docs alerts helm chaos upgrade cluster conformance bench lock mcp traces geo clean browser
 
 help: ## list the commands
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
 
 run: $(RUN) $(PAGE) $(DOCS) $(WEB) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) browser ## run all tests in two processes; ARGS="-k word" runs a subset in one
-	@$(BIN)/python -m pytest $(or $(ARGS),-n 2 --max-worker-restart=0)
+test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run the tests of every change in three processes; ARGS="-k word" runs a subset of all tests in one
+	@$(BIN)/python -m pytest $(or $(ARGS),-m "not long" -n 3 --max-worker-restart=0)
+
+test-long: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) browser ## run the other tests: faults, object stores, other engines and clients, restarts
+	@$(BIN)/python -m pytest -m long -n 3 --max-worker-restart=0 $(ARGS)
 
 format: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.registry.migrate import migrate
 from tests.cluster.parts import stack_settings
-from tests.groups import group_of, is_listed
+from tests.groups import group_of, is_listed, is_long
 from tests.installation import Installation
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Sche
     from tests.scheduling import GroupScheduling  # one process does without xdist
 
     return GroupScheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what only `make test-long` runs; before `-m` chooses among the items."""
+    for item in items:
+        if is_long(item.nodeid):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(tryfirst=True)

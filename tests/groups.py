@@ -1,10 +1,12 @@
-"""Groups of tests that share a costly fixture: the one place where they are listed.
+"""Groups of tests that share a costly fixture, and what only `make test-long` runs.
 
 A stack, a broker or a browser is started for the first test of its group and ends with the last.
 """
 
 GROUPS = (
-    ("tests/browser/", "tests/flow/", "tests/web/"),
+    ("tests/flow/",),
+    ("tests/web/",),
+    ("tests/browser/",),
     ("tests/chaos/",),
     ("tests/deploy/local/test_up.py",),
     (
@@ -23,6 +25,21 @@ GROUPS = (
     ("tests/query/standard/test_query_types.py",),
 )
 """The longest first; every other file is a group of its own, which is shorter than these."""
+
+LONG = (
+    "tests/chaos/",
+    "tests/conformance/clickhouse/",
+    "tests/deploy/local/test_up.py",
+    "tests/flow/test_generated_clients.py",
+    "tests/flow/test_kafka_security.py",
+    "tests/flow/test_object_store.py",
+)
+"""Whole files of `make test-long`; single tests and parameters there are marked `long`."""
+
+
+def is_long(nodeid: str) -> bool:
+    """Whether a line of LONG has it."""
+    return nodeid.startswith(LONG)
 
 
 def group_of(nodeid: str) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
+FIRST_REVISION = "0013"
+"""Of the first release: what migrations before it made is not migrated."""
+
 _LEVEL = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
@@ -29,7 +32,7 @@ class SchemaMismatch(sa.exc.SQLAlchemyError):
 def migrate(url: str) -> None:
     """Create or migrate the tables; does nothing when they are current.
 
-    SchemaMismatch when a newer version of Tidemark has migrated them.
+    SchemaMismatch when a newer version has migrated them, or none since the first release.
     """
     engine = create_engine(url, create=True)
     try:
@@ -37,7 +40,7 @@ def migrate(url: str) -> None:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
             level = _level(connection)
-            _refuse_newer(level)
+            _refuse_out_of_reach(level)
             if level != newest_schema_revision():
                 _upgrade(connection)
     finally:
@@ -47,7 +50,7 @@ def migrate(url: str) -> None:
 def require_current_schema(connection: sa.Connection) -> None:
     """SchemaMismatch, with what to do, unless the tables are those that this version needs."""
     level, needed = _level(connection), newest_schema_revision()
-    _refuse_newer(level)
+    _refuse_out_of_reach(level)
     if level is None:
         raise SchemaMismatch("the registry has no tables yet: run `tidemark migrate`")
     if level != needed:
@@ -57,7 +60,12 @@ def require_current_schema(connection: sa.Connection) -> None:
         )
 
 
-def _refuse_newer(level: str | None) -> None:
+def _refuse_out_of_reach(level: str | None) -> None:
+    if level is not None and level < FIRST_REVISION:
+        raise SchemaMismatch(
+            f"the registry has schema {level}, from before the first release: start a version that "
+            f"migrates it to {FIRST_REVISION} first"
+        )
     newest = newest_schema_revision()
     if level is not None and level > newest:
         raise SchemaMismatch(

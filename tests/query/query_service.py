@@ -3,9 +3,13 @@
 acme has the websites shop and blog and the link go; globex has rival and away.
 """
 
+import atexit
+import shutil
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import urlencode
 
@@ -94,9 +98,16 @@ def start_service(
 ) -> InProcessService:
     """A service over a new registry and an empty lake."""
     options = Settings(data_dir=str(root), query_memory_mb=256, query_threads=1, **settings)
-    migrate(options.registry_url)
-    store = RegistryStore(options.registry_url)
-    keys = fill_registry(store)
+    if "registry" in settings:
+        migrate(options.registry_url)
+        store = RegistryStore(options.registry_url)
+        keys = fill_registry(store)
+    else:
+        made, keys = filled_registry()
+        path = Path(options.registry_url.removeprefix("sqlite:///"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made, path)
+        store = RegistryStore(options.registry_url)
     service = create_app(
         options, store, clock=lambda: NOW, fresh_seconds=fresh_seconds, endpoints=endpoints
     )
@@ -107,6 +118,18 @@ def start_service(
     # Few tests close their service; Python 3.13 warns of a database that nobody closed.
     weakref.finalize(in_process, store.close)
     return in_process
+
+
+@cache
+def filled_registry() -> tuple[Path, Mapping[str, str]]:
+    """A migrated and filled registry to be copied, and its API keys by name."""
+    path = Path(mkdtemp(prefix="tidemark-registry-")) / "registry.db"
+    atexit.register(shutil.rmtree, path.parent)
+    migrate(f"sqlite:///{path}")
+    store = RegistryStore(f"sqlite:///{path}")
+    keys = fill_registry(store)
+    store.close()
+    return path, keys
 
 
 def fill_registry(store: RegistryStore) -> Mapping[str, str]:

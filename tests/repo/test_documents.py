@@ -30,14 +30,16 @@ def repository_paths() -> frozenset[str]:
 
 
 def documents() -> list[str]:
-    return sorted(path for path in repository_paths() if path.endswith(".md"))
+    """All pages but the decisions, a log whose entries stay as they were written."""
+    pages = {path for path in repository_paths() if path.endswith(".md")}
+    return sorted(path for path in pages if Path(path).name != "DECISIONS.md")
 
 
 def current_text(document: str) -> str:
-    """The text of a document; of the changelog only the unreleased section."""
+    """The text of a document; of the changelog only the newest section."""
     text = (ROOT / document).read_text()
     if document == "CHANGELOG.md":
-        return text.partition("## Unreleased")[2].partition("\n## ")[0]
+        return text.partition("\n## ")[2].partition("\n## ")[0]
     return text
 
 

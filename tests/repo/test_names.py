@@ -1,14 +1,10 @@
-"""Modules and classes are named with the words of the glossary; each class name is used once."""
+"""Modules and classes are named with the words of the glossary."""
 
 import re
-from collections import defaultdict
 
 import pytest
 
 from tests.repo.source_tree import PACKAGES, ROOT, classes, relative, sources
-
-SHARED_CLASS_NAMES: dict[str, str] = {}
-"""Class names that two packages define, each with the reason."""
 
 
 def replaced_words() -> set[str]:
@@ -36,13 +32,3 @@ def test_no_module_or_class_has_a_word_that_the_glossary_replaces(package: str) 
     }
 
     assert {name: words for name in names if (words := names[name] & replaced_words())} == {}
-
-
-def test_a_class_name_is_defined_in_one_package() -> None:
-    packages = defaultdict(set)
-    for package in PACKAGES:
-        for source in sources(package):
-            for name in classes(source):
-                packages[name].add(package)
-
-    assert {name for name, users in packages.items() if len(users) > 1} == set(SHARED_CLASS_NAMES)

@@ -1,12 +1,12 @@
 """Registries of other versions are migrated, or refused with what to do."""
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 
 from schemas.registry import (
     Backups,
@@ -17,31 +17,62 @@ from schemas.registry import (
     registry_unavailable,
 )
 from schemas.registry.database import create_engine
-from schemas.registry.migrate import MIGRATIONS, SchemaMismatch, migrate, newest_schema_revision
+from schemas.registry.migrate import SchemaMismatch, migrate, newest_schema_revision
 from tests.postgresql import PostgreSQL
 
+BEFORE_RELEASE = Path(__file__).with_name("registry_before_release.sql")
+"""Statements of the tables as the thirteen migrations before the first release made them."""
 
-def test_a_registry_of_the_first_schema_is_migrated(path: Path) -> None:
+
+def test_a_registry_from_before_the_first_release_is_taken_over(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(BEFORE_RELEASE.read_text())
+        for statement in ROWS_BEFORE_RELEASE:
+            database.execute(statement)
     url = f"sqlite:///{path}"
-    engine = create_engine(url, create=True)
-    with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0003")
-        for statement in OLD_ROWS:
-            connection.execute(sa.text(statement))
-    engine.dispose()
 
     migrate(url)
 
     store = RegistryStore(url)
+    store.require_current_schema()
     (website,) = store.list(Website)
     (key,) = store.list(Key)
     stamp = store.read_version()
     store.close()
     assert (website.id, website.domain, key.scopes) == ("w", "shop.example", ("read:data",))
-    assert (stamp.revision, len(stamp.incarnation)) == (8, 16)
+    assert (stamp.revision, stamp.incarnation) == (7, "i")
+
+
+def test_new_tables_are_those_from_before_the_first_release(path: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "before.db")) as database, database:
+        database.executescript(BEFORE_RELEASE.read_text())
+
+    migrate(f"sqlite:///{path}")
+
+    assert tables_of(f"sqlite:///{path}") == tables_of(f"sqlite:///{tmp_path / 'before.db'}")
+
+
+def tables_of(url: str) -> dict[str, list[str]]:
+    """Columns, keys and indexes by table, in an order of their own."""
+    engine = create_engine(url)
+    inspector = sa.inspect(engine)
+    tables = {
+        table: sorted(
+            str(part)
+            for parts in (
+                inspector.get_columns(table),
+                inspector.get_foreign_keys(table),
+                inspector.get_unique_constraints(table),
+                inspector.get_indexes(table),
+                [inspector.get_pk_constraint(table)],
+            )
+            for part in parts
+        )
+        for table in inspector.get_table_names()
+    }
+    engine.dispose()
+    return tables
 
 
 def set_schema(url: str, statement: str) -> None:
@@ -61,8 +92,8 @@ def set_schema(url: str, statement: str) -> None:
         ),
         (
             "UPDATE alembic_version SET version_num = '0003'",
-            f"has schema 0003, and this version of Tidemark needs {newest_schema_revision()}: run "
-            "`tidemark migrate`",
+            "has schema 0003, from before the first release: start a version that migrates it to "
+            "0013 first",
         ),
         ("DROP TABLE alembic_version", "has no tables yet: run `tidemark migrate`"),
     ],
@@ -82,10 +113,11 @@ def test_a_service_refuses_tables_of_another_version(
     assert registry_unavailable(refused.value) == str(refused.value)
 
 
-def test_tables_of_a_newer_version_are_not_migrated(each_url: str) -> None:
-    set_schema(each_url, "UPDATE alembic_version SET version_num = '9999'")
+@pytest.mark.parametrize("schema", ["9999", "0012"], ids=["newer", "before the first release"])
+def test_tables_of_a_version_out_of_reach_are_not_migrated(each_url: str, schema: str) -> None:
+    set_schema(each_url, f"UPDATE alembic_version SET version_num = '{schema}'")
 
-    with pytest.raises(SchemaMismatch, match="9999"):
+    with pytest.raises(SchemaMismatch, match=schema):
         migrate(each_url)
 
 
@@ -101,9 +133,11 @@ def test_machines_that_migrate_at_once_wait_for_each_other(postgresql: PostgreSQ
     store.close()
 
 
-OLD_ROWS = (
+ROWS_BEFORE_RELEASE = (
+    "INSERT INTO alembic_version VALUES ('0013')",
+    "INSERT INTO revision VALUES (1, 7, 'i', 's')",
     "INSERT INTO organizations VALUES ('o', 'Acme', 'pro', '{}', 1, 1)",
-    "INSERT INTO websites VALUES ('w', 'o', 'shop.example', 'Shop', 'UTC', 1, 1)",
-    "INSERT INTO keys VALUES ('k', 'o', 'w', 'Key', '[\"read:data\"]', 'h', NULL, NULL, 1, 1)",
-    "UPDATE revision SET number = 7",
+    "INSERT INTO websites VALUES ('w', 'o', 'shop.example', 'Shop', 'UTC', 1, 1, '[]')",
+    "INSERT INTO keys VALUES"
+    " ('k', 'o', 'w', 'Key', '[\"read:data\"]', 'h', NULL, NULL, 1, 1, NULL)",
 )
