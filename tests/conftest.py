@@ -13,6 +13,9 @@ from schemas.registry.migrate import migrate
 from tests.cluster.parts import stack_settings
 from tests.groups import group_of, is_listed, is_long
 from tests.installation import Installation
+from tests.oracle import hypothesis_profile
+
+__all__ = ["hypothesis_profile"]  # its profiles are registered before one is chosen
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -29,10 +32,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Sche
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what only `make test-long` runs; before `-m` chooses among the items."""
+    """Mark what `make test-long` runs; before `-m` chooses among the items."""
     for item in items:
         if is_long(item.nodeid):
             item.add_marker(pytest.mark.long)
+        if item.nodeid.startswith("tests/oracle/") and item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.examples)
 
 
 @pytest.hookimpl(tryfirst=True)

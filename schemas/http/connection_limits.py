@@ -74,7 +74,7 @@ class OpenConnections:
         self._by_address: Counter[str] = Counter()
         self._groups = NetworkGroups()
         self._lingering: dict[Connection, None] = {}
-        self._unfinished_bytes = 0
+        self.unfinished_bytes = 0
         self._unfinished_by_address: Counter[str] = Counter()
         self._sweeping = False
 
@@ -113,15 +113,15 @@ class OpenConnections:
     def hold_body(self, connection: Connection, size: int) -> bool:
         """Count bytes of an incomplete body; whether they are within the limits."""
         address, max_bytes = self._open.get(connection, ""), self.limits.unfinished_bytes
-        self._unfinished_bytes += size
+        self.unfinished_bytes += size
         self._unfinished_by_address[address] += size
         alone = bool(address) and self._unfinished_by_address[address] > max_bytes / 4
-        return not alone and self._unfinished_bytes <= max_bytes
+        return not alone and self.unfinished_bytes <= max_bytes
 
     def release_body(self, connection: Connection, size: int) -> None:
         """Subtract bytes of a body that is complete or dropped."""
         address = self._open.get(connection, "")
-        self._unfinished_bytes -= size
+        self.unfinished_bytes -= size
         self._unfinished_by_address[address] -= size
         if not self._unfinished_by_address[address]:
             del self._unfinished_by_address[address]

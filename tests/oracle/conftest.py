@@ -1,13 +1,10 @@
-"""Hypothesis profiles, registered before collection; closes the shared registry."""
+"""Closes the registry that all examples share."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.oracle import hypothesis_profile
 from tests.oracle.service import registry
-
-__all__ = ["hypothesis_profile"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,24 +1,25 @@
 """Hypothesis profiles: the same examples every time, or more and random ones in a long run.
 
-`pytest tests/oracle --hypothesis-profile=long` is the long run.
+`make test` tries half of the examples of a property, `make test-long` all (profile `full`);
+`pytest tests/oracle --hypothesis-profile=long` is a long run of others.
 """
 
 from hypothesis import HealthCheck, Phase, settings
 
 USUAL = 100
 """Examples of a hypothesis profile that says nothing about them."""
+FULL, LONG = 2 * USUAL, 20 * 2 * USUAL
 
-LONG = "long"
-
-settings.register_profile(LONG, max_examples=20 * USUAL, derandomize=False)
+settings.register_profile("full", max_examples=FULL)
+settings.register_profile("long", max_examples=LONG, derandomize=False)
 
 
 def try_examples(examples: int) -> settings:
-    """The settings of a property: so many examples, times what the profile is longer."""
+    """The settings of a property: so many examples in the profile `full`, half of them usually."""
     chosen = settings.default or settings()
-    longer = chosen.max_examples != USUAL
+    longer = chosen.max_examples >= LONG
     return settings(
-        max_examples=max(1, examples * chosen.max_examples // USUAL),
+        max_examples=max(1, examples * chosen.max_examples // FULL),
         derandomize=not longer,
         deadline=None,
         database=None,

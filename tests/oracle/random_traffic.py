@@ -1,10 +1,11 @@
 """Hypothesis strategies for stored rows: people, bots and other tenants around one day."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -52,6 +53,16 @@ STAGES = (
     Stage("Pacific/Apia", date(2011, 12, 30)),
     Stage("America/Sao_Paulo", date(2018, 11, 4)),
 )
+
+
+def parameters(stages: Sequence[Stage], usual: int = 1) -> list[object]:
+    """Parameters of a test: the first stages are usual, the others only of `make test-long`."""
+    marks = [()] * usual + [(pytest.mark.long,)] * (len(stages) - usual)
+    return [
+        pytest.param(stage, id=f"{stage.zone} {stage.day}", marks=mark)
+        for stage, mark in zip(stages, marks, strict=True)
+    ]
+
 
 DAY_MS = 86_400_000
 

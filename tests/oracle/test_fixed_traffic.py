@@ -16,7 +16,7 @@ from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.oracles import expected_result
 from tests.oracle.query import NAMES, StandardQuery
 from tests.oracle.query_strategies import QueryFrame
-from tests.oracle.random_traffic import STAGES, Stage
+from tests.oracle.random_traffic import STAGES, Stage, parameters
 from tests.oracle.service import Service, every_type
 
 PLAYED = STAGES[:3]
@@ -109,7 +109,7 @@ def framed(stage: Stage) -> Iterator[QueryFrame]:
     yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[2])
 
 
-@pytest.mark.parametrize("stage", PLAYED, ids=lambda stage: f"{stage.zone} {stage.day}")
+@pytest.mark.parametrize("stage", parameters(PLAYED, usual=2))
 def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
     with Service(fixed_traffic(stage)) as service:
         for frame in framed(stage):

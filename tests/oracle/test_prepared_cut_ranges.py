@@ -8,7 +8,7 @@ import pytest
 from query.prepared import kept_indexes
 from query.request.time_range import Granularity
 from tests.oracle.fixed_traffic import fixed_traffic
-from tests.oracle.random_traffic import Stage
+from tests.oracle.random_traffic import Stage, parameters
 from tests.oracle.service import Service, body_of, named
 from tests.oracle.test_prepared_results import CLOSED, asked, prepare
 from tests.query.lake import a_view, an_event
@@ -22,7 +22,7 @@ TIMES = (
 
 
 @pytest.mark.parametrize("few_parts", [0, 12])
-@pytest.mark.parametrize("stage", CLOSED[:2], ids=lambda stage: f"{stage.zone} {stage.day}")
+@pytest.mark.parametrize("stage", parameters(CLOSED[:2]))
 def test_prepared_results_are_those_of_the_stored_rows(
     stage: Stage, few_parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

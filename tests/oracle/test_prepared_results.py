@@ -23,7 +23,13 @@ from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
 from tests.oracle.query import StandardQuery
 from tests.oracle.query_strategies import QueryFrame
-from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
+from tests.oracle.random_traffic import (
+    STAGES,
+    Stage,
+    Traffic,
+    parameters,
+    scenes_with_late_rows,
+)
 from tests.oracle.service import Service, named
 from tests.oracle.test_invariants import compacted
 
@@ -94,7 +100,7 @@ def were_prepared(service: Service, queries: Sequence[StandardQuery]) -> list[bo
     return [entry["meta"].get("prepared", False) for entry in service.entries(queries)]
 
 
-@pytest.mark.parametrize("stage", CLOSED, ids=lambda stage: f"{stage.zone} {stage.day}")
+@pytest.mark.parametrize("stage", parameters(CLOSED, usual=2))
 def test_prepared_results_are_those_of_the_oracle(stage: Stage) -> None:
     with Service(fixed_traffic(stage), portions=2) as service:
         queries = asked(stage)
@@ -175,7 +181,7 @@ def filters_on(field: str, texts: Sequence[str]) -> list[list[FilterJson]]:
     return [[each] for each in conditions] + groups
 
 
-@pytest.mark.parametrize("stage", CLOSED[:2], ids=lambda stage: f"{stage.zone} {stage.day}")
+@pytest.mark.parametrize("stage", parameters(CLOSED[:2]))
 def test_filters_on_the_texts_of_a_list(stage: Stage) -> None:
     with Service(fixed_traffic(stage), portions=2) as service:
         plain = {query.name: query for query in asked(stage, (Granularity.DAILY,))[: len(TYPES)]}

@@ -20,7 +20,13 @@ from tests.oracle.fixed_traffic import fixed_traffic
 from tests.oracle.hypothesis_profile import try_examples
 from tests.oracle.oracles import expected_result
 from tests.oracle.query import StandardQuery
-from tests.oracle.random_traffic import STAGES, Stage, Traffic, scenes_with_late_rows
+from tests.oracle.random_traffic import (
+    STAGES,
+    Stage,
+    Traffic,
+    parameters,
+    scenes_with_late_rows,
+)
 from tests.oracle.service import Service, named
 from tests.oracle.test_prepared_results import CLOSED, TYPES, asked, prepare, were_prepared
 from tests.query.lake import a_view
@@ -133,7 +139,7 @@ def of_one_place(traffic: Traffic) -> Traffic:
     return Traffic(rows)
 
 
-@pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
+@pytest.mark.parametrize("stage", parameters(CLOSED[:2]))
 def test_filters_on_places_and_devices(stage: Stage) -> None:
     with Service(visits(stage, None), portions=2) as service:
         queries = [each for filters in ROW_FILTERS for each in filtered(stage, filters, OF_FACTS)]
@@ -159,7 +165,7 @@ def of_changing_places(traffic: Traffic) -> Traffic:
 
 
 @pytest.mark.parametrize("changed", [of_one_place, of_changing_places])
-@pytest.mark.parametrize("stage", CLOSED[:2], ids=str)
+@pytest.mark.parametrize("stage", parameters(CLOSED[:2]))
 def test_sessions_of_one_place_and_device_and_of_many(
     stage: Stage, changed: Callable[[Traffic], Traffic]
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.oracle.aggregates import grouped, median, percent, rounded
 from tests.oracle.fixed_traffic import fixed_traffic
-from tests.oracle.random_traffic import STAGES, Stage
+from tests.oracle.random_traffic import STAGES, Stage, parameters
 from tests.oracle.service import Service
 
 FACTS = ("visit.channel", "visit.utm_campaign", "visit.entry_page", "visit.device_type")
@@ -53,7 +53,7 @@ class Asked:
         return data
 
 
-@pytest.fixture(scope="module", params=STAGES[:4], ids=lambda stage: f"{stage.zone} {stage.day}")
+@pytest.fixture(scope="module", params=parameters(STAGES[:4]))
 def played(request: pytest.FixtureRequest) -> Iterator[tuple[Service, Stage]]:
     """Traffic around a day, and where it plays."""
     stage: Stage = request.param

@@ -19,17 +19,25 @@ from schemas.http.server import bind
 from schemas.runtime.networks import parse_networks
 from tests.installation import eventually, free_port
 
+begun: list[str] = []
+"""Paths of the requests that the application has begun."""
 disconnected: list[str] = []
 """Paths whose clients left before they were answered."""
+released = threading.Event()
+"""Set by the test when `/slow` may answer."""
+open_connections: list[OpenConnections] = []
+"""Of the server that was started last."""
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/body` answers when the body is there, `/wait` when the client has left, `/slow` later."""
+    """`/body` answers with the body, `/wait` when the client has left, `/slow` when released."""
+    begun.append(scope["path"])
     try:
         if scope["path"] == "/body":
             await read_body(scope, receive, 10_000_000, 60)
         if scope["path"] == "/slow":
-            await asyncio.sleep(0.6)
+            while not released.is_set():  # noqa: ASYNC110 - set by another thread
+                await asyncio.sleep(0.005)
         if scope["path"] == "/wait":
             while (await receive())["type"] != "http.disconnect":
                 pass
@@ -43,11 +51,13 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 @contextmanager
 def running_server(trusted: str = "", **limits: Any) -> Iterator[int]:
     """A server; its port."""
+    begun.clear()
+    disconnected.clear()
+    released.clear()
     port = free_port()
     chosen = ConnectionLimits(sweep_seconds=0.1, probe_seconds=0.2, **limits)
-    bound: Any = partial(
-        HttpProtocol, OpenConnections(chosen, query_error, parse_networks(trusted))
-    )
+    open_connections[:] = [OpenConnections(chosen, query_error, parse_networks(trusted))]
+    bound: Any = partial(HttpProtocol, open_connections[0])
     config = uvicorn.Config(
         app, http=bound, loop="uvloop", ws="none", lifespan="off", log_config=None,
         timeout_graceful_shutdown=1,
@@ -65,6 +75,7 @@ def running_server(trusted: str = "", **limits: Any) -> Iterator[int]:
         eventually(lambda: server.started, pause=0.01)
         yield port
     finally:
+        released.set()
         server.should_exit = True
         thread.join(10)
 

@@ -8,7 +8,14 @@ import pytest
 
 from schemas.http.connection_limits import client_network
 from tests.installation import eventually
-from tests.schemas.http.in_process_server import connect, disconnected, running_server
+from tests.schemas.http.in_process_server import (
+    begun,
+    connect,
+    disconnected,
+    open_connections,
+    released,
+    running_server,
+)
 from tests.schemas.http.services import read_replies, read_reply, split_replies
 
 POST = b"POST /body HTTP/1.1\r\nHost: x\r\n"
@@ -17,13 +24,13 @@ SLOW = b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def test_requests_of_gone_clients_are_cancelled_and_of_half_closed_ones_served() -> None:
-    disconnected.clear()
     with running_server() as port, connect(port) as there, connect(port) as gone:
         there.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         there.shutdown(socket.SHUT_WR)
         gone.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
         gone.close()
         received = there.recv(1_000)
+        released.set()
         whole = received + b"".join(iter(lambda: there.recv(1_000), b""))
 
         eventually(lambda: disconnected == ["/wait"], 4)
@@ -35,17 +42,17 @@ def test_requests_of_gone_clients_are_cancelled_and_of_half_closed_ones_served()
 
 def test_an_address_has_a_limit_of_unfinished_bodies() -> None:
     """A quarter of 400,000 bytes, so one body of 60,000 but not two."""
-    begun = POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 60_000
+    part = POST + b"Content-Length: 100000\r\n\r\n" + b"x" * 60_000
     with running_server(unfinished_bytes=400_000) as port, connect(port) as first:
-        first.sendall(begun)
-        time.sleep(0.2)
+        first.sendall(part)
+        eventually(lambda: open_connections[0].unfinished_bytes >= 60_000, pause=0.01)
         with connect(port) as second:
-            second.sendall(begun)
+            second.sendall(part)
             [response] = read_replies(second)
         first.sendall(b"x" * 40_000)
         taken = read_reply(first)
         with connect(port) as third:
-            third.sendall(begun + b"x" * 40_000)
+            third.sendall(part + b"x" * 40_000)
             later = read_reply(third)
 
     assert (response.status, json.loads(response.body)["code"]) == (503, "SERVICE_UNAVAILABLE")
@@ -81,10 +88,11 @@ def test_a_trusted_proxy_may_open_all_connections_and_no_more() -> None:
         held = [connect(port) for _ in range(4)]
         for connection in held:
             connection.sendall(SLOW)
-        time.sleep(0.2)
+        eventually(lambda: len(begun) == 4, pause=0.01)
 
         with connect(port) as one_more:
             assert [reply.status for reply in read_replies(one_more)] == [503]
+        released.set()
         for connection in held:
             assert read_reply(connection).status == 200
             connection.close()
@@ -137,13 +145,14 @@ def test_a_client_rejected_within_its_request_can_read_the_response() -> None:
     """Closed at once, what was sent and not read would reset the connection."""
     with running_server(connections=1) as port, connect(port) as held:
         held.sendall(SLOW)
-        time.sleep(0.2)
+        eventually(lambda: begun, pause=0.01)
         for _ in range(20):
             with connect(port, "127.9.9.9") as newcomer:
                 newcomer.sendall(POST + b"Content-Length: 200000\r\n\r\n" + b"x" * 100_000)
                 time.sleep(0.005)
                 newcomer.sendall(b"x" * 100_000)
                 assert [reply.status for reply in read_replies(newcomer)] == [503]
+        released.set()
         assert read_reply(held).status == 200
 
 
@@ -159,7 +168,7 @@ def is_gone(connection: socket.socket) -> bool:
 def test_the_number_of_lingering_connections_is_bounded() -> None:
     with running_server(connections=1, lingering=2) as port, connect(port) as held:
         held.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
-        time.sleep(0.2)
+        eventually(lambda: begun, pause=0.01)
         rejected = [connect(port, "127.9.9.9") for _ in range(3)]
         for connection in rejected:
             assert [reply.status for reply in read_replies(connection)] == [503]
