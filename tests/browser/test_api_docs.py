@@ -44,7 +44,9 @@ def type_entries(page: Tab) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1200, "light"), pytest.param(390, "dark", marks=pytest.mark.long)]
+)
 def test_the_api_page_is_complete_and_asks_no_other_host(
     tracked: TrackedWebsite, page: Tab, width: int, scheme: str
 ) -> None:
@@ -70,7 +72,7 @@ def test_every_form_field_of_the_api_page_has_a_name(tracked: TrackedWebsite, pa
     assert time_zone == ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_text_of_the_api_page_has_contrast(tracked: TrackedWebsite, page: Tab, scheme: str) -> None:
     open_page(tracked, page, 1200, scheme)
     page.js("document.querySelector('#query-types > summary').click()")

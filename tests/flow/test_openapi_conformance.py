@@ -180,6 +180,7 @@ def ways(operation: Operation) -> Iterator[str]:
 TRIED = [(way, name, operation) for name, operation in OPERATIONS for way in ways(operation)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("way", "name", "operation"),
     TRIED,

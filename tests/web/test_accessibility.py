@@ -47,7 +47,7 @@ def set_theme(dashboard: Dashboard, theme: str) -> None:
     dashboard.tab.tell("Emulation.setEmulatedMedia", features=emulated)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_no_view_breaks_a_rule_of_wcag(dashboard: Dashboard, theme: str) -> None:
     set_theme(dashboard, theme)
     dashboard.open("overview")

@@ -25,14 +25,15 @@ def test_every_query_type_is_listed_with_all_of_its_names() -> None:
     assert ENTRIES.keys() == TYPES.keys()
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_an_entry_has_description_and_fields_of_the_catalogue(name: str) -> None:
-    config = type_config(TYPES[name])
-    entry = unescape(ENTRIES[name])
+def test_an_entry_has_description_and_fields_of_the_catalogue(subtests: pytest.Subtests) -> None:
+    for name, query_type in TYPES.items():
+        with subtests.test(name):
+            config = type_config(query_type)
+            entry = unescape(ENTRIES[name])
 
-    assert f"<span>{config['description']}</span>" in entry
-    columns: Any = config["columns"]
-    assert re.findall(r'<th scope="row">(.*?)</th>', entry) == [c["name"] for c in columns]
+            assert f"<span>{config['description']}</span>" in entry
+            columns: Any = config["columns"]
+            assert re.findall(r'<th scope="row">(.*?)</th>', entry) == [c["name"] for c in columns]
 
 
 def test_options_granularity_and_limits_are_named() -> None:

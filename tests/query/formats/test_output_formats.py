@@ -11,7 +11,6 @@ from msgspec.structs import fields
 from query.formats.output_formats import FILE_FORMATS
 from query.formats.result_table import declared_columns
 from query.request.subject import SubjectKind
-from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from tests.query.formats.answer_formats import (
     HEADERS,
@@ -123,22 +122,28 @@ def test_a_service_that_wrote_no_columns_has_not_loaded_pyarrow() -> None:
     assert ran.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("query_type", ALL_TYPES, ids=[t.name for t in ALL_TYPES])
 def test_every_query_type_is_a_table_in_every_format(
-    busy: InProcessService, query_type: QueryType
+    busy: InProcessService, subtests: pytest.Subtests
 ) -> None:
-    link = query_type.subject is SubjectKind.LINK
-    query_parameters = {**(msgspec.to_builtins(query_type.example) or {}), "name": query_type.name}
-    where = {"link_id": "go"} if link else {"website_id": "shop"}
-    who = {"session_id": "s1", "anonymous_id": "u1"}
-    filters = [{"field": n, "operator": "eq", "value": who[n]} for n in query_type.required_filters]
-    body = {"parameters": [query_parameters], "filters": filters, **NOVEMBER}
-    counts = set()
+    for query_type in ALL_TYPES:
+        with subtests.test(query_type.name):
+            link = query_type.subject is SubjectKind.LINK
+            query_parameters = {
+                **(msgspec.to_builtins(query_type.example) or {}),
+                "name": query_type.name,
+            }
+            where = {"link_id": "go"} if link else {"website_id": "shop"}
+            who = {"session_id": "s1", "anonymous_id": "u1"}
+            filters = [
+                {"field": n, "operator": "eq", "value": who[n]} for n in query_type.required_filters
+            ]
+            body = {"parameters": [query_parameters], "filters": filters, **NOVEMBER}
+            counts = set()
 
-    for name, read in READERS.items():
-        reply = busy.ask("POST", "/v1/query", body, **where, format=name)
-        assert reply.status == 200, reply.body
-        counts.add(len(read(reply.body)))
+            for name, read in READERS.items():
+                reply = busy.ask("POST", "/v1/query", body, **where, format=name)
+                assert reply.status == 200, reply.body
+                counts.add(len(read(reply.body)))
 
-    expected = busy.ask("POST", "/v1/query", body, **where).json["data"][0]["data"]
-    assert counts == {len(expected)}
+            expected = busy.ask("POST", "/v1/query", body, **where).json["data"][0]["data"]
+            assert counts == {len(expected)}

@@ -27,17 +27,18 @@ OF_BROWSERS = {("POST", "/v1/sign-in"), ("DELETE", "/v1/sign-in")}
 ROUTES = sorted({(o.method, o.path) for o in OPENAPI_SERVICE.operations} - OPEN_TO_ALL - ADMITTED)
 
 
-@pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_a_route_refuses_shares_unless_it_admits_them(
-    service: InProcessService, method: str, path: str
+    service: InProcessService, subtests: pytest.Subtests
 ) -> None:
     dashboard = opened(service)
+    for method, path in ROUTES:
+        with subtests.test(f"{method} {path}"):
+            body = {} if method != "GET" else None
+            reply = dashboard.ask(method, re.sub(r"\{\w+\}", "shop", path), body)
 
-    reply = dashboard.ask(method, re.sub(r"\{\w+\}", "shop", path), {} if method != "GET" else None)
-
-    assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")
-    if (method, path) not in OF_BROWSERS:
-        assert "shared dashboard" in reply.json["error"]
+            assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")
+            if (method, path) not in OF_BROWSERS:
+                assert "shared dashboard" in reply.json["error"]
 
 
 def test_the_lists_of_routes_name_documented_ones() -> None:

@@ -84,26 +84,27 @@ def assert_agreement(compiled: Any, answered: Any) -> None:
     assert ("reason" in compiled) is not compiled["prepared"]
 
 
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 @pytest.mark.parametrize("url", [{}, {"prepared": "false"}], ids=["", "stored rows"])
 def test_every_type_does_what_compile_says(
-    prepared_service: InProcessService, query_type: QueryType, url: Mapping[str, str]
+    prepared_service: InProcessService, url: Mapping[str, str], subtests: pytest.Subtests
 ) -> None:
-    request = request_of(query_type, url=url)
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            request = request_of(query_type, url=url)
 
-    [compiled] = compile_query(prepared_service, parameter_of(query_type), **request)
-    [answered] = ask(prepared_service, "/v1/query", parameter_of(query_type), **request)
+            [compiled] = compile_query(prepared_service, parameter_of(query_type), **request)
+            [answered] = ask(prepared_service, "/v1/query", parameter_of(query_type), **request)
 
-    assert_agreement(compiled, answered)
-    if query_type.prepared_form(query_type.example) is None:
-        assert compiled["reason"] == NO_FORM
-    elif url:
-        assert compiled["reason"] == "the request has prepared=false"
-    else:
-        assert compiled["prepared"] is True
-    assert compiled["sql"].startswith(("SELECT", "WITH"))
-    assert all(f"${name}" in compiled["sql"] for name in compiled["values"])
-    assert str(prepared_service.data) not in str(compiled)
+            assert_agreement(compiled, answered)
+            if query_type.prepared_form(query_type.example) is None:
+                assert compiled["reason"] == NO_FORM
+            elif url:
+                assert compiled["reason"] == "the request has prepared=false"
+            else:
+                assert compiled["prepared"] is True
+            assert compiled["sql"].startswith(("SELECT", "WITH"))
+            assert all(f"${name}" in compiled["sql"] for name in compiled["values"])
+            assert str(prepared_service.data) not in str(compiled)
 
 
 def test_some_types_have_prepared_rows() -> None:
@@ -174,26 +175,27 @@ def distributed(tmp_path_factory: pytest.TempPathFactory, played: Coordinator) -
     return service
 
 
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 def test_every_type_is_answered_by_the_engine_that_compile_names(
-    distributed: InProcessService, played: Coordinator, query_type: QueryType
+    distributed: InProcessService, played: Coordinator, subtests: pytest.Subtests
 ) -> None:
-    request, parameter = request_of(query_type), parameter_of(query_type)
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            request, parameter = request_of(query_type), parameter_of(query_type)
 
-    [answered] = ask(distributed, "/v1/query", parameter, **request)
-    played.answers, before = [COUNT_PAGE], played.answers
-    try:
-        [compiled] = compile_query(distributed, parameter, **request)
-    finally:
-        played.answers = before
+            [answered] = ask(distributed, "/v1/query", parameter, **request)
+            played.answers, before = [COUNT_PAGE], played.answers
+            try:
+                [compiled] = compile_query(distributed, parameter, **request)
+            finally:
+                played.answers = before
 
-    assert compiled["success"], compiled
-    assert compiled["engine"] == "trino"
-    assert "FOR VERSION AS OF" in compiled["sql"] or not compiled["tables"][0]["rows"]
-    form = query_type.prepared_form(query_type.example)
-    assert compiled["reason"] == (not_prepared.OTHER_ENGINE if form else NO_FORM)
-    if answered["success"]:  # some cannot do without a row
-        assert_agreement(compiled, answered)
+            assert compiled["success"], compiled
+            assert compiled["engine"] == "trino"
+            assert "FOR VERSION AS OF" in compiled["sql"] or not compiled["tables"][0]["rows"]
+            form = query_type.prepared_form(query_type.example)
+            assert compiled["reason"] == (not_prepared.OTHER_ENGINE if form else NO_FORM)
+            if answered["success"]:  # some cannot do without a row
+                assert_agreement(compiled, answered)
 
 
 def test_small_queries_stay_on_duckdb(tmp_path: Path, played: Coordinator) -> None:

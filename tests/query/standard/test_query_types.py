@@ -1,7 +1,7 @@
 """Rules for every query type; a new one is tested as soon as it is declared."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import duckdb
@@ -61,14 +61,6 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> InProcessService:
 PROFILE_COLUMNS = f"{LISTED_PROFILE} VARCHAR, {LISTED_TRAITS} VARCHAR"
 
 
-@pytest.fixture
-def bare() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that has a `scoped` table and nothing else."""
-    connection = duckdb.connect()
-    yield connection
-    connection.close()
-
-
 def run_query(service: InProcessService, query_type: QueryType, **more: Any) -> Any:
     """The rows of a type, with what it needs."""
     subject = "link:go" if query_type.subject is SubjectKind.LINK else "shop"
@@ -99,60 +91,77 @@ def relations(query_type: QueryType) -> Mapping[str, Table]:
     return {**own, **others, **unfiltered}
 
 
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 def test_a_type_needs_nothing_but_scoped_and_selects_its_row_shape(
-    bare: duckdb.DuckDBPyConnection, query_type: QueryType
+    subtests: pytest.Subtests,
 ) -> None:
-    statement = query_type.statement(query_type.example)
-    values = values_named(statement.names)
-    named = statement.names | event_columns(values)
-    for relation, table in relations(query_type).items():
-        columns = ", ".join(f"{name} {kinds(table)[name]}" for name in columns_used(table, named))
-        bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
-    bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
-    facts = ", ".join(f"{name} VARCHAR" for name in BY_COLUMN)
-    bare.execute(f"CREATE TABLE visit_facts (visit_session BIGINT, {facts})")
-    bare.execute(f"CREATE TABLE {PROFILES} (profile_visitor BIGINT, {PROFILE_COLUMNS})")
-    session_rows = (session_rows_cte(values, ["visit_rows"]),)
-    of_sessions = session_rows if SESSION_ROWS in statement.names else ()
-    select = Select(relations=of_sessions, ctes=statement.ctes, body=statement.sql)
+    for query_type in EVERY:
+        with subtests.test(query_type.name), duckdb.connect() as bare:
+            statement = query_type.statement(query_type.example)
+            values = values_named(statement.names)
+            named = statement.names | event_columns(values)
+            for relation, table in relations(query_type).items():
+                columns = ", ".join(
+                    f"{name} {kinds(table)[name]}" for name in columns_used(table, named)
+                )
+                bare.execute(f"CREATE TABLE {relation} ({columns or 'nothing INTEGER'})")
+            bare.execute(f"CREATE VIEW entries AS {ENTRIES}")
+            facts = ", ".join(f"{name} VARCHAR" for name in BY_COLUMN)
+            bare.execute(f"CREATE TABLE visit_facts (visit_session BIGINT, {facts})")
+            bare.execute(f"CREATE TABLE {PROFILES} (profile_visitor BIGINT, {PROFILE_COLUMNS})")
+            session_rows = (session_rows_cte(values, ["visit_rows"]),)
+            of_sessions = session_rows if SESSION_ROWS in statement.names else ()
+            select = Select(relations=of_sessions, ctes=statement.ctes, body=statement.sql)
 
-    described = bare.execute(render(select, DuckDBDialect), dict(statement.values)).description
+            described = bare.execute(
+                render(select, DuckDBDialect), dict(statement.values)
+            ).description
 
-    if statement.rows_in_python is not None:
-        return  # the rows are made from what SQL gives
-    names = [column[0] for column in described or ()]
-    assert set(names[len(query_type.sql_columns) :]) <= ONLY_FOR_THE_ORDER
-    for name, wanted in zip(names, query_type.sql_columns, strict=False):
-        assert name == wanted or not re.search(r"_(part|whole|low|high|ms|count|total)$", wanted)
-
-
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_a_type_answers_an_empty_span(empty: InProcessService, query_type: QueryType) -> None:
-    rows = run_query(empty, query_type)
-
-    members = [name for name in describe_row(query_type.row) if name not in OF_BREAKDOWN]
-    assert all(list(row) == members for row in rows)
-    assert all(value in (0, None) or name in LABELS for row in rows for name, value in row.items())
-
-
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_a_type_gives_rows_of_its_shape(service: InProcessService, query_type: QueryType) -> None:
-    rows = run_query(service, query_type)
-
-    assert rows
-    assert msgspec.convert(rows, list[query_type.row])  # type: ignore[name-defined]
+            if statement.rows_in_python is not None:
+                continue  # the rows are made from what SQL gives
+            names = [column[0] for column in described or ()]
+            assert set(names[len(query_type.sql_columns) :]) <= ONLY_FOR_THE_ORDER
+            for name, wanted in zip(names, query_type.sql_columns, strict=False):
+                assert name == wanted or not re.search(
+                    r"_(part|whole|low|high|ms|count|total)$", wanted
+                )
 
 
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
+def test_a_type_answers_an_empty_span(empty: InProcessService, subtests: pytest.Subtests) -> None:
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            rows = run_query(empty, query_type)
+
+            members = [name for name in describe_row(query_type.row) if name not in OF_BREAKDOWN]
+            assert all(list(row) == members for row in rows)
+            assert all(
+                value in (0, None) or name in LABELS for row in rows for name, value in row.items()
+            )
+
+
+def test_a_type_gives_rows_of_its_shape(
+    service: InProcessService, subtests: pytest.Subtests
+) -> None:
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            rows = run_query(service, query_type)
+
+            assert rows
+            assert msgspec.convert(rows, list[query_type.row])  # type: ignore[name-defined]
+
+
 def test_paging_through_gives_the_whole_list_once(
-    service: InProcessService, query_type: QueryType
+    service: InProcessService, subtests: pytest.Subtests
 ) -> None:
-    whole = run_query(service, query_type, limit=query_type.max_limit)
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            whole = run_query(service, query_type, limit=query_type.max_limit)
 
-    pages = [run_query(service, query_type, limit=2, page=n) for n in range(1, len(whole) // 2 + 2)]
+            pages = [
+                run_query(service, query_type, limit=2, page=n)
+                for n in range(1, len(whole) // 2 + 2)
+            ]
 
-    assert [row for page in pages for row in page] == whole
+            assert [row for page in pages for row in page] == whole
 
 
 PORTABLE_FUNCTIONS = {
@@ -173,20 +182,23 @@ PORTABLE_TYPES = {
 }
 
 
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
-def test_the_sql_keeps_to_what_other_engines_answer_alike(query_type: QueryType) -> None:
-    statement = query_type.statement(query_type.example)
-    trees = [parse(statement.sql), *(parse(cte.sql) for cte in statement.ctes)]
-    functions = {type(f) for tree in trees for f in tree.find_all(exp.Func)}
-    types = {cast.to.this for tree in trees for cast in tree.find_all(exp.Cast)}
-    aliases = {alias.alias for tree in trees for alias in tree.find_all(exp.Alias)}
-    stored = {column.name for column in query_type.table.columns}
+def test_the_sql_keeps_to_what_other_engines_answer_alike(subtests: pytest.Subtests) -> None:
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            statement = query_type.statement(query_type.example)
+            trees = [parse(statement.sql), *(parse(cte.sql) for cte in statement.ctes)]
+            functions = {type(f) for tree in trees for f in tree.find_all(exp.Func)}
+            types = {cast.to.this for tree in trees for cast in tree.find_all(exp.Cast)}
+            aliases = {alias.alias for tree in trees for alias in tree.find_all(exp.Alias)}
+            stored = {column.name for column in query_type.table.columns}
 
-    assert functions <= PORTABLE_FUNCTIONS, functions - PORTABLE_FUNCTIONS
-    assert types <= PORTABLE_TYPES, types - PORTABLE_TYPES
-    assert not any(tree.find(exp.Limit, exp.Qualify, exp.Lateral, exp.Unnest) for tree in trees)
-    assert trees[0].args.get("order")
-    assert not aliases & stored, aliases & stored
+            assert functions <= PORTABLE_FUNCTIONS, functions - PORTABLE_FUNCTIONS
+            assert types <= PORTABLE_TYPES, types - PORTABLE_TYPES
+            assert not any(
+                tree.find(exp.Limit, exp.Qualify, exp.Lateral, exp.Unnest) for tree in trees
+            )
+            assert trees[0].args.get("order")
+            assert not aliases & stored, aliases & stored
 
 
 def test_a_name_declared_twice_stops_the_program() -> None:
@@ -198,14 +210,17 @@ def test_every_column_type_is_known_to_the_engine() -> None:
     assert set(DUCKDB_TYPES) == set(ColumnType)
 
 
-@pytest.mark.parametrize("query_type", EVERY, ids=lambda t: t.name)
 def test_rows_may_be_sorted_by_every_field_but_lists(
-    service: InProcessService, query_type: QueryType
+    service: InProcessService, subtests: pytest.Subtests
 ) -> None:
-    for field in (name for name, spec in field_specs(query_type.row).items() if spec.suffixes):
-        order = [{"field": field, "direction": "desc"}]
-        rows = run_query(service, query_type, orderBy=order)
-        values = [row[field] for row in rows if field in row or field not in OF_BREAKDOWN]
+    for query_type in EVERY:
+        with subtests.test(query_type.name):
+            for field in (
+                name for name, spec in field_specs(query_type.row).items() if spec.suffixes
+            ):
+                order = [{"field": field, "direction": "desc"}]
+                rows = run_query(service, query_type, orderBy=order)
+                values = [row[field] for row in rows if field in row or field not in OF_BREAKDOWN]
 
-        there = [value for value in values if value is not None]
-        assert there == sorted(there, reverse=True)
+                there = [value for value in values if value is not None]
+                assert there == sorted(there, reverse=True)
