@@ -27,7 +27,7 @@ from stream.rows.row_batch import KEY_COLUMNS, Column, RowBatch
 
 RE_ENRICHMENT_PIPELINE = build_pipeline(
     *(step for step in PIPELINE if step.repeatable),
-    given=("is_data_centre", *columns("filename", "stack")),
+    given=("is_data_centre", *columns("filename", "message", "stack")),
 )
 
 SENDER_COLUMNS = (

@@ -23,7 +23,7 @@ from stream.enrich.rules.campaign_parameters import CLICK_IDS
 from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
 from stream.enrich.rules.referrer_list import REFERRERS
 
-REVISION = 3
+REVISION = 4
 """Increase it with every change of a step's code that gives some row another value."""
 
 RULE_TABLES: Sequence[object] = (

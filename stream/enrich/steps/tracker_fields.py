@@ -10,7 +10,7 @@ REPEATED = frozenset({"name", "namespace", "source", "profile_id", "anonymous_id
 """Strings that many rows of a batch have in common, besides those of other steps."""
 
 
-@enrichment_step(writes=columns("anonymous_id", "session_id", "filename", "stack"))
+@enrichment_step(writes=columns("anonymous_id", "session_id", "filename", "message", "stack"))
 def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     """Fields stored as sent; `properties` and `traits` as JSON text, NULL when absent."""
     for name in (rows.item_fields & rows.table_columns) - {rows.kind.table.subject_column}:
