@@ -16,7 +16,9 @@ INT53 = 2**53 - 1
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Id = Annotated[str, Meta(max_length=256)]
 Label = Annotated[str, Meta(max_length=64)]
-UrlText = Annotated[str, Meta(max_length=2048)]
+UrlText = Annotated[str, Meta(max_length=65_536)]
+"""As long as an item may be, as campaign parameters may stand behind much else; of the parts that
+are stored, 2,048 characters are."""
 Title = Annotated[str, Meta(max_length=512)]
 CampaignText = Annotated[str, Meta(max_length=256)]
 ProfileId = Annotated[str, Meta(max_length=128)]

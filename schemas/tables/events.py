@@ -79,7 +79,9 @@ class ImportedEvent(CustomEvent, kw_only=True):
 
     line: Annotated[int, Meta(ge=0, le=INT53)] | None = None
     """Line number in the import file; events of stored lines are skipped when sent again."""
-    user_agent: UrlText | None = field(name="user_agent", default=None)
+    user_agent: Annotated[str, Meta(max_length=2048)] | None = field(
+        name="user_agent", default=None
+    )
     browser_name: Label | None = field(name="browser_name", default=None)
     browser_version: Label | None = field(name="browser_version", default=None)
     os_name: Label | None = field(name="os_name", default=None)

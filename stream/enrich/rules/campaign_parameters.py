@@ -7,7 +7,6 @@ from stream.enrich.rules.urls import printable, query_parameters
 
 UTM = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 MAX_VALUE_LENGTH = 256
-MAX_QUERY_LENGTH = 2048
 
 
 class ClickId(Struct, frozen=True):
@@ -83,7 +82,7 @@ def query_of(address: str) -> str:
 
 def parse_campaign(query: str) -> Campaign:
     """The campaign parameters of a query."""
-    parameters = query_parameters(query[:MAX_QUERY_LENGTH]) if "=" in query else {}
+    parameters = query_parameters(query) if "=" in query else {}
     ids = [name for name in parameters if name in CLICK_ID_RANK]
     click_id = min(ids, key=CLICK_ID_RANK.__getitem__) if ids else None
     utm = {

@@ -1,7 +1,8 @@
 """Host and path of a page's URL, normalized.
 
 The query is dropped (its campaign parameters have columns). An application's route in the fragment
-is part of the path (`/#/cart`); of a `file:` URL only the file name is stored.
+is part of the path (`/#/cart`, also written `/#!/cart` or `/#!cart`); of a `file:` URL only the
+file name is stored.
 """
 
 from stream.enrich.rules.cache import GenerationalCache
@@ -23,14 +24,15 @@ NO_PAGE = PageUrl()
 
 def parse_page(address: str) -> PageUrl:
     """The page at a URL or path."""
-    url = split_url(address[:MAX_URL_LENGTH])
+    url = split_url(address)
     if url.scheme in SCHEMES_WITHOUT_HOST or not address.strip():
         return NO_PAGE
     is_file = url.scheme == "file"
     path = normal_path(url.path.rpartition("/")[2] if is_file else url.path) + fragment_route(
         url.fragment
     )
-    return PageUrl(None if is_file else url.host or None, path)
+    # Cut at last: a long query is not part of the path, but stands before the fragment.
+    return PageUrl(None if is_file else url.host or None, path[:MAX_URL_LENGTH])
 
 
 def parse_referer(address: str) -> PageUrl:

@@ -68,9 +68,13 @@ def printable(text: str) -> str:
 
 
 def fragment_route(fragment: str) -> str:
-    """The route of an application that keeps it in the fragment: `#/cart`, `#!/cart`; else ''."""
-    path = fragment.removeprefix("!").partition("?")[0]
-    return "#" + normal_path(path) if path.strip("/") and path.startswith("/") else ""
+    """The route of an application that keeps it in the fragment: `#/cart`, `#!/cart`, `#!cart`;
+    else ''. An anchor behind it (`#/cart#total`) is no other page.
+    """
+    if not fragment.startswith(("/", "!")):
+        return ""
+    path = fragment.removeprefix("!").partition("?")[0].partition("#")[0]
+    return "#" + normal_path(path) if path.strip("/") else ""
 
 
 def query_parameters(query: str) -> dict[str, str]:

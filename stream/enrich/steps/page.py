@@ -15,7 +15,6 @@ from schemas.items import Item
 from schemas.tables.events import CustomEvent
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.page_urls import (
-    MAX_URL_LENGTH,
     NO_PAGE,
     page_cache,
     referer_cache,
@@ -136,8 +135,8 @@ _decoder = msgspec.json.Decoder(PageProperties)
 
 
 def text(value: object) -> str | None:
-    """A property as text, truncated; None when it is empty or not a text."""
-    return value[:MAX_URL_LENGTH] if isinstance(value, str) and value else None
+    """A property as text; None when it is empty or not a text."""
+    return value if isinstance(value, str) and value else None
 
 
 def with_header_host(page: PageUrl, header: str) -> PageUrl:

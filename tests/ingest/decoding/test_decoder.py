@@ -116,6 +116,12 @@ def test_the_message_for_an_unknown_value_lists_the_allowed_ones(
     assert reject(item, kind) == message
 
 
+def test_a_url_is_as_long_as_an_item_may_be() -> None:
+    item = GOOD | {"path": "https://shop.example/?" + "x" * 60_000}
+
+    assert EVENTS.decode(json.dumps([item]).encode()).rejected == ()
+
+
 def test_a_line_number_is_no_text() -> None:
     item = {"message": "m", "lineno": "7"}
 

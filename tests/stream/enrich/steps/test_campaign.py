@@ -16,6 +16,14 @@ def test_a_campaign_is_what_the_item_or_the_url_says(case: dict[str, Any]) -> No
     assert case_facts(case, *COLUMNS) == case["row"]
 
 
+def test_a_campaign_behind_a_long_path_and_query_is_read() -> None:
+    page = "https://a.example/" + "p" * 3000 + "?q=" + "x" * 3000 + "&utm_source=news"
+
+    columns = ("path", "utm_source")
+    assert facts(VIEW | {"path": page}, *columns) == ("/" + "p" * 2047, "news")
+    assert facts(VIEW | {"properties": {"path": page}}, *columns) == ("/" + "p" * 2047, "news")
+
+
 @pytest.mark.parametrize(
     ("item", "click_id"),
     [
