@@ -83,7 +83,8 @@ def redirect_endpoint(dependencies: Dependencies) -> ASGIApp:
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in METHODS:
             raise MethodNotAllowed(", ".join(METHODS))
-        slug: str = scope["path"][len(LINKS_PATH) :]
+        # Mail programs and people add a slash.
+        slug: str = scope["path"][len(LINKS_PATH) :].rstrip("/")
         wants_qr_code = slug.endswith(QR_CODE_SUFFIX)
         slug = slug.removesuffix(QR_CODE_SUFFIX)
         link = dependencies.registry.snapshot.links_by_slug.get(slug)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import quote, unquote_plus, urlsplit, urlunsplit
 
+from schemas.http.host_names import to_punycode
 from schemas.registry import Link
 from schemas.registry.link_validation import WEB_SCHEMES
 
@@ -50,11 +51,15 @@ def with_visitor_query(target: str, query: bytes) -> str:
 
 
 def location_header(url: str) -> bytes:
-    """The URL as the value of a `Location` header."""
+    """The URL as the value of a `Location` header, its host in Punycode."""
     return _cached_location(url) if len(url) <= CACHED_URL_LENGTH else _encode_location(url)
 
 
 def _encode_location(url: str) -> bytes:
+    parts = urlsplit(url)
+    if parts.scheme in WEB_SCHEMES and not parts.netloc.isascii():
+        host, colon, port = parts.netloc.partition(":")
+        url = urlunsplit(parts._replace(netloc=(to_punycode(host) or host) + colon + port))
     return quote(url, safe=SAFE_CHARACTERS).encode()
 
 

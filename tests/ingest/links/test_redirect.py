@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.links.targets import with_visitor_query
+from ingest.links.targets import location_header, with_visitor_query
 from tests.asgi_client import request_once, send_request
 from tests.ingest.in_memory_collector import (
     NOW,
@@ -73,6 +73,7 @@ def test_a_revalidation_is_a_click_and_not_modified(
     [
         ("https://t.example/", "", "https://t.example/"),
         ("https://t.example", "x=1", "https://t.example?x=1"),
+        ("https://t.example/a?b=c", "x", "https://t.example/a?b=c&x"),
         ("https://t.example/a?b=c#d", "x=1&y=%20z", "https://t.example/a?b=c&x=1&y=%20z#d"),
         # what whoever made the link says of it stays as it is
         ("https://t.example/?utm_source=mail", "utm_source=x&utm_term=y",
@@ -86,10 +87,27 @@ def test_query_parameters_are_added_to_the_target(target: str, query: str, led: 
     assert with_visitor_query(target, query.encode()) == led
 
 
-def test_the_redirect_has_the_query_parameters_of_the_visitor(collector: InMemoryCollector) -> None:
-    reply = request_once(collector.app, "GET", "/l/spring?x=1&b=other")
+@pytest.mark.parametrize(
+    ("target", "location"),
+    [
+        ("https://müller.example/straße?q=ü", "https://xn--mller-kva.example/stra%C3%9Fe?q=%C3%BC"),
+        ("http://Straße.example:8080/", "http://xn--strae-oqa.example:8080/"),
+        ("https://例え。テスト", "https://xn--r8jz45g.xn--zckzah"),
+        ("https://[::1]:80/ü", "https://[::1]:80/%C3%BC"),
+        ("shop://müller/cart", "shop://m%C3%BCller/cart"),
+    ],
+)
+def test_the_host_of_a_target_is_sent_in_punycode(target: str, location: str) -> None:
+    assert location_header(target) == location.encode()
 
-    assert reply.headers["location"] == "https://t.example/a?b=c&x=1"
+
+@pytest.mark.parametrize("path", ["/l/spring", "/l/spring/"])
+def test_the_redirect_has_the_query_parameters_of_the_visitor(
+    collector: InMemoryCollector, path: str
+) -> None:
+    reply = request_once(collector.app, "GET", f"{path}?x=1&b=other&y")
+
+    assert reply.headers["location"] == "https://t.example/a?b=c&x=1&y"
 
 
 def test_an_expired_link_may_have_another_target(collector: InMemoryCollector) -> None:
