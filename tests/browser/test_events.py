@@ -66,6 +66,17 @@ def test_events_are_kept_with_their_properties_also_from_before_the_script(
     ]
 
 
+def test_an_event_may_be_no_interaction(tracked: TrackedWebsite, page: Tab) -> None:
+    tracked.site.posted.clear()
+    page.go(tracked.add_page("/quiet", tracked.tag("", "/t/tidemark.js")))
+    page.js('tidemark("event", "shown", { n: 1 }, { interactive: false }), tidemark("event", "b")')
+    page.leave()
+
+    items = json.loads(eventually(lambda: tracked.site.posted)[0])
+    sent = [(item["name"], item.get("interactive")) for item in items]
+    assert sent[:3] == [(VIEW, None), ("shown", False), ("b", None)]
+
+
 def test_elements_say_what_event_they_are(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(
         tracked.add_page(

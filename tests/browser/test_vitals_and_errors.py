@@ -49,6 +49,8 @@ def test_errors_that_nobody_caught_are_kept_once(
         "  setTimeout(() => Promise.reject('just words'));",
         "  setTimeout(() => Promise.reject({ name: 7, stack: [8] }));",
         "  setTimeout(() => Promise.reject());",
+        "  setTimeout(() => Promise.reject({ code: 1, token: 'secret' }));",
+        "  setTimeout(() => { throw Object.assign(Object.create(null), { code: 2 }); });",
         "}</script>",
     )
     page.go(url)
@@ -58,14 +60,16 @@ def test_errors_that_nobody_caught_are_kept_once(
     page.leave()
 
     rows = tracked.stored(
-        place, 5, "message", "error_type", "filename", "lineno", "stack", table="errors"
+        place, 7, "message", "error_type", "filename", "lineno", "stack", table="errors"
     )
     assert [(row[0], row[1]) for row in rows] == [
         ("Uncaught TypeError: not today", "TypeError"),
+        ("Uncaught {code: 2}", None),
         ("too far", "RangeError"),
         ("just words", None),
-        ("[object Object]", "7"),
+        ("{name: 7, stack}", "7"),
         ("undefined", None),
+        ("{code: 1, token}", None),
     ]
     assert rows[0][2:4] == (url, 1)
     assert rows[0][4].startswith(f"TypeError: not today\n    at twice ({url}:1:")
@@ -100,12 +104,19 @@ def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -
 def test_what_is_not_the_pages_own_is_left_out(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.add_page("/foreign", tracked.tag(name="tidemark-errors")))
     page.js("""
-        const thrown = (filename, message) => dispatchEvent(
-            new ErrorEvent("error", { message, filename, lineno: 1, colno: 2 }));
-        thrown("chrome-extension://abc/content.js", "Uncaught Error: theirs");
+        const thrown = (filename, message, stack) => dispatchEvent(
+            new ErrorEvent("error", { message, filename, lineno: 1, colno: 2, error: stack && { stack } }));
+        for (const scheme of [
+            "chrome-extension", "moz-extension", "safari-web-extension", "webkit-masked-url",
+        ]) {
+            thrown(`${scheme}://abc/content.js`, "Uncaught Error: theirs");
+            thrown("https://shop.example/", "Uncaught Error: theirs", `x@${scheme}://hidden/:1:2`);
+        }
         thrown("", "Script error.");
-        thrown("https://shop.example/app.js", "Uncaught Error: ours");
+        thrown("https://shop.example/app.js", "Uncaught Error: file-extension: ours", "ours");
     """)
     page.leave()
 
-    assert tracked.stored("/foreign", 1, "message", table="errors") == ["Uncaught Error: ours"]
+    assert tracked.stored("/foreign", 1, "message", table="errors") == [
+        "Uncaught Error: file-extension: ours"
+    ]

@@ -1,14 +1,13 @@
 // The page: its views, also those of the history, and how long and how far it was looked at.
 import { put } from "./queue.js";
+import { place } from "./route.js";
 
 // Where the next view comes from: the page that is shown, at first the one before it.
 let from = document.referrer.slice(0, 2048);
 let shown;
+let views = 0;
 let since;
 let depth;
-
-// Without query, and without a fragment unless it is a route of an application: #/cart, #!/cart.
-const place = () => location.href.replace(/[?#](?![!/])[^#]*/g, "");
 
 export const look = () => (since = document.hidden ? 0 : performance.now());
 
@@ -19,20 +18,28 @@ export const scrolled = () => {
   );
 };
 
+const title = () => document.title.slice(0, 512);
+
 export const view = () => {
   if (shown == place()) return;
   exit();
+  const number = ++views;
   shown = place();
   depth = 0;
   look();
   put({
     name: "screen_view",
-    title: document.title.slice(0, 512),
+    title: title(),
     referrer: from,
     screen_resolution: screen.width + "x" + screen.height,
     viewport_size: innerWidth + "x" + innerHeight,
+    // Applications may set the title after this: it is read again when the view is sent.
+    toJSON() {
+      if (number == views && shown == place()) this.title = title();
+      return this;
+    },
   });
-  from = location.href.slice(0, 2048);
+  from = location.href.slice(0, 8192);
 };
 
 // The visible time since the last report: the reports of a page add up.
@@ -68,12 +75,4 @@ export const restored = ({ persisted }) => {
     since = 0;
     again();
   }
-};
-
-export const watch = (name) => {
-  const original = history[name];
-  history[name] = (...state) => {
-    original.apply(history, state);
-    moved();
-  };
 };

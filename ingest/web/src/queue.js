@@ -33,7 +33,7 @@ export const put = (facts) => {
   items.push({
     eventId: unique(),
     timestamp: Date.now(),
-    path: location.href.slice(0, 2048),
+    path: location.href.slice(0, 8192),
     // A zone tells a country where nothing else does, of every item alike.
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     ...("persist" in given && identity()),

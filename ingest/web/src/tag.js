@@ -11,5 +11,15 @@ export const given = tag.dataset;
 // Beside the script itself, so that a site may serve both under a path of its own.
 export const base = given.collectUrl?.replace(/\/?$/, "/") || new URL(".", tag.src);
 
+// The selector names the script: a second tag of the same script and website on this page adds nothing.
+const mark = TAG + given.websiteId;
+export const pastedTwice = window[mark];
+window[mark] = 1;
+
 export const refused = () =>
-  navigator.globalPrivacyControl || "optout" in given || storage() == "optout";
+  pastedTwice ||
+  // A page in a frame is part of the page around it.
+  (top != self && !("frames" in given)) ||
+  navigator.globalPrivacyControl ||
+  "optout" in given ||
+  storage() == "optout";

@@ -2,13 +2,13 @@
 import { watchClick } from "./dead_clicks.js";
 import { addFacts } from "./facts.js";
 import { leave, put } from "./queue.js";
+import { onMove, place } from "./route.js";
 
 const RAGE = { clicks: 3, ms: 1000, pixels: 30 };
 const IDLE_MS = 5000;
 const SCROLL_PAUSE_MS = 200;
 const MOST = 65535;
 
-const place = () => location.href.replace(/[?#](?![!/])[^#]*/g, "");
 const described = ({ localName, id, classList: [first] }) =>
   (localName + (id ? "#" + id : first ? "." + first : "")).slice(0, 64);
 
@@ -47,7 +47,7 @@ const begin = () => {
 
 const enter = () => {
   shown = place();
-  path = location.href.slice(0, 2048);
+  path = location.href.slice(0, 8192);
   returned = false;
   fields = new Set();
   lastFormField = undefined;
@@ -151,7 +151,6 @@ const listeners = {
   // In the capture phase, a picture that does not load is one too; but it has no message.
   error: ({ message }) => message && (counts.error += 1),
   unhandledrejection: () => (counts.error += 1),
-  popstate: moved,
   pageshow: ({ persisted }) => persisted && enter(),
   pagehide: () => {
     report("unload");
@@ -163,13 +162,7 @@ const listeners = {
 enter();
 if (document.hidden) start = 0;
 for (const type in listeners) addEventListener(type, listeners[type], true);
-for (const name of ["pushState", "replaceState"]) {
-  const original = history[name];
-  history[name] = (...state) => {
-    original.apply(history, state);
-    moved();
-  };
-}
+onMove(moved);
 addFacts(() => {
   const count = Math.min(presses, 10000);
   presses = 0;

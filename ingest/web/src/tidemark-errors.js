@@ -2,19 +2,36 @@
 import { leave, put } from "./queue.js";
 
 const MOST = 10;
-const FOREIGN = /^Script error\.?$|\b(chrome|moz|safari(-web)?)-extension:/;
+// Another host's script shows nothing of its errors; those of extensions and of the browser are not the page's.
+const FOREIGN =
+  /^Script error\.?$|\b([a-z-]+-extension|webkit-masked-url|chrome|resource):\/\/|\buser-script:\d/;
 
 const seen = new Set();
 
 // Anything may be thrown, so that anything may stand where a text is expected.
 const text = (value, most) => (value == null ? undefined : String(value).slice(0, most));
 
-function report(said, error, { filename = "", lineno, colno }) {
-  const message = String(said).slice(0, 2048);
+// Of an object the names of its members, and values only of numbers: others may be secret.
+const described = (value) => {
+  const isBare =
+    value &&
+    typeof value == "object" &&
+    (!value.toString || value.toString == {}.toString) &&
+    !value[Symbol.toStringTag];
+  if (!isBare) return String(value);
+  const members = Object.entries(value).map(([name, member]) =>
+    typeof member == "number" ? `${name}: ${member}` : name,
+  );
+  return `{${members.join(", ")}}`;
+};
+
+const messageOf = (thrown) => described(thrown?.message ?? thrown);
+
+function report(message, error, { filename = "", lineno, colno }) {
+  message = message.slice(0, 2048);
   const stack = text(error?.stack, 4096);
   const same = [message, filename, lineno].join();
-  // Another host's script shows nothing of its errors, and an extension is not the page's.
-  if ((FOREIGN.test(message) && !filename) || FOREIGN.test(`${filename} ${stack}`)) return;
+  if ([filename || message, stack].some((part) => FOREIGN.test(part))) return;
   if (seen.size >= MOST || seen.has(same)) return;
   seen.add(same);
   put({
@@ -27,8 +44,11 @@ function report(said, error, { filename = "", lineno, colno }) {
   });
 }
 
-addEventListener("error", (event) => report(event.message, event.error, event));
-addEventListener("unhandledrejection", ({ reason }) =>
-  report(reason?.message ?? reason, reason, {}),
-);
+addEventListener("error", (event) => {
+  const { error, message } = event;
+  // Of an object that is no error, browsers say only that it is an object.
+  const isObject = error && typeof error == "object" && !error.stack;
+  report(isObject ? `Uncaught ${messageOf(error)}` : String(message), error, event);
+});
+addEventListener("unhandledrejection", ({ reason }) => report(messageOf(reason), reason, {}));
 for (const type of ["pagehide", "visibilitychange"]) addEventListener(type, leave);

@@ -1,10 +1,11 @@
 // tidemark-performance.js: the load times of the page, sent with its first `page_exit`.
 import { addFacts } from "./facts.js";
+import { place } from "./route.js";
 
 const [entry] = performance.getEntriesByType("navigation");
 
 // An application that has moved on by now leaves another page than the one that was loaded.
-let due = entry && new URL(entry.name).pathname == location.pathname;
+let due = entry && place(entry.name) == place();
 
 // Whole milliseconds, in the bounds of the collector.
 const between = (start, end) => {

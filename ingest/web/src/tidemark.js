@@ -1,12 +1,14 @@
 // tidemark.js: page views, engagement, outbound clicks and events. No cookies; see ../README.md.
 import { clicked } from "./clicks.js";
-import { again, exit, look, moved, restored, scrolled, view, watch } from "./page.js";
+import { again, exit, look, moved, restored, scrolled, view } from "./page.js";
 import { leave, put } from "./queue.js";
+import { onMove } from "./route.js";
 import { storage } from "./storage.js";
-import { base, given } from "./tag.js";
+import { base, given, pastedTwice } from "./tag.js";
 
 const commands = {
-  event: (name, properties) => put({ name, properties }),
+  event: (name, properties, options) =>
+    put({ name, properties, interactive: options?.interactive }),
   view: again,
   optout: () => storage("optout"),
   optin: () => storage(""),
@@ -23,7 +25,6 @@ const listeners = {
   auxclick: clicked,
   submit: clicked,
   scroll: scrolled,
-  popstate: moved,
   pageshow: restored,
   // Browsers differ in which of the two they tell of a page that is left.
   pagehide: gone,
@@ -31,7 +32,7 @@ const listeners = {
 };
 
 const start = () => {
-  ["pushState", "replaceState"].map(watch);
+  onMove(moved);
   view();
   for (const type in listeners) addEventListener(type, listeners[type], true);
 
@@ -46,5 +47,6 @@ const start = () => {
 };
 
 // A page that is only prepared has not been seen.
-if (document.prerendering) document.onprerenderingchange = start;
-else start();
+if (!pastedTwice)
+  if (document.prerendering) document.onprerenderingchange = start;
+  else start();
