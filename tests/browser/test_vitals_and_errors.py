@@ -104,8 +104,9 @@ def test_a_page_reports_at_most_ten_errors(tracked: TrackedWebsite, page: Tab) -
 def test_what_is_not_the_pages_own_is_left_out(tracked: TrackedWebsite, page: Tab) -> None:
     page.go(tracked.add_page("/foreign", tracked.tag(name="tidemark-errors")))
     page.js("""
-        const thrown = (filename, message, stack) => dispatchEvent(
-            new ErrorEvent("error", { message, filename, lineno: 1, colno: 2, error: stack && { stack } }));
+        const thrown = (filename, message, stack) => dispatchEvent(new ErrorEvent("error", {
+            message, filename, lineno: 1, colno: 2, error: stack && { stack },
+        }));
         for (const scheme of [
             "chrome-extension", "moz-extension", "safari-web-extension", "webkit-masked-url",
         ]) {
