@@ -21,6 +21,7 @@ from ingest.peers.messages import NoPeers, Peers
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.click_queue import ClickQueue
+from ingest.publishing.clock_offsets import ClockOffsets
 from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
@@ -127,6 +128,7 @@ def create_app(
         registry,
         clock,
         anonymous_ids,
+        ClockOffsets(),
         publisher,
         clicks,
         StorageWatch(settings),

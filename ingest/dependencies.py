@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 from ingest.peers.messages import Peers
 from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.click_queue import ClickQueue
+from ingest.publishing.clock_offsets import ClockOffsets
 from ingest.publishing.publish import Publisher
 from ingest.publishing.storage_watch import StorageWatch
 from schemas.http.middleware import HttpMiddleware
@@ -38,6 +39,7 @@ class Dependencies(Struct, frozen=True):
     registry: SnapshotSource
     clock: Clock
     anonymous_ids: AnonymousIds
+    clock_offsets: ClockOffsets
     publisher: Publisher
     clicks: ClickQueue
     storage_watch: StorageWatch

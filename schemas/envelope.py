@@ -44,6 +44,8 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Derived anonymous id of items without one: keyed hash for one day and website, or empty."""
     awaited: bool = False
     """Whether the request waits until its items are stored."""
+    clock_offset_ms: int = 0
+    """Added to the timestamps of its items: the sender's clock is ahead or behind."""
 
 
 CLIENT_HINTS = (

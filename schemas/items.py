@@ -40,6 +40,8 @@ class Item(Struct, rename="camel", gc=False, kw_only=True):
     """Fields of every kind of item."""
 
     timestamp: Timestamp = None
+    sent_at: Timestamp = None
+    """The sender's clock when the request was sent; shows how far it is ahead or behind."""
     event_id: Annotated[str, Meta(max_length=512)] | None = None
     anonymous_id: Id | None = None
     session_id: Id | None = None

@@ -24,9 +24,9 @@ from ingest.decoding.ignored_members import IgnoredMembers, ignored_in_items
 from ingest.decoding.limits import MAX_BRACKETS, MAX_ITEM_BYTES, MAX_ITEMS
 from ingest.decoding.strict_types import known_members_type, strict_type
 from schemas.errors import Malformed, NoneAccepted, PayloadTooLarge
+from schemas.event_times import instant_ms
 from schemas.items import Item
 from schemas.kinds import Kind
-from schemas.runtime.clock import parse_instant_ms
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 JSON_WHITESPACE = b" \t\n\r"
@@ -173,9 +173,10 @@ class Decoder:
             return RejectedItem(
                 index, Malformed.code, error_message(error, self._kind.item, sent_names())
             )
-        if not _has_valid_timestamp(item):
+        if name := _invalid_time(item):
+            name = sent_names().get(name, name)
             return RejectedItem(
-                index, Malformed.code, "'timestamp' must be Unix milliseconds or an ISO 8601 time"
+                index, Malformed.code, f"'{name}' must be Unix milliseconds or an ISO 8601 time"
             )
         return item
 
@@ -222,7 +223,8 @@ def _needs_item_checks(array: bytes, items: Sequence[Item]) -> bool:
         [
             item
             for item in items
-            if isinstance(item.timestamp, str) and not _has_valid_timestamp(item)
+            if (isinstance(item.timestamp, str) or isinstance(item.sent_at, str))
+            and _invalid_time(item)
         ]
     )
 
@@ -250,12 +252,9 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _has_valid_timestamp(item: Item) -> bool:
-    """Whether a timestamp that is a string is a valid instant."""
-    if not isinstance(item.timestamp, str):
-        return True
-    try:
-        parse_instant_ms(item.timestamp)
-    except ValueError:
-        return False
-    return True
+def _invalid_time(item: Item) -> str | None:
+    """The name of a time that is a string and no valid instant; None when there is none."""
+    for name, time in (("timestamp", item.timestamp), ("sentAt", item.sent_at)):
+        if isinstance(time, str) and instant_ms(time) is None:
+            return name
+    return None

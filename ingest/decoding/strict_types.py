@@ -66,7 +66,7 @@ def known_members_type(item: type[Item]) -> type[Item]:
 
 
 def _struct(item: type[Item], aliases: list[Any], forbid_unknown_fields: bool) -> type[Item]:
-    overrides: list[Any] = [("timestamp", Timestamp, None)]
+    overrides: list[Any] = [("timestamp", Timestamp, None), ("sent_at", Timestamp, None)]
     overrides += [(name, Properties | None, None) for name in object_fields(item)]
     struct = msgspec.defstruct(
         item.__name__,

@@ -82,6 +82,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         if sender is None:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
         header = EnvelopeHeader(sender, head, client_network, now, dependencies.anonymous_ids)
+        header = header.with_clock_offset(dependencies.clock_offsets, accepted.items)
         encoded = encode_request(accepted, header, registry)
         if reserves and not sender.trusted:
             await reserve_request(dependencies, sender, client_network)

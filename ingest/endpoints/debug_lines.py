@@ -85,7 +85,7 @@ class DebugLines:
         remarks: DebugLine = {}
         if ignored := ignored_members(0, kind, _fields.decode(raw), FORMAT_MEMBERS):
             remarks |= {"ignored": ignored.names, "hint": ignored.message}
-        if (stored := stored_time(item, envelope.received_ms)) is not None:
+        if (stored := stored_time(item, envelope)) is not None:
             remarks["storedTime"] = format_instant(stored)
         if self._is_repeated(kind, item):
             remarks["repeated"] = True
@@ -104,10 +104,10 @@ class DebugLines:
         return False
 
 
-def stored_time(item: Item, received_ms: int) -> int | None:
+def stored_time(item: Item, envelope: Envelope) -> int | None:
     """The event time, if the timestamp as Unix milliseconds or ISO 8601 does not name it."""
     if item.timestamp is None:
         return None
-    time_ms = event_time_ms(item.timestamp, received_ms)
+    time_ms = event_time_ms(item.timestamp, envelope.received_ms, envelope.clock_offset_ms)
     named = instant_ms(item.timestamp) if isinstance(item.timestamp, str) else item.timestamp
     return None if named is None or int(named) == time_ms else time_ms

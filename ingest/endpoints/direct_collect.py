@@ -23,7 +23,7 @@ from ingest.endpoints.rate_limits import SMALL_BODY_BYTES
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, partition_hash
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
 from schemas.envelope import EnvelopeTemplate
-from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, keeps_time
+from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, is_near, keeps_time
 from schemas.http.admission import RATE_LIMIT_KEY, add_anonymous
 from schemas.http.asgi import headers_by_name
 from schemas.http.http_requests import count_duration
@@ -110,6 +110,8 @@ class DirectCollect:
                 and not (timestamp.__class__ is int and oldest <= timestamp <= newest)
                 and not keeps_time(timestamp, now)
             ):
+                return None
+            if item.sent_at is not None and not is_near(item.sent_at, now):
                 return None
             if not item.anonymous_id:
                 all_named = False

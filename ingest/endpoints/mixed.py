@@ -128,6 +128,8 @@ def encode_by_kind(
     """Encode the items of each kind; items of other websites are added to the rejects."""
     registry, now = dependencies.registry.snapshot, dependencies.clock()
     header = EnvelopeHeader(sender, head, address, now, dependencies.anonymous_ids)
+    items = [item for kind_items in grouped.by_kind.values() for item in kind_items.items]
+    header = header.with_clock_offset(dependencies.clock_offsets, items)
     encoded: list[tuple[KindItems, EncodedRequest]] = []
     for kind_items in grouped.by_kind.values():
         if kind_items.size_bytes > MAX_BODY_BYTES:

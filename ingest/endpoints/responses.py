@@ -44,8 +44,9 @@ AdjustedCount = (
     Annotated[
         int,
         Meta(
-            description="number of items with a timestamp more than 7 days before or 5 minutes "
-            "after receipt: they are stored under the nearest time within"
+            description="number of items that are stored under another time than their timestamp, "
+            "as it is more than 7 days before or 5 minutes after receipt; all times of a request "
+            "are moved by one offset where its sender's clock is ahead or behind"
         ),
     ]
     | UnsetType

@@ -2,14 +2,17 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ingest.decoding.auth import Sender
 from ingest.decoding.decoder import AcceptedItems, RejectedItem, join_items, none_accepted_error
 from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.request_head import RequestHead
 from ingest.publishing.anonymous_id import AnonymousIds
+from ingest.publishing.clock_offsets import ClockOffsets
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Forbidden
 from schemas.event_times import adjusted_count
@@ -48,6 +51,16 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
     client_network: str
     received_ms: int
     anonymous_ids: AnonymousIds
+    clock_offset_ms: int = 0
+
+    def with_clock_offset(self, offsets: ClockOffsets, items: Sequence[Item]) -> Self:
+        """The header of a request with these items."""
+
+        def sender_hash() -> int:
+            return self.partition_key(items[0].website_id or self.sender.subject_id, items)
+
+        offset = offsets.of_request(items, self.received_ms, sender_hash)
+        return replace(self, clock_offset_ms=offset) if offset else self
 
     def encode(self, subject_id: str, items: Sequence[Item], array: bytes) -> bytes:
         return encode_envelope(self.envelope(subject_id, items, array))
@@ -67,6 +80,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
             self.head.idempotency_key,
             anonymous_id=self._anonymous_id(subject_id, items),
             awaited=self.head.awaited,
+            clock_offset_ms=self.clock_offset_ms,
         )
 
     def partition_key(self, subject_id: str, items: Sequence[Item]) -> int:
@@ -119,7 +133,7 @@ def encode_request(
             accepted.rejected,
             indexes,
             ignored=accepted.ignored,
-            adjusted=adjusted_count(items, header.received_ms),
+            adjusted=adjusted_count(items, header.received_ms, header.clock_offset_ms),
         )
     return _encode_by_website(accepted, header, registry)
 
@@ -157,7 +171,7 @@ def _encode_by_website(
         indexes,
         {website: len(group.items) for website, group in website_items.items()},
         [ignored for ignored in accepted.ignored if ignored.index in indexes],
-        adjusted_count(items, header.received_ms),
+        adjusted_count(items, header.received_ms, header.clock_offset_ms),
     )
 
 

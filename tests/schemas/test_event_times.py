@@ -30,7 +30,12 @@ NOW = 1_795_000_000_000
         (946_684_800, NOW - MAX_AGE_MS, True),
         (946_684_799, NOW - MAX_AGE_MS, True),
         (100_000_000_000, NOW - MAX_AGE_MS, True),
-        (1000 * NOW, NOW + MAX_FUTURE_MS, True),
+        (1000 * NOW + 1999, NOW + 1, False),
+        (1e6 * NOW, NOW, False),
+        (1_000_000 * NOW - 1, NOW - 1, False),
+        (99_999_999_999_999, NOW + MAX_FUTURE_MS, True),
+        (100_000_000_000_000, NOW - MAX_AGE_MS, True),
+        (9_223_372_036_854_775_807, NOW + MAX_FUTURE_MS, True),
         (-5, NOW - MAX_AGE_MS, True),
         (0, NOW - MAX_AGE_MS, True),
         ("2020-01-01", NOW - MAX_AGE_MS, True),
@@ -51,3 +56,11 @@ def test_adjusted_timestamps_are_counted_among_all_forms(others: list[Timestamp]
     assert count(*others) == 0
     assert count(NOW, *others, NOW) == 0
     assert count(NOW, 1, *others, 2 * NOW) == 2
+
+
+def test_with_a_clock_offset_every_item_with_a_time_is_adjusted() -> None:
+    items = [Item(timestamp=timestamp) for timestamp in (NOW, None, "no time", NOW // 1000)]
+
+    assert event_time_ms(NOW, NOW, -1000) == NOW - 1000
+    assert event_time_ms(NOW, NOW, -8 * 86_400_000) == NOW - MAX_AGE_MS
+    assert adjusted_count(items, NOW, -1000) == 2

@@ -1,5 +1,7 @@
 """The client's time in whole milliseconds, kept near the time of receipt.
 
+Where the collector found the sender's clock ahead or behind, all times of the request are moved.
+
 Columns have microseconds, as Arrow does. An invalid timestamp (a string that is not ISO 8601)
 counts as absent, so the row gets the time of receipt instead of being quarantined.
 """
@@ -22,9 +24,10 @@ def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
     a valid one the time of receipt (`schemas/event_times.py`).
     """
     received = rows.per_envelope(attrgetter("received_ms"))
+    offsets = rows.per_envelope(attrgetter("clock_offset_ms"))
     sent = rows.item_field("timestamp")
     rows.columns["received_at"] = received.mapped(lambda ms: 1000 * ms)
-    usual = _usual_times(sent, received)
+    usual = None if any(offsets.values) else _usual_times(sent, received)
     if usual is not None:
         rows.columns["ts"] = usual
         return
@@ -32,10 +35,12 @@ def put_event_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
         1000
         * (
             timestamp
-            if timestamp.__class__ is int and -MAX_AGE_MS <= timestamp - ms <= MAX_FUTURE_MS
-            else event_time_ms(timestamp, ms)
+            if timestamp.__class__ is int
+            and not offset
+            and -MAX_AGE_MS <= timestamp - ms <= MAX_FUTURE_MS
+            else event_time_ms(timestamp, ms, offset)
         )
-        for timestamp, ms in zip(sent, received, strict=True)
+        for timestamp, ms, offset in zip(sent, received, offsets, strict=True)
     ]
 
 

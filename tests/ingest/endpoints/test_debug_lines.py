@@ -47,6 +47,16 @@ def test_the_stored_time_is_shown_where_the_timestamp_does_not_name_it(
     ]
 
 
+def test_times_of_a_wrong_clock_are_shown_as_stored(collector: InMemoryCollector) -> None:
+    ahead = [{"name": "a", "timestamp": NOW + 7_200_000 - ms} for ms in (600_000, 0)]
+
+    assert collector.post("/track?website_id=shop", ahead).json["adjusted"] == 2
+    assert [line["storedTime"] for line in remarks(collector)] == [
+        "2026-11-18T10:56:40.000Z",
+        "2026-11-18T11:06:40.000Z",
+    ]
+
+
 def test_an_event_id_that_came_before_is_marked(collector: InMemoryCollector) -> None:
     collector.post("/track?website_id=shop", {"name": "a", "eventId": "e1"})
     collector.post("/vitals?client_id=shop", [

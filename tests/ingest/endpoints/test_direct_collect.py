@@ -31,6 +31,7 @@ def without_ids(response: bytes) -> bytes:
         b'[{"name": "a", "timestamp": %d}, {"name": "b", "timestamp": %d.5}]'
         % (NOW - 9, NOW // 1000),
         b'{"name": "a", "timestamp": "%b"}' % DAY_BEFORE,
+        b'{"name": "a", "timestamp": %d, "sentAt": %d}' % (NOW - 9, NOW - 8),
         b' {"name": "half of a character \\ud83d", "timestamp": %d}' % NOW,
         b'{"name": "\xc3\xa4", "properties": {"a": [1, {"b": null}]}, "eventId": "e1"}',
     ],
@@ -55,6 +56,8 @@ def test_the_response_and_what_is_published_are_those_of_the_endpoint(
         (b'{"name": "a", "strange": 1}', 200),
         (b'{"name": "a", "anonymous_id": "v"}', 200),
         (b'{"name": "a", "timestamp": 1}', 200),
+        (b'{"name": "a", "sentAt": %d}' % (NOW - 3_600_000), 200),
+        (b'{"name": "a", "sentAt": "soon"}', 400),
         (b'{"name": "a", "timestamp": %d}' % (NOW + 3_600_000), 200),
         (b'{"name": "a", "timestamp": "2001-01-01T00:00:00Z"}', 200),
         (b'{"name": "a", "timestamp": "soon"}', 400),

@@ -67,10 +67,18 @@ def test_an_unusual_time_changes_no_other_of_its_batch(unusual: Any, ms: int) ->
     assert times([*usual, {"name": "x", "timestamp": unusual}]) == [*OFFSETS, ms]
 
 
-def times(items: list[dict[str, Any]]) -> list[int]:
+def test_times_of_a_wrong_clock_keep_their_order_and_intervals() -> None:
+    ahead = [{"name": "x", "timestamp": NOON_MS + 7_200_000 + ms} for ms in (-600_000, -0.5, 0)]
+
+    assert times([*ahead, {"name": "x"}], -7_200_000) == [-600_000, -1, 0, 0]
+    assert times(ahead, 0) == [300_000, 300_000, 300_000]
+
+
+def times(items: list[dict[str, Any]], clock_offset_ms: int = 0) -> list[int]:
     """Milliseconds from receipt of the items of one batch."""
     counts = LedgerCounts({})
-    rows = decode_batch(CUSTOM_EVENT, [a_message(0, an_envelope(items))], counts).rows
+    usual, envelope = an_envelope(), an_envelope(items, clock_offset_ms=clock_offset_ms)
+    rows = decode_batch(CUSTOM_EVENT, [a_message(0, usual, envelope)], counts).rows
     put_event_time.run(rows, Lookups())
     assert set(rows.columns["received_at"]) == {1000 * NOON_MS}
     return [ts // 1000 - NOON_MS for ts in rows.columns["ts"]]
