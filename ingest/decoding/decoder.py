@@ -22,6 +22,7 @@ from ingest.decoding.field_aliases import (
 )
 from ingest.decoding.ignored_members import IgnoredMembers, ignored_in_items
 from ingest.decoding.limits import MAX_BRACKETS, MAX_ITEM_BYTES, MAX_ITEMS
+from ingest.decoding.malformed_arrays import split_malformed
 from ingest.decoding.strict_types import known_members_type, strict_type
 from schemas.errors import Malformed, NoneAccepted, PayloadTooLarge
 from schemas.event_times import instant_ms
@@ -34,6 +35,7 @@ UNKNOWN_MEMBER = "Object contains unknown field"
 """How msgspec's message about an unknown member begins."""
 
 _raws = msgspec.json.Decoder(list[Raw])
+_raw = msgspec.json.Decoder(Raw)
 
 
 class RejectedItem(Struct, frozen=True):
@@ -170,8 +172,10 @@ class Decoder:
             text.decode()
             item = self._item_decoder.decode(text)
         except DECODE_ERRORS as error:
+            # Before the fields: aliases of an item that is no JSON have not been replaced.
+            reason = syntax_error(text) or error
             return RejectedItem(
-                index, Malformed.code, error_message(error, self._kind.item, sent_names())
+                index, Malformed.code, error_message(reason, self._kind.item, sent_names(), text)
             )
         if name := _invalid_time(item):
             name = sent_names().get(name, name)
@@ -179,6 +183,15 @@ class Decoder:
                 index, Malformed.code, f"'{name}' must be Unix milliseconds or an ISO 8601 time"
             )
         return item
+
+
+def syntax_error(text: bytes) -> Exception | None:
+    """Why a text is not valid JSON; None if it is."""
+    try:
+        _raw.decode(text)
+    except DECODE_ERRORS as error:
+        return error
+    return None
 
 
 def oversized_item(index: int) -> RejectedItem:
@@ -200,12 +213,18 @@ def check_item_count(count: int) -> None:
 
 
 def split_items(array: bytes, single: bool = False) -> list[Raw]:
-    """The raw items of a JSON array; Malformed if it is invalid or has too many."""
+    """The raw items of a JSON array; Malformed if it is no array or has too many.
+
+    An item that is no JSON is among them, as decoding it will tell.
+    """
     try:
         raw_items = _raws.decode(array)
     except DECODE_ERRORS as error:
-        reason = error_message(error).replace("The item", "The body")
-        raise Malformed(reason) from None
+        texts = [] if single else split_malformed(array)
+        if not texts:
+            reason = error_message(error).replace("The item", "The body")
+            raise Malformed(reason) from None
+        raw_items = [Raw(text) for text in texts]
     if single and len(raw_items) != 1:
         raise Malformed("The body is not valid JSON")
     check_item_count(len(raw_items))

@@ -15,15 +15,23 @@ _ERROR_PATTERN = re.compile(
     r"(?P<problem>.*?)(?: - at `(?P<path>[^`]*)`(?: in `(?P<key_path>[^`]*)`)?)?", re.S
 )
 
+NOT_A_NUMBER = re.compile(rb"\b(NaN|Infinity)\b")
+"""What Python's `json` writes for numbers that JSON does not have."""
+
 
 def error_message(
-    error: Exception, item: type[Item] = Item, sent_names: SentNames = NO_RENAMES
+    error: Exception,
+    item: type[Item] = Item,
+    sent_names: SentNames = NO_RENAMES,
+    text: bytes = b"",
 ) -> str:
     """The message for an item that does not decode, with the field names of the sender."""
     if isinstance(error, UnicodeDecodeError):
         return "The text is not valid UTF-8"
     if isinstance(error, RecursionError):
         return "The JSON is nested too deeply"
+    if NOT_A_NUMBER.search(text) and str(error).startswith("JSON is malformed"):
+        return "The item is not valid JSON, which has no NaN and no Infinity; send null instead"
     match = _ERROR_PATTERN.fullmatch(str(error))
     problem, path, key_path = (
         match.group("problem", "path", "key_path") if match else (str(error), "", "")

@@ -106,7 +106,8 @@ def group_by_kind(items: Sequence[Raw | RawFields], format_of: FormatOf) -> Item
             tracker_format = format_of(fields)
         except (InvalidItem, *DECODE_ERRORS) as error:
             grouped.summaries.append(ItemSummary())
-            grouped.rejected[index] = _rejected_item(index, error)
+            text = b"" if isinstance(item, dict) else bytes(item)
+            grouped.rejected[index] = _rejected_item(index, error, text)
             continue
         fields_by_wire_name = with_wire_names(fields, aliases_of(tracker_format.kind.item))
         grouped.summaries.append(
@@ -154,6 +155,7 @@ def _add(
         grouped.ignored.append(ignored)
 
 
-def _rejected_item(index: int, error: Exception) -> RejectedItem:
-    message = str(error) if isinstance(error, InvalidItem) else error_message(error)
+def _rejected_item(index: int, error: Exception, text: bytes = b"") -> RejectedItem:
+    is_invalid = isinstance(error, InvalidItem)
+    message = str(error) if is_invalid else error_message(error, text=text)
     return RejectedItem(index, Malformed.code, message)
