@@ -3,7 +3,7 @@
 The collector tells senders which timestamps are adjusted; the stream adjusts them by the same rule.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from schemas.items import MIN_EVENT_TIME_MS, Item
 from schemas.runtime.clock import parse_instant_ms
@@ -71,7 +71,7 @@ def is_near(sent_at: float | str, received_ms: int) -> bool:
     return instant is not None and abs(received_ms - instant) <= MAX_FUTURE_MS
 
 
-def has_unusual_time(items: Iterable[Item], received_ms: int) -> bool:
+def has_unusual_time(items: Sequence[Item], received_ms: int) -> bool:
     """Whether a time of an item is more than whole milliseconds that are stored as sent."""
     oldest, newest = received_ms - MAX_AGE_MS, received_ms + MAX_FUTURE_MS
     return bool(
@@ -87,6 +87,8 @@ def has_unusual_time(items: Iterable[Item], received_ms: int) -> bool:
     )
 
 
-def adjusted_count(items: Iterable[Item], received_ms: int, clock_offset_ms: int = 0) -> int:
+def adjusted_count(items: Sequence[Item], received_ms: int, clock_offset_ms: int = 0) -> int:
     """The number of items whose timestamp is adjusted."""
+    if not clock_offset_ms and not has_unusual_time(items, received_ms):
+        return 0
     return sum(is_adjusted(item.timestamp, received_ms, clock_offset_ms) for item in items)

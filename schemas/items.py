@@ -5,7 +5,7 @@ are ignored, and `null` means absent.
 """
 
 from functools import cache
-from typing import Annotated
+from typing import Annotated, get_args
 
 from msgspec import Meta, Raw, Struct, structs
 
@@ -23,7 +23,9 @@ Title = Annotated[str, Meta(max_length=512)]
 CampaignText = Annotated[str, Meta(max_length=256)]
 ProfileId = Annotated[str, Meta(max_length=128)]
 Count = Annotated[int, Meta(ge=0, le=65_535)]
-Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+DAY_SECONDS = 86_400
+Seconds = Annotated[float, Meta(ge=0, le=DAY_SECONDS)]
+"""Time on a page; the collector cuts longer times, as of a tab that was open for days."""
 Percentage = Annotated[float, Meta(ge=0, le=100)]
 Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 NonNegativeInt32 = Annotated[int, Meta(ge=0, le=INT32)]
@@ -46,6 +48,12 @@ class Item(Struct, rename="camel", gc=False, kw_only=True):
     anonymous_id: Id | None = None
     session_id: Id | None = None
     website_id: Annotated[str, Meta(max_length=255)] | None = None
+
+
+@cache
+def duration_fields(item: type[Item]) -> tuple[str, ...]:
+    """The names, as sent, of the fields with a time on a page: those of type Seconds."""
+    return tuple(f.encode_name for f in structs.fields(item) if Seconds in get_args(f.type))
 
 
 @cache

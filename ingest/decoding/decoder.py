@@ -18,6 +18,7 @@ from ingest.decoding.field_aliases import (
     SentNames,
     aliases_of,
     sent_names_in_json,
+    with_short_durations,
     with_wire_names_json,
 )
 from ingest.decoding.ignored_members import IgnoredMembers, ignored_in_items
@@ -26,7 +27,7 @@ from ingest.decoding.malformed_arrays import split_malformed
 from ingest.decoding.strict_types import known_members_type, strict_type
 from schemas.errors import Malformed, NoneAccepted, PayloadTooLarge
 from schemas.event_times import instant_ms
-from schemas.items import Item
+from schemas.items import Item, duration_fields
 from schemas.kinds import Kind
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -56,6 +57,8 @@ class AcceptedItems(Struct, frozen=True):
     """Index of each item in the request."""
     rejected: Sequence[RejectedItem] = ()
     ignored: Sequence[IgnoredMembers] = ()
+    shortened: frozenset[int] = frozenset()
+    """Indexes in the request of the items with a time on the page that was cut to a day."""
 
     def raw_items(self) -> list[Raw]:
         """The bytes of each item in `array`."""
@@ -137,20 +140,22 @@ class Decoder:
     def _one_by_one(self, array: bytes, single: bool) -> AcceptedItems:
         raw_items = split_items(array, single)
         texts = [self._with_wire_names(bytes(raw)) for raw in raw_items]
-        items, indexes, rejected = [], [], []
+        items, indexes, rejected, shortened = [], [], [], []
         for index, text in enumerate(texts):
-            outcome = self.decode_item(index, text, partial(self._sent_names, raw_items[index]))
+            sent_names = partial(self._sent_names, raw_items[index])
+            outcome, texts[index] = self.decode_item(index, text, sent_names)
             if isinstance(outcome, RejectedItem):
                 rejected.append(outcome)
-            else:
-                items.append(outcome)
-                indexes.append(index)
+                continue
+            items.append(outcome)
+            indexes.append(index)
+            if texts[index] is not text:
+                shortened.append(index)
         if not items:
             raise none_accepted_error(rejected)
         ignored = ignored_in_items(self._kind, {index: raw_items[index] for index in indexes})
-        return AcceptedItems(
-            items, join_items([texts[index] for index in indexes]), indexes, rejected, ignored
-        )
+        array = join_items([texts[index] for index in indexes])
+        return AcceptedItems(items, array, indexes, rejected, ignored, frozenset(shortened))
 
     def _with_wire_names(self, text: bytes) -> bytes:
         return text if len(text) > MAX_ITEM_BYTES else with_wire_names_json(text, self._aliases)
@@ -160,8 +165,21 @@ class Decoder:
 
     def decode_item(
         self, index: int, text: bytes, sent_names: Callable[[], SentNames] = lambda: NO_RENAMES
+    ) -> tuple[Item | RejectedItem, bytes]:
+        """The item or why it is rejected, and its text, with times on the page cut to a day.
+
+        `sent_names` gives the field names for the message.
+        """
+        outcome = self._decode_item(index, text, sent_names)
+        if isinstance(outcome, RejectedItem) and len(text) <= MAX_ITEM_BYTES:
+            shorter = with_short_durations(text, duration_fields(self._kind.item))
+            if shorter is not text:
+                return self._decode_item(index, shorter, sent_names), shorter
+        return outcome, text
+
+    def _decode_item(
+        self, index: int, text: bytes, sent_names: Callable[[], SentNames]
     ) -> Item | RejectedItem:
-        """The item, or why it is rejected; `sent_names` gives the field names for the message."""
         if len(text) > MAX_ITEM_BYTES:
             return oversized_item(index)
         if _bracket_count(text) > MAX_BRACKETS:

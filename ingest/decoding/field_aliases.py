@@ -5,13 +5,13 @@ from the wire names, for all routes and kinds. Published items have wire names o
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import msgspec
 from msgspec import Raw
 
-from schemas.items import Item
+from schemas.items import DAY_SECONDS, Item
 from schemas.tables.engagement import Engagement
 from schemas.tables.errors import ErrorReport
 from schemas.tables.events import CustomEvent
@@ -26,6 +26,8 @@ SentNames = Mapping[str, str]
 NO_RENAMES: SentNames = {}
 
 JSON_NULL = b"null"
+
+A_DAY = Raw(b"%d" % DAY_SECONDS)
 
 _fields_decoder = msgspec.json.Decoder(RawFields)
 _encode = msgspec.json.Encoder().encode
@@ -103,6 +105,21 @@ def sent_names(sent: RawFields, wire_fields: RawFields) -> SentNames:
         for name, value in wire_fields.items()
         if id(value) in sent_by_identity
     }
+
+
+def with_short_durations(text: bytes, names: Sequence[str]) -> bytes:
+    """The JSON of an item with these times cut to a day; without longer ones unchanged."""
+    try:
+        fields = _fields_decoder.decode(text)
+        long = [name for name in names if name in fields and _is_long(fields[name])]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return text
+    return encode_fields(fields | dict.fromkeys(long, A_DAY)) if long else text
+
+
+def _is_long(value: Raw) -> bool:
+    seconds = msgspec.json.decode(value)
+    return type(seconds) in (int, float) and seconds > DAY_SECONDS
 
 
 def encode_fields(fields: RawFields) -> bytes:

@@ -57,6 +57,8 @@ class KindItems(Struct):
     items: list[Item] = []
     raw_items: list[bytes] = []
     indexes: list[int] = []
+    shortened: list[int] = []
+    """Indexes of the items with a time on the page that was cut to a day."""
 
     @property
     def size_bytes(self) -> int:
@@ -66,7 +68,12 @@ class KindItems(Struct):
     @property
     def accepted(self) -> AcceptedItems:
         """The items as the decoder of a single kind returns them."""
-        return AcceptedItems(self.items, join_items(self.raw_items), self.indexes)
+        return AcceptedItems(
+            self.items,
+            join_items(self.raw_items),
+            self.indexes,
+            shortened=frozenset(self.shortened),
+        )
 
 
 class ItemsByKind(Struct):
@@ -135,20 +142,25 @@ def _add(
         grouped.rejected[index] = _rejected_item(index, error)
         return
     items: list[Item] = []
-    texts = [encode_fields(part) for part in parts]
-    for part, text in zip(parts, texts, strict=True):
-        names = partial(sent_names, sent, part)
-        outcome = DECODERS[tracker_format.kind.name].decode_item(index, text, names)
+    texts: list[bytes] = []
+    is_shortened = False
+    for part in parts:
+        names, sent_text = partial(sent_names, sent, part), encode_fields(part)
+        outcome, text = DECODERS[tracker_format.kind.name].decode_item(index, sent_text, names)
         if isinstance(outcome, RejectedItem):
             grouped.rejected[index] = outcome
             return
         items.append(outcome)
+        texts.append(text)
+        is_shortened = is_shortened or text is not sent_text
     kind_items = grouped.by_kind.setdefault(
         tracker_format.kind.name, KindItems(tracker_format.kind)
     )
     kind_items.items += items
     kind_items.raw_items += texts
     kind_items.indexes += [index] * len(items)
+    if is_shortened:
+        kind_items.shortened.append(index)
     if len(grouped.ignored) < MAX_LISTED_ITEMS and (
         ignored := ignored_members(index, tracker_format.kind, sent, tracker_format.members)
     ):

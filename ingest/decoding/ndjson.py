@@ -69,6 +69,7 @@ def _restore_indexes(decoder: Decoder, lines: ParsedLines) -> AcceptedItems:
             IgnoredMembers(lines.indexes[ignored.index], ignored.names, ignored.message)
             for ignored in accepted.ignored
         ],
+        frozenset(lines.indexes[index] for index in accepted.shortened),
     )
 
 

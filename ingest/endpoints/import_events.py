@@ -19,7 +19,7 @@ from ingest.decoding.ndjson import decode_body
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.item_schemas import documented_item
-from ingest.endpoints.responses import COLLECT_ERRORS, IgnoredList, remarks
+from ingest.endpoints.responses import COLLECT_ERRORS, AdjustedCount, IgnoredList, remarks
 from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
 from ingest.publishing.publish import require_acknowledged
 from ingest.publishing.throttle import CpuThrottle
@@ -56,6 +56,7 @@ class ImportEventsResponse(Struct):
     count: int
     rejected: list[RejectedItem] = []
     ignored: IgnoredList = UNSET
+    adjusted: AdjustedCount = UNSET
 
 
 IMPORT_OPERATION = Operation(
@@ -152,6 +153,7 @@ def reject_invalid(accepted: AcceptedItems, target_import: Import, now_ms: int) 
         [accepted.indexes[number] for number in accepted_numbers],
         rejected,
         accepted.ignored,
+        accepted.shortened - {reject.index for reject in new_rejects},
     )
 
 
@@ -196,7 +198,7 @@ def import_success_body(accepted: AcceptedItems) -> bytes:
     }
     if accepted.rejected:
         body["rejected"] = accepted.rejected
-    return encode_json(body | remarks(accepted.ignored, adjusted=0))
+    return encode_json(body | remarks(accepted.ignored, adjusted=len(accepted.shortened)))
 
 
 IMPORT_ENDPOINT = CollectorEndpoint((IMPORT_OPERATION,), import_events)

@@ -46,7 +46,8 @@ AdjustedCount = (
         Meta(
             description="number of items that are stored under another time than their timestamp, "
             "as it is more than 7 days before or 5 minutes after receipt; all times of a request "
-            "are moved by one offset where its sender's clock is ahead or behind"
+            "are moved by one offset where its sender's clock is ahead or behind; also with a time "
+            "on the page of more than a day, which is cut"
         ),
     ]
     | UnsetType

@@ -15,7 +15,7 @@ from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.clock_offsets import ClockOffsets
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Forbidden
-from schemas.event_times import adjusted_count
+from schemas.event_times import adjusted_count, is_adjusted
 from schemas.items import Item
 from schemas.registry import Snapshot
 
@@ -133,7 +133,7 @@ def encode_request(
             accepted.rejected,
             indexes,
             ignored=accepted.ignored,
-            adjusted=adjusted_count(items, header.received_ms, header.clock_offset_ms),
+            adjusted=_adjusted_count(accepted, items, accepted.indexes, header),
         )
     return _encode_by_website(accepted, header, registry)
 
@@ -171,7 +171,20 @@ def _encode_by_website(
         indexes,
         {website: len(group.items) for website, group in website_items.items()},
         [ignored for ignored in accepted.ignored if ignored.index in indexes],
-        adjusted_count(items, header.received_ms, header.clock_offset_ms),
+        _adjusted_count(accepted, items, indexes, header),
+    )
+
+
+def _adjusted_count(
+    accepted: AcceptedItems, items: Sequence[Item], indexes: Sequence[int], header: EnvelopeHeader
+) -> int:
+    """The number of these items with another event time or time on the page than was sent."""
+    received_ms, offset_ms = header.received_ms, header.clock_offset_ms
+    if not accepted.shortened:
+        return adjusted_count(items, received_ms, offset_ms)
+    return sum(
+        index in accepted.shortened or is_adjusted(item.timestamp, received_ms, offset_ms)
+        for item, index in zip(items, indexes, strict=True)
     )
 
 

@@ -17,6 +17,7 @@ from schemas.kinds import (
     Kind,
 )
 from schemas.tables.clicks import Click
+from schemas.tables.vitals import METRICS
 
 EVENTS = Decoder(CUSTOM_EVENT)
 TOO_MANY_BRACKETS = "The item has too many arrays and objects in it"
@@ -97,6 +98,14 @@ def test_a_reject_names_the_field_and_the_rule(item: object, message: str) -> No
             WEB_VITAL,
             {"path": "/", "metricName": "FID", "metricValue": 1},
             "'metricName' must be one of CLS, FCP, FPS, INP, LCP, TTFB, not 'FID'",
+        ),
+        *(
+            (
+                WEB_VITAL,
+                {"path": "/", "metricName": metric, "metricValue": -0.1},
+                "'metricValue' must be at least 0",
+            )
+            for metric in METRICS
         ),
         (
             PAGE_ENGAGEMENT,
@@ -230,3 +239,26 @@ def test_a_plain_body_is_decoded_like_any_other(body: bytes) -> None:
 )
 def test_a_body_with_anything_to_say_of_is_not_plain(body: bytes) -> None:
     assert EVENTS.decode_plain(body) is None
+
+
+@pytest.mark.parametrize("seconds", [86_400.5, 259_200, 10**15, 1e300])
+def test_a_time_on_the_page_of_days_is_cut_to_one(seconds: float) -> None:
+    long = {"name": "page_exit", "properties": {"time_on_page": seconds}, "timeOnPage": seconds}
+
+    accepted = EVENTS.decode(json.dumps([GOOD | {"time_on_page": 86_400}, long, {}]).encode())
+
+    cut = {**long, "time_on_page": 86_400}
+    del cut["timeOnPage"]
+    assert msgspec.json.decode(accepted.array) == [GOOD | {"time_on_page": 86_400}, cut]
+    assert (accepted.shortened, [r.index for r in accepted.rejected]) == ({1}, [2])
+
+
+def test_both_times_of_engagement_are_cut() -> None:
+    body = b'[{"path": "/", "timeOnPage": 90000, "activeTime": 1e5}, {"path": "/"}]'
+
+    items = Decoder(PAGE_ENGAGEMENT).decode(body).items
+
+    assert [(each.time_on_page, each.active_time) for each in items] == [  # type: ignore[attr-defined]
+        (86_400, 86_400),
+        (None, None),
+    ]

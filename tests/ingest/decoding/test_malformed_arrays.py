@@ -55,7 +55,7 @@ def test_every_route_for_arrays_rejects_it_by_its_index(
 
 
 def test_a_body_with_nothing_but_such_items_is_refused() -> None:
-    with pytest.raises(NoneAccepted, match="No item was accepted. The item is not valid JSON"):
+    with pytest.raises(NoneAccepted, match=r"No item was accepted\. The item is not valid JSON"):
         EVENTS.decode(b"[NaN]")
 
 

@@ -233,6 +233,21 @@ def test_adjusted_timestamps_are_counted(
     assert (reply.status, reply.json.get("adjusted")) == (200, adjusted)
 
 
+def test_times_on_the_page_that_are_cut_are_counted(collector: InMemoryCollector) -> None:
+    long = {"name": "page_exit", "time_on_page": 259_200}
+    items = [{"name": "a"}, {**long, "timestamp": 0}, {"name": 1}, long]
+    batch = [{**item, "type": "custom"} for item in items]
+
+    for path, body in (("/track", items), ("/batch", batch)):
+        reply = collector.post(f"{path}?client_id=shop", body).json
+        assert reply["adjusted"] == 2
+        assert [item.get("time_on_page") for item in collector.producer.sent[-1].items] == [
+            None,
+            86_400,
+            86_400,
+        ]
+
+
 def test_remarks_of_several_websites_are_of_accepted_items(collector: InMemoryCollector) -> None:
     body = [
         {"name": "a", "websiteId": "solo", "extra": 1, "timestamp": 1},

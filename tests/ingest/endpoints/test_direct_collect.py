@@ -57,6 +57,7 @@ def test_the_response_and_what_is_published_are_those_of_the_endpoint(
         (b'{"name": "a", "anonymous_id": "v"}', 200),
         (b'{"name": "a", "timestamp": 1}', 200),
         (b'{"name": "a", "sentAt": %d}' % (NOW - 3_600_000), 200),
+        (b'{"name": "a", "time_on_page": 90000}', 200),
         (b'{"name": "a", "sentAt": "soon"}', 400),
         (b'{"name": "a", "timestamp": %d}' % (NOW + 3_600_000), 200),
         (b'{"name": "a", "timestamp": "2001-01-01T00:00:00Z"}', 200),
