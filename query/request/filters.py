@@ -233,7 +233,8 @@ def _compile_property(filter_: Filter, name: str, path: str, prefix: str) -> Fra
     kinds = {_kind(value) for value in values}
     if len(kinds) > 1 or "other" in kinds:
         raise Malformed(
-            f"'{path}.value' must be text or a number or true or false, in a list all of one type"
+            f"'{path}.value' must be text or a number or true or false, in a list all of one type; "
+            "a number beyond 10^14 must be given as text, in quotes"
         )
     kind = kinds.pop() if kinds else "text"
     if operator.text_only and kind != "text":

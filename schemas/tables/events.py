@@ -110,7 +110,11 @@ EVENTS = Table(
         Column("namespace", ColumnType.STRING, "grouping label of the event"),
         Column("source", ColumnType.STRING, "tracker or application, as sent"),
         Column("profile_id", ColumnType.STRING, "profile id in the sender's system"),
-        Column("properties", ColumnType.STRING, "free-form properties, as JSON text"),
+        Column(
+            "properties",
+            ColumnType.STRING,
+            "free-form properties, as JSON text with one spelling for each value",
+        ),
         *PAGE_COLUMNS,
         Column("title", ColumnType.STRING, "title of the page"),
         Column("referrer", ColumnType.STRING, "referring URL without query, or Direct"),

@@ -157,6 +157,11 @@ WRONG: list[tuple[Any, str]] = [
     ({"or": [GERMAN] * 51}, "'query.filters' has 51 filters; at most 50 are allowed"),
     ({"and": GERMAN}, "'query.filters[0].and' must be an array"),
     (condition("properties.", "eq", "x"), "'query.filters[0].field' is 'properties.'; use a path"),
+    (
+        condition("properties.price", "eq", 9_007_199_254_740_993),
+        "'query.filters[0].value' must be text or a number or true or false, in a list all of one "
+        "type; a number beyond 10^14 must be given as text, in quotes",
+    ),
     (condition("properties.a..b", "eq", "x"), "use a path of 1 to 8 keys such as properties.plan"),
     (condition("properties.a", "in", ["x", 1]), "in a list all of one type"),
     (

@@ -38,9 +38,11 @@ def test_a_vital_is_kept_to_four_decimals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("traits", "text"), [({"plan": "pro"}, '{"plan":"pro"}'), ({}, "{}"), (None, None)]
+    ("traits", "text"),
+    [({"plan": "ä", "n": 12.0}, '{"plan":"ä","n":12}'), ({}, "{}"), (None, None)],
 )
-def test_traits_are_kept_as_text(traits: object, text: str | None) -> None:
+def test_objects_are_kept_as_text(traits: object, text: str | None) -> None:
     item = {"profileId": "p1", "traits": traits}
 
+    assert facts({"name": "a", "properties": traits}, "properties") == (text,)
     assert facts(item, "profile_id", "traits", kind=VISITOR_IDENTITY) == ("p1", text)
