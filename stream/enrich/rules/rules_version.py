@@ -47,7 +47,7 @@ RULE_TABLES: Sequence[object] = (
         bot_rules.HEADLESS_RULE,
         bot_rules.OWN_RULES,
     ),
-    *(time_zones.OLD_NAMES, time_zones.OF_NO_COUNTRY),
+    *(time_zones.OLD_NAMES, time_zones.OF_NO_COUNTRY, time_zones.SHORT_NAMES),
 )
 """The tables that steps decide by."""
 

@@ -7,20 +7,22 @@ KOSOVO = "XK"
 """Not in ISO 3166, but in every geo database."""
 
 OLD_NAMES = {
-    "Africa/Asmera": "ER",
-    "Africa/Timbuktu": "ML",
-    "America/Coral_Harbour": "CA",
-    "America/Virgin": "VI",
-    "Antarctica/South_Pole": "AQ",
-    "Atlantic/Jan_Mayen": "SJ",
-    "Iceland": "IS",
-    "Pacific/Ponape": "FM",
-    "Pacific/Truk": "FM",
-    "Pacific/Yap": "FM",
+    "Africa/Asmera": "Africa/Asmara",
+    "Africa/Timbuktu": "Africa/Bamako",
+    "America/Coral_Harbour": "America/Atikokan",
+    "America/Virgin": "America/St_Thomas",
+    "Antarctica/South_Pole": "Antarctica/McMurdo",
+    "Atlantic/Jan_Mayen": "Arctic/Longyearbyen",
+    "Iceland": "Atlantic/Reykjavik",
+    "Pacific/Ponape": "Pacific/Pohnpei",
+    "Pacific/Truk": "Pacific/Chuuk",
+    "Pacific/Yap": "Pacific/Chuuk",
 }
-"""Countries of old names that are links to a zone of another country with the same time."""
+"""Old names that the tz database links to a zone of another country with the same time."""
 OF_NO_COUNTRY = ("CET", "EET", "EST", "HST", "MET", "MST", "WET")
 """Names of a time that several countries have; the tz database links them to one of these."""
+SHORT_NAMES = {"Etc/UTC": "UTC"}
+"""Zones that browsers call by another of their names."""
 
 
 @cache
@@ -32,22 +34,37 @@ def countries() -> frozenset[str]:
 @cache
 def countries_by_zone() -> dict[str, str]:
     """Country by time zone, old names (`Asia/Calcutta`) too: browsers still send them."""
-    by_zone = {zone: country for country, _, zone, *_ in _table("zone.tab")} | OLD_NAMES
-    for zone, alias in _links():
-        if zone in by_zone:
-            by_zone.setdefault(alias, by_zone[zone])
-    return {zone: country for zone, country in by_zone.items() if zone not in OF_NO_COUNTRY}
+    countries_of_zones = _countries_of_zones()
+    return {
+        name: countries_of_zones[zone]
+        for name, zone in _zones_by_name().items()
+        if zone in countries_of_zones
+    }
 
 
 @cache
 def zone_names() -> dict[str, str]:
-    """Every name of a time zone by its lower-case form."""
-    names = {
-        *countries_by_zone(),
-        *(alias for _, alias in _links()),
-        *(zone for zone, _ in _links()),
+    """The present name of a time zone by the lower-case form of each of its names.
+
+    A zone of a country stays what it is, also where the tz database has another with the same time
+    (`Europe/Oslo`, a link to `Europe/Berlin`).
+    """
+    return {name.lower(): SHORT_NAMES.get(zone, zone) for name, zone in _zones_by_name().items()}
+
+
+def _zones_by_name() -> dict[str, str]:
+    links = _links()
+    of_itself = {*(zone for zone, _ in links), *_countries_of_zones(), *OF_NO_COUNTRY}
+    return {
+        **{alias: zone for zone, alias in links},
+        **OLD_NAMES,
+        **{zone: zone for zone in of_itself},
     }
-    return {name.lower(): name for name in names}
+
+
+@cache
+def _countries_of_zones() -> dict[str, str]:
+    return {zone: country for country, _, zone, *_ in _table("zone.tab")}
 
 
 def _links() -> list[tuple[str, str]]:

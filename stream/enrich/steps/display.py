@@ -27,7 +27,7 @@ _ZONE = re.compile(r"[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z0-9_+-]+){1,2}|[+-][01]\d:[0-
 
 
 def parse_time_zone(value: str) -> str | None:
-    """A time zone as the tz database spells it; one that is newer than the database as sent."""
+    """A time zone by its present name; one that is newer than the tz database as sent."""
     text = value.strip()
     spelled = zone_names().get(text.lower())
     return spelled or (text if _ZONE.fullmatch(text) else None)

@@ -1,7 +1,7 @@
 """The browser's language, from the item, else the preferred one of `Accept-Language`.
 
 Language, script, country and variant in their usual letters (`zh-Hant-TW`); extensions for
-calendars and the like are left out.
+calendars and the like are left out, and codes that were replaced are the new ones (`he` for `iw`).
 """
 
 import re
@@ -19,6 +19,8 @@ _TAG = re.compile(
     r"(?:-(?P<variant>[a-z]{5,8}|\d[a-z0-9]{3}))?"
     r"(?:-.*)?"
 )
+OLD_LANGUAGES = {"in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro"}
+"""Codes that were replaced; Java and old Android still send them."""
 UNDETERMINED = frozenset({"und", "zxx", "mul", "mis"})
 
 
@@ -50,7 +52,7 @@ def parse_tag(text: str) -> str | None:
     if match is None or match["language"] in UNDETERMINED:
         return None
     parts = (
-        match["language"],
+        OLD_LANGUAGES.get(match["language"], match["language"]),
         (match["script"] or "").title(),
         (match["country"] or "").upper(),
         match["variant"],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream.enrich.rules.time_zones import OLD_NAMES, countries, countries_by_zone
+from stream.enrich.rules.time_zones import OLD_NAMES, countries, countries_by_zone, zone_names
 
 
 @pytest.mark.parametrize(
@@ -28,5 +28,28 @@ def test_a_time_of_several_countries_gives_none(zone: str) -> None:
     assert zone not in countries_by_zone()
 
 
-def test_countries_of_old_names_exist() -> None:
-    assert set(OLD_NAMES.values()) <= countries()
+def test_zones_of_old_names_are_of_a_country() -> None:
+    assert {countries_by_zone()[zone] for zone in OLD_NAMES.values()} <= countries()
+
+
+@pytest.mark.parametrize(
+    ("name", "zone"),
+    [
+        ("Asia/Calcutta", "Asia/Kolkata"),
+        ("Asia/Kolkata", "Asia/Kolkata"),
+        ("Europe/Kiev", "Europe/Kyiv"),
+        ("America/Buenos_Aires", "America/Argentina/Buenos_Aires"),
+        ("US/Pacific", "America/Los_Angeles"),
+        ("Pacific/Truk", "Pacific/Chuuk"),
+        ("Iceland", "Atlantic/Reykjavik"),
+        ("Europe/Oslo", "Europe/Oslo"),  # a link to Europe/Berlin, and of another country
+        ("Africa/Nairobi", "Africa/Nairobi"),
+        ("CET", "CET"),
+        ("UTC", "UTC"),
+        ("Etc/UTC", "UTC"),
+        ("Zulu", "UTC"),
+        ("Etc/GMT-14", None),
+    ],
+)
+def test_a_zone_has_one_name(name: str, zone: str | None) -> None:
+    assert zone_names().get(name.lower()) == zone
