@@ -91,6 +91,7 @@ IMPORT_FIELDS: tuple[ImportField, ...] = (
     ImportField("timezone", ("timezone", "time_zone")),
     ImportField("screen_resolution", ("screen_resolution", "screen")),
     ImportField("viewport_size", ("viewport_size", "viewport")),
+    ImportField("interactive", ("interactive",), cell_values.parse_boolean),
     ImportField("is_bot", ("is_bot", "bot"), cell_values.parse_boolean),
     *_same_name_fields("time_on_page", "scroll_depth", read=cell_values.parse_number),
     *_same_name_fields(

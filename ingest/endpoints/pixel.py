@@ -110,26 +110,30 @@ def _json_value(name: str, value: str) -> Raw:
         except (msgspec.MsgspecError, RecursionError):
             return json_string(value)
     item_field = name.removeprefix("payload[").removesuffix("]")
-    return (
-        Raw(value.encode())
-        if item_field in NUMBER_FIELDS and _NUMBER.fullmatch(value)
-        else json_string(value)
+    is_literal = (item_field in NUMBER_FIELDS and _NUMBER.fullmatch(value)) or (
+        item_field in BOOLEAN_FIELDS and value in ("true", "false")
     )
+    return Raw(value.encode()) if is_literal else json_string(value)
 
 
 def _number_fields() -> frozenset[str]:
     """The fields that may be numbers, with their aliases."""
-    names = {metric.lower() for metric in METRICS}
-    for kind in KINDS:
-        info = inspect.type_info(kind.item)
-        assert isinstance(info, inspect.StructType)  # noqa: S101 - for the type checker
-        names |= {field.encode_name for field in info.fields if _may_be_number(field.type)}
+    names = {metric.lower() for metric in METRICS} | _fields_of(inspect.IntType, inspect.FloatType)
     return frozenset(names | {alias_of(name) for name in names})
 
 
-def _may_be_number(type_: inspect.Type) -> bool:
-    types = type_.types if isinstance(type_, inspect.UnionType) else (type_,)
-    return any(isinstance(member, inspect.IntType | inspect.FloatType) for member in types)
+def _fields_of(*types: type[inspect.Type]) -> frozenset[str]:
+    """The fields that may be of one of these types."""
+    names: set[str] = set()
+    for kind in KINDS:
+        info = inspect.type_info(kind.item)
+        assert isinstance(info, inspect.StructType)  # noqa: S101 - for the type checker
+        for field in info.fields:
+            members = field.type.types if isinstance(field.type, inspect.UnionType) else ()
+            if isinstance(field.type, types) or any(isinstance(m, types) for m in members):
+                names.add(field.encode_name)
+    return frozenset(names)
 
 
 NUMBER_FIELDS = _number_fields()
+BOOLEAN_FIELDS = _fields_of(inspect.BoolType)

@@ -77,7 +77,7 @@ OWN_COLUMNS = (
     SessionColumn(
         "is_bounce",
         ColumnType.BOOLEAN,
-        "one page view, nothing else but its exit, under 10 seconds",
+        "one page view, no interaction, under 10 seconds",
         f"({PAGE_VIEWS} = 1 AND {OTHER_EVENTS} = 0 AND {DURATION_MS} < {BOUNCE_MS})",
     ),
 )

@@ -79,7 +79,7 @@ METRICS = (
         "bounce_rate",
         BOUNCES,
         VISITS,
-        "share of visits that bounced: one page view, no other event, under 10 seconds",
+        "share of visits that bounced: one page view, no interaction, under 10 seconds",
     ),
     Metric(
         "visit_duration",

@@ -19,8 +19,8 @@ from query.scope.scope import WantedRelation
 from query.sql.fragment import Fragment
 from query.sql.portable import names_in
 from query.sql.row_definitions import (
+    ENDS_BOUNCE,
     IS_CUSTOM,
-    IS_OTHER_EVENT,
     IS_OUTBOUND,
     PAGE_VIEW,
     ROW_ORDER_NUMBER,
@@ -65,7 +65,7 @@ VALUES: Mapping[str, SessionValue] = {
     "started_at": SessionValue("ts", "started_at"),
     "ended_at": SessionValue("ts", "ended_at"),
     "page_views": _counted("page_views", PAGE_VIEW),
-    "other_events": _counted("other_events", IS_OTHER_EVENT),
+    "other_events": _counted("other_events", ENDS_BOUNCE),
     "events": SessionValue("1", "events"),
     "outbound_clicks": _counted("outbound_clicks", IS_OUTBOUND),
     "custom_events": _counted("custom_events", IS_CUSTOM),

@@ -1,7 +1,7 @@
 """SQL definitions over the rows of a table: page view, custom event, row order, first value."""
 
+from schemas.tables.sessions import ENDS_BOUNCE as ENDS_BOUNCE
 from schemas.tables.sessions import IS_CUSTOM as IS_CUSTOM
-from schemas.tables.sessions import IS_OTHER_EVENT as IS_OTHER_EVENT
 from schemas.tables.sessions import IS_OUTBOUND as IS_OUTBOUND
 from schemas.tables.sessions import IS_PAGE_VIEW
 from schemas.tables.sessions import PAGE_EXIT as PAGE_EXIT

@@ -72,6 +72,8 @@ class CustomEvent(Item, kw_only=True):
     connection_type: Label | None = field(name="connection_type", default=None)
     click_id: Label | None = None
     """Name of the advertising click id, e.g. gclid, from trackers that remove it from the path."""
+    interactive: bool | None = None
+    """False for an event that is no interaction, as an impression: it does not end a bounce."""
 
 
 class ImportedEvent(CustomEvent, kw_only=True):
@@ -160,6 +162,11 @@ EVENTS = Table(
             "outbound_domain",
             ColumnType.STRING,
             "host of the target, or mailto: and the like; outbound clicks only",
+        ),
+        Column(
+            "interactive",
+            ColumnType.BOOLEAN,
+            "false: no interaction, does not end a bounce; NULL is true",
         ),
         *BOT_COLUMNS,
         Column("import_id", ColumnType.STRING, "import that brought it, if one did"),

@@ -28,6 +28,8 @@ IS_PAGE_VIEW = "name IN ('screen_view', 'pageview')"
 PAGE_EXIT = "page_exit"
 IS_OTHER_EVENT = f"NOT {IS_PAGE_VIEW} AND name <> '{PAGE_EXIT}'"
 """Neither a page view nor a page exit."""
+ENDS_BOUNCE = f"{IS_OTHER_EVENT} AND COALESCE(interactive, TRUE)"
+"""Such an event, unless its sender says that it is no interaction."""
 IS_OUTBOUND = "outbound_domain IS NOT NULL"
 IS_CUSTOM = f"{IS_OTHER_EVENT} AND outbound_domain IS NULL"
 """A custom event: neither a page view, nor a page exit, nor an outbound click."""
@@ -94,7 +96,7 @@ _MERGED_COLUMNS = (
     Column("started_at", ColumnType.TIMESTAMP, "time of the first event of these"),
     Column("ended_at", ColumnType.TIMESTAMP, "time of the last event of these"),
     Column("page_views", ColumnType.LONG, "page views among these"),
-    Column("other_events", ColumnType.LONG, "events that are neither page views nor page exits"),
+    Column("other_events", ColumnType.LONG, "interactions: neither page views nor page exits"),
     Column("events", ColumnType.LONG, "all events of these"),
     Column("outbound_clicks", ColumnType.LONG, "those of links to other sites"),
     Column("custom_events", ColumnType.LONG, "other events that are no outbound clicks"),
@@ -161,7 +163,7 @@ _SQL = f"""
                MIN(ts) AS started_at,
                MAX(ts) AS ended_at,
                COUNT(*) FILTER (WHERE {IS_PAGE_VIEW}) AS page_views,
-               COUNT(*) FILTER (WHERE {IS_OTHER_EVENT}) AS other_events,
+               COUNT(*) FILTER (WHERE {ENDS_BOUNCE}) AS other_events,
                COUNT(*) AS events,
                COUNT(*) FILTER (WHERE {IS_OUTBOUND}) AS outbound_clicks,
                COUNT(*) FILTER (WHERE {IS_CUSTOM}) AS custom_events,

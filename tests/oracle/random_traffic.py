@@ -151,6 +151,7 @@ _events = st.one_of(
             "namespace": st.sampled_from((None, "billing")),
             "source": st.sampled_from((None, "server")),
             "profile_id": st.sampled_from((None, None, "p1")),
+            "interactive": st.sampled_from((None, True, False)),
         }
     ),
     st.fixed_dictionaries(
@@ -159,6 +160,7 @@ _events = st.one_of(
             "outbound_domain": st.sampled_from(DOMAINS),
             "href": st.sampled_from(("https://x.example/1", "https://x.example/2", None)),
             "link_text": st.sampled_from(("more", "mehr ü", None)),
+            "interactive": st.sampled_from((None, None, False)),
         }
     ),
 )

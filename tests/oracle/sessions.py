@@ -28,9 +28,10 @@ class Session:
 
     @cached_property
     def bounced(self) -> bool:
-        """One page view, nothing else but its exit, under ten seconds."""
+        """One page view, no interaction, under ten seconds; an exit of a page is none."""
         others = [row for row in self.events if not is_view(row) and row["name"] != "page_exit"]
-        return len(self.views) == 1 and not others and self.milliseconds < 10_000
+        interactions = [row for row in others if row.get("interactive") is not False]
+        return len(self.views) == 1 and not interactions and self.milliseconds < 10_000
 
 
 def sessions(events: Iterable[Row]) -> list[Session]:

@@ -3,18 +3,18 @@
 A session is a session id with at least one page view, computed from its events inside the time
 range. Its duration is the time from its first to its last event, or the visible time that its
 pages reported, whichever is greater. It bounced when it has one page view, no other event but the
-page exit, and a duration under 10 seconds.
+page exit and events that are no interaction, and a duration under 10 seconds.
 """
 
 from query.scope.session_rows import MERGED_MEASURES, PAGE_VIEWS
-from query.sql.row_definitions import IS_OTHER_EVENT, PAGE_VIEW
+from query.sql.row_definitions import ENDS_BOUNCE, PAGE_VIEW
 from query.sql.select import Cte
 
 BOUNCE_MS = 10_000
 
 # Over the events of one session:
 VIEW_COUNT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
-OTHER_COUNT = f"COUNT(*) FILTER (WHERE {IS_OTHER_EVENT})"
+OTHER_COUNT = f"COUNT(*) FILTER (WHERE {ENDS_BOUNCE})"
 DURATION_MS = "GREATEST(MAX(ms) - MIN(ms), CAST(COALESCE(SUM(time_on_page), 0) * 1000 AS BIGINT))"
 
 IS_BOUNCE = (

@@ -384,7 +384,7 @@ export const texts = {
       viewport_size: "Window size", time_on_page: "Time on the page (s)", scroll_depth: "Scroll depth (%)", interaction_count: "Interactions",
       page_count: "Pages of the visit so far", load_time: "Load time (ms)", dom_ready_time: "Document ready (ms)", dom_interactive: "Usable (ms)",
       ttfb: "First byte (ms)", request_time: "Request time (ms)", render_time: "Render time (ms)", connection_type: "Network",
-      link_text: "Text of the link", is_bot: "Bot", bot_reason: "Reason for bot", import_id: "Import", trusted: "Sent with a key",
+      link_text: "Text of the link", interactive: "Interaction", is_bot: "Bot", bot_reason: "Reason for bot", import_id: "Import", trusted: "Sent with a key",
       "visitor.first_seen": "First event ever", "visitor.last_seen": "Last event ever", "visit.landing_host": "Landing host",
       metric_name: "Vital", metric_value: "Value of the vital", filename: "File", lineno: "Line", colno: "Column", stack: "Stack",
       error_type: "Error class", level: "Level", link_id: "Link id", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",

@@ -50,6 +50,8 @@ def reject(item: object, kind: Kind = CUSTOM_EVENT) -> str:
         ("a", "The item must be an object, not a string"),
         (GOOD | {"anonymousId": 7}, "'anonymousId' must be a string or null, not an integer"),
         (GOOD | {"time_on_page": -1}, "'time_on_page' must be at least 0"),
+        (GOOD | {"interactive": "no"}, "'interactive' must be true or false or null, not a string"),
+        (GOOD | {"interactive": 0}, "'interactive' must be true or false or null, not an integer"),
         (GOOD | {"scroll_depth": 101}, "'scroll_depth' must be at most 100"),
         (GOOD | {"load_time": 60_001}, "'load_time' must be at most 60,000"),
         (

@@ -235,8 +235,8 @@ def test_adjusted_timestamps_are_counted(
 
 def test_times_on_the_page_that_are_cut_are_counted(collector: InMemoryCollector) -> None:
     long: dict[str, object] = {"name": "page_exit", "time_on_page": 259_200}
-    items = [{"name": "a"}, {**long, "timestamp": 0}, {"name": 1}, long]
-    batch = [{**item, "type": "custom"} for item in items]
+    items: list[dict[str, object]] = [{"name": "a"}, long | {"timestamp": 0}, {"name": 1}, long]
+    batch = [item | {"type": "custom"} for item in items]
 
     for path, body in (("/track", items), ("/batch", batch)):
         reply = collector.post(f"{path}?client_id=shop", body).json

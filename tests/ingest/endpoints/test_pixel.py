@@ -62,7 +62,7 @@ def test_properties_may_be_sent_both_ways(collector: InMemoryCollector) -> None:
 def test_numbers_are_numbers_where_the_item_has_them(collector: InMemoryCollector) -> None:
     published = item(
         collector, name="page_exit", timestamp="1794999999000", time_on_page="12.5", title="404",
-        screenResolution="1", pageCount="2",
+        screenResolution="1", pageCount="2", interactive="false",
     )  # fmt: skip
 
     assert published == (
@@ -74,6 +74,7 @@ def test_numbers_are_numbers_where_the_item_has_them(collector: InMemoryCollecto
             "title": "404",
             "screen_resolution": "1",
             "page_count": 2,
+            "interactive": False,
         },
     )
 

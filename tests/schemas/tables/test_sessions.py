@@ -72,14 +72,15 @@ def test_events_of_a_session_are_counted_by_what_they_are(
     holds(
         connection,
         {"at": "10T22:00:00", "time_on_page": 1.5},
-        {"at": "10T22:01:00", "name": "signup"},
+        {"at": "10T22:01:00", "name": "signup", "interactive": True},
+        {"at": "10T22:01:30", "name": "impression", "interactive": False},
         {"at": "10T22:02:00", "name": "link", "outbound_domain": "else.example"},
         {"at": "10T22:03:00", "name": "page_exit", "time_on_page": 2},
         {"at": "10T22:04:00", "session_hash": None, "session_id": None},
     )
 
     counts = ("page_views", "other_events", "custom_events", "outbound_clicks", "events")
-    assert found(connection, *counts) == [(1, 2, 1, 1, 4)]
+    assert found(connection, *counts) == [(1, 2, 2, 1, 5)]
     [(seconds, first, last)] = found(connection, "visible_time", "started_at", "ended_at")
     assert (float(seconds), f"{first:%H:%M}", f"{last:%H:%M}") == (3.5, "22:00", "22:03")
 

@@ -168,6 +168,7 @@ WITH scoped AS (
     session_hash,
     name,
     time_on_page,
+    interactive,
     COALESCE(epoch, 0) AS epoch,
     DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', ts) AS ms
   FROM (
@@ -181,6 +182,7 @@ WITH scoped AS (
       session_hash,
       name,
       time_on_page,
+      interactive,
       is_bot,
       epoch
     FROM events FOR VERSION AS OF 1
@@ -203,7 +205,9 @@ WITH scoped AS (
     ts AS ended_at,
     CASE WHEN name IN ('screen_view', 'pageview') THEN 1 ELSE 0 END AS page_views,
     CASE
-      WHEN NOT name IN ('screen_view', 'pageview') AND name <> 'page_exit'
+      WHEN NOT name IN ('screen_view', 'pageview')
+      AND name <> 'page_exit'
+      AND COALESCE(interactive, TRUE)
       THEN 1
       ELSE 0
     END AS other_events,
@@ -580,6 +584,7 @@ WITH scoped AS (
     name,
     country,
     time_on_page,
+    interactive,
     DATE_DIFF('millisecond', TIMESTAMP '1970-01-01 00:00:00.000 UTC', ts) AS ms
   FROM (
     SELECT
@@ -589,6 +594,7 @@ WITH scoped AS (
       name,
       country,
       time_on_page,
+      interactive,
       is_bot
     FROM events FOR VERSION AS OF 1
     WHERE
@@ -610,7 +616,9 @@ WITH scoped AS (
     ts AS ended_at,
     CASE WHEN name IN ('screen_view', 'pageview') THEN 1 ELSE 0 END AS page_views,
     CASE
-      WHEN NOT name IN ('screen_view', 'pageview') AND name <> 'page_exit'
+      WHEN NOT name IN ('screen_view', 'pageview')
+      AND name <> 'page_exit'
+      AND COALESCE(interactive, TRUE)
       THEN 1
       ELSE 0
     END AS other_events,

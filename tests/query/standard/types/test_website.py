@@ -41,6 +41,9 @@ def test_a_summary_counts_views_visitors_sessions_and_bounces(service: InProcess
 SECOND_VIEW = a_view("/b", at=at("12:00:05"))
 SIGN_UP = an_event("signup", at=at("12:00:05"))
 QUICK_EXIT = an_event("page_exit", at=at("12:00:09.999"))
+IMPRESSION = an_event("impression", at=at("12:00:00.100"), interactive=False)
+SLOW_IMPRESSION = an_event("impression", at=at("12:00:10"), interactive=False)
+OUTSIDE = an_event("out", at=at("12:00:01"), outbound_domain="x.example", interactive=False)
 SLOW_EXIT = an_event("page_exit", at=at("12:00:10"))
 
 
@@ -51,6 +54,10 @@ SLOW_EXIT = an_event("page_exit", at=at("12:00:10"))
         ([QUICK_EXIT], 100.0),
         ([SLOW_EXIT], 0.0),
         ([SIGN_UP], 0.0),
+        ([IMPRESSION, OUTSIDE], 100.0),
+        ([IMPRESSION, SIGN_UP], 0.0),
+        ([SLOW_IMPRESSION], 0.0),
+        ([an_event("signup", at=at("12:00:05"), interactive=True)], 0.0),
         ([SECOND_VIEW], 0.0),
     ],
 )

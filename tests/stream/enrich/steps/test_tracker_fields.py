@@ -31,6 +31,11 @@ def test_timings_of_a_page_view_are_carried_over_in_milliseconds() -> None:
     assert {name: found[name] for name in fields} == fields
 
 
+@pytest.mark.parametrize("interactive", [False, True, None])
+def test_whether_an_event_is_an_interaction_is_kept(interactive: bool | None) -> None:
+    assert facts({"name": "a", "interactive": interactive}, "interactive") == (interactive,)
+
+
 def test_a_vital_is_kept_to_four_decimals() -> None:
     item = {"path": "/", "metricName": "CLS", "metricValue": 0.12345}
 
