@@ -69,6 +69,39 @@ class Visits:
         return *who, number
 
 
+class Clocks:
+    """By how much the times of a request are moved, when they lie too far from its receipt."""
+
+    def __init__(self) -> None:
+        self._shifts: dict[Named, int] = {}
+        """Of senders whose clock was ahead."""
+
+    def shift(self, post: Post) -> int:
+        """Milliseconds to add to each time of a request."""
+        items = [item for item in post.items if item not in BAD[post.path]]
+        times = [item["timestamp"] - post.at_ms for item in items if "timestamp" in item]
+        if not times or max(times) - min(times) > 7 * DAY_MS:
+            return 0
+        if max(times) < -7 * DAY_MS:
+            return -7 * DAY_MS - min(times)
+        if max(times) <= 5 * MINUTE:
+            return 0
+        sender = _sender(post, items)
+        shift = self._shifts.get(sender, -max(times))
+        if not -60 * MINUTE <= max(times) + shift <= 5 * MINUTE:
+            shift = -max(times)
+        self._shifts[sender] = shift
+        return shift
+
+
+def _sender(post: Post, items: Sequence[Mapping[str, Any]]) -> Named:
+    """Whose clock the times of a request are by."""
+    if post.trusted and any("eventId" in item for item in items):
+        return ("server",)
+    named = items[0].get("anonymousId")
+    return (post.website, named) if named else (post.website, post.address, post.agent.text)
+
+
 def distance(times: Sequence[int], ms: int) -> int:
     """How far a time is from the nearest of others."""
     return min(abs(ms - each) for each in times)
@@ -89,24 +122,27 @@ def visitor(post: Post, item: Mapping[str, Any]) -> Named | None:
 def expected(placed: Sequence[StoredPost]) -> list[Expected]:
     """Each row that must be stored, in the order of receipt."""
     known: set[tuple[str, str, str]] = set()
-    visits = Visits()
+    visits, clocks = Visits(), Clocks()
     rows = []
     for one in placed:
         post, seq = one.post, 0
+        shift = clocks.shift(post)
         for item in post.items:
             if item in BAD[post.path]:
                 continue
             own = (post.path, post.website, item.get("eventId", ""))
             if not own[2] or own not in known:
                 known.add(own)
-                rows.append(_expected(one, item, seq, visits))
+                rows.append(_expected(one, item, seq, shift, visits))
             seq += 1
     return rows
 
 
-def _expected(one: StoredPost, item: Mapping[str, Any], seq: int, visits: Visits) -> Expected:
+def _expected(
+    one: StoredPost, item: Mapping[str, Any], seq: int, shift: int, visits: Visits
+) -> Expected:
     post = one.post
-    row = _row(one, item, seq)
+    row = _row(one, item, seq, shift)
     who = visitor(post, item)
     visit: Named | None = None
     if "sessionId" in item:
@@ -116,10 +152,10 @@ def _expected(one: StoredPost, item: Mapping[str, Any], seq: int, visits: Visits
     return Expected(TABLES[post.path].name, row, who, visit)
 
 
-def _row(one: StoredPost, item: Mapping[str, Any], seq: int) -> dict[str, Any]:
+def _row(one: StoredPost, item: Mapping[str, Any], seq: int, shift: int) -> dict[str, Any]:
     post = one.post
     table = TABLES[post.path]
-    sent = item.get("timestamp", post.at_ms)
+    sent = item["timestamp"] + shift if "timestamp" in item else post.at_ms
     ms = min(max(sent, post.at_ms - 7 * DAY_MS), post.at_ms + 5 * MINUTE)
     row: dict[str, Any] = dict.fromkeys(column.name for column in table.columns)
     row |= {
@@ -161,10 +197,10 @@ def _of_event(item: Mapping[str, Any]) -> dict[str, Any]:
         "channel": "Email" if mailed else channel,
         "utm_source": "news" if mailed else None,
         "utm_medium": "email" if mailed else None,
-        "country": ZONES[item["timezone"]],
-        "timezone": item["timezone"],
+        "country": ZONES[item["timezone"]][1],
+        "timezone": ZONES[item["timezone"]][0],
         "time_on_page": _decimal(item.get("time_on_page")),
-        "properties": '{"plan": "pro"}' if "properties" in item else None,
+        "properties": '{"plan":"pro"}' if "properties" in item else None,
     }
 
 

@@ -82,7 +82,12 @@ AGENTS = (
     ),
 )
 
-ZONES: Mapping[str | None, str | None] = {None: None, "Europe/Berlin": "DE", "Asia/Calcutta": "IN"}
+ZONES: Mapping[str | None, tuple[str | None, str | None]] = {
+    None: (None, None),
+    "Europe/Berlin": ("Europe/Berlin", "DE"),
+    "Asia/Calcutta": ("Asia/Kolkata", "IN"),
+}
+"""Time zone, as it is sent: its present name and its country."""
 
 GOOD: Mapping[str, Sequence[Any]] = {"/track": (), "/vitals": (), "/errors": ()}
 TABLES: Mapping[str, Table] = {"/track": EVENTS, "/vitals": VITALS, "/errors": ERRORS}
