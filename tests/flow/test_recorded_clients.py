@@ -28,7 +28,7 @@ MANY_SITES = None
 """What an item says that names no website, of a key that has several: the organization keeps it."""
 
 KEPT = timedelta(days=7)
-"""How old an event that is sent live may be; what is older counts as that old."""
+"""How old an event that is sent live may be; a request of older ones is moved to that age."""
 ON_RECEIPT = "on receipt"
 A_WEEK_BEFORE = "a week before"
 
@@ -123,9 +123,12 @@ def decided(row: dict[str, Any]) -> dict[str, Any]:
 def described_columns(row: dict[str, Any]) -> str:
     """The event time; in words when it depends on the time of receipt."""
     came = datetime.fromisoformat(row["received_at"])
-    words = {came: ON_RECEIPT, came - KEPT: A_WEEK_BEFORE}
     ts: str = row["ts"]
-    return words.get(datetime.fromisoformat(ts), ts)
+    at = datetime.fromisoformat(ts)
+    if at == came:
+        return ON_RECEIPT
+    # Items of one request keep their intervals: only the oldest is exactly so old.
+    return A_WEEK_BEFORE if timedelta() <= at - (came - KEPT) < timedelta(minutes=1) else ts
 
 
 def expected(kind: Kind, item: dict[str, Any]) -> dict[str, Any]:
