@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
+from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
-from schemas.kinds import DERIVED_TABLES, IMPORTED_EVENT, KINDS, TABLES, Kind
+from schemas.kinds import IMPORTED_EVENT, KINDS, TABLES, Kind, lake_tables
 from schemas.lake.damage_reports import DamagedFile
 from schemas.lake.data_files import file_problem
 from schemas.runtime.settings import Settings
@@ -36,6 +38,8 @@ DAMAGED_FOLDER = "_damaged"
 """Folder of a table on a local disk for damaged files that were removed from it."""
 DROP_REASON = "data file damaged"
 MAX_ATTEMPTS = 5
+REPAIR_ERRORS = (OSError, pa.ArrowException, DeltaError, duckdb.Error)
+"""Raised by a full disk, an object store that is away or a file that changes meanwhile."""
 
 
 class NotRepaired(Exception):
@@ -71,19 +75,22 @@ def repair(
     NotRepaired when Kafka no longer has every row, unless the loss is accepted.
     """
     name, _, path = subject.partition("/")
-    table = next((table for table in TABLES if table.name == name), None)
-    if name in {derived.table.name for derived in DERIVED_TABLES}:
-        raise NotRepaired(f"table '{name}' is derived: the keeper computes the file again")
+    table = next((table for table in lake_tables() if table.name == name), None)
     if table is None:
         raise NotRepaired(f"there is no table '{name}'")
-    lake_table = LakeTable(settings, table)
+    lake_table, other_damage = LakeTable(settings, table), ""
+    if table not in TABLES:
+        _damaged(lake_table, path)  # reports it, so that the keeper leaves it out
+        raise NotRepaired(f"table '{name}' is derived: the keeper computes the file again")
     for _ in range(MAX_ATTEMPTS):
         damaged = _damaged(lake_table, path)
         try:
             return _repair(settings, lake_table, damaged, lookups, accept_loss)
-        except DamagedFileError:  # a further damaged file, which is reported now
-            continue
-    raise NotRepaired("further data files are damaged; restore the lake from a backup")
+        except DamagedFileError as error:  # a further damaged file, which is reported now
+            other_damage = str(error)
+        except REPAIR_ERRORS as error:
+            raise NotRepaired(f"{type(error).__name__}: {error}") from error
+    raise NotRepaired(f"{other_damage}, and it is needed for this: repair that file first")
 
 
 def _damaged(table: LakeTable, path: str) -> list[LiveDataFile]:

@@ -129,7 +129,8 @@ class RowRecovery:
 
     def _prepare(self, messages: Sequence[KafkaMessage], offsets: CommittedOffsets) -> pa.Table:
         counts = LedgerCounts({})  # the ledger has these items
-        return prepare_batch(self._kind, messages, self._lookups, LIVE_WRITER, offsets, counts).rows
+        batch = prepare_batch(self._kind, messages, self._lookups, LIVE_WRITER, offsets, counts)
+        return batch.rows.cast(arrow_schema(self._kind.table))  # batches differ in dictionaries
 
     def _no_rows(self) -> pa.Table:
         return arrow_schema(self._kind.table).empty_table()
