@@ -17,8 +17,8 @@ from schemas.lake.data_files import file_problem as damage_of
 LOG_FOLDER = "_delta_log"
 LAST_CHECKPOINT_FILE = "_last_checkpoint"
 COPIES_FOLDER = "_log_copies"
-"""Folder beside the log: copies of its entries since the last checkpoint, and checksums of
-checkpoints; the maintenance process writes them."""
+"""Folder beside the log: copies of its last two checkpoints with their checksums, and of its
+entries since the older one; the maintenance process writes them."""
 CONTENT_KEY = "tidemark"
 """Key in `commitInfo` of the checksum over the actions."""
 
@@ -164,24 +164,29 @@ def checkpoint_checksum_path(log: Path, version: int) -> Path:
     return log.parent / COPIES_FOLDER / f"{version:020}.checkpoint.sha256"
 
 
+def checkpoint_checksum(log: Path, version: int) -> str | None:
+    """The recorded checksum of a checkpoint."""
+    try:
+        return checkpoint_checksum_path(log, version).read_text().strip() or None
+    except OSError:
+        return None
+
+
 def damaged_checkpoint(log: Path) -> DamagedEntry | None:
-    """The checkpoint from which the table would be opened, if it is damaged."""
+    """The checkpoint from which the table would be opened, if it is missing or damaged."""
     try:
         hint = msgspec.json.decode((log / LAST_CHECKPOINT_FILE).read_bytes(), type=_LastCheckpoint)
     except (OSError, msgspec.DecodeError):
         hint = None  # then the newest existing one is used
     newest = last_checkpoint(log)
-    if hint and hint.version > newest:
-        return DamagedEntry(hint.version, "is missing", checkpoint_name(hint.version))
+    expected = max(hint.version if hint else -1, last_checkpoint(log.parent / COPIES_FOLDER))
+    if expected > newest:
+        return DamagedEntry(expected, "is missing", checkpoint_name(expected))
     file = log / checkpoint_name(newest)
     if newest < 0 or not file.exists():
         return None  # none, or a multi-part one of another writer
     size = hint.size_in_bytes if hint and hint.version == newest else None
-    try:
-        checksum = checkpoint_checksum_path(log, newest).read_text().strip() or None
-    except OSError:
-        checksum = None
-    problem = damage_of(file, size, checksum)
+    problem = damage_of(file, size, checkpoint_checksum(log, newest))
     return DamagedEntry(newest, problem, file.name) if problem else None
 
 
@@ -191,13 +196,14 @@ def entry_name(version: int) -> str:
 
 
 def _find_damaged(log: Path) -> list[DamagedEntry]:
-    entries, copied = log_entries(log), log_entries(log.parent / COPIES_FOLDER)
-    if not entries and not copied:
-        return []
+    copies = log.parent / COPIES_FOLDER
+    entries, copied = log_entries(log), log_entries(copies)
     checkpoint = damaged_checkpoint(log)
+    if not entries and not copied and not checkpoint:
+        return []
     damaged = [checkpoint] if checkpoint else []
-    newest = max(*entries, *copied, -1)
-    for version in range(last_checkpoint(log) + 1, newest + 1):
+    since, newest = max(last_checkpoint(log), last_checkpoint(copies)), max(*entries, *copied, -1)
+    for version in range(since + 1, newest + 1):
         try:
             problem = entry_problem((log / entry_name(version)).read_bytes())
         except FileNotFoundError:

@@ -10,9 +10,11 @@ import time
 
 from deltalake import DeltaTable
 
+from schemas.lake.delta_log import LOG_FOLDER, last_checkpoint
 from schemas.lake.retention import TableRetention, table_retention
 from schemas.runtime.settings import Settings
 from stream.storage.delta_commit import LakeTable
+from stream.storage.object_store import LocalStorage
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,8 @@ class VacuumTask:
         if name not in self._vacuums:
             apply_retention(table, retention)
         interval = min(retention.file_minutes * 60 / 3, MAX_INTERVAL_SECONDS)
-        if handle.version() - self._checkpoints.get(name, 0) >= CHECKPOINT_VERSIONS:
+        last = self._checkpoints.setdefault(name, _last_checkpoint(table))
+        if handle.version() - last >= CHECKPOINT_VERSIONS:
             checkpoint(table)
             self._checkpoints[name] = handle.version()
         if now - self._vacuums.setdefault(name, now) > interval:
@@ -55,6 +58,13 @@ def checkpoint(table: LakeTable) -> None:
     table.refresh()
     table.handle.create_checkpoint()
     table.handle.cleanup_metadata()
+
+
+def _last_checkpoint(table: LakeTable) -> int:
+    """Its version, of a table on a disk: written again it would have another checksum."""
+    if not isinstance(table.store, LocalStorage):
+        return 0
+    return max(last_checkpoint(table.store.root / LOG_FOLDER), 0)
 
 
 def apply_retention(table: LakeTable, retention: TableRetention) -> None:

@@ -5,11 +5,11 @@
 | the newest entry is torn or empty       | moved aside: it was never acknowledged, because an  |
 |                                         | acknowledgement waits for the fsync of the entry;   |
 |                                         | Kafka still has the messages, which are stored again|
-| an older one is missing, empty or torn, | restored from its copy                              |
-| and the keeper copied it                |                                                     |
-| the last checkpoint is damaged, and the | moved aside: the entries contain all that it does   |
-| entries before it are intact            |                                                     |
-| an older one without a copy             | none: the table is not opened until it is repaired  |
+| an older one or the last checkpoint is  | restored from its copy                              |
+| missing or damaged, also the whole log  |                                                     |
+| the last checkpoint and its copy are    | moved aside: the checkpoint before it and the       |
+| damaged                                 | entries since then contain all that it does         |
+| one of these has no intact copy         | none: the table is not opened until it is repaired  |
 """
 
 import logging
@@ -19,10 +19,13 @@ from pathlib import Path
 
 from schemas.kinds import lake_tables
 from schemas.lake.committed_offsets import log_folder
+from schemas.lake.data_files import checksum, file_problem
 from schemas.lake.delta_log import (
     COPIES_FOLDER,
     LAST_CHECKPOINT_FILE,
     DamagedEntry,
+    checkpoint_checksum,
+    checkpoint_name,
     checkpoints,
     damaged_checkpoint,
     damaged_entries,
@@ -58,20 +61,24 @@ def repair_logs(settings: Settings) -> Mapping[str, Sequence[DamagedEntry]]:
 
 def repair_log(folder: Path) -> list[Path]:
     """Repair what is safe in one log; returns the files that were moved aside or restored."""
-    repaired = []
+    repaired, copies = [], folder.parent / COPIES_FOLDER
     newest = max(log_entries(folder), default=-1)
-    for version, copy_file in log_entries(folder.parent / COPIES_FOLDER).items():
+    for version, copy_file in log_entries(copies).items():
         if version >= newest >= 0:  # perhaps of a commit that a power cut undid
             copy_file.unlink()
+    for version in checkpoints(copies):
+        if version > newest >= 0:
+            (copies / checkpoint_name(version)).unlink(missing_ok=True)
     while moved := move_torn_entry(folder):
         repaired.append(moved)
+    repaired += restore_entries(folder)
     if moved := move_damaged_checkpoint(folder):
         repaired.append(moved)
-    return [*repaired, *restore_entries(folder)]
+    return repaired
 
 
 def restore_entries(folder: Path) -> list[Path]:
-    """Restore damaged entries of a log in use from their copies; returns the restored entries."""
+    """Restore damaged files of a log in use from their copies; returns the restored files."""
     damaged = damaged_entries(folder)
     return [folder / entry.name for entry in damaged if restore_entry(folder, entry)]
 
@@ -91,17 +98,28 @@ def move_torn_entry(folder: Path) -> Path | None:
 
 
 def move_damaged_checkpoint(folder: Path) -> Path | None:
-    """Move a damaged checkpoint aside when the table can be opened without it."""
+    """Move a damaged checkpoint aside when the table can be opened without it.
+
+    The checkpoint before it and the entries since then are restored where only a copy is left.
+    """
     damaged = damaged_checkpoint(folder)
     if damaged is None:
         return None
-    previous = max((v for v in checkpoints(folder) if v < damaged.version), default=-1)
-    entries = log_entries(folder)
-    needed = range(previous + 1, max(entries) + 1)
-    if not all(v in entries and is_intact(entries[v].read_bytes()) for v in needed):
+    copies = folder.parent / COPIES_FOLDER
+    older = [v for v in (*checkpoints(folder), *checkpoints(copies)) if v < damaged.version]
+    previous = max(older, default=-1)
+    newest = max(*log_entries(folder), *log_entries(copies), damaged.version)
+    needed = [DamagedEntry(version, "") for version in range(previous + 1, newest + 1)]
+    if older:
+        needed.append(DamagedEntry(previous, "", checkpoint_name(previous)))
+    missing = [entry for entry in needed if not _is_in_log(folder, entry)]
+    if any(_intact_copy(folder, entry) is None for entry in missing):
         return None
+    for entry in missing:
+        restore_entry(folder, entry)
     moved = folder / f"_damaged-{damaged.name}"
-    (folder / LAST_CHECKPOINT_FILE).unlink(missing_ok=True)
+    for path in (folder / LAST_CHECKPOINT_FILE, copies / damaged.name):
+        path.unlink(missing_ok=True)
     if (folder / damaged.name).exists():
         (folder / damaged.name).rename(moved)
     fsync(folder)
@@ -113,23 +131,44 @@ def move_damaged_checkpoint(folder: Path) -> Path | None:
 
 
 def restore_entry(folder: Path, damaged: DamagedEntry) -> bool:
-    """Restore an entry from its copy if that is intact; an entry that is intact by now stays."""
-    copy_file = folder.parent / COPIES_FOLDER / damaged.name
-    try:
-        content = read_regular(copy_file)
-    except FileNotFoundError:
-        return False
-    if not is_intact(content):
+    """Restore a file of the log from its copy if that is intact; an entry intact by now stays."""
+    content = _intact_copy(folder, damaged)
+    if content is None:
         return False
     folder.mkdir(exist_ok=True)
     temporary = folder / f"_restored-{damaged.name}"
     temporary.write_bytes(content)
     fsync(temporary)
-    if restored := _place_entry(temporary, folder / damaged.name):
+    if damaged.checkpoint:  # only the keeper writes any, and each version has one content
+        restored = bool(temporary.replace(folder / damaged.name))
+    else:
+        restored = _place_entry(temporary, folder / damaged.name)
+    if restored:
         fsync(folder)
-        log.error("log entry restored from its copy", extra={"entry": str(folder / damaged.name)})
+        log.error("log file restored from its copy", extra={"file": str(folder / damaged.name)})
     temporary.unlink(missing_ok=True)
     return restored
+
+
+def _intact_copy(folder: Path, entry: DamagedEntry) -> bytes | None:
+    try:
+        content = read_regular(folder.parent / COPIES_FOLDER / entry.name)
+    except FileNotFoundError:
+        return None
+    if entry.checkpoint:
+        intact = checksum(content) == checkpoint_checksum(folder, entry.version)
+    else:
+        intact = is_intact(content)
+    return content if intact else None
+
+
+def _is_in_log(folder: Path, entry: DamagedEntry) -> bool:
+    file = folder / entry.name
+    if not file.exists():  # a checkpoint of several parts is of another writer
+        return bool(entry.checkpoint) and entry.version in checkpoints(folder)
+    if entry.checkpoint:
+        return file_problem(file, None, checkpoint_checksum(folder, entry.version)) is None
+    return is_intact(file.read_bytes())
 
 
 def _place_entry(temporary: Path, entry: Path) -> bool:

@@ -7,11 +7,14 @@ import pytest
 from deltalake import DeltaTable
 
 from schemas.lake.delta_log import (
+    COPIES_FOLDER,
     DamagedEntry,
     checkpoint_name,
     damaged_entries,
     entry_name,
     entry_problem,
+    last_checkpoint,
+    log_entries,
 )
 from schemas.lake.delta_table import DamagedLog, open_table
 from schemas.runtime.settings import Settings
@@ -21,7 +24,7 @@ from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.maintenance.vacuum import checkpoint
 from stream.recovery.diagnosis import check_logs, repair_finding
 from stream.storage.delta_commit import LakeTable
-from stream.storage.log_repair import repair_logs, restore_entry
+from stream.storage.log_repair import repair_log, repair_logs, restore_entry
 from tests.stream.builders import rows, version
 from tests.stream.damaged_logs import DAMAGES, ROWS, Damage, store
 
@@ -86,14 +89,19 @@ def test_an_entry_deleted_while_everything_runs_is_detected_and_restored(
 
 
 @pytest.mark.parametrize("when", ["at a start", "while it runs", "by the doctor"])
+@pytest.mark.parametrize("checkpoints", [0, 1, 2])
 def test_a_log_deleted_as_a_whole_is_detected_and_restored(
-    lake_settings: Settings, delta_log: Path, when: str
+    lake_settings: Settings, delta_log: Path, checkpoints: int, when: str
 ) -> None:
     keeper = MaintenanceScheduler(lake_settings)
     keeper.run_cycle()
+    for number in range(checkpoints):
+        checkpoint(LakeTable(lake_settings, EVENTS))
+        store(lake_settings, ROWS + number)
+        copy_log(LakeTable(lake_settings, EVENTS), lake_settings)
     shutil.rmtree(delta_log)
 
-    with pytest.raises(DamagedLog, match=r"00\.json is missing, .* and 3 more"):
+    with pytest.raises(DamagedLog, match="is missing"):
         open_table(lake_settings.lake_url, EVENTS)
     with pytest.raises(DamagedLog):  # and no table is created in its place
         LakeTable(lake_settings, EVENTS)
@@ -103,14 +111,13 @@ def test_a_log_deleted_as_a_whole_is_detected_and_restored(
     elif when == "while it runs":
         keeper.run_cycle()
     else:
-        [first, *_] = actual = list(check_logs(lake_settings))
-        assert len(actual) == ROWS + 1
+        first, *_ = list(check_logs(lake_settings))
         assert repair_finding(lake_settings, first) is not None
         assert list(check_logs(lake_settings)) == []
-    assert len(rows(lake_settings, EVENTS, "name")) == ROWS
+    assert len(rows(lake_settings, EVENTS, "name")) == ROWS + checkpoints
 
 
-def test_a_log_deleted_with_its_checkpoint_is_reported_and_never_recreated(
+def test_a_log_deleted_without_a_copy_is_never_recreated(
     lake_settings: Settings, delta_log: Path
 ) -> None:
     table = LakeTable(lake_settings, EVENTS)
@@ -118,10 +125,10 @@ def test_a_log_deleted_with_its_checkpoint_is_reported_and_never_recreated(
     store(lake_settings, ROWS)
     copy_log(table, lake_settings)
     shutil.rmtree(delta_log)
+    (delta_log.parent / COPIES_FOLDER / CHECKPOINT).unlink()
+    (delta_log.parent / COPIES_FOLDER / entry_name(0)).unlink()
 
-    assert [damaged.version for damaged in repair_logs(lake_settings)["events"]] == list(
-        range(ROWS + 1)
-    )
+    assert repair_logs(lake_settings)["events"][0].version == 0
     with pytest.raises(DamagedLog):
         LakeTable(lake_settings, EVENTS)
 
@@ -160,12 +167,47 @@ DAMAGES_OF_CHECKPOINTS: dict[str, Damage] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES_OF_CHECKPOINTS)
-def test_a_damaged_checkpoint_is_moved_aside_while_the_entries_are_complete(
+def test_a_damaged_checkpoint_is_restored_or_the_one_before_it_is_used(
+    lake_settings: Settings, delta_log: Path, damage: str
+) -> None:
+    table, copies = LakeTable(lake_settings, EVENTS), delta_log.parent / COPIES_FOLDER
+    checkpoint(table)
+    copy_log(table, lake_settings)
+    store(lake_settings, ROWS)
+    checkpoint(table)
+    copy_log(table, lake_settings)
+    store(lake_settings, ROWS + 1)
+    for entry in log_entries(delta_log).values():  # as they are cleaned up after an hour
+        if int(entry.stem) <= ROWS + 1:
+            entry.unlink()
+    whole = (delta_log / checkpoint_name(ROWS + 1)).read_bytes()
+
+    def damage_and_repair(*files: Path) -> list[Path]:
+        for file in files:
+            DAMAGES_OF_CHECKPOINTS[damage](file)
+        with pytest.raises(DamagedLog, match=checkpoint_name(ROWS + 1)):
+            open_table(lake_settings.lake_url, EVENTS)
+        restored = repair_log(delta_log)
+        assert repair_logs(lake_settings) == {}
+        assert len(rows(lake_settings, EVENTS, "name")) == ROWS + 2
+        return restored
+
+    newest = delta_log / checkpoint_name(ROWS + 1)
+    assert damage_and_repair(newest) == [newest]
+    assert newest.read_bytes() == whole
+    damage_and_repair(newest, copies / newest.name)
+    assert not newest.exists()
+    assert last_checkpoint(delta_log) == ROWS
+
+
+@pytest.mark.parametrize("damage", DAMAGES_OF_CHECKPOINTS)
+def test_a_checkpoint_without_a_copy_is_moved_aside_while_the_entries_are_complete(
     lake_settings: Settings, delta_log: Path, damage: str
 ) -> None:
     table = LakeTable(lake_settings, EVENTS)
     checkpoint(table)
     copy_log(table, lake_settings)
+    (delta_log.parent / COPIES_FOLDER / CHECKPOINT).unlink()
     store(lake_settings, ROWS)
     DAMAGES_OF_CHECKPOINTS[damage](delta_log / CHECKPOINT)
     with pytest.raises(DamagedLog, match=CHECKPOINT):
