@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from itertools import product
 
 from ingest.app import SALTS_FOLDER, create_app
 from ingest.peers.all_peers import AllPeers
@@ -39,6 +40,7 @@ from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.log_setup import silence
 from schemas.runtime.settings import Settings
+from schemas.telemetry.instruments import ITEMS
 from schemas.telemetry.traces import close_traces, start_traces
 
 FLUSH_TIMEOUT_SECONDS = 10.0
@@ -120,6 +122,8 @@ def run(settings: Settings, name: str) -> None:
 
     start_telemetry(settings, name, app.requests, LimitMetrics(app.admission))
     add_producer_gauges(producer)
+    for kind, outcome in product(ALL_KINDS, ("acknowledged", "failed")):
+        ITEMS.add(kind.topic, outcome, 0)
     add_registry_gauge(follower)
     port = settings.collect_port
     serve(

@@ -15,7 +15,7 @@ from ingest.publishing.recent_requests import (
 from schemas.errors import ApiError
 from schemas.http.asgi import headers_by_name
 from schemas.http.middleware import OnError
-from schemas.telemetry.instruments import REJECTED_ITEMS
+from schemas.telemetry.instruments import REJECTED_ITEMS, start_at_zero
 
 MAX_KEPT_REJECTS = 50
 """Rejected items kept per request."""
@@ -25,6 +25,7 @@ MAX_MESSAGE_LENGTH = 256
 
 def error_recorder(dependencies: Dependencies, paths: Collection[str]) -> OnError:
     """Records the errors of these routes for the website of the request."""
+    start_at_zero(REJECTED_ITEMS, paths)
 
     def record_error(scope: Scope, error: ApiError) -> None:
         subject_id = _named_subject_id(scope, dependencies) if scope["path"] in paths else None

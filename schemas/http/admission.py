@@ -28,7 +28,7 @@ from schemas.http.rate_limit_headers import RateLimitStatus, rate_limit_error
 from schemas.plans import PLANS, Group, Limit, limit_for, network_limit
 from schemas.registry import Organization
 from schemas.runtime.clock import Clock
-from schemas.telemetry.instruments import LIMITED_REQUESTS
+from schemas.telemetry.instruments import LIMITED_REQUESTS, start_at_zero
 
 RATE_LIMIT_KEY = "tidemark.allowance"
 """Key of the ASGI scope: the rate limit that the response headers show."""
@@ -83,6 +83,8 @@ class Admission:
         self._clock = clock
         self._tenants: dict[tuple[Group, str], _TenantLimits] = {}
         self._cleanup_at = CLEANUP_THRESHOLD
+        kinds = [f"{group}{part}" for group in Group for part in ("", NETWORK)]
+        start_at_zero(LIMITED_REQUESTS, kinds)
 
     async def reserve_with_key(self, owner: Organization, group: Group, cost: int = 1) -> None:
         """Wait for the room that `count_with_key` takes, where a server counts it."""

@@ -11,6 +11,9 @@ from schemas.telemetry.instruments import SHORT_SECONDS
 OTHER_ROUTE = "other"
 """The route of requests to paths that do not exist: their number has no limit."""
 
+ALERTING_STATUSES = (500, 503)
+"""Each route that was requested has these from 0 on, so that their first increase is seen."""
+
 RouteOf = Callable[[str], str]
 """The route of a path, one of few."""
 
@@ -33,7 +36,9 @@ class HttpRequests(Collector):
         key = self.route_of(path), status
         counts = self._buckets.get(key)
         if counts is None:
-            counts = self._buckets[key] = [0] * (len(SHORT_SECONDS) + 2)
+            for one in (key, *((key[0], error) for error in ALERTING_STATUSES)):
+                self._buckets.setdefault(one, [0] * (len(SHORT_SECONDS) + 2))
+            counts = self._buckets[key]
         return counts
 
     def collect(self) -> Iterator[HistogramMetricFamily]:

@@ -1,13 +1,17 @@
 """All metrics that processes count or time, declared in one place.
 
 Labels have few values: kinds, tables, query types, outcomes; never an id of a tenant or a visitor.
+Where their values are known, counters exist with 0 from the start (`start_at_zero`): an increase is
+computed from two samples, so the first event of a counter that appears with it would be in none.
 What is counted elsewhere already (queues, progress) is read when the metrics are requested.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import product
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -15,9 +19,18 @@ from schemas.telemetry.item_counts import ItemCounts
 from schemas.telemetry.spans import child_span
 
 REGISTRY = CollectorRegistry()
+Metric = TypeVar("Metric", Counter, Histogram)
 
 SHORT_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 LONG_SECONDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
+
+
+def start_at_zero(metric: Metric, *values: Iterable[str]) -> Metric:
+    """The metric, with the series of all combinations of these values of its labels, in order."""
+    for labels in product(*values):
+        metric.labels(*labels)
+    return metric
+
 
 ITEMS = ItemCounts(REGISTRY)
 ACKNOWLEDGEMENT_SECONDS = Histogram(
@@ -61,11 +74,14 @@ STORED_ROWS = Counter(
     ("topic", "outcome"),
     registry=REGISTRY,
 )
-LIMIT_FAILURES = Counter(
-    "tidemark_limit_failures",
-    "Exchanges of rate-limit counts that failed, by where they are shared: server or machine",
-    ("counts",),
-    registry=REGISTRY,
+LIMIT_FAILURES = start_at_zero(
+    Counter(
+        "tidemark_limit_failures",
+        "Exchanges of rate-limit counts that failed, by where they are shared: server or machine",
+        ("counts",),
+        registry=REGISTRY,
+    ),
+    ("server", "machine"),
 )
 LIMITED_REQUESTS = Counter(
     "tidemark_limited_requests",
@@ -84,6 +100,11 @@ DROPPED_ITEMS = Counter(
     "tidemark_dropped_items",
     "Items that were received and dropped on purpose",
     ("reason",),
+    registry=REGISTRY,
+)
+SILENT_WEBSITES = Gauge(
+    "tidemark_silent_websites",
+    "Websites with regular traffic that have sent nothing for twice their longest pause",
     registry=REGISTRY,
 )
 TABLE_FILES = Gauge(
@@ -118,35 +139,50 @@ WATERMARK = Gauge(
     ("table",),
     registry=REGISTRY,
 )
-CACHED_FILE_READS = Counter(
-    "tidemark_cached_file_reads",
-    "Data files of an object store that queries read: hit (on this machine already), or miss",
-    ("outcome",),
-    registry=REGISTRY,
+CACHED_FILE_READS = start_at_zero(
+    Counter(
+        "tidemark_cached_file_reads",
+        "Data files of an object store that queries read: hit (on this machine already), or miss",
+        ("outcome",),
+        registry=REGISTRY,
+    ),
+    ("hit", "miss"),
 )
-PREPARED_ANSWERS = Counter(
-    "tidemark_prepared_answers",
-    "Queries of types that can be prepared: from prepared results, or from stored rows",
-    ("source",),
-    registry=REGISTRY,
+PREPARED_ANSWERS = start_at_zero(
+    Counter(
+        "tidemark_prepared_answers",
+        "Queries of types that can be prepared: from prepared results, or from stored rows",
+        ("source",),
+        registry=REGISTRY,
+    ),
+    ("prepared", "rows"),
 )
-LIST_PAGES = Counter(
-    "tidemark_list_pages",
-    "Pages of lists whose keys can be prepared: found in prepared results, or in stored rows",
-    ("source",),
-    registry=REGISTRY,
+LIST_PAGES = start_at_zero(
+    Counter(
+        "tidemark_list_pages",
+        "Pages of lists whose keys can be prepared: found in prepared results, or in stored rows",
+        ("source",),
+        registry=REGISTRY,
+    ),
+    ("prepared", "rows"),
 )
-VISIT_SOURCES = Counter(
-    "tidemark_visit_sources",
-    "Data files whose visits queries read: prepared by the keeper, or computed by the query",
-    ("source",),
-    registry=REGISTRY,
+VISIT_SOURCES = start_at_zero(
+    Counter(
+        "tidemark_visit_sources",
+        "Data files whose visits queries read: prepared by the keeper, or computed by the query",
+        ("source",),
+        registry=REGISTRY,
+    ),
+    ("prepared", "computed"),
 )
-VISITOR_SOURCES = Counter(
-    "tidemark_visitor_sources",
-    "Data files whose visitors queries read: prepared by the keeper, or computed by the query",
-    ("source",),
-    registry=REGISTRY,
+VISITOR_SOURCES = start_at_zero(
+    Counter(
+        "tidemark_visitor_sources",
+        "Data files whose visitors queries read: prepared by the keeper, or computed by the query",
+        ("source",),
+        registry=REGISTRY,
+    ),
+    ("prepared", "computed"),
 )
 REJECTED_ITEMS = Counter(
     "tidemark_rejected_items",
@@ -159,11 +195,14 @@ DIRECT_FAILURES = Counter(
     "Unexpected errors of the collector's shortest path; the usual path took the request",
     registry=REGISTRY,
 )
-SPANS = Counter(
-    "tidemark_spans",
-    "Spans of traces: sent, failed (the receiver did not take them), or dropped (queue full)",
-    ("outcome",),
-    registry=REGISTRY,
+SPANS = start_at_zero(
+    Counter(
+        "tidemark_spans",
+        "Spans of traces: sent, failed (the receiver did not take them), or dropped (queue full)",
+        ("outcome",),
+        registry=REGISTRY,
+    ),
+    ("sent", "failed", "dropped"),
 )
 
 

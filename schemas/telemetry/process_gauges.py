@@ -1,9 +1,10 @@
-"""Gauges of every process: whether it is ready, and the disk that holds its data folder."""
+"""Gauges of every process: whether it is ready, its disk, and the damage reports in its folder."""
 
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from schemas.lake.damage_reports import DamageReports
 from schemas.telemetry.instruments import gauge
 
 UNKNOWN = float("nan")
@@ -17,6 +18,12 @@ def add_process_gauges(data: Path, is_ready: Callable[[], bool]) -> None:
         "tidemark_disk_free_bytes",
         "Free bytes on the disk that holds the data folder",
         lambda: free_bytes(data),
+    )
+    reports = DamageReports(data)
+    gauge(
+        "tidemark_damaged_files",
+        "Data files that are reported as damaged in this data folder; queries that need them fail",
+        lambda: len(reports.files()),
     )
 
 

@@ -20,13 +20,19 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from schemas.telemetry.instruments import TABLE_FILES, TASK_FAILURES, TASK_SECONDS
+from schemas.telemetry.instruments import (
+    TABLE_FILES,
+    TASK_FAILURES,
+    TASK_SECONDS,
+    start_at_zero,
+)
 from stream.maintenance.compaction import compact
 from stream.maintenance.derivation import Derivation
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
 from stream.maintenance.registry_backup import run_registry_backups
 from stream.maintenance.scrub import POLL_SECONDS, Scrubber
+from stream.maintenance.silent_websites import watch_websites
 from stream.maintenance.vacuum import VacuumTask
 from stream.maintenance.verification import DamagedFileError
 from stream.runtime.allocator import tune_allocator
@@ -80,6 +86,8 @@ class MaintenanceScheduler:
         self._tables: dict[str, LakeTable] = {}
         self._logged_errors: dict[tuple[str, str], str] = {}
         """The last logged error by task and table: the same error is logged once."""
+        names = [table.name for table in lake_tables()]
+        start_at_zero(TASK_FAILURES, ["open", *TASKS, "count files"], names)
         for table in lake_tables():
             self._run_logged("open", table, self._open)
 
@@ -151,6 +159,7 @@ def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None
     log.info("keeper started", extra={"lake": settings.lake_url})
     repair_logs(settings)
     threading.Thread(target=_run_scrub, args=(settings, stop), daemon=True).start()
+    threading.Thread(target=watch_websites, args=(settings, stop), daemon=True).start()
     scheduler = MaintenanceScheduler(settings)
     while not stop.is_set():
         scheduler.run_cycle()

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from msgspec import Struct
@@ -38,7 +37,7 @@ DAMAGED_FOLDER = "_damaged"
 """Folder of a table on a local disk for damaged files that were removed from it."""
 DROP_REASON = "data file damaged"
 MAX_ATTEMPTS = 5
-REPAIR_ERRORS = (OSError, pa.ArrowException, DeltaError, duckdb.Error)
+REPAIR_ERRORS = (OSError, pa.ArrowException, DeltaError)
 """Raised by a full disk, an object store that is away or a file that changes meanwhile."""
 
 

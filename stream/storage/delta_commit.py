@@ -20,7 +20,7 @@ from schemas.lake.table_location import table_url
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from schemas.telemetry.instruments import timed_commit
+from schemas.telemetry.instruments import COMMIT_SECONDS, start_at_zero, timed_commit
 from stream.runtime.errors import Fenced, RetriesExhausted
 from stream.storage.object_store import storage_at
 from stream.storage.parquet_writer import NewDataFile
@@ -63,6 +63,7 @@ class LakeTable:
         self._numbers = TableNumbers(log_source(settings.lake_url, table))
         # A process that was killed may have left entries without fsync.
         self._synced = max(-1, self._handle.version() - MAX_UNSYNCED_VERSIONS)
+        start_at_zero(COMMIT_SECONDS, [table.name], ("committed", "failed"))
 
     @property
     def handle(self) -> DeltaTable:

@@ -66,6 +66,7 @@ BACKFILL_WRITER = WriterRole(
     select_rows=select_new_lines,
     finish_rows=finish_imported_rows,
     catch_up_ledger=warn_ledger_behind,
+    drop_reasons=(DELETED_IMPORT,),
 )
 
 

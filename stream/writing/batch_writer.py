@@ -37,11 +37,16 @@ from schemas.lake.committed_offsets import app_id
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
-from schemas.telemetry.instruments import DROPPED_ITEMS, QUARANTINED_ITEMS
+from schemas.telemetry.instruments import (
+    DROPPED_ITEMS,
+    QUARANTINED_ITEMS,
+    STORED_ROWS,
+    start_at_zero,
+)
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
-from stream.rows.quarantine import OffsetRange
+from stream.rows.quarantine import OffsetRange, QuarantineStage
 from stream.runtime.allocator import trim_memory
 from stream.runtime.errors import RetriesExhausted, TopicReplaced
 from stream.state.memory_budget import MemoryBudget
@@ -110,6 +115,9 @@ class BatchWriter:
         """Opened by `assign_topic`, for `assign_partitions`."""
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
+        start_at_zero(DROPPED_ITEMS, role.drop_reasons)
+        start_at_zero(QUARANTINED_ITEMS, [self.topic], QuarantineStage)
+        start_at_zero(STORED_ROWS, [self.topic], ("stored", "duplicate", "quarantined"))
         memory_budget = memory_budget or MemoryBudget.of(settings)
         self._state = TableState(self._main, self.topic, memory_budget, role.state_columns)
 

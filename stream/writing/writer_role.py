@@ -78,6 +78,8 @@ class WriterRole(Struct, frozen=True):
     """Before the commits: the rows as they are stored; those that it drops are counted."""
     catch_up_ledger: CatchUpLedger = rebuild_ledger
     """On assignment: what is done when the ledger is behind its table."""
+    drop_reasons: Collection[str] = ()
+    """Why rows may be dropped: the labels of their count."""
 
 
 LIVE_WRITER = WriterRole()
