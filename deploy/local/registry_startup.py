@@ -11,6 +11,8 @@ from pathlib import Path
 
 from deploy.demo.demo_file import DEMO_FILE
 from deploy.local.preflight import RegistryUnavailable
+from deploy.local.store_problem import explain
+from schemas.lake.object_store import StoreUnreachable
 from schemas.registry import Backups, DatabaseError, first_line
 from schemas.registry.backups import Backup
 from schemas.registry.database import sqlite_path
@@ -44,6 +46,12 @@ def prepare_registry(settings: Settings, restores: bool = False, create_new: boo
             raise RegistryUnavailable(f"the registry is lost: {fault}.{older} {_remedy(newest)}")
         else:
             migrate(url)
+    except StoreUnreachable as error:
+        problem, remedy = explain(error)
+        raise RegistryUnavailable(
+            f"the object store of {settings.lake_url} cannot be read, and it may have a backup of "
+            f"the registry, which is empty or lost: {problem}; {remedy}"
+        ) from None
     except (DatabaseError, OSError, ImportError) as error:
         raise RegistryUnavailable(f"the registry cannot be opened: {error_reason(error)}") from None
     return url

@@ -49,6 +49,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 ALONE: dict[str, tuple[str, ...]] = {
     "no service account": ("serviceAccount.create=false",),
+    "account of another": ("serviceAccount.create=false", "serviceAccount.name=lake-writer"),
     "no network policy": ("networkPolicy.enabled=false",),
     "one of each": ("collector.replicas=1", "worker.replicas=1", "query.replicas=1"),
 }
@@ -64,7 +65,9 @@ def main(helm: str) -> None:
     for name, values in renderings.items():
         for version in VERSIONS:
             run([helm, "lint", "--strict"], version, values)
-            kinds = [validated(each, version) for each in rendered(helm, version, values)]
+            objects = rendered(helm, version, values)
+            check_accounts(objects)
+            kinds = [validated(each, version) for each in objects]
             others = sorted(OTHER_KINDS.intersection(kinds))
             without = f", without a schema: {', '.join(others)}" if others else ""
             print(f"Kubernetes {version}, {name}: {len(kinds)} objects{without}")
@@ -89,6 +92,24 @@ def rendered(helm: str, version: str, values: Sequence[str]) -> list[Any]:
     """The objects of the chart."""
     text = run([helm, "template"], version, values)
     return [each for each in yaml.safe_load_all(text) if each]
+
+
+def check_accounts(objects: Sequence[Any]) -> None:
+    """Each pod runs as an account that is made before it, or that is no part of the chart."""
+    accounts = {one["metadata"]["name"]: one for one in objects if one["kind"] == "ServiceAccount"}
+    for pod in (one for one in objects if one["kind"] in ("Deployment", "Job")):
+        name = pod["spec"]["template"]["spec"]["serviceAccountName"]
+        account = accounts.get(name)
+        if account is None:
+            assert not accounts, f"{name} is not made"
+        else:
+            assert hook(account) == hook(pod), f"{name} is not made before its pod"
+
+
+def hook(resource: Any) -> str | None:
+    """When an object is made, unless with all others."""
+    phase: str | None = resource["metadata"].get("annotations", {}).get("helm.sh/hook")
+    return phase
 
 
 def validated(resource: Any, version: str) -> str:

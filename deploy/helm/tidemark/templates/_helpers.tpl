@@ -17,6 +17,10 @@ app.kubernetes.io/component: {{ .role }}
 {{- end -}}
 {{- end }}
 
+{{- define "tidemark.account" -}}
+{{- .Values.serviceAccount.name | default (ternary .Release.Name "default" .Values.serviceAccount.create) -}}
+{{- end }}
+
 {{- define "tidemark.environment" -}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
@@ -36,7 +40,7 @@ metadata:
   annotations:
     checksum/settings: {{ toJson .root.Values.settings | sha256sum }}
 spec:
-  serviceAccountName: {{ .root.Release.Name }}
+  serviceAccountName: {{ include "tidemark.account" .root }}
   automountServiceAccountToken: false
   terminationGracePeriodSeconds: 60
   securityContext:
@@ -88,7 +92,7 @@ spec:
         httpGet: {path: /readyz, port: metrics}
         periodSeconds: 2
         timeoutSeconds: 2
-        failureThreshold: 1
+        failureThreshold: 3
       resources: {{ toYaml .values.resources | nindent 8 }}
       securityContext:
         allowPrivilegeEscalation: false
