@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from deploy.local.kafka.jar_download import MAVEN_COORDINATES
 from query.engine.trino.address import parse_address
 from query.engine.trino.client import TrinoClient
 from tests.deploy.deployment_files import DEPLOY, check_commands, check_variables, read_yaml
@@ -68,6 +69,31 @@ def test_the_proxy_knows_every_http_service(compose: Any) -> None:
     for name in processes(compose):
         port = {"collector": 4000, "query": 4001}.get(name.partition("-")[0])
         assert (f"{name}:{port}" in proxy) == (port is not None)
+
+
+def test_alerts_reach_the_alertmanager(compose: Any) -> None:
+    [alertmanagers] = read_yaml("compose/prometheus.yaml")["alerting"]["alertmanagers"]
+    config = read_yaml("compose/alertmanager.yaml")
+
+    assert alertmanagers["static_configs"] == [{"targets": ["alertmanager:9093"]}]
+    assert "alertmanager" in compose["services"]
+    assert config["route"]["receiver"] in {receiver["name"] for receiver in config["receivers"]}
+
+
+def test_no_container_fills_the_disk_or_the_memory(compose: Any) -> None:
+    for name, service in compose["services"].items():
+        assert service["logging"]["options"] == {"max-size": "20m", "max-file": "5"}, name
+        assert re.fullmatch(r"\d+[mg]", service["mem_limit"]), name
+
+
+def test_images_have_exact_versions_and_kafka_the_tested_one(compose: Any) -> None:
+    images = {name: service["image"] for name, service in compose["services"].items()}
+    [kafka] = [one for one in MAVEN_COORDINATES if "kafka" in one]
+
+    assert images["kafka"].rpartition(":")[2] == kafka.rpartition(":")[2]
+    for name, image in images.items():
+        if not name.startswith("trino"):  # its releases have one number, PostgreSQL's two
+            assert re.search(r"postgres:\d+\.\d+|:v?\d+\.\d+\.\d+", image), image
 
 
 def test_passwords_have_no_default(compose: Any) -> None:

@@ -1,4 +1,4 @@
-"""Counters whose labels are known exist with 0 before their first event: alerts need an increase."""
+"""Counters whose labels are known exist with 0 before their first event, as alerts need it."""
 
 from pathlib import Path
 
