@@ -2,11 +2,19 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from schemas.envelope import encode_chunk, encode_envelope
+from schemas.kinds import CUSTOM_EVENT
+from schemas.runtime.clock import now_ms
+from stream.enrich.rules.lookups import Lookups
+from stream.rows.kafka_message import open_message
+from stream.writing.batch_writer import BatchWriter
 from tests.deploy.cli.command_result import Done, Run
 from tests.query.client.scripted_service import Said, Script, answering, failing, scripted_services
+from tests.stream.builders import an_envelope, settings
 
 REASON = {
     "stage": "enrich",
@@ -49,6 +57,27 @@ def test_reasons_are_listed(ask: Ask) -> None:
     assert row.split() == f"3 enrich events {REASON['lastAt']} no such zone {{}}".split()
     assert script.requests[0][0] == "/v1/quarantine?website_id=w&days=3"
     assert json.loads(ask(answering(REASON), "quarantine", "--json")[0].out) == [REASON]
+
+
+def test_messages_without_a_website_are_listed_with_their_bytes(run: Run, tmp_path: Path) -> None:
+    at, bad_item = now_ms(), an_envelope([{"name": "a"}, {"name": 7}], received_ms=now_ms())
+    bodies = (b"no chunk", b"nor this", encode_chunk([encode_envelope(bad_item)]))
+    messages = [open_message(0, offset, at, body) for offset, body in enumerate(bodies)]
+    BatchWriter(settings(tmp_path), CUSTOM_EVENT, Lookups()).write(messages)
+
+    listed = json.loads(run("quarantine", "--all", "--json").out)
+
+    assert [(e["items"], e["stage"], e["website"], e["position"]) for e in listed] == [
+        (2, "decode", None, "events/0/1/0"),
+        (1, "decode", "w1", "events/0/2/1"),
+    ]
+    assert "events/0/1/0" in run("quarantine", "--all").out
+    assert run("quarantine", "--payload", "events/0/1/0") == (0, "nor this", "")
+    assert run("quarantine", "--payload", "events/0/2/1").out == '{"name": 7}'
+    assert run("quarantine", "--payload", "events/0/9/0").err == (
+        "tidemark: the quarantine has no entry at events/0/9/0\n"
+    )
+    assert run("quarantine", "--payload", "events/nine").code == 2
 
 
 def test_limits_are_listed_with_what_is_used(ask: Ask) -> None:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from schemas.kinds import CUSTOM_EVENT
 from schemas.registry import RegistryStore, validation
+from schemas.telemetry.instruments import SILENT_WEBSITES
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import silent_websites as silent
 from stream.maintenance.silent_websites import HOUR_MS, silent_since, watch_websites
@@ -69,4 +70,4 @@ def test_silent_websites_of_the_registry_are_counted_and_logged_once(
 
     [record] = [r.__dict__ for r in caplog.records if r.getMessage() == "website stopped sending"]
     assert (record["website"], record["since"]) == ("stopped", "2026-11-21T08:00:00.000Z")
-    assert silent.SILENT_WEBSITES._value.get() == 1
+    assert SILENT_WEBSITES._value.get() == 1
