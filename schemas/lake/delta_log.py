@@ -178,15 +178,20 @@ def damaged_checkpoint(log: Path) -> DamagedEntry | None:
         hint = msgspec.json.decode((log / LAST_CHECKPOINT_FILE).read_bytes(), type=_LastCheckpoint)
     except (OSError, msgspec.DecodeError):
         hint = None  # then the newest existing one is used
-    newest = last_checkpoint(log)
-    expected = max(hint.version if hint else -1, last_checkpoint(log.parent / COPIES_FOLDER))
+    newest, copies = last_checkpoint(log), log.parent / COPIES_FOLDER
+    copied = log_entries(copies) if hint and hint.version > newest else {}
+    if hint and copied and hint.version > max(*copied, *log_entries(log), -1):
+        wrong = f"names version {hint.version}, which there never was"
+        return DamagedEntry(newest, wrong, LAST_CHECKPOINT_FILE)
+    expected = max(hint.version if hint else -1, last_checkpoint(copies))
     if expected > newest:
         return DamagedEntry(expected, "is missing", checkpoint_name(expected))
     file = log / checkpoint_name(newest)
     if newest < 0 or not file.exists():
         return None  # none, or a multi-part one of another writer
-    size = hint.size_in_bytes if hint and hint.version == newest else None
-    problem = damage_of(file, size, checkpoint_checksum(log, newest))
+    checksum = checkpoint_checksum(log, newest)
+    noted = hint.size_in_bytes if hint and hint.version == newest else None
+    problem = damage_of(file, None if checksum else noted, checksum)
     return DamagedEntry(newest, problem, file.name) if problem else None
 
 

@@ -132,6 +132,9 @@ def move_damaged_checkpoint(folder: Path) -> Path | None:
 
 def restore_entry(folder: Path, damaged: DamagedEntry) -> bool:
     """Restore a file of the log from its copy if that is intact; an entry intact by now stays."""
+    if damaged.name == LAST_CHECKPOINT_FILE:  # only a note: without it the newest one is looked for
+        (folder / damaged.name).rename(folder / f"_damaged-{damaged.name}")
+        return True
     content = _intact_copy(folder, damaged)
     if content is None:
         return False

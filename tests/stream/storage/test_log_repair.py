@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 
 from schemas.lake.delta_log import (
     COPIES_FOLDER,
+    LAST_CHECKPOINT_FILE,
     DamagedEntry,
     checkpoint_name,
     damaged_entries,
@@ -198,6 +199,27 @@ def test_a_damaged_checkpoint_is_restored_or_the_one_before_it_is_used(
     damage_and_repair(newest, copies / newest.name)
     assert not newest.exists()
     assert last_checkpoint(delta_log) == ROWS
+
+
+def test_a_damaged_note_of_the_last_checkpoint_closes_no_table(
+    lake_settings: Settings, delta_log: Path
+) -> None:
+    table, note = LakeTable(lake_settings, EVENTS), delta_log / LAST_CHECKPOINT_FILE
+    checkpoint(table)
+    copy_log(table, lake_settings)
+    whole = note.read_bytes()
+
+    too_old = whole.replace(b'"version":5', b'"version":1')
+    wrong_size = whole.replace(b'"sizeInBytes":', b'"sizeInBytes":9')
+    for damaged in (b"", whole[:9], b"[]", b"\xff", too_old, wrong_size):
+        note.write_bytes(damaged)
+        assert len(version(lake_settings, EVENTS).data_files) == ROWS
+    note.write_bytes(whole.replace(b'"version":5', b'"version":7'))
+    assert [entry.problem for entry in damaged_entries(delta_log)] == [
+        "names version 7, which there never was"
+    ]
+    copy_log(table, lake_settings)
+    assert len(version(lake_settings, EVENTS).data_files) == ROWS
 
 
 @pytest.mark.parametrize("damage", DAMAGES_OF_CHECKPOINTS)
