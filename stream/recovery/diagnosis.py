@@ -12,6 +12,7 @@ from schemas.lake.delta_table import UnreadableTable, open_table
 from schemas.lake.table_location import local_folder, table_url
 from schemas.runtime.finding import Finding
 from schemas.runtime.settings import Settings
+from schemas.tables import LEDGER, QUARANTINE
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.storage.log_repair import repair_log, restore_entries
 
@@ -86,14 +87,28 @@ def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding
 
 def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
     """A damaged data file as a finding."""
+    command = f"tidemark repair {table}/{data_file.path} --accept-loss"
+    if table in (LEDGER.name, QUARANTINE.name):
+        meaning = "Storing and queries continue; counts of items that were not stored are missing."
+        remedy = (
+            f"restore the file from a backup of the lake, or give its rows up: {command}; "
+            "what then differs between ledger and tables is a finding that can be accepted"
+        )
+    else:
+        meaning = (
+            f"Queries that need rows of table '{table}' received on {data_file.day} fail; "
+            "others succeed, and storing continues."
+        )
+        remedy = (
+            f"{REPAIR_COMMAND} (stores its rows again from Kafka, while Kafka still has all of "
+            "them); else restore the file from a backup of the lake, or give its rows up: "
+            f"{command}"
+        )
     return Finding(
         subject=f"{table}/{data_file.path}",
         problem=f"the data file {problem}; it holds {data_file.rows} rows",
-        meaning=f"Queries that need rows of table '{table}' received on {data_file.day} fail; "
-        "others succeed, and storing continues.",
-        remedy=f"{REPAIR_COMMAND} (stores its rows again from Kafka, while Kafka still has "
-        "all of them); else restore the file from a backup of the lake, or give the rows up: "
-        f"tidemark repair {table}/{data_file.path} --accept-loss",
+        meaning=meaning,
+        remedy=remedy,
     )
 
 

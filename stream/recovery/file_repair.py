@@ -142,9 +142,11 @@ def _repair(
             f"not have, and the damaged files had {rows}: resolve this by hand"
         )
     if result.lost and not accept_loss:
+        still = f"Kafka still has {recovered_rows} of {rows} rows"
         raise NotRepaired(
-            f"Kafka still has {recovered_rows} of {rows} rows; restore the file from a backup, or "
-            f"give up the rest: tidemark repair {table.table.name}/{damaged[0].path} --accept-loss"
+            f"{still if recovered else 'its rows are in no topic that could be read again'}; "
+            "restore the file from a backup, or give up the rest: "
+            f"tidemark repair {table.table.name}/{damaged[0].path} --accept-loss"
         )
     _record_loss(settings, table.table, damaged, received, result, recovered)
     new_files: list[NewDataFile] = []
