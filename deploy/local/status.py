@@ -105,7 +105,10 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
     )
     return SystemStatus(
         data=str(settings.data),
-        state=_level(problems, down=not takes_messages or is_down(entries, remote)),
+        state=_level(
+            problems,
+            down=not takes_messages or is_down(entries, remote) or _is_full(settings, free),
+        ),
         problems=problems,
         processes=entries,
         tables=stored.tables,
@@ -189,6 +192,12 @@ def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:
             f"only {free} MB free on the disk of {settings.data} (minimum {floor} MB); "
             "free some space"
         )
+
+
+def _is_full(settings: Settings, free: int | None) -> bool:
+    """Whether collectors refuse every event: with Kafka elsewhere only if a floor is set."""
+    is_watched = not settings.kafka or settings.disk_floor_mb
+    return bool(is_watched) and free is not None and free < floor_mb(settings)
 
 
 def _problems_of(what: str, check: Callable[[], Iterable[str | None]]) -> Sequence[str]:

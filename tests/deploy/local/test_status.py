@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from deploy.cli import main
+from deploy.local import status
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import (
     ProcessesStatus,
@@ -135,6 +136,17 @@ def test_a_warning_of_a_process_is_a_problem_while_its_heartbeat_is_fresh(tmp_pa
     found = system_status(Settings(data_dir=str(tmp_path)))
 
     assert (found.state, found.problems) == ("degraded", ("collector-1: a proxy",))
+
+
+def test_a_full_disk_is_down_as_collectors_refuse_every_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "free_mb", lambda _: 3)
+
+    found = running(tmp_path, now_ms())
+
+    assert (found.state, len(found.problems)) == ("down", 1)
+    assert found.problems[0].startswith("only 3 MB free on the disk of")
 
 
 def test_no_collector_is_down_and_no_worker_is_degraded(tmp_path: Path) -> None:
