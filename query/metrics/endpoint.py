@@ -29,7 +29,7 @@ from query.request.body import read_json
 from query.request.query_string import check_query_string
 from query.request.subject import SUBJECT_PARAMETERS, SubjectKind, authorized_subject
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
-from query.response.bodies import MetricsMeta, MetricsResponse, QueryComparison
+from query.response.bodies import MetricsMeta, MetricsResponse, QueryComparison, ResultWarning
 from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import ResponseBudget
@@ -79,6 +79,7 @@ class ComparedMetrics(Struct, frozen=True):
     comparison: Comparison | None
     engine: str | UnsetType
     """The name of the engine, where there are several."""
+    warnings: Sequence[ResultWarning] = ()
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -100,7 +101,8 @@ async def _run(
             with timed_query("metrics", engine.name):
                 result = await execute(prepared)
             comparison = await compare(prepared, result)
-        return versions, ComparedMetrics(result, comparison, engine.reported_name)
+            warnings = await prepared.warnings()
+        return versions, ComparedMetrics(result, comparison, engine.reported_name, warnings)
 
     return await dependencies.snapshots.with_pinned(tables, query.query.as_of, run)
 
@@ -175,6 +177,7 @@ def _meta(
         definitions=definitions_of(query) if body.definitions else UNSET,
         annotations=(query.by_buckets and annotations_within(saved, time_range)) or UNSET,
         engine=compared.engine,
+        warnings=compared.warnings or UNSET,
     )
 
 

@@ -11,11 +11,13 @@ from query.metrics.conditions import compile_filters
 from query.metrics.query import MetricsQuery
 from query.metrics.result_rows import filled, sorted_rows
 from query.request.query import MAX_ROWS
+from query.response.bodies import ResultWarning
 from query.response.response_budget import ResponseBudget
 from query.scope.scope import Scope
 from query.sql.fragment import Fragment, merge_values
 from query.sql.result_forms import Count, Page
 from query.sql.select import ResultForm
+from query.standard.statement import build_statement
 from schemas.tables import EVENTS, IDENTITIES, Table
 from schemas.telemetry.spans import child_span
 
@@ -46,6 +48,16 @@ class PreparedMetrics(Struct, frozen=True):
         with child_span("statement"):
             sql = await compile_query(self.engine, scopes, query.dimensions, metrics, form, values)
         return await self.engine.rows(sql, self.budget.seconds)
+
+    async def warnings(self) -> Sequence[ResultWarning]:
+        """What the values of the result leave out or cannot tell."""
+        found: dict[str, ResultWarning] = {}
+        for check in self.query.checks:
+            scope = _scope_of(self.query, EVENTS, self.versions)
+            sql = await build_statement(self.engine, scope, check.statement, {EVENTS.name: scope})
+            [row] = await self.engine.rows(sql, self.budget.seconds)
+            found |= {warning.message: warning for warning in check.warnings(row)}
+        return list(found.values())
 
 
 def scopes_of(query: MetricsQuery, versions: Versions) -> Mapping[str, Scope]:

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from query.standard.declaration.result_check import ResultCheck
 from schemas.tables import ERRORS, EVENTS, VITALS, Table
 
 
@@ -18,6 +19,8 @@ class Source(StrEnum):
 
     ROWS = "of_rows"
     """The rows that meet the filters."""
+    PAGE_VIEWS = "of_page_views"
+    """The page views that meet the filters, each with what was reported of it."""
     VISITS = "of_visits"
     """The visits with such a row, whole; under each value that one of these rows has."""
     RANKED_VISITS = "of_ranked_visits"
@@ -41,7 +44,7 @@ class Source(StrEnum):
         return OTHER_TABLES.get(self, (EVENTS,))
 
 
-ROW_SOURCES = (Source.ROWS, Source.ERRORS, Source.SESSIONS_SEEN, Source.VITALS)
+ROW_SOURCES = (Source.ROWS, Source.PAGE_VIEWS, Source.ERRORS, Source.SESSIONS_SEEN, Source.VITALS)
 OTHER_TABLES: Mapping[Source, Sequence[Table]] = {
     Source.ERRORS: (ERRORS,),
     Source.SESSIONS_SEEN: (EVENTS, ERRORS),
@@ -85,6 +88,8 @@ class Metric(Struct, frozen=True):
     description: str
     sql: str
     parts: tuple[Part, ...]
+    checks: tuple[ResultCheck, ...] = ()
+    """What warnings of its values come from."""
 
     @property
     def subject(self) -> str:

@@ -3,16 +3,14 @@
 from query.metrics.metric import Metric, Part, Source, Unit, count, percent, ratio
 from query.metrics.vitals import VITAL_METRICS
 from query.scope.visitor_facts import IS_NEW
-from query.sql.row_definitions import IS_OUTBOUND, PAGE_EXIT, PAGE_VIEW
+from query.sql.row_definitions import IS_OUTBOUND, PAGE_VIEW
 from query.standard.sql.definitions import IS_BOUNCE, MEDIAN_HIGH, MEDIAN_LOW
 
 
 def _mean(name: str, column: str, unit: Unit, description: str) -> Metric:
-    """The mean of a column with four decimals, over page views and page exits that have it."""
-    only = f"{PAGE_VIEW} OR name = '{PAGE_EXIT}'"
-    units = f"CAST({column} * 10000 AS BIGINT)"
-    total = Part(f"{name}_units", Source.ROWS, f"SUM(CASE WHEN {only} THEN {units} END)")
-    count = Part(f"{name}_count", Source.ROWS, f"COUNT(CASE WHEN {only} THEN {column} END)")
+    """The mean with four decimals of what was reported of page views."""
+    total = Part(f"{name}_units", Source.PAGE_VIEWS, f"SUM(CAST({column} * 10000 AS BIGINT))")
+    count = Part(f"{name}_count", Source.PAGE_VIEWS, f"COUNT({column})")
     sql = ratio(total.name, f"{count.name} * 10000")
     return Metric(name, unit, description, sql, (total, count))
 
@@ -68,8 +66,18 @@ METRICS = (
     ),
     count(PAGE_VIEWS, "page views: each time that a page was opened"),
     count(EVENTS, "all rows: page views, custom events, page exits, outbound clicks"),
-    _mean("time_on_page", "time_on_page", Unit.SECONDS, "mean visible seconds that pages reported"),
-    _mean("scroll_depth", "scroll_depth", Unit.PERCENT, "mean share of the page seen, where told"),
+    _mean(
+        "time_on_page",
+        "seconds",
+        Unit.SECONDS,
+        "mean visible seconds of page views that reported some, all reports of each added up",
+    ),
+    _mean(
+        "scroll_depth",
+        "depth",
+        Unit.PERCENT,
+        "mean share of the page seen, of page views that reported one: the greatest of each",
+    ),
     count(
         VISITS,
         "visits: sessions with at least one page view; without a `sessionId` of the sender, one "

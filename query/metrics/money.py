@@ -8,10 +8,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from query.engine.engine import Row
 from query.metrics.metric import Metric, Part, Source, Unit
-from query.request.property_path import MAX_SUMMED, parse_property
+from query.request.property_path import parse_property
 from query.request.suggestions import unknown_name_message
+from query.response.bodies import ResultWarning
+from query.sql.amounts import amount_sql
 from query.sql.fragment import Fragment, all_of, merge_values
+from query.standard.declaration.result_check import ResultCheck, left_out
+from query.standard.declaration.statement import Statement
 from schemas.errors import Malformed
 from schemas.registry import MoneyProperty, SavedRecords
 from schemas.registry.currencies import CURRENCIES
@@ -74,7 +79,8 @@ def revenue(
     what = f"'{term.money}'" if term.money else "money properties"
     unit = f" in {currency}" if currency else " in the currency of the row"
     formula = f"COALESCE({part.name}, 0)"
-    return Metric(name, Unit.MONEY, f"sum of {what}{unit}", formula, (part,))
+    checks = tuple(_unread(record) for record in chosen)
+    return Metric(name, Unit.MONEY, f"sum of {what}{unit}", formula, (part,), checks)
 
 
 def currency_of_row(chosen: Sequence[MoneyProperty], prefix: str) -> Fragment:
@@ -100,17 +106,43 @@ class _Amount(Struct, frozen=True):
 def _amount(record: MoneyProperty, prefix: str, currency: str | None) -> _Amount:
     """The amount of a money property, and the condition on rows that have one."""
     property_ = parse_property(record.property, f"{prefix}_path", "property")
-    value = Fragment(property_.number, {property_.parameter: property_.pointer})
-    conditions = [
-        Fragment(f"website_id = ${prefix}_website", {f"{prefix}_website": record.website_id}),
-        Fragment(f"name = ${prefix}_event", {f"{prefix}_event": record.event}),
-        Fragment(f"{value.text} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED}"),
-    ]
+    value = Fragment(amount_sql(property_), {property_.parameter: property_.pointer})
+    conditions = [_of_event(record, prefix), Fragment(f"{value.text} IS NOT NULL")]
     if currency is not None and record.currency is None:
         code = _code(record, f"{prefix}_code")
         bound = f"{prefix}_currency"
         conditions.append(Fragment(f"{code.text} = ${bound}", {**code.values, bound: currency}))
     return _Amount(all_of(*conditions), value)
+
+
+def _of_event(record: MoneyProperty, prefix: str) -> Fragment:
+    """The condition on events that the money property is of."""
+    website, event = f"{prefix}_website", f"{prefix}_event"
+    values = {website: record.website_id, event: record.event}
+    return Fragment(f"website_id = ${website} AND name = ${event}", values)
+
+
+def _unread(record: MoneyProperty) -> ResultCheck:
+    """Whether amounts are left out."""
+    property_ = parse_property(record.property, "check_path", "property")
+    event = _of_event(record, "check")
+    statement = Statement(
+        sql=f"""
+            SELECT COUNT(*) AS unread, MAX({property_.text}) AS example
+              FROM scoped
+             WHERE {event.text}
+               AND {property_.text} IS NOT NULL
+               AND {amount_sql(property_)} IS NULL
+             ORDER BY unread
+        """,  # noqa: S608
+        values={**event.values, property_.parameter: property_.pointer},
+    )
+
+    def warnings(row: Row) -> Sequence[ResultWarning]:
+        count, example = row
+        return (left_out(f"'{record.name}'", count, example),) if count else ()
+
+    return ResultCheck(statement, warnings)
 
 
 def _code(record: MoneyProperty, prefix: str) -> Fragment:

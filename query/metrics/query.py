@@ -12,7 +12,10 @@ from query.request.order import OrderTerm
 from query.request.query import MAX_ROWS, Query
 from query.request.time_range import Granularity, SeriesPoint
 from query.scope.profiles import PROFILE_FIELD, names_profile
+from query.scope.visitor_facts import IS_NEW, VISITOR_PREFIX, names_visitor_facts
 from query.sql.fragment import Fragment
+from query.sql.portable import names_in
+from query.standard.declaration.result_check import DAILY_IDS, ResultCheck
 from schemas.tables import EVENTS, IDENTITIES, Table
 
 DEFAULT_LIMIT = 1_000
@@ -49,6 +52,19 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
         profiles = self.query.by_profile or any(map(names_profile, self.query.filters))
         profiles = profiles or any(dimension.name == PROFILE_FIELD for dimension in self.dimensions)
         return [*([EVENTS] if self.reads_events else []), *([IDENTITIES] if profiles else [])]
+
+    @property
+    def checks(self) -> Sequence[ResultCheck]:
+        """What warnings of the result come from."""
+        fields = set().union(*map(fields_named, self.query.filters))
+        parts = (part.sql for metric in self.metrics for part in metric.metric.parts)
+        by_times = (
+            names_visitor_facts(fields)
+            or any(d.name.startswith(VISITOR_PREFIX) for d in self.dimensions)
+            or any(IS_NEW.column in names_in(sql) for sql in parts)
+        )
+        of_metrics = (check for metric in self.metrics for check in metric.metric.checks)
+        return [*([DAILY_IDS] if by_times else []), *of_metrics]
 
     @property
     def columns(self) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from query.sql.fragment import Fragment
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.statement import table_cte_name
+from query.standard.sql.page_view_reports import VIEW_REPORTS, view_report_ctes
 from schemas.tables import ERRORS, EVENTS, VITALS, Table
 
 
@@ -29,6 +30,9 @@ def row_ctes(
     if Source.ERRORS in sources:
         ctes.append(grouped(Source.ERRORS, keys, parts, relation_of(ERRORS)))
     named = [Fragment(f"d{i}") for i in range(len(keys))]
+    if Source.PAGE_VIEWS in sources:
+        ctes += view_report_ctes({f"d{i}": key.text for i, key in enumerate(keys)})
+        ctes.append(grouped(Source.PAGE_VIEWS, named, parts, VIEW_REPORTS))
     if Source.SESSIONS_SEEN in sources:
         ctes.append(_sessions_seen(keys))
         ctes.append(grouped(Source.SESSIONS_SEEN, named, parts, "sessions_seen"))

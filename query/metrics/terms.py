@@ -16,7 +16,14 @@ from query.request.order import FieldName
 from query.request.property_path import MAX_SUMMED, PREFIX, is_property, parse_property
 from query.request.suggestions import METRIC_WORDS, shorten, unknown_name_message
 from query.sql.fragment import Fragment, all_of, merge_values
-from query.standard.sql.steps import GoalStep, goal_value, saved_step, step_condition
+from query.standard.sql.steps import (
+    GoalStep,
+    goal_currency,
+    goal_value,
+    saved_step,
+    step_condition,
+    value_check,
+)
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
 from schemas.tables import EVENTS
@@ -27,7 +34,8 @@ CONVERSION_VALUE = "conversion_value"
 CONVERSIONS = {
     "conversions": "rows that complete a goal",
     "conversion_rate": "visitors who completed a goal, of all visitors of the rows",
-    CONVERSION_VALUE: "sum of the values of rows that complete a goal",
+    CONVERSION_VALUE: "sum of the values of rows that complete a goal; null where they are in "
+    "several currencies",
 }
 
 
@@ -215,12 +223,28 @@ def _conversions(term: MetricTerm, at: str, position: int, context: _Context) ->
             _amount(goal, path, prefix, condition)
             for (path, (goal, prefix)), condition in zip(goals.items(), conditions, strict=True)
         ]
-        total = " + ".join(f"COALESCE(SUM({amount.text}), 0)" for amount in amounts)
-        values = merge_values(values, *(amount.values for amount in amounts))
-        amount = Part(part_name.format("value"), Source.ROWS, total, values)
-        return SelectedMetric(
-            name, Metric(name, Unit.NUMBER, description, f"COALESCE({amount.name}, 0)", (amount,))
+        total = " + ".join(f"COALESCE(SUM({amount.value.text}), 0)" for amount in amounts)
+        codes = " ".join(
+            f"WHEN {amount.value.text} IS NOT NULL THEN {amount.currency.text}"
+            for amount in amounts
         )
+        values = merge_values(
+            values, *(merge_values(a.value.values, a.currency.values) for a in amounts)
+        )
+        amount = Part(part_name.format("value"), Source.ROWS, total, values)
+        currencies = Part(
+            part_name.format("currencies"),
+            Source.ROWS,
+            f"COUNT(DISTINCT CASE {codes} END)",
+            values,
+        )
+        formula = (
+            f"CASE WHEN COALESCE({currencies.name}, 0) < 2 THEN COALESCE({amount.name}, 0) END"
+        )
+        checks = value_check({path: goal for path, (goal, _) in goals.items()})
+        parts = (amount, currencies)
+        metric = Metric(name, Unit.NUMBER, description, formula, parts, tuple(checks))
+        return SelectedMetric(name, metric)
     if term.metric == "conversions":
         count = f"COALESCE({times.name}, 0)"
         return SelectedMetric(name, Metric(name, Unit.COUNT, description, count, (times,)))
@@ -229,7 +253,12 @@ def _conversions(term: MetricTerm, at: str, position: int, context: _Context) ->
     return SelectedMetric(name, metric)
 
 
-def _amount(goal: GoalStep, path: str, prefix: str, condition: Fragment) -> Fragment:
+class _Amount(Struct, frozen=True):
+    value: Fragment
+    currency: Fragment
+
+
+def _amount(goal: GoalStep, path: str, prefix: str, condition: Fragment) -> _Amount:
     """The value of a row that completes the goal; Malformed when the goal has none."""
     value = goal_value(goal, path, prefix)
     if value is None:
@@ -237,7 +266,8 @@ def _amount(goal: GoalStep, path: str, prefix: str, condition: Fragment) -> Frag
             f"'{path}' has no value for '{CONVERSION_VALUE}'; give it 'value', such as "
             "properties.total, or save the goal with 'valueProperty'"
         )
-    return Fragment(f"CASE WHEN {condition.text} THEN {value.text} END", value.values)
+    text = f"CASE WHEN {condition.text} THEN {value.text} END"
+    return _Amount(Fragment(text, value.values), goal_currency(goal, path, prefix))
 
 
 def _saved_goal(term: MetricTerm, at: str, context: _Context) -> GoalStep:
@@ -257,4 +287,4 @@ def _saved_goal(term: MetricTerm, at: str, context: _Context) -> GoalStep:
                 "it in 'goals', such as [{'event': 'purchase'}], or save it"
             )
         raise Malformed(unknown_name_message("goal", term.goal, known, f" in '{at}.goal'"))
-    return saved_step(goal)
+    return saved_step(goal, context.saved)

@@ -8,8 +8,10 @@ import numpy as np
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.active_buckets import active_buckets
-from query.prepared.form_ranges import OfBuckets
+from query.prepared.earlier_visitors import are_among
+from query.prepared.form_ranges import AfterEarlier, OfBuckets
 from query.prepared.joined_parts import JoinedParts
+from query.prepared.part import VISITOR_COLUMN
 from query.prepared.quarters import Quarters
 from query.prepared.totals_index import TABLES
 
@@ -25,20 +27,42 @@ class Cohorts(OfBuckets, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        numbers, count = quarters.numbers, len(quarters.numbers)
+        count = len(quarters.numbers)
         if count > self.max_buckets:
             return None
-        cohorts, buckets = _visits(joined, quarters.buckets, count)
-        visitors = np.bincount(cohorts * count + buckets)
-        return [
-            (*GROUP, numbers[cell // count], numbers[cell % count], int(visitors[cell]))
-            for cell in np.flatnonzero(visitors).tolist()
-        ]
+        return _rows(*active_buckets(joined, quarters.buckets, count), quarters)
 
 
-def _visits(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """The cohort and the bucket of each pair of a visitor and a bucket with rows of both."""
-    visitors, own = active_buckets(joined, buckets, count)
+class CohortsOfNew(AfterEarlier, frozen=True):
+    """The same of visitors who have no event before the range."""
+
+    max_buckets: int
+    tables: ClassVar[Sequence[str]] = TABLES
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+        count = len(quarters.numbers)
+        if count > self.max_buckets:
+            return None
+        visitors, buckets = active_buckets(joined, quarters.buckets, count)
+        if len(joined.earlier):
+            hashes = joined.hashes(VISITOR_COLUMN, visitors)
+            is_new = np.flatnonzero(~are_among(hashes, joined.earlier))
+            visitors, buckets = visitors[is_new], buckets[is_new]
+        return _rows(visitors, buckets, quarters)
+
+
+def _rows(visitors: Numbers, buckets: Numbers, quarters: Quarters) -> Sequence[Row]:
+    """The cells of visitors, in order, with their buckets in order."""
+    numbers, count = quarters.numbers, len(quarters.numbers)
+    cells = np.bincount(_cohorts(visitors, buckets) * count + buckets)
+    return [
+        (*GROUP, numbers[cell // count], numbers[cell % count], int(cells[cell]))
+        for cell in np.flatnonzero(cells).tolist()
+    ]
+
+
+def _cohorts(visitors: Numbers, buckets: Numbers) -> Numbers:
+    """The cohort of each pair of a visitor and a bucket."""
     is_first = np.concatenate([[True], visitors[1:] != visitors[:-1]])[: len(visitors)]
-    cohort = own[is_first][np.cumsum(is_first) - 1]
-    return cohort, own
+    cohorts: Numbers = buckets[is_first][np.cumsum(is_first) - 1]
+    return cohorts

@@ -71,6 +71,20 @@ Prepared = Annotated[
 ]
 
 
+class ResultWarning(Struct):
+    """What the numbers of a result leave out or cannot tell; `count` is how many are concerned."""
+
+    code: str
+    message: str
+    count: int
+
+
+Warnings = Annotated[
+    Sequence[ResultWarning],
+    Meta(description="what the numbers leave out or cannot tell; only where there is something"),
+]
+
+
 class QueryMeta(Struct, rename="camel"):
     """Rows of all pages; for time series also the label of the bucket that can still grow."""
 
@@ -79,6 +93,7 @@ class QueryMeta(Struct, rename="camel"):
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
     prepared: Prepared | UnsetType = UNSET
+    warnings: Warnings | UnsetType = UNSET
 
 
 class QueryComparison(Struct):
@@ -188,6 +203,7 @@ class MetricsMeta(Struct, rename="camel"):
     definitions: dict[str, str] | UnsetType = UNSET
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
+    warnings: Warnings | UnsetType = UNSET
 
 
 class MetricsResponse(Struct):

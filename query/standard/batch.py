@@ -13,7 +13,7 @@ from query.engine.routing import bytes_to_read
 from query.engine.snapshots import PinnedVersion, PinnedVersions
 from query.engine.tenant_limits import TenantEngine
 from query.request.query import Query
-from query.response.bodies import SeriesAnnotation
+from query.response.bodies import ResultWarning, SeriesAnnotation
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
 from query.standard.annotations import annotations_within
@@ -39,6 +39,7 @@ class ComparedResult(Struct, frozen=True):
     comparison: Comparison | None = None
     annotations: Sequence[SeriesAnnotation] = ()
     """Of the website, in a result whose rows begin with time."""
+    warnings: Sequence[ResultWarning] = ()
     engine: str | UnsetType = UNSET
     """The name of the engine, where there are several."""
 
@@ -163,4 +164,5 @@ async def _execute_and_compare(prepared: PreparedQuery, versions: Versions) -> C
         time_range = prepared.time_range
         partial_bucket = time_range.current_bucket_label(query.now_ms, prepared.granularity)
         annotations = annotations_within(query.subject.saved, time_range)
-    return ComparedResult(result, partial_bucket, comparison, annotations)
+    warnings = await prepared.warnings()
+    return ComparedResult(result, partial_bucket, comparison, annotations, warnings)

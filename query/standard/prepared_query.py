@@ -15,15 +15,19 @@ from query.prepared.prepared_results import PreparedResults
 from query.prepared.rows_of_form import reads_stored_rows, rows_of_form
 from query.prepared.text_filters import MAX_EVALUATIONS, condition_count, kept_shares
 from query.request.body import convert
+from query.request.filter_struct import fields_named
 from query.request.query import Query
 from query.request.time_range import Granularity, SeriesPoint, TimeRange
+from query.response.bodies import ResultWarning
 from query.response.worker_threads import run_in_worker
 from query.scope.scope import Scope
+from query.scope.visitor_facts import names_visitor_facts
 from query.sql.fragment import Fragment
 from query.standard import sort_order
 from query.standard.declaration.fields import ABSENT, field_specs, to_row
 from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.result_check import DAILY_IDS, ResultCheck
 from query.standard.declaration.statement import Statement
 from query.standard.declaration.stored_columns import StoredColumns
 from query.standard.page_keys import PageKeys
@@ -32,6 +36,7 @@ from query.standard.scope import scopes_of
 from query.standard.shared_queries import check_shared_options
 from query.standard.statement import build_statement
 from schemas.errors import ResultTooLarge
+from schemas.tables import EVENTS
 from schemas.telemetry.spans import child_span
 
 NO_FORM = "rows of this query type are not prepared"
@@ -62,6 +67,8 @@ class PreparedQuery(Struct, frozen=True):
     """What completes these rows."""
     page_keys: PageKeyQuery | None = None
     """How the keys on a page are found first; None when all rows are computed."""
+    checks: Sequence[ResultCheck] = ()
+    """What warnings of the result come from."""
     nothing_is_none: bool = False
     """Whether a ratio of nothing is None rather than 0: in rows that others are compared with."""
 
@@ -144,6 +151,14 @@ class PreparedQuery(Struct, frozen=True):
             return self
         return structs.replace(self, engine=self.results.remembering(self.engine))
 
+    async def warnings(self) -> Sequence[ResultWarning]:
+        """What the numbers of the result leave out or cannot tell."""
+        found: list[ResultWarning] = []
+        for check in self.checks:
+            [row] = await self.remembering.fetch(check.statement)
+            found += check.warnings(row)
+        return found
+
     def with_keys(self, keys: PageKeys) -> "PreparedQuery":
         """The same, of these keys only."""
         return structs.replace(self, scopes={**self.scopes, self.query_type.table.name: keys.scope})
@@ -170,6 +185,14 @@ class PreparedQuery(Struct, frozen=True):
         return rows.mapped(label) if isinstance(rows, ArrayRows) else [label(row) for row in rows]
 
 
+def checks_of(query: Query, query_type: QueryType, options: object) -> Sequence[ResultCheck]:
+    """The checks of the type, and that of filters by when visitors were first or last seen."""
+    checks = query_type.result_checks(options)
+    fields = set().union(*map(fields_named, query.filters))
+    by_times = query_type.table is EVENTS and names_visitor_facts(fields)
+    return (*checks, DAILY_IDS) if by_times and DAILY_IDS not in checks else checks
+
+
 def prepare(
     query: Query,
     versions: Mapping[str, PinnedVersion],
@@ -191,5 +214,5 @@ def prepare(
     beside = query_type.columns_beside_parts(options)
     return PreparedQuery(
         query, query_type, statement, scopes, engine, deadline, results, form, beside,
-        query_type.page_key_query(options),
+        query_type.page_key_query(options), checks_of(query, query_type, options),
     )  # fmt: skip

@@ -71,6 +71,7 @@ def _success_entry(query: Query, compared: ComparedResult) -> QueryOutcome:
             compared.annotations or UNSET,
             compared.engine,
             compared.result.prepared or UNSET,
+            compared.warnings or UNSET,
         ),
         comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
         if comparison

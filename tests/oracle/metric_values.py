@@ -17,6 +17,8 @@ class Group:
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
+        self.page_views: list[Row] = []
+        """With what was reported of each."""
         self.visits: list[Session] = []
         self.entries = 0
         self.exits = 0
@@ -41,14 +43,11 @@ def _of(part: Fraction | int, whole: int, times: int = 1) -> float | None:
     return rounded(Fraction(part) * times / whole) if whole else None
 
 
-def _mean_of(column: str) -> Callable[[Group], float | None]:
-    """The mean over page views and page exits."""
-
-    def mean(group: Group) -> float | None:
-        pages = [row for row in group.rows if is_view(row) or row["name"] == "page_exit"]
-        return average(there(pages, column))
-
-    return mean
+def _mean_of(column: str) -> Metric:
+    """The mean over page views that report it."""
+    return Metric(
+        lambda group: average(there(group.page_views, column)), lambda group: group.page_views
+    )
 
 
 def _median_duration(group: Group) -> float | None:
@@ -113,8 +112,8 @@ METRICS: Mapping[str, Metric] = {
     "returning_visitors": _of_rows(partial(_visitors_who, is_new=False)),
     "page_views": _of_rows(lambda group: len(group.views)),
     "events": _of_rows(lambda group: len(group.rows)),
-    "time_on_page": _of_rows(_mean_of("time_on_page")),
-    "scroll_depth": _of_rows(_mean_of("scroll_depth")),
+    "time_on_page": _mean_of("seconds"),
+    "scroll_depth": _mean_of("depth"),
     "outbound_clicks": _of_rows(lambda group: len(there(group.rows, "outbound_domain"))),
     "visits": _of_visits(lambda group: len(group.visits)),
     "bounce_rate": _of_visits(

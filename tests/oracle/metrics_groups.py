@@ -10,6 +10,7 @@ from tests.oracle import wall_clock
 from tests.oracle.aggregates import grouped
 from tests.oracle.filters import FilterJson, all_hold
 from tests.oracle.metric_values import METRICS, Group
+from tests.oracle.page_views import told_views
 from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.sessions import sessions
 from tests.oracle.stored_rows import Row, RowsByTable, unix_ms
@@ -91,10 +92,13 @@ def _add_visits(
     group: Any,
 ) -> None:
     kept = {row["session_id"] for row in matching} - {None}
-    of_visits = [each for each in filters if is_about_visits(each)]
-    rows = [row for row in told_rows(held, query) if all_hold(row, of_visits)]
+    about_visits = [each for each in filters if is_about_visits(each)]
+    rows = [row for row in told_rows(held, query) if all_hold(row, about_visits)]
     of_session = grouped(matching, lambda row: row["session_id"])
-    for visit in sessions([row for row in rows if row["session_id"] in kept]):
+    of_visits = [row for row in rows if row["session_id"] in kept]
+    for page_view in told_views(matching, of_visits):
+        group(_key(page_view, query, page_view)).page_views.append(page_view)
+    for visit in sessions(of_visits):
         start = visit.views[0]
         mine = of_session[start["session_id"]]
         for key in dict.fromkeys(_key(row, query, start) for row in mine):

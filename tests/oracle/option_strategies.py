@@ -68,7 +68,12 @@ _PATHS = _split(
     )
 )
 _PERIOD = st.fixed_dictionaries({"period": st.sampled_from(("day", "week", "month"))})
-_RETENTION = _split(_PERIOD)
+_RETENTION = _split(
+    st.fixed_dictionaries(
+        {"period": st.sampled_from(("day", "week", "month"))},
+        optional={"cohort": st.sampled_from(("first_ever", "first_in_range"))},
+    )
+)
 _ATTRIBUTION = st.fixed_dictionaries(
     {
         "goal": _goals,

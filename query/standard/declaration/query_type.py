@@ -28,6 +28,7 @@ from query.scope.profiles import PROFILES
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, field_specs
 from query.standard.declaration.listing import Listing, PageKeyQuery
+from query.standard.declaration.result_check import ResultCheck
 from query.standard.declaration.statement import (
     Statement,
     TimeRangeOverride,
@@ -79,6 +80,8 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """Tells the page keys from the options, where the listing has none."""
     is_live: bool = False
     """Whether it is about what happens now: workers store small batches sooner meanwhile."""
+    checks: Sequence[ResultCheck] | Callable[[Any], Sequence[ResultCheck]] = ()
+    """What warnings come from, or a function that tells it from the options."""
     prepared: PreparedForm | Callable[[Any], PreparedForm | None] | None = None
     """How its rows are made from prepared parts, or a function that tells it from the options; None
     when they cannot be."""
@@ -108,6 +111,10 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
         """What completes the rows from prepared parts with these options; None for nothing."""
         own = self.stored_columns
         return own(options) if callable(own) else own
+
+    def result_checks(self, options: Any) -> Sequence[ResultCheck]:
+        """What warnings of a result with these options come from."""
+        return self.checks(options) if callable(self.checks) else self.checks
 
     @property
     def starts_with_time(self) -> bool:

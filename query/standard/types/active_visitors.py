@@ -24,6 +24,7 @@ from query.scope.visitor_sets import FIRST_MS
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, KeyInteger, Percent
 from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.result_check import DAILY_IDS
 from query.standard.declaration.statement import Statement
 from schemas.tables import EVENTS
 
@@ -146,6 +147,7 @@ ACTIVE_VISITORS = (
         description="daily, weekly (7 days) and monthly (30 days) visitors up to and with each day",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
+        checks=(DAILY_IDS,),
         row=ActiveVisitors,
         default_limit=10_000,
         prepared=WindowChanges(WINDOWS),
@@ -170,6 +172,7 @@ ACTIVE_VISITORS = (
         description="visitors by the number of days, weeks or months in which they were active",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
+        checks=(DAILY_IDS,),
         row=ActivePeriods,
         default_limit=1_000,
         options=Stickiness,

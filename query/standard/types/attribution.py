@@ -30,9 +30,11 @@ from query.standard.declaration.statement import Statement
 from query.standard.sql.steps import (
     GoalStep,
     StepText,
+    goal_currency,
     goal_value,
     resolve_step,
     step_condition,
+    value_check,
 )
 from schemas.errors import Malformed
 from schemas.registry import SavedRecords
@@ -111,11 +113,14 @@ def attribution_statement(options: Attribution) -> Statement:
         raise Malformed(unknown_column_message(options.by, DIMENSIONS, " in 'by'"))
     goal = step_condition(options.goal, "goal", "goal")
     value = goal_value(options.goal, "goal", "goal") or Fragment("CAST(NULL AS DOUBLE)")
+    currency = goal_currency(options.goal, "goal", "goal")
     return Statement(
         unfiltered_range=partial(with_days_before, options.window_days + 1),
         rows_in_python=partial(attribution_rows, options),
         visits_cte=TOUCHED_VISITS.name,
-        values=merge_values(goal.values, value.values, {"window_ms": options.window_days * DAY_MS}),
+        values=merge_values(
+            goal.values, value.values, currency.values, {"window_ms": options.window_days * DAY_MS}
+        ),
         ctes=(
             Cte(
                 "conversions",
@@ -124,7 +129,9 @@ def attribution_statement(options: Attribution) -> Statement:
                        visitor_hash AS converted_visitor,
                        session_hash AS converted_session,
                        ms           AS converted_ms,
-                       {value.text} AS conversion_value
+                       {value.text} AS conversion_value,
+                       CASE WHEN {value.text} IS NOT NULL THEN {currency.text} END
+                                    AS conversion_currency
                   FROM scoped
                  WHERE {goal.text}
                 """,  # noqa: S608
@@ -150,7 +157,8 @@ def attribution_statement(options: Attribution) -> Statement:
             SELECT touch_value, touch_count, is_first, is_last, is_last_known,
                    COUNT(*)                AS touches,
                    SUM(is_first_of_value)  AS assisted,
-                   SUM(conversion_value)   AS value_sum
+                   SUM(conversion_value)   AS value_sum,
+                   (SELECT COUNT(DISTINCT conversion_currency) FROM conversions) AS currencies
               FROM placed_touches
              GROUP BY touch_value, touch_count, is_first, is_last, is_last_known
              ORDER BY touch_value, touch_count, is_first, is_last, is_last_known
@@ -231,14 +239,15 @@ def attribution_rows(options: Attribution, rows: Sequence[Row], *_: object) -> S
     conversions: defaultdict[str | None, Ratio] = defaultdict(Ratio)
     values: defaultdict[str | None, Ratio] = defaultdict(Ratio)
     assisted = Counter[str | None]()
-    for name, count, is_first, is_last, is_last_known, touches, first_of_value, value in rows:
+    for name, count, is_first, is_last, is_last_known, touches, first_of_value, value, _ in rows:
         share = share_of(Touch(count, bool(is_first), bool(is_last), bool(is_last_known)))
         conversions[name] += share * touches
         values[name] += share * Ratio(value or 0)
         assisted[name] += first_of_value if count else 0
     total = sum(conversions.values())
     names = sorted(conversions, key=lambda name: (-conversions[name], name is None, name or ""))
-    has_value = options.goal.value is not None
+    # Amounts of several currencies are not added.
+    has_value = options.goal.value is not None and not any(row[-1] > 1 for row in rows)
     return [
         (
             *(name, conversions[name], conversions[name], total, assisted[name]),
@@ -257,5 +266,6 @@ ATTRIBUTION = (
         row=AttributedConversions,
         options=Attribution,
         sql=attribution_statement,
+        checks=lambda options: value_check({"goal": options.goal}),
     ),
 )

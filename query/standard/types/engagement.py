@@ -1,4 +1,4 @@
-"""Query types of scroll depth and interactions, as pages reported them."""
+"""Query types of the scroll depth of page views, and of interactions, as pages reported them."""
 
 from msgspec import Struct
 
@@ -7,6 +7,11 @@ from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, OptionalInteger, OptionalPercent, Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.page_view_reports import (
+    VIEW_REPORTS,
+    VIEWS_OF_VISITORS,
+    view_report_ctes,
+)
 from query.standard.sql.percentiles import mean_columns
 from schemas.tables import EVENTS
 
@@ -29,7 +34,7 @@ class ScrolledPage(Struct, frozen=True):
     avg_scroll_depth: Average
     visitors: int
     sessions: int
-    pageviews: OptionalInteger
+    pageviews: int
 
 
 class Interactions(Struct, frozen=True):
@@ -39,94 +44,100 @@ class Interactions(Struct, frozen=True):
     total_sessions: int
 
 
-SCROLLED = "scroll_depth > 0"
-
-VIEWS_THAT_REPORT = f"COUNT(*) FILTER (WHERE {PAGE_VIEW})"
+SCROLLED = "depth > 0"
 INTERACTIVE = """CASE WHEN SUM(report_count) > 0
                         THEN COUNT(CASE WHEN interactions > 0 THEN 1 END) END"""
 """Unknown, not 0, while no session reports interactions."""
 
-DEPTHS = """CASE WHEN scroll_depth < 25 THEN '0-25%'
-                        WHEN scroll_depth < 50 THEN '25-50%'
-                        WHEN scroll_depth < 75 THEN '50-75%'
+DEPTHS = """CASE WHEN depth < 25 THEN '0-25%'
+                        WHEN depth < 50 THEN '25-50%'
+                        WHEN depth < 75 THEN '50-75%'
                         ELSE '75-100%' END"""
 
+VIEWS_OF_SESSIONS = view_report_ctes(
+    {
+        "view_session": "session_hash",
+        "starts_with_view": f"CASE WHEN {PAGE_VIEW} THEN 1 ELSE 0 END",
+    },
+    of_visits=True,
+)
 INTERACTED_SESSIONS = Cte(
     "session_interactions",
     f"""
-    SELECT session_hash             AS session_key,
-           SUM(interaction_count)   AS interactions,
-           COUNT(interaction_count) AS report_count
-      FROM visit_rows
-     WHERE session_hash IS NOT NULL
-     GROUP BY session_hash
-    HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
+    SELECT SUM(interactions)   AS interactions,
+           COUNT(interactions) AS report_count
+      FROM {VIEW_REPORTS}
+     WHERE view_session IS NOT NULL
+     GROUP BY view_session
+    HAVING MAX(starts_with_view) = 1
     """,  # noqa: S608
 )
 
 ENGAGEMENT = (
     QueryType(
         name="scroll_depth_summary",
-        description="mean scroll depth in percent, of reports above 0",
+        description="mean scroll depth in percent, of page views with one above 0",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrollSummary,
+        ctes=VIEWS_OF_VISITORS,
         sql=f"""
-            SELECT {mean_columns("avg_scroll_depth", "scroll_depth")},
-                   COUNT(DISTINCT session_hash) AS total_sessions,
-                   COUNT(DISTINCT visitor_hash) AS visitors
-              FROM scoped
+            SELECT {mean_columns("avg_scroll_depth", "depth")},
+                   COUNT(DISTINCT view_session) AS total_sessions,
+                   COUNT(DISTINCT view_visitor) AS visitors
+              FROM {VIEW_REPORTS}
              WHERE {SCROLLED}
              ORDER BY total_sessions
         """,  # noqa: S608
     ),
     QueryType(
         name="scroll_depth_distribution",
-        description="reports by quarter of the page; a border counts in the deeper quarter",
+        description="page views by the quarter of the page that was reached; a border counts in "
+        "the deeper quarter",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrollRange,
+        ctes=VIEWS_OF_VISITORS,
         sql=f"""
-            SELECT {DEPTHS}                                  AS depth,
-                   COUNT(DISTINCT visitor_hash)              AS visitors,
-                   COUNT(DISTINCT session_hash)              AS sessions,
-                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
-              FROM scoped
+            SELECT {DEPTHS}                                  AS depth_range,
+                   COUNT(DISTINCT view_visitor)              AS visitors,
+                   COUNT(DISTINCT view_session)              AS sessions,
+                   COUNT(DISTINCT view_visitor)              AS percentage_part,
+                   SUM(COUNT(DISTINCT view_visitor)) OVER () AS percentage_whole
+              FROM {VIEW_REPORTS}
              WHERE {SCROLLED}
              GROUP BY {DEPTHS}
-             ORDER BY depth
+             ORDER BY depth_range
         """,  # noqa: S608
     ),
     QueryType(
         name="page_scroll_performance",
-        description="mean scroll depth by path, of reports above 0; page views that report, null "
-        "where only page exits do",
+        description="mean scroll depth by path, of page views with one above 0",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=ScrolledPage,
+        ctes=VIEWS_OF_VISITORS,
         sql=f"""
-            SELECT path                                AS label,
-                   {mean_columns("avg_scroll_depth", "scroll_depth")},
-                   COUNT(DISTINCT visitor_hash)        AS visitors,
-                   COUNT(DISTINCT session_hash)        AS sessions,
-                   CASE WHEN SUM({VIEWS_THAT_REPORT}) OVER () > 0
-                        THEN {VIEWS_THAT_REPORT} END   AS pageviews
-              FROM scoped
+            SELECT view_path                    AS label,
+                   {mean_columns("avg_scroll_depth", "depth")},
+                   COUNT(DISTINCT view_visitor) AS visitors,
+                   COUNT(DISTINCT view_session) AS sessions,
+                   COUNT(*)                     AS pageviews
+              FROM {VIEW_REPORTS}
              WHERE {SCROLLED}
-               AND path IS NOT NULL
-             GROUP BY path
+               AND view_path IS NOT NULL
+             GROUP BY view_path
              ORDER BY avg_scroll_depth_sum / avg_scroll_depth_count DESC, visitors DESC, label
         """,  # noqa: S608
     ),
     QueryType(
         name="interaction_summary",
-        description="interactions per report, and the share of sessions with at least one; null "
-        "while none is reported",
+        description="interactions per page view that reports them, and the share of sessions with "
+        "at least one; null while none is reported",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=Interactions,
-        ctes=(INTERACTED_SESSIONS,),
+        ctes=(*VIEWS_OF_SESSIONS, INTERACTED_SESSIONS),
         sql=f"""
             SELECT SUM(interactions)              AS avg_interactions_sum,
                    COALESCE(SUM(report_count), 0) AS avg_interactions_count,

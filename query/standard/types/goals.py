@@ -34,10 +34,13 @@ from query.standard.sql.breakdown import (
 from query.standard.sql.steps import (
     GoalStep,
     Step,
+    goal_currency,
     goal_value,
     resolve_step,
     saved_step,
     step_condition,
+    sum_of_one_currency,
+    value_check,
 )
 from schemas.errors import Malformed
 from schemas.registry import Goal, SavedRecords
@@ -82,7 +85,7 @@ def _all_goals(saved: SavedRecords, path: str) -> list[GoalStep]:
             f"'{path}.goals' is missing, and the website has {len(goals)} saved goals; "
             f"name at most {MAX_GOALS} of them"
         )
-    return [saved_step(goal) for goal in goals]
+    return [saved_step(goal, saved) for goal in goals]
 
 
 class GoalConversions(Struct, frozen=True):
@@ -101,19 +104,25 @@ def goals_statement(options: Goals) -> Statement:
     goals = options.goals or ()
     conditions = goal_conditions(goals)
     amounts = [goal_value(goal, f"goals[{i}]", f"goal{i}") for i, goal in enumerate(goals)]
+    currencies = [goal_currency(g, f"goals[{i}]", f"goal{i}") for i, g in enumerate(goals)]
     breakdown = goal_breakdown(options)
     finish = partial(goal_rows, goals)
-    values = merge_values(*(c.values for c in (*conditions, *filter(None, amounts))))
+    fragments = (*conditions, *filter(None, amounts), *currencies)
+    values = merge_values(*(fragment.values for fragment in fragments))
     if breakdown is None:
         texts = [amount.text if amount else NO_VALUE for amount in amounts]
-        reaching = zip([c.text for c in conditions], texts, strict=True)
+        codes = [currency.text for currency in currencies]
+        reaching = zip([c.text for c in conditions], texts, codes, strict=True)
         counts = _counts(reaching, "visitor_hash", "session_hash")
         sql = f"SELECT {NO_GROUP_COLUMNS}, {counts} FROM scoped ORDER BY group_rank"  # noqa: S608
         absent = absent_fields(breakdown)
         return Statement(sql=sql, values=values, rows_in_python=finish, absent=absent)
-    reached = [(f"is_goal_{i} = 1", f"value_of_goal_{i}") for i in range(len(conditions))]
+    reached = [
+        (f"is_goal_{i} = 1", f"value_of_goal_{i}", f"currency_of_goal_{i}")
+        for i in range(len(conditions))
+    ]
     return Statement(
-        ctes=goal_ctes(options, conditions, breakdown, amounts),
+        ctes=goal_ctes(options, conditions, breakdown, amounts, currencies),
         sql=f"""
             SELECT {GROUP_COLUMNS}, {_counts(reached, "visitor_key", "session_key")}
               FROM goal_rows
@@ -144,6 +153,7 @@ def goal_ctes(
     conditions: Sequence[Fragment],
     breakdown: Breakdown,
     amounts: Sequence[Fragment | None] = (),
+    currencies: Sequence[Fragment] = (),
 ) -> tuple[Cte, ...]:
     """`goal_rows`: every row with its value and the goals that it reaches; the groups of values."""
     reached = [
@@ -151,7 +161,8 @@ def goal_ctes(
         for i, condition in enumerate(conditions)
     ]
     values = [f"{a.text if a else NO_VALUE} AS value_of_goal_{i}" for i, a in enumerate(amounts)]
-    goals = ", ".join([*reached, *values])
+    codes = [f"{c.text} AS currency_of_goal_{i}" for i, c in enumerate(currencies)]
+    goals = ", ".join([*reached, *values, *codes])
     first_touch = options.attribution == "first_touch"
     value = "first_value" if first_touch else breakdown.value.text
     join = "LEFT JOIN first_values ON valued_visitor = visitor_hash" if first_touch else ""
@@ -180,15 +191,15 @@ def goal_ctes(
     )
 
 
-def _counts(goals: Iterable[tuple[str, str]], visitor: str, session: str) -> str:
-    """The number of visitors; four numbers for each goal, given by its condition and its value."""
+def _counts(goals: Iterable[tuple[str, str, str]], visitor: str, session: str) -> str:
+    """The number of visitors; four numbers for each goal, by its condition, value and currency."""
     counts = [f"COUNT(DISTINCT {visitor}) AS all_visitors"]
-    for text, amount in goals:
+    for text, amount, currency in goals:
         counts += [
             f"COUNT(*) FILTER (WHERE {text})",
             f"COUNT(DISTINCT CASE WHEN {text} THEN {visitor} END)",
             f"COUNT(DISTINCT CASE WHEN {text} THEN {session} END)",
-            f"SUM(CASE WHEN {text} THEN {amount} END)",
+            sum_of_one_currency(text, amount, currency),
         ]
     return ",\n".join(counts)
 
@@ -209,7 +220,7 @@ def _rows_of_group(goals: Sequence[GoalStep], columns: Row) -> list[Row]:
             sessions,
             visitors,
             all_visitors,
-            None if goal.value is None else amount or 0,
+            None if goal.value is None else amount,
             value,
             is_other,
         )
@@ -236,13 +247,16 @@ def stored_amounts(options: Goals) -> StoredColumns | None:
     conditions = goal_conditions(goals)
     amounts = {i: goal_value(goals[i], f"goals[{i}]", f"goal{i}") for i in valued}
     known = {i: amount for i, amount in amounts.items() if amount is not None}
+    currencies = {i: goal_currency(goals[i], f"goals[{i}]", f"goal{i}") for i in known}
     sums = ", ".join(
-        f"SUM(CASE WHEN {conditions[i].text} THEN {amount.text} END) AS value_of_goal_{i}"
+        f"{sum_of_one_currency(conditions[i].text, amount.text, currencies[i].text)} "
+        f"AS value_of_goal_{i}"
         for i, amount in known.items()
     )
     reached = " OR ".join(f"({conditions[i].text})" for i in known)
     values = merge_values(
-        *(conditions[i].values for i in known), *(amount.values for amount in known.values())
+        *(conditions[i].values for i in known),
+        *(each.values for each in (*known.values(), *currencies.values())),
     )
     return StoredColumns(
         statement=Statement(
@@ -274,5 +288,8 @@ GOALS = (
         sql=goals_statement,
         prepared=prepared_goals,
         stored_columns=stored_amounts,
+        checks=lambda options: value_check(
+            {f"goals[{i}]": goal for i, goal in enumerate(options.goals or ())}
+        ),
     ),
 )

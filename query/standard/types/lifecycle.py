@@ -25,6 +25,7 @@ from query.scope.visitor_sets import FIRST_MS
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date
 from query.standard.declaration.query_type import QueryOptions, QueryType
+from query.standard.declaration.result_check import DAILY_IDS
 from query.standard.declaration.statement import Statement
 from query.standard.types.active_visitors import PERIODS
 from schemas.tables import EVENTS
@@ -119,6 +120,7 @@ LIFECYCLE = (
         description="new, returning, resurrecting and dormant visitors of each period",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
+        checks=(DAILY_IDS,),
         row=LifecyclePeriod,
         default_limit=10_000,
         options=Lifecycle,

@@ -1,8 +1,14 @@
-"""Query types of page quality, from the report that trackers send at the page exit."""
+"""Query types of page quality, from the reports that trackers send when pages are hidden or left.
+
+A page view may have several reports: one that follows the report `hidden` of the same page and
+session goes on with it, unless it has a time to the first interaction, which only first reports do.
+Times and counts of a page view add up; of its depths and filled-in fields the greatest counts.
+"""
 
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import ROW_ORDER, ROW_ORDER_NUMBER, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Median, OptionalText, Percent
 from query.standard.declaration.query_type import QueryType
@@ -43,7 +49,10 @@ class PageQuality(Struct, frozen=True):
     median_time_to_first_interaction: Median
 
 
-def most_often(name: str, column: str, only: str) -> Cte:
+FIRST = "time_to_first_interaction"
+
+
+def most_often(name: str, column: str, only: str, relation: str = "scoped") -> Cte:
     """The values of a column ranked within each path."""
     return Cte(
         name,
@@ -53,7 +62,7 @@ def most_often(name: str, column: str, only: str) -> Cte:
                ROW_NUMBER() OVER (
                    PARTITION BY path ORDER BY COUNT(*) DESC, {column}
                )         AS row_rank
-          FROM scoped
+          FROM {relation}
          WHERE {only}
            AND {column} > ''
            AND path IS NOT NULL
@@ -67,9 +76,46 @@ def share(name: str, only: str) -> str:
     return f"COUNT(CASE WHEN {only} THEN 1 END) AS {name}_part,\nCOUNT(*) AS {name}_whole"
 
 
+REPORT_ORDER = f"PARTITION BY session_hash, path ORDER BY {ROW_ORDER_NUMBER}"
+SUMMED = (
+    *("time_on_page", "active_time", "interaction_count", "rage_click_count", "dead_click_count"),
+    *("error_count", "form_submit_count"),
+)
+GREATEST = ("max_scroll_depth", "form_field_count", FIRST)
+PAGE_VIEWS = (
+    Cte(
+        "view_parts",
+        f"""
+        SELECT *, SUM(begins_view) OVER ({REPORT_ORDER} ROWS UNBOUNDED PRECEDING) AS view_number
+          FROM (
+               SELECT path, session_hash, visitor_hash, last_form_field, {ROW_ORDER},
+                      {", ".join((*SUMMED, *GREATEST))},
+                      CASE WHEN session_hash IS NOT NULL
+                            AND {FIRST} IS NULL
+                            AND LAG(exit_type) OVER ({REPORT_ORDER}) = 'hidden'
+                           THEN 0 ELSE 1 END AS begins_view
+                 FROM scoped
+                WHERE path IS NOT NULL
+               ) AS reports
+        """,  # noqa: S608
+    ),
+    Cte(
+        "page_views",
+        f"""
+        SELECT path, MIN(visitor_hash) AS visitor,
+               {last_value("last_form_field")} AS last_form_field,
+               {", ".join(f"SUM({c}) AS {c}" for c in SUMMED)},
+               {", ".join(f"MAX({c}) AS {c}" for c in GREATEST)}
+          FROM view_parts
+         GROUP BY path, session_hash, view_number
+        """,  # noqa: S608
+    ),
+)
+"""`page_views`: a row for each page view, of all its reports in the time range."""
+
 FORM_STARTED = "(form_field_count > 0 OR form_submit_count > 0)"
+ABANDONED = "form_field_count > 0 AND COALESCE(form_submit_count, 0) = 0"
 HAS_TIMES = "active_time IS NOT NULL AND time_on_page IS NOT NULL"
-FIRST = "time_to_first_interaction"
 
 RANKED = Cte(
     "ranked",
@@ -77,39 +123,37 @@ RANKED = Cte(
     SELECT path, time_on_page, active_time, max_scroll_depth, interaction_count, {FIRST},
            ROW_NUMBER() OVER (PARTITION BY path, {FIRST} > 0 ORDER BY {FIRST}) AS row_rank,
            COUNT(*) OVER (PARTITION BY path, {FIRST} > 0)                      AS row_count
-      FROM scoped
-     WHERE path IS NOT NULL
+      FROM page_views
     """,  # noqa: S608
 )
 
 PAGE_QUALITY = (
     QueryType(
         name="frustration_by_page",
-        description=f"shares of page views with rage clicks, dead clicks and errors, by path "
-        f"with at "
-        f"least {MIN_VIEWS} page views; a page view counts as often as its leaving is reported",
+        description=f"shares of page views with rage clicks, dead clicks and errors, by path with "
+        f"at least {MIN_VIEWS} page views, of those that are reported",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=PageFrustration,
         ctes=(
+            *PAGE_VIEWS,
             most_often("rage_targets", "rage_click_target", "rage_click_count > 0"),
             most_often("dead_targets", "dead_click_target", "dead_click_count > 0"),
         ),
         sql=f"""
             SELECT path                         AS label,
                    COUNT(*)                     AS page_views,
-                   COUNT(DISTINCT visitor_hash) AS visitors,
+                   COUNT(DISTINCT visitor)      AS visitors,
                    {share("rage_click_rate", "rage_click_count > 0")},
                    {share("dead_click_rate", "dead_click_count > 0")},
                    {share("error_rate", "error_count > 0")},
                    MAX(dead_targets.target) AS top_dead_click_target,
                    MAX(rage_targets.target) AS top_rage_click_target
-              FROM scoped
+              FROM page_views
               LEFT JOIN rage_targets
                 ON rage_targets.target_path = path AND rage_targets.row_rank = 1
               LEFT JOIN dead_targets
                 ON dead_targets.target_path = path AND dead_targets.row_rank = 1
-             WHERE path IS NOT NULL
              GROUP BY path
             HAVING COUNT(*) >= {MIN_VIEWS}
              ORDER BY rage_click_rate_part + dead_click_rate_part + error_rate_part DESC,
@@ -119,24 +163,25 @@ PAGE_QUALITY = (
     QueryType(
         name="form_abandonment_by_page",
         description="page views in which a form was begun, and those of them in which none was "
-        "sent, "
-        "by path",
+        "sent, by path",
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=PageForm,
-        ctes=(most_often("last_fields", "last_form_field", f"form_abandoned AND {FORM_STARTED}"),),
+        ctes=(
+            *PAGE_VIEWS,
+            most_often("last_fields", "last_form_field", ABANDONED, "page_views"),
+        ),
         sql=f"""
             SELECT path                                              AS label,
                    COUNT(*)                                          AS form_starts,
                    COUNT(CASE WHEN form_submit_count > 0 THEN 1 END) AS form_submits,
-                   COUNT(CASE WHEN form_abandoned THEN 1 END)        AS abandonment_rate_part,
+                   COUNT(CASE WHEN {ABANDONED} THEN 1 END)           AS abandonment_rate_part,
                    COUNT(*)                                          AS abandonment_rate_whole,
                    MAX(last_fields.target)                           AS top_abandoned_field
-              FROM scoped
+              FROM page_views
               LEFT JOIN last_fields
                 ON last_fields.target_path = path AND last_fields.row_rank = 1
              WHERE {FORM_STARTED}
-               AND path IS NOT NULL
              GROUP BY path
              ORDER BY form_starts DESC, label
         """,  # noqa: S608
@@ -148,7 +193,7 @@ PAGE_QUALITY = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=PageQuality,
-        ctes=(RANKED,),
+        ctes=(*PAGE_VIEWS, RANKED),
         sql=f"""
             SELECT path     AS label,
                    COUNT(*) AS page_views,

@@ -1,5 +1,7 @@
 """retention: cohorts of visitors by their first day, week or month, and how many returned later.
 
+A cohort is of visitors whose first event ever is in it, or by an option their first in the range.
+
 With a breakdown each visitor belongs to one group, by the value of the first row.
 """
 
@@ -11,15 +13,17 @@ from typing import Literal
 from msgspec import UNSET, Struct, structs
 
 from query.engine.engine import Row
-from query.prepared.cohorts import Cohorts
+from query.prepared.cohorts import Cohorts, CohortsOfNew
 from query.request.buckets import Granularity
 from query.request.query import MAX_ROWS
 from query.request.subject import SubjectKind
 from query.request.time_range import SeriesPoint, TimeRange
 from query.request.time_zones import DAY_MS, to_unix_ms
+from query.scope.visitor_facts import FIRST_BUCKET, IS_NEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Date, Group, KeyInteger, Other, Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.declaration.result_check import DAILY_IDS
 from query.standard.declaration.statement import Statement
 from query.standard.sql.breakdown import (
     GROUP_COLUMNS,
@@ -48,6 +52,8 @@ class Retention(BreakdownOptions, frozen=True):
     """Options of the request."""
 
     period: Literal["day", "week", "month"] = "week"
+    cohort: Literal["first_ever", "first_in_range"] = "first_ever"
+    """Which event begins a cohort: the first one ever, or the first one in the time range."""
 
 
 class RetentionCell(Struct, frozen=True):
@@ -61,16 +67,24 @@ class RetentionCell(Struct, frozen=True):
     other: Other = UNSET
 
 
-def first_seen(breakdown: Breakdown | None) -> Cte:
-    """The cohort of each visitor, and the value of the first row."""
+def first_seen(options: Retention, breakdown: Breakdown | None) -> Cte:
+    """The cohort of each visitor, and the value of the first row.
+
+    By the first event ever, visitors without a row in its bucket that meets the filters are in no
+    cohort, and neither is who was there before the time range.
+    """
     value = f", {breakdown.of_first_row} AS breakdown_value" if breakdown else ""
+    is_new = f"AND {IS_NEW.column}" if options.cohort == "first_ever" else ""
+    in_bucket = f"HAVING MIN(bucket) = MIN({FIRST_BUCKET})" if is_new else ""
     return Cte(
         "first_seen",
         f"""
         SELECT visitor_hash AS cohort_visitor, MIN(bucket) AS cohort{value}
           FROM scoped
          WHERE visitor_hash IS NOT NULL
+               {is_new}
          GROUP BY visitor_hash
+        {in_bucket}
         """,  # noqa: S608
     )
 
@@ -91,7 +105,7 @@ def retention_statement(options: Retention) -> Statement:
     return Statement(
         granularity=WIDTHS[options.period],
         rows_in_python=partial(retention_rows, options.period, breakdown),
-        ctes=(first_seen(breakdown), *((VALUE_SIZES, *GROUP_CTES) if breakdown else ())),
+        ctes=(first_seen(options, breakdown), *((VALUE_SIZES, *GROUP_CTES) if breakdown else ())),
         values=breakdown.values if breakdown else {},
         absent=absent_fields(breakdown),
         sql=f"""
@@ -108,9 +122,12 @@ def retention_statement(options: Retention) -> Statement:
     )
 
 
-def prepared_cohorts(options: Retention) -> Cohorts | None:
+def prepared_cohorts(options: Retention) -> Cohorts | CohortsOfNew | None:
     """The cohorts from prepared parts; these have no groups."""
-    return None if options.breakdown else Cohorts(MAX_COHORTS)
+    if options.breakdown:
+        return None
+    of_all = options.cohort == "first_in_range"
+    return Cohorts(MAX_COHORTS) if of_all else CohortsOfNew(MAX_COHORTS)
 
 
 def retention_rows(
@@ -170,8 +187,7 @@ def _ends(time_range: TimeRange, width: Granularity, points: Sequence[SeriesPoin
 RETENTION = (
     QueryType(
         name="retention",
-        description="cohorts of visitors by first visit in the time range, and how many "
-        "returned later",
+        description="cohorts of new visitors by the first event ever, and how many returned later",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=RetentionCell,
@@ -179,5 +195,6 @@ RETENTION = (
         options=Retention,
         sql=retention_statement,
         prepared=prepared_cohorts,
+        checks=(DAILY_IDS,),
     ),
 )

@@ -7,12 +7,17 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.prepared.forms import Breakdown
 from query.request.subject import SubjectKind
-from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW
+from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Median, Percent
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.statement import Statement
 from query.standard.declaration.stored_columns import StoredColumns
+from query.standard.sql.page_view_reports import (
+    VIEW_REPORTS,
+    VIEWS_OF_VISITORS,
+    view_report_ctes,
+)
 from query.standard.sql.percentiles import mean_columns, quantile_columns
 from schemas.tables import EVENTS
 
@@ -32,26 +37,27 @@ class PageTime(Struct, frozen=True):
     percentage: Percent
 
 
-# The page view or its exit reports the time, whichever the tracker does.
-IS_TIMED_VIEW = f"({PAGE_VIEW} OR name = '{PAGE_EXIT}') AND path IS NOT NULL"
-
-TIME_ON_PAGE = Cte(
+TIMED = Cte(
     "timed_views",
     f"""
-    SELECT path                                                        AS label,
-           visitor_hash                                                AS visitor,
-           session_hash                                                AS session_key,
-           time_on_page                                                AS seconds,
-           ROW_NUMBER() OVER (PARTITION BY path ORDER BY time_on_page) AS row_rank,
-           COUNT(*) OVER (PARTITION BY path)                           AS row_count
-      FROM scoped
-     WHERE {IS_TIMED_VIEW}
-       AND time_on_page > 1
-       AND time_on_page < 3600
+    SELECT view_path, view_visitor, view_session, seconds,
+           ROW_NUMBER() OVER (PARTITION BY view_path ORDER BY seconds) AS row_rank,
+           COUNT(*) OVER (PARTITION BY view_path)                      AS row_count
+      FROM {VIEW_REPORTS}
+     WHERE view_path IS NOT NULL
+       AND seconds > 1
+       AND seconds < 3600
     """,  # noqa: S608
 )
 
-MEAN_TIME = mean_columns("avg_time_on_page", "time_on_page")
+MEAN_TIMES = Cte(
+    "mean_times",
+    f"""
+    SELECT view_path AS timed_path, {mean_columns("avg_time_on_page", "seconds")}
+      FROM {VIEW_REPORTS}
+     GROUP BY view_path
+    """,  # noqa: S608
+)
 
 
 def with_mean_time(views: Sequence[Row], times: Sequence[Row]) -> list[Row]:
@@ -65,14 +71,12 @@ def with_mean_time(views: Sequence[Row], times: Sequence[Row]) -> list[Row]:
 
 TIMES = StoredColumns(
     statement=Statement(
-        sql=f"""
-            SELECT path AS label, {MEAN_TIME}
-              FROM scoped
-             WHERE {IS_TIMED_VIEW}
-               AND time_on_page IS NOT NULL
-             GROUP BY path
-             ORDER BY label
-        """  # noqa: S608
+        ctes=(*view_report_ctes({}), MEAN_TIMES),
+        sql="""
+            SELECT timed_path, avg_time_on_page_sum, avg_time_on_page_count
+              FROM mean_times
+             ORDER BY timed_path
+        """,
     ),
     join=with_mean_time,
 )
@@ -80,40 +84,45 @@ TIMES = StoredColumns(
 PAGES = (
     QueryType(
         name="page_performance",
-        description="page views by path, with the mean of the visible seconds that were reported",
+        description="page views by path, with the mean visible seconds of those that were reported",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PagePerformance,
         prepared=Breakdown(("path",)),
         stored_columns=TIMES,
+        ctes=(*view_report_ctes({}), MEAN_TIMES),
         sql=f"""
-            SELECT path                                AS label,
-                   COUNT(*) FILTER (WHERE {PAGE_VIEW}) AS pageviews,
-                   {MEAN_TIME},
-                   COUNT(DISTINCT CASE WHEN {PAGE_VIEW} THEN visitor_hash END) AS visitors
+            SELECT path                                     AS label,
+                   COUNT(*)                                 AS pageviews,
+                   MAX(avg_time_on_page_sum)                AS avg_time_on_page_sum,
+                   COALESCE(MAX(avg_time_on_page_count), 0) AS avg_time_on_page_count,
+                   COUNT(DISTINCT visitor_hash)             AS visitors
               FROM scoped
-             WHERE {IS_TIMED_VIEW}
+              LEFT JOIN mean_times
+                ON timed_path = path
+             WHERE {PAGE_VIEW}
+               AND path IS NOT NULL
              GROUP BY path
-            HAVING COUNT(*) FILTER (WHERE {PAGE_VIEW}) > 0
              ORDER BY visitors DESC, pageviews DESC, label
         """,  # noqa: S608
     ),
     QueryType(
         name="page_time_analysis",
-        description="median of the visible seconds by path, of reports over 1 second, under 1 hour",
+        description="median of the visible seconds of page views by path, of those over 1 second, "
+        "under 1 hour",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
         row=PageTime,
-        ctes=(TIME_ON_PAGE,),
+        ctes=(*VIEWS_OF_VISITORS, TIMED),
         sql=f"""
-            SELECT label,
-                   COUNT(DISTINCT session_key) AS sessions_with_time,
-                   COUNT(DISTINCT visitor)     AS visitors,
+            SELECT view_path                    AS label,
+                   COUNT(DISTINCT view_session) AS sessions_with_time,
+                   COUNT(DISTINCT view_visitor) AS visitors,
                    {quantile_columns("median_time_on_page", "seconds", 50)},
-                   COUNT(DISTINCT visitor)              AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor)) OVER () AS percentage_whole
+                   COUNT(DISTINCT view_visitor)              AS percentage_part,
+                   SUM(COUNT(DISTINCT view_visitor)) OVER () AS percentage_whole
               FROM timed_views
-             GROUP BY label
+             GROUP BY view_path
              ORDER BY visitors DESC, sessions_with_time DESC, label
         """,  # noqa: S608
     ),

@@ -211,7 +211,7 @@ class RetentionVisitors(Retention, frozen=True, kw_only=True, tag_field="name", 
                    )
         """  # noqa: S608
         return Selection(
-            ctes=(first_seen(breakdown), *groups, Cte(SELECTED, selected)),
+            ctes=(first_seen(self, breakdown), *groups, Cte(SELECTED, selected)),
             values=merge_values(
                 {"cohort": self._bucket(0), "returned_in": self._bucket(self.after)},
                 condition.values,

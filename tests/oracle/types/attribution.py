@@ -1,11 +1,11 @@
 """What conversions are credited to, conversion by conversion."""
 
-import json
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from tests.oracle.aggregates import ResultRow, is_view, rounded
+from tests.oracle.amounts import amount
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
@@ -89,11 +89,7 @@ def worth(row: Row, options: Mapping[str, Any]) -> Fraction:
     """The number that the property of a conversion holds."""
     if "value" not in options["goal"]:
         return Fraction()
-    found = json.loads(row.get("properties") or "{}").get(
-        options["goal"]["value"].removeprefix("properties.")
-    )
-    number = isinstance(found, int | float) and not isinstance(found, bool)
-    return Fraction(found) if number else Fraction()
+    return amount(row, options["goal"]["value"]) or Fraction()
 
 
 ATTRIBUTION: Oracles = {"attribution": Oracle(attribution)}

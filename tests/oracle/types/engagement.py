@@ -1,6 +1,7 @@
 """Scroll depth and interactions."""
 
 from fractions import Fraction
+from typing import Any
 
 from tests.oracle.aggregates import (
     ResultRow,
@@ -13,25 +14,26 @@ from tests.oracle.aggregates import (
     rounded,
     shared,
     there,
-    views,
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.page_views import page_views, told_views
 from tests.oracle.query import ScopedRows
-from tests.oracle.sessions import sessions
+from tests.oracle.sessions import Session, sessions
 from tests.oracle.stored_rows import Row
 
 
 def scrolled(scoped: ScopedRows) -> list[Row]:
-    """Reports of some depth."""
-    return [row for row in scoped.events if (row.get("scroll_depth") or 0) > 0]
+    """Page views of some depth."""
+    told = told_views(scoped.events, scoped.visit_events)
+    return [view for view in told if (view["depth"] or 0) > 0]
 
 
 def summary(scoped: ScopedRows) -> list[ResultRow]:
     rows = scrolled(scoped)
     return [
         {
-            "avg_scroll_depth": average(there(rows, "scroll_depth")),
+            "avg_scroll_depth": average(there(rows, "depth")),
             "total_sessions": distinct(rows, "session_id"),
             "visitors": visitors(rows),
         }
@@ -41,7 +43,7 @@ def summary(scoped: ScopedRows) -> list[ResultRow]:
 def depth(row: Row) -> str:
     """The quarter of the page."""
     names = ("0-25%", "25-50%", "50-75%", "75-100%")
-    return names[min(3, int(row["scroll_depth"] // 25))]
+    return names[min(3, int(row["depth"] // 25))]
 
 
 def distribution(scoped: ScopedRows) -> list[ResultRow]:
@@ -58,25 +60,30 @@ def distribution(scoped: ScopedRows) -> list[ResultRow]:
 
 def pages(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
-    views_report = bool(views(scrolled(scoped)))
     for path, held in grouped(scrolled(scoped), lambda row: row.get("path")).items():
-        depths = there(held, "scroll_depth")
+        depths = there(held, "depth")
         result.append(
             {
                 "name": path,
                 "avg_scroll_depth": average(depths),
                 "visitors": visitors(held),
                 "sessions": distinct(held, "session_id"),
-                "pageviews": len(views(held)) if views_report else None,
+                "pageviews": len(held),
                 "_exact": sum(map(Fraction, depths)) / len(depths),
             }
         )
     return hidden(ordered(result, "-_exact", "-visitors", "name"))
 
 
+def _interactions(session: Session) -> list[Any]:
+    """Of each page view of the session that tells them."""
+    sums = (view.sum("interaction_count") for view in page_views(session.events))
+    return [count for count in sums if count is not None]
+
+
 def interactions(scoped: ScopedRows) -> list[ResultRow]:
     held = sessions(scoped.visit_events)
-    counts = [there(session.events, "interaction_count") for session in held]
+    counts = [_interactions(session) for session in held]
     touched = sum(sum(each) > 0 for each in counts)
     reports = [count for each in counts for count in each]
     return [

@@ -1,6 +1,5 @@
 """Ordered steps: funnels, goals, page paths and retention."""
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
@@ -21,12 +20,13 @@ from tests.oracle.aggregates import (
     rounded,
     visitors,
 )
+from tests.oracle.amounts import amount
 from tests.oracle.breakdown import split, value_of
 from tests.oracle.filters import all_hold
 from tests.oracle.oracle import Oracle, Oracles
 from tests.oracle.query import ScopedRows
 from tests.oracle.sessions import sessions
-from tests.oracle.stored_rows import Row
+from tests.oracle.stored_rows import Row, unix_ms
 from tests.oracle.visits import read_as
 from tests.query.query_service import NOW
 
@@ -157,10 +157,8 @@ def total_value(rows: list[Row], goal: Step) -> float | None:
     """The sum of the numbers in the goal's property; None when it has none."""
     if "value" not in goal:
         return None
-    name = goal["value"].removeprefix("properties.")
-    found = [json.loads(row.get("properties") or "{}").get(name) for row in rows]
-    numbers = [each for each in found if isinstance(each, int | float) and each is not True]
-    return rounded(sum(map(Fraction, numbers), Fraction()), 4)
+    amounts = (amount(row, goal["value"]) for row in rows)
+    return rounded(sum((each for each in amounts if each is not None), Fraction()), 4)
 
 
 def paths(scoped: ScopedRows) -> list[ResultRow]:
@@ -238,15 +236,30 @@ PERIODS = {"day": "daily", "week": "weekly", "month": "monthly"}
 
 
 def retention(scoped: ScopedRows) -> list[ResultRow]:
-    """Cohorts by the bucket in which visitors first came in the span."""
+    """Cohorts by the bucket in which visitors first came: ever, or in the span."""
     options = scoped.query.options
     return split(
         options,
-        list(grouped(scoped.events, lambda row: row["anonymous_id"]).values()),
+        people_of_cohorts(scoped, options),
         lambda held: value_of(held[0], options["breakdown"]),
         len,
         lambda people: cohorts(scoped, people),
     )
+
+
+def people_of_cohorts(scoped: ScopedRows, options: Mapping[str, Any]) -> list[list[Row]]:
+    """The events of each visitor who is in a cohort."""
+    people = list(grouped(scoped.events, lambda row: row["anonymous_id"]).values())
+    if options.get("cohort") == "first_in_range":
+        return people
+    width, zone = PERIODS[options.get("period", "week")], scoped.query.zone
+
+    def began(held: list[Row]) -> bool:
+        first = unix_ms(held[0]["visitor.first_seen"])
+        bucket = wall_clock.bucket(held[0]["ms"], zone, width)
+        return first >= scoped.start_ms and wall_clock.bucket(first, zone, width) == bucket
+
+    return [held for held in people if began(held)]
 
 
 def cohorts(scoped: ScopedRows, people: list[list[Row]]) -> list[ResultRow]:

@@ -34,13 +34,54 @@ def most_often(values: Iterable[Any]) -> str | None:
     return min(counted, key=lambda value: (-counted[value], value)) if counted else None
 
 
-def by_path(rows: Iterable[Row]) -> dict[Any, list[Row]]:
-    return grouped(rows, lambda row: row.get("path"))
+SUMMED = (
+    *("time_on_page", "active_time", "interaction_count", "rage_click_count", "dead_click_count"),
+    *("error_count", "form_submit_count"),
+)
+
+
+def reported_views(scoped: ScopedRows) -> list[list[Row]]:
+    """The reports of each page view: those that go on after it was hidden."""
+    found: list[list[Row]] = []
+    last: dict[Any, list[Row]] = {}
+    for row in scoped.rows("engagement"):
+        page = row["session_id"], row.get("path")
+        before = last.get(page)
+        if (
+            before is not None
+            and row["session_id"] is not None
+            and row.get("time_to_first_interaction") is None
+            and before[-1].get("exit_type") == "hidden"
+        ):
+            before.append(row)
+        else:
+            last[page] = [row]
+            found.append(last[page])
+    return found
+
+
+def views_by_path(scoped: ScopedRows) -> dict[Any, list[Row]]:
+    """Page views as one row each."""
+    told = []
+    for rows in reported_views(scoped):
+        sums = {c: sum(found) if (found := there(rows, c)) else None for c in SUMMED}
+        greatest = {
+            column: max(there(rows, column), default=None)
+            for column in ("max_scroll_depth", "form_field_count", "time_to_first_interaction")
+        }
+        last_field = {"last_form_field": rows[-1].get("last_form_field")}
+        told.append({**rows[0], **sums, **greatest, **last_field, "_reports": rows})
+    return grouped(told, lambda row: row.get("path"))
+
+
+def reports(views: Iterable[Row]) -> list[Row]:
+    """All reports of page views."""
+    return [row for view in views for row in view["_reports"]]
 
 
 def frustration(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
-    for path, held in by_path(scoped.rows("engagement")).items():
+    for path, held in views_by_path(scoped).items():
         if len(held) < 5:
             continue
         raged = more_than_none(held, "rage_click_count")
@@ -54,8 +95,14 @@ def frustration(scoped: ScopedRows) -> list[ResultRow]:
                 "rage_click_rate": percent(len(raged), len(held)),
                 "dead_click_rate": percent(len(vain), len(held)),
                 "error_rate": percent(len(failed), len(held)),
-                "top_dead_click_target": most_often(row.get("dead_click_target") for row in vain),
-                "top_rage_click_target": most_often(row.get("rage_click_target") for row in raged),
+                "top_dead_click_target": most_often(
+                    row.get("dead_click_target")
+                    for row in more_than_none(reports(held), "dead_click_count")
+                ),
+                "top_rage_click_target": most_often(
+                    row.get("rage_click_target")
+                    for row in more_than_none(reports(held), "rage_click_count")
+                ),
                 "_trouble": len(raged) + len(vain) + len(failed),
             }
         )
@@ -63,27 +110,27 @@ def frustration(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def forms(scoped: ScopedRows) -> list[ResultRow]:
-    rows = scoped.rows("engagement")
     touched = ("form_field_count", "form_submit_count")
-    begun = [row for row in rows if any((row.get(column) or 0) > 0 for column in touched)]
     result: list[ResultRow] = []
-    for path, held in by_path(begun).items():
-        left = [row for row in held if row.get("form_abandoned")]
-        result.append(
-            {
-                "name": path,
-                "form_starts": len(held),
-                "form_submits": len(more_than_none(held, "form_submit_count")),
-                "abandonment_rate": percent(len(left), len(held)),
-                "top_abandoned_field": most_often(row.get("last_form_field") for row in left),
-            }
-        )
+    for path, views in views_by_path(scoped).items():
+        held = [view for view in views if any((view[column] or 0) > 0 for column in touched)]
+        left = [view for view in held if not view["form_submit_count"]]
+        if held:
+            result.append(
+                {
+                    "name": path,
+                    "form_starts": len(held),
+                    "form_submits": len(more_than_none(held, "form_submit_count")),
+                    "abandonment_rate": percent(len(left), len(held)),
+                    "top_abandoned_field": most_often(view["last_form_field"] for view in left),
+                }
+            )
     return ordered(result, "-form_starts", "name")
 
 
 def quality(scoped: ScopedRows) -> list[ResultRow]:
     result: list[ResultRow] = []
-    for path, held in by_path(scoped.rows("engagement")).items():
+    for path, held in views_by_path(scoped).items():
         measured = [row for row in held if row.get("active_time") is not None]
         measured = [row for row in measured if row.get("time_on_page") is not None]
         active = sum(Fraction(row["active_time"]) for row in measured)

@@ -7,7 +7,6 @@ from tests.oracle.aggregates import (
     average,
     distinct,
     grouped,
-    is_view,
     median,
     ordered,
     rounded,
@@ -17,42 +16,43 @@ from tests.oracle.aggregates import (
     visitors,
 )
 from tests.oracle.oracle import Oracle, Oracles
+from tests.oracle.page_views import told_views
 from tests.oracle.query import ScopedRows
 from tests.oracle.stored_rows import Row
 
 
-def looked_at(scoped: ScopedRows) -> dict[str, list[Row]]:
-    """Page views and exits by path."""
-    rows = [row for row in scoped.events if is_view(row) or row["name"] == "page_exit"]
-    return grouped(rows, lambda row: row.get("path"))
+def views_by_path(scoped: ScopedRows) -> dict[str, list[Row]]:
+    """Page views with what was reported of them."""
+    return grouped(told_views(scoped.events, scoped.visit_events), lambda view: view.get("path"))
 
 
 def performance(scoped: ScopedRows) -> list[ResultRow]:
+    reported = views_by_path(scoped)
+    viewed = grouped(views(scoped.events), lambda row: row.get("path"))
     result: list[ResultRow] = [
         {
             "name": path,
-            "pageviews": len(viewed),
-            "avg_time_on_page": average(there(held, "time_on_page")),
-            "visitors": visitors(viewed),
+            "pageviews": len(rows),
+            "avg_time_on_page": average(there(reported[path], "seconds")),
+            "visitors": visitors(rows),
         }
-        for path, held in looked_at(scoped).items()
-        if (viewed := views(held))
+        for path, rows in viewed.items()
     ]
     return ordered(result, "-visitors", "-pageviews", "name")
 
 
 def times(scoped: ScopedRows) -> list[ResultRow]:
-    """Reports of more than a second and less than an hour."""
+    """Page views of more than a second and less than an hour."""
     result: list[ResultRow] = []
-    for path, held in looked_at(scoped).items():
-        timed = [row for row in held if Decimal(1) < (row.get("time_on_page") or 0) < Decimal(3600)]
+    for path, told in views_by_path(scoped).items():
+        timed = [view for view in told if Decimal(1) < (view["seconds"] or 0) < Decimal(3600)]
         if timed:
             result.append(
                 {
                     "name": path,
                     "sessions_with_time": distinct(timed, "session_id"),
                     "visitors": visitors(timed),
-                    "median_time_on_page": rounded(median(there(timed, "time_on_page"))),
+                    "median_time_on_page": rounded(median(there(timed, "seconds"))),
                 }
             )
     return ordered(shared(result), "-visitors", "-sessions_with_time", "name")

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tests.oracle import wall_clock
-from tests.oracle.aggregates import ResultRow, grouped
+from tests.oracle.aggregates import ResultRow
 from tests.oracle.aggregates import visitors as number_of_visitors
 from tests.oracle.breakdown import of_group, value_of
 from tests.oracle.oracle import Oracle, Oracles
@@ -16,6 +16,7 @@ from tests.oracle.types.funnel_goals_paths_retention import (
     begun_by,
     called,
     is_step,
+    people_of_cohorts,
     touched,
     walks_of,
     ways_of,
@@ -56,7 +57,7 @@ def of_retention(scoped: ScopedRows, of: Options) -> set[Any]:
 
     people = of_group(
         of,
-        list(grouped(scoped.events, lambda row: row["anonymous_id"]).values()),
+        people_of_cohorts(scoped, of),
         lambda held: value_of(held[0], of["breakdown"]),
         len,
     )

@@ -1,12 +1,13 @@
 """Revenue of saved money properties: one currency each, never added over currencies."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.query.lake import an_event
-from tests.query.metrics_queries import ask, error, rows, save
+from tests.query.metrics_queries import ask, error, rows, save, where
 from tests.query.query_service import InProcessService, start_service
 
 
@@ -66,8 +67,8 @@ def test_sums_are_of_one_currency(service: InProcessService) -> None:
         {"metric": "revenue", "money": "Fees", "as": "fees"},
     )
 
-    # text is no amount, 1e308 is out of range
-    assert found == [{"euros": 130.3, "dollars": 5.0, "francs": 0.0, "sales": 30.3, "fees": 100.0}]
+    # 1e308 is out of range
+    assert found == [{"euros": 139.3, "dollars": 5.0, "francs": 0.0, "sales": 39.3, "fees": 100.0}]
 
 
 def test_rows_may_be_grouped_by_currency(service: InProcessService) -> None:
@@ -77,11 +78,11 @@ def test_rows_may_be_grouped_by_currency(service: InProcessService) -> None:
     sales = rows(service, {"metric": "revenue", "money": "Sales"}, dimensions=["currency"])
 
     assert found == [
-        {"currency": "EUR", "revenue": 130.3, "events": 3},
-        {"currency": None, "revenue": 7.0, "events": 4},
+        {"currency": "EUR", "revenue": 139.3, "events": 4},
+        {"currency": None, "revenue": 7.0, "events": 3},
         {"currency": "USD", "revenue": 5.0, "events": 1},
     ]
-    assert [row["revenue"] for row in sales] == [30.3, 7.0, 5.0]
+    assert [row["revenue"] for row in sales] == [39.3, 7.0, 5.0]
 
 
 def test_the_only_currency_need_not_be_named(service: InProcessService) -> None:
@@ -152,6 +153,67 @@ def test_a_wrong_term_is_rejected(service: InProcessService, term: Any, message:
     assert error(service, term) == message
 
 
+def test_amounts_in_texts_are_read_or_told(service: InProcessService) -> None:
+    texts = ("1.299,00 \u20ac", "0.50", "1,299", "free", "")
+    service.holds(*(a_purchase("order", json.dumps({"price": text})) for text in texts))
+    service.holds(a_purchase("order", '{"price": null}'), a_purchase("order", "{}"))
+    save(
+        service, "money", name="Orders", event="order", property="properties.price", currency="EUR"
+    )
+    save(service, "goals", name="Order", event="order", valueProperty="properties.price")
+
+    meta = ask(service, "revenue").json["meta"]
+
+    assert rows(service, "revenue") == [{"revenue": 1299.5}]
+    assert meta["warnings"] == [
+        {
+            "code": "AMOUNTS_LEFT_OUT",
+            "message": "3 amounts of 'Orders' are left out, as they cannot be read in one way as a "
+            "number, such as 'free'; send numbers, such as 1299.5",
+            "count": 3,
+        }
+    ]
+    [goals] = service.query("goals").json["data"]
+    assert [row["value"] for row in goals["data"]] == [1299.5]
+    assert [each["count"] for each in goals["meta"]["warnings"]] == [3]
+
+
+def test_values_of_goals_in_several_currencies_are_not_added(service: InProcessService) -> None:
+    both(service)
+    # its currency is that of the saved money property; of another property, the one beside it
+    goal = {"event": "purchase", "value": "properties.total"}
+    service.holds(
+        a_purchase("sale", '{"total": 4, "unit": "EUR"}'),
+        a_purchase("sale", '{"total": 6, "unit": "USD"}'),
+    )
+    sale = {"event": "sale", "value": "properties.total"}
+    value = {"metric": "conversion_value", "goal": "purchase"}
+
+    reply = service.query({"name": "goals", "goals": [goal, sale]}).json["data"][0]
+    by_currency = {"name": "goals", "goals": [goal], "breakdown": "properties.currency"}
+    attributed = service.rows({"name": "attribution", "goal": goal})
+
+    assert [row["value"] for row in reply["data"]] == [None, 10.0]
+    assert reply["meta"]["warnings"][-1] == {
+        "code": "SEVERAL_CURRENCIES",
+        "message": "amounts of 'purchase' are in 2 currencies, which are not added; save a money "
+        "property and ask for 'revenue' of one currency, or filter by the currency",
+        "count": 2,
+    }
+    split = {row["breakdown"]: row["value"] for row in service.rows(by_currency)}
+    assert split == {"EUR": 29.2, "eur": 10.1, None: 7.0, "USD": 5.0}
+    assert {row["value"] for row in attributed} == {None}
+    meta = ask(service, value, goals=[goal]).json
+    assert (meta["data"], meta["meta"]["warnings"]) == (
+        [{"conversion_value": None}],
+        reply["meta"]["warnings"],
+    )
+    dollars = [where("properties.currency", "USD")]
+    assert rows(service, value, goals=[goal], filters=dollars) == [{"conversion_value": 5.0}]
+    named = service.rows({"name": "goals", "goals": [{**sale, "currency": "properties.unit"}]})
+    assert [row["value"] for row in named] == [None]
+
+
 def test_two_properties_of_one_event_are_not_added(service: InProcessService) -> None:
     money = {"event": "purchase", "currency": "EUR"}
     save(service, "money", name="Total", property="properties.total", **money)
@@ -161,7 +223,7 @@ def test_two_properties_of_one_event_are_not_added(service: InProcessService) ->
         "'metrics[0]': the money properties 'Total' and 'Tax' are both of the event 'purchase', "
         "which would count twice; name one by 'money'"
     )
-    assert rows(service, {"metric": "revenue", "money": "Total"}) == [{"revenue": 42.3}]
+    assert rows(service, {"metric": "revenue", "money": "Total"}) == [{"revenue": 51.3}]
 
 
 def test_money_of_another_website_is_not_known(service: InProcessService) -> None:

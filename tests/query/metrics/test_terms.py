@@ -87,7 +87,7 @@ def test_the_value_of_conversions(service: InProcessService) -> None:
 
     found = rows(service, {"metric": "conversion_value", "goal": "purchase"}, goals=goals)
 
-    assert found == [{"conversion_value": 59.9}]  # 10, 49.9
+    assert found == [{"conversion_value": 79.9}]  # 10, "20", 49.9
 
 
 def test_aggregates_of_properties_and_columns(service: InProcessService) -> None:

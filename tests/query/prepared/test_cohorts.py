@@ -2,10 +2,11 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from query.prepared import active_buckets
-from query.prepared.cohorts import Cohorts
+from query.prepared.cohorts import Cohorts, CohortsOfNew
 from tests.query.prepared.test_session_groups import RANGE
 from tests.query.prepared.test_totals import (
     BUCKETS,
@@ -44,5 +45,19 @@ def test_visitors_by_their_first_bucket_and_each_later_one(seed: int, stored: in
     assert len(expected) > BUCKETS
 
 
+def test_visitors_before_the_range_are_in_no_cohort() -> None:
+    rows = some_rows(3, 60)
+    parts = joined(rows)
+    earlier = sorted({row.visitor for row in rows} - {-1})[::2]
+    parts.earlier = np.array(earlier, np.int64)
+    of_others = joined([row for row in rows if row.visitor not in earlier])
+
+    found = CohortsOfNew(BUCKETS).rows(parts, RANGE)
+
+    assert found == Cohorts(BUCKETS).rows(of_others, RANGE) != Cohorts(BUCKETS).rows(parts, RANGE)
+    assert CohortsOfNew(BUCKETS).rows(joined(rows), RANGE) == Cohorts(BUCKETS).rows(parts, RANGE)
+
+
 def test_more_buckets_than_cohorts_may_be_have_no_rows() -> None:
     assert Cohorts(BUCKETS - 1).rows(joined([]), RANGE) is None
+    assert CohortsOfNew(BUCKETS - 1).rows(joined([]), RANGE) is None

@@ -67,7 +67,7 @@ def test_values_and_times_are_of_the_rows_that_have_them(service: InProcessServi
         (0, 0.0),
     ]
     assert [(row["name"], row["pageviews"], row["avg_time_on_page"]) for row in pages] == [
-        ("/a", 2, 13.0),
+        ("/a", 2, 19.5),
         ("/b", 1, None),
     ]
 

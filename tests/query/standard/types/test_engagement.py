@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from tests.query.lake import a_view, an_event
+from tests.query.lake import Stored, a_view, an_event
 from tests.query.query_service import InProcessService
 
 
@@ -66,15 +66,54 @@ def test_reports_without_interactions_are_a_share_of_0(service: InProcessService
     assert (row["interactive_sessions"], row["interaction_rate"]) == (0, 0.0)
 
 
-def test_page_views_that_report_are_unknown_while_only_page_exits_do(
+def test_the_depth_of_a_page_view_is_the_greatest_that_it_reported(
     service: InProcessService,
 ) -> None:
-    exits = (an_event("page_exit", path=path, scroll_depth=Decimal(50)) for path in ("/a", "/b"))
-    service.holds(a_view("/a"), a_view("/b"), *exits)
-    assert [row["pageviews"] for row in service.rows("page_scroll_performance")] == [None, None]
+    def left(at: str, depth: float, clicks: int, path: str = "/a", session: str = "s1") -> Stored:
+        moment = f"2026-11-10T{at}Z"
+        seen = Decimal(str(depth))
+        return an_event(
+            "page_exit",
+            path=path,
+            at=moment,
+            session=session,
+            scroll_depth=seen,
+            interaction_count=clicks,
+        )
 
-    service.holds(a_view("/a", scroll_depth=Decimal(60)))
-    assert {row["name"]: row["pageviews"] for row in service.rows("page_scroll_performance")} == {
-        "/a": 1,
-        "/b": 0,
-    }
+    service.holds(
+        a_view("/a", at="2026-11-10T09:00:00Z", scroll_depth=Decimal(10)),
+        left("09:00:20", 20, 1),
+        left("09:00:40", 40, 2),
+        left("09:01:00", 90, 0),
+        a_view("/b", at="2026-11-10T09:01:00Z"),
+        left("09:02:00", 0, 0, "/b"),
+        a_view("/a", at="2026-11-10T09:02:00Z"),
+        left("09:03:00", 30, 4),
+        # a page view before the time range
+        left("09:00:20", 50, 1, "/old", "s2"),
+        left("09:00:50", 70, 0, "/old", "s2"),
+    )
+
+    # 90, 30 and 70 of those above 0
+    assert service.rows("scroll_depth_summary") == [
+        {"avg_scroll_depth": 63.33, "total_sessions": 2, "visitors": 1}
+    ]
+    assert [tuple(row.values())[:3] for row in service.rows("scroll_depth_distribution")] == [
+        ("25-50%", 1, 1),
+        ("50-75%", 1, 1),
+        ("75-100%", 1, 1),
+    ]
+    assert [tuple(row.values()) for row in service.rows("page_scroll_performance")] == [
+        ("/old", 70.0, 1, 1, 1),
+        ("/a", 60.0, 1, 1, 2),
+    ]
+    # 3, 0 and 4 of the one visit; there is no page view in the other
+    assert service.rows("interaction_summary") == [
+        {
+            "avg_interactions": 2.33,
+            "interactive_sessions": 1,
+            "interaction_rate": 100.0,
+            "total_sessions": 1,
+        }
+    ]

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from tests.query.lake import a_view, an_engagement, an_event, an_identity
+from tests.query.lake import Stored, a_view, an_engagement, an_event, an_identity
 from tests.query.query_service import InProcessService
 
 
@@ -113,6 +113,58 @@ def test_quality_is_of_what_was_reported(service: InProcessService) -> None:
             "avg_interactions": None,
             "median_time_to_first_interaction": None,
         },
+    ]
+
+
+def test_reports_of_one_page_view_are_one(service: InProcessService) -> None:
+    def report(at: str, path: str = "/a", **more: Any) -> Stored:
+        columns: dict[str, Any] = {"exit_type": "hidden", "time_on_page": Decimal(10), **more}
+        return an_engagement(path, at=f"2026-11-10T{at}Z", **columns)
+
+    filled: dict[str, Any] = {"form_field_count": 2, "last_form_field": "email"}
+    service.holds(
+        # a page view in three parts, in the last of which its form is sent
+        report(
+            "09:00:00", time_to_first_interaction=Decimal(700), max_scroll_depth=Decimal(20),
+            rage_click_count=1, interaction_count=3, active_time=Decimal(5), form_submit_count=0,
+            form_abandoned=True, **filled,
+        ),
+        report("09:01:00", max_scroll_depth=Decimal(90), rage_click_count=1, interaction_count=1),
+        report("09:02:00", exit_type="spa", form_submit_count=1, form_abandoned=False, **filled),
+        # the next ones of the page: after it was left, by a first report, in another session
+        report("09:03:00", form_abandoned=True, form_field_count=1, last_form_field="name"),
+        report("09:04:00", time_to_first_interaction=Decimal(0), max_scroll_depth=Decimal(30)),
+        report("09:04:00", session="s2", visitor="u2"),
+        report("09:05:00", visitor=None, session=None),
+        report("09:06:00", visitor=None, session=None),
+        report("09:04:30", path="/b"),
+    )  # fmt: skip
+
+    [a, b] = service.rows("engagement_quality_by_page")
+    assert (b["name"], b["page_views"], b["avg_time_on_page"]) == ("/b", 1, 10.0)
+    assert a == {
+        "name": "/a",
+        "page_views": 6,
+        # 30 seconds, and five times 10
+        "avg_time_on_page": 13.33,
+        "avg_active_time": 5.0,
+        # 5 of the 30 seconds
+        "attention_ratio": 16.67,
+        # 90 and 30
+        "avg_scroll_depth": 60.0,
+        "avg_interactions": 4.0,
+        "median_time_to_first_interaction": 700.0,
+    }
+    [frustration] = service.rows("frustration_by_page")
+    assert (frustration["page_views"], frustration["rage_click_rate"]) == (6, 16.67)
+    assert service.rows("form_abandonment_by_page") == [
+        {
+            "name": "/a",
+            "form_starts": 2,
+            "form_submits": 1,
+            "abandonment_rate": 50.0,
+            "top_abandoned_field": "name",
+        }
     ]
 
 

@@ -1,6 +1,10 @@
 """Retention of cohorts, with numbers worked out by hand."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from tests.query.lake import a_view
+from tests.query.metrics_queries import ask
 from tests.query.query_service import InProcessService
 
 
@@ -25,6 +29,77 @@ def test_retention_follows_cohorts_and_marks_what_is_not_over(service: InProcess
         ("2026-11-23", 1, 1, 0, 0.0, False),
         ("2026-11-30", 0, 0, 0, 0.0, False),
     ]
+
+
+def test_cohorts_are_of_the_first_event_ever(service: InProcessService) -> None:
+    service.holds(
+        # there before the time range, also in its first week
+        a_view("/", visitor="u1", session="s1", at="2026-10-01T12:00:00Z"),
+        a_view("/", visitor="u1", session="s2", at="2026-11-18T12:00:00Z"),
+        a_view("/", visitor="u2", session="s3", at="2026-11-16T12:00:00Z"),
+        a_view("/", visitor="u2", session="s4", at="2026-11-25T12:00:00Z"),
+        # new, and first seen on another page; then on one that the filter keeps
+        a_view("/new", visitor="u3", session="s5", at="2026-11-18T13:00:00Z", country="US"),
+        a_view("/", visitor="u3", session="s6", at="2026-11-24T12:00:00Z"),
+        a_view("/", visitor="u4", session="s7", at="2026-11-19T12:00:00Z"),
+    )
+    span = {"startDate": "2026-11-18", "endDate": "2026-11-29"}
+    root = [{"field": "path", "op": "eq", "value": "/"}]
+
+    def sizes(filters: Sequence[Any] = (), **options: str) -> list[tuple[Any, ...]]:
+        asked = {"name": "retention", **options}
+        rows = service.rows(asked, **span, filters=list(filters))
+        return [tuple(row.values())[1:4] for row in rows]
+
+    assert sizes() == [(0, 2, 2), (1, 2, 1), (0, 0, 0)]
+    assert sizes(cohort="first_in_range") == [(0, 3, 3), (1, 3, 1), (0, 1, 1)]
+    assert sizes(root) == [(0, 1, 1), (1, 1, 0), (0, 0, 0)]
+    assert sizes(root, cohort="first_in_range") == [(0, 2, 2), (1, 2, 0), (0, 2, 2)]
+    by_country = {"name": "retention", "breakdown": "country"}
+    assert [(row["breakdown"], row["visitors"]) for row in service.rows(by_country, **span)] == [
+        (value, size) for value in ("US", None) for size in (1, 1, 0)
+    ]
+    listed = {"name": "retention", "date": "2026-11-16"}
+    found = service.rows({"name": "visitors", "of": listed}, **span)
+    assert {row["visitor_id"] for row in found} == {"u3", "u4"}
+
+
+def test_ids_of_one_day_are_told(service: InProcessService) -> None:
+    service.holds(
+        a_view("/", visitor="d1", at="2026-11-24T12:00:00Z", visitor_made=True),
+        a_view("/a", visitor="d1", at="2026-11-24T12:01:00Z", visitor_made=True),
+        a_view("/", visitor="u1", at="2026-11-25T12:00:00Z", visitor_made=False),
+    )
+    warning = {
+        "code": "DAILY_VISITOR_IDS",
+        "message": "2 events came without a visitor id; theirs is derived anew each day, so that "
+        "nobody is recognized on a later day: such visitors are always new, and never return",
+        "count": 2,
+    }
+
+    def warnings(day: str, *parameters: Any, **more: Any) -> list[Any]:
+        reply = service.query(*parameters, startDate=day, endDate=day, **more)
+        return [entry["meta"].get("warnings", []) for entry in reply.json["data"]]
+
+    names = ("retention", "lifecycle", "stickiness", "active_visitors")
+    assert warnings("2026-11-24", *names) == [[warning]] * 4
+    # the last two also read days before
+    late = ("retention", "stickiness", "lifecycle", "active_visitors")
+    assert warnings("2026-11-25", *late) == [[], [], [warning], [warning]]
+    returned = [{"field": "visitor.is_new", "op": "eq", "value": False}]
+    assert warnings("2026-11-24", "summary_metrics") == [[]]
+    assert warnings("2026-11-24", "summary_metrics", filters=returned) == [[warning]]
+    is_new = [{"field": "visitor.is_new", "op": "eq", "value": True}]
+    assert warnings("2026-11-24", "summary_metrics", filters=is_new) == [[warning]]
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("returning_visitors", {}),
+        ("visits", {"dimensions": ["visitor.first_seen:day"]}),
+        ("errors", {"filters": is_new}),
+    ]
+    for metric, more in asked:
+        day = {"startDate": "2026-11-24", "endDate": "2026-11-24"}
+        assert ask(service, metric, **more, **day).json["meta"]["warnings"] == [warning]
+    assert "warnings" not in ask(service, "visitors").json["meta"]
 
 
 def test_a_day_of_retention_is_a_day_of_the_zone(service: InProcessService) -> None:

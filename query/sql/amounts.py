@@ -1,0 +1,49 @@
+"""Amounts of money: JSON numbers, and texts that can be read in one way only.
+
+`49.90`, `49,90`, `1,299.00`, `1.299,00 €`, `EUR 1 299,00` and `1'299.00` are read. `1.299` and
+`1,299` are not: each may be some thirteen hundred or a little more than one.
+"""
+
+from query.request.property_path import MAX_SUMMED, PropertyPath
+
+_SPACE = r"[\s\p{Zs}]*"
+_UNIT = r"(\p{Sc}|[A-Z]{3})?"
+
+
+def _number(point: str, comma: str) -> str:
+    """Texts in which the first mark stands before the decimals, and the other between groups."""
+    gap = rf"({comma}|['’\s\p{{Zs}}])"
+    whole = rf"\d+|\d{{1,3}}({gap}\d{{3}}){{2,}}|\d{{1,3}}(['’\s\p{{Zs}}]\d{{3}})+"
+    plain = rf"\d+{point}(\d{{1,2}}|\d{{4,}})|(0|\d{{4,}}){point}\d{{3}}"
+    grouped = rf"\d{{1,3}}({gap}\d{{3}})+{point}\d+"
+    return rf"^{_SPACE}[-+]?{_UNIT}{_SPACE}[-+]?({whole}|{plain}|{grouped}){_SPACE}{_UNIT}{_SPACE}$"
+
+
+def _quoted(pattern: str) -> str:
+    return "'" + pattern.replace("'", "''") + "'"
+
+
+_WITH_POINT = _quoted(_number(r"\.", ","))
+_WITH_COMMA = _quoted(_number(",", r"\."))
+
+
+def amount_sql(property_: PropertyPath) -> str:
+    """The amount of a property; NULL where it is none, or too large to be added."""
+    text = property_.text
+    return f"""
+        CASE WHEN {property_.number} IS NOT NULL
+             THEN {_in_bounds(property_.number)}
+             WHEN REGEXP_MATCHES({text}, {_WITH_POINT})
+             THEN {_in_bounds(f"TRY_CAST(REGEXP_REPLACE({text}, '[^0-9.-]', '', 'g') AS DOUBLE)")}
+             WHEN REGEXP_MATCHES({text}, {_WITH_COMMA})
+             THEN {
+        _in_bounds(
+            f"TRY_CAST(REPLACE(REGEXP_REPLACE({text}, '[^0-9,-]', '', 'g'), ',', '.') AS DOUBLE)"
+        )
+    }
+        END
+    """
+
+
+def _in_bounds(number: str) -> str:
+    return f"CASE WHEN {number} BETWEEN -{MAX_SUMMED} AND {MAX_SUMMED} THEN {number} END"
