@@ -106,4 +106,4 @@ def test_the_command_line_shows_items_and_what_became_of_them(tenant: Tenant) ->
     accepted = [line for line in shown.stdout.splitlines() if "custom_event" in line]
     outcomes = {line.split("custom_event: ")[1].split()[0]: line.split()[1] for line in accepted}
     assert outcomes == {"once": "stored", "again": "duplicate", "crawled": "bot"}
-    assert accepted[-1].endswith("custom_event: crawled  (crawler: Googlebot)")
+    assert accepted[-1].endswith("custom_event: crawled  (search: Googlebot)")

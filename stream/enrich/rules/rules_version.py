@@ -42,7 +42,8 @@ RULE_TABLES: Sequence[object] = (
     ),
     *(
         bot_rules.CATEGORIES,
-        bot_rules.HUMAN_PATTERNS,
+        bot_rules.PURPOSES,
+        bot_rules.LIST_CHANGES,
         bot_rules.APP_LIBRARIES,
         bot_rules.HEADLESS_RULE,
         bot_rules.OWN_RULES,

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 
-from stream.enrich.rules.bot_rules import CATEGORIES, HUMAN_PATTERNS, bot_of
+from stream.enrich.rules.bot_rules import CATEGORIES, LIST_CHANGES, bot_of
+from stream.enrich.steps.bot import reason_from_user_agent
 from tests.stream.enrich.enriched_rows import facts
-from tests.stream.enrich.golden_cases import cases
+from tests.stream.enrich.golden_cases import GOLDEN, cases
 
 VIEW = {"name": "screen_view"}
 
@@ -26,16 +27,23 @@ def test_a_bot_is_flagged_with_the_reason(case: dict[str, Any]) -> None:
     assert [flag, reason or ""] == case["is"]
 
 
+def test_bots_and_people_are_told_apart_by_patterns() -> None:
+    lines = (GOLDEN / "agents.tsv").read_text().splitlines()
+    expected = {agent: reason for reason, _, agent in (line.partition("\t") for line in lines)}
+
+    assert {agent: reason_from_user_agent(agent) or "" for agent in expected} == expected
+
+
 def test_every_agent_of_the_published_list_is_a_program() -> None:
-    listed = [entry for entry in CRAWLER_USER_AGENTS_DATA if entry["pattern"] not in HUMAN_PATTERNS]
+    listed = [entry for entry in CRAWLER_USER_AGENTS_DATA if entry["pattern"] not in LIST_CHANGES]
 
     missed = [agent for entry in listed for agent in entry["instances"] if not bot_of(agent)]
 
     assert missed == []
 
 
-def test_what_is_left_out_of_the_published_list_is_in_it() -> None:
-    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= set(HUMAN_PATTERNS)
+def test_what_is_changed_in_the_published_list_is_in_it() -> None:
+    assert {entry["pattern"] for entry in CRAWLER_USER_AGENTS_DATA} >= set(LIST_CHANGES)
 
 
 def test_every_tag_of_the_published_list_has_a_word() -> None:
