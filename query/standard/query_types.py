@@ -14,6 +14,7 @@ from query.standard.declaration.query_type import QueryType, index_by_name
 from query.standard.sql.breakdown import names_profiles
 from query.standard.types.active_visitors import ACTIVE_VISITORS
 from query.standard.types.attribution import ATTRIBUTION
+from query.standard.types.bots import BOTS
 from query.standard.types.custom_events import CUSTOM_EVENTS
 from query.standard.types.engagement import ENGAGEMENT
 from query.standard.types.error_groups import ERROR_GROUPS
@@ -83,6 +84,7 @@ FAMILIES = (
     ATTRIBUTION,
     TIMELINE,
     VISITORS,
+    BOTS,
 )
 
 QUERY_TYPES = index_by_name(*FAMILIES)

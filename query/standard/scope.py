@@ -57,7 +57,7 @@ def scopes_of(
         time_range=statement.read_range(time_range),
         asked_range=time_range,
         granularity=query.granularity,
-        include_bots=query.include_bots,
+        include_bots=query.include_bots or query_type.only_bots,
         identities=versions.get(IDENTITIES.name),
         by_profile=query.by_profile or _is_of_one_profile(query_type, query),
         events=versions.get(EVENTS.name),

@@ -15,6 +15,7 @@ from tests.oracle import wall_clock
 from tests.oracle.random_traffic import DAY_MS, Stage, Traffic
 from tests.oracle.traffic_values import (
     AGENTS,
+    BOT_REASONS,
     CAMPAIGNS,
     DOMAINS,
     HOSTS,
@@ -213,6 +214,7 @@ class FixedTraffic:
             "session_hash": hashed(session),
             "host": HOSTS[(hashed(session) or 0) % len(HOSTS)],
             "is_bot": self.random.random() < 0.06,
+            "bot_reason": BOT_REASONS[(hashed(person.id) or 0) % len(BOT_REASONS)],
             "rules_version": 1,
             **(person.agent if self.random.random() < 0.9 else self.random.choice(AGENTS)),
             **person.place,

@@ -6,6 +6,7 @@ from tests.oracle.query import ScopedRows, StandardQuery
 from tests.oracle.stored_rows import RowsByTable
 from tests.oracle.types.active_visitors import ACTIVE
 from tests.oracle.types.attribution import ATTRIBUTION
+from tests.oracle.types.bots import BOTS
 from tests.oracle.types.custom_events import CUSTOM_EVENTS
 from tests.oracle.types.engagement import ENGAGEMENT
 from tests.oracle.types.error_groups import ERRORS_MORE
@@ -48,6 +49,7 @@ ORACLES: Oracles = {
     **ACTIVE,
     **ATTRIBUTION,
     **VISITORS,
+    **BOTS,
 }
 
 

@@ -5,7 +5,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from schemas.kinds import TABLES
 from tests.oracle import wall_clock
@@ -109,6 +109,13 @@ class ScopedRows:
         other = self.between(start_ms, self.end_ms)
         other.new_from_ms = self.new_from_ms
         other.__dict__["_filters"] = self._filters
+        return other
+
+    @cached_property
+    def with_bots(self) -> "ScopedRows":
+        """The same question with the rows of bots."""
+        other = self.between(self.start_ms, self.end_ms)
+        other.query = structs.replace(self.query, include_bots=True)
         return other
 
     def rows(self, table: str, filtered: bool = True) -> list[Row]:

@@ -13,6 +13,7 @@ from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITAL
 from tests.oracle import wall_clock
 from tests.oracle.traffic_values import (
     AGENTS,
+    BOT_REASONS,
     CAMPAIGNS,
     DOMAINS,
     HOSTS,
@@ -91,6 +92,7 @@ def rows(draw: st.DrawFn, stage: Stage, table: Table) -> Stored:
         "kafka_partition": draw(st.sampled_from((0, 0, 1))),
         "seq": draw(st.sampled_from((0, 0, 1))),
         "is_bot": draw(st.sampled_from((False, False, False, False, True, None))),
+        "bot_reason": draw(st.sampled_from(BOT_REASONS)),
         "rules_version": 1,
         "anonymous_id": visitor,
         "visitor_hash": hashed(visitor),

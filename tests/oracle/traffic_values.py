@@ -92,4 +92,9 @@ PROPERTIES = (
         )
     ),
 )
+BOT_REASONS = (
+    *("search: Googlebot", "ai crawler: GPTBot", "ai assistant: Claude-User", "preview: a: b"),
+    *("headless browser", None),
+)
+"""Of rows that are bots; of others too, where nothing may count it."""
 VITAL_NAMES = ("FCP", "LCP", "CLS", "INP", "TTFB", "FPS")

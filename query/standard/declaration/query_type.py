@@ -78,6 +78,8 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """Page keys and nested lists."""
     page_keys: Callable[[Any], PageKeyQuery | None] | None = None
     """Tells the page keys from the options, where the listing has none."""
+    only_bots: bool = False
+    """Whether it reads the rows of bots, whatever `include_bots` says; its SQL keeps no others."""
     is_live: bool = False
     """Whether it is about what happens now: workers store small batches sooner meanwhile."""
     checks: Sequence[ResultCheck] | Callable[[Any], Sequence[ResultCheck]] = ()

@@ -14,6 +14,7 @@ from tests.query.lake import (
     an_outbound_click,
 )
 
+BOT_REASONS = ("search: Googlebot", "ai crawler: GPTBot", "headless browser")
 FULL = {
     "country": "DE",
     "region": "BE",
@@ -65,6 +66,8 @@ ROWS: list[Stored] = [
     ),
     *(an_outbound_click(f"https://x{n}.example/") for n in range(3)),
     *(an_error(f"e{n}", path=f"/{n}", error_type=f"T{n}") for n in range(3)),
+    *(a_view(f"/{n}", is_bot=True, bot_reason=reason) for n, reason in enumerate(BOT_REASONS)),
+    *(a_click(is_bot=True, bot_reason=reason) for reason in BOT_REASONS),
     *(a_click(**FULL | {"country": c, "referrer_name": c}) for c in ("DE", "FR", "IT")),
     *(
         an_event(f"n{n}", path=f"/{n}", properties=f'{{"plan":"p{n}","seats":{n}}}')

@@ -169,7 +169,7 @@ PORTABLE_FUNCTIONS = {
     *(exp.And, exp.Or, exp.Case, exp.If, exp.Cast, exp.TryCast),
     *(exp.Count, exp.Sum, exp.Min, exp.Max, exp.RowNumber, exp.Lead, exp.Lag),
     *(exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least),
-    *(exp.Length, exp.Lower, exp.Substring),
+    *(exp.Length, exp.Lower, exp.Substring, exp.StrPosition),
 }
 """What DuckDB, Trino and ClickHouse answer alike, or an engine's dialect writes in its own way."""
 PORTABLE_TYPES = {
