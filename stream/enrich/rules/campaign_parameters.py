@@ -1,11 +1,16 @@
 """UTM parameters and click ids in a page's query string."""
 
+import re
+
 from msgspec import Struct
 
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.urls import printable, query_parameters
 
 UTM = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
+SOURCES = ("source", "ref", "via")
+"""Parameters that name a source where no UTM parameter does, in order."""
+MAX_SOURCE_LENGTH = 64
 MAX_VALUE_LENGTH = 256
 
 
@@ -68,6 +73,10 @@ class Campaign(Struct, frozen=True):
 NO_CAMPAIGN = Campaign()
 
 
+_WORD = r"[^\W\d_]+"
+_SOURCE = re.compile(rf"(?:https?://)?{_WORD}(?:[ ._-](?:{_WORD}|\d+))*/?")
+"""Words and numbers apart: `producthunt.com`, `news-2026`, but not `a8f3b2`."""
+
 CLICK_ID_RANK = {click_id.name: rank for rank, click_id in enumerate(CLICK_IDS)}
 _CLICK_ID_ONLY = {click_id.name: Campaign(click_id=click_id.name) for click_id in CLICK_IDS}
 
@@ -90,9 +99,19 @@ def parse_campaign(query: str) -> Campaign:
         for name in UTM
         if name in parameters
     }
+    if not utm:
+        source = next((name for name in map(parameters.get, SOURCES) if is_source(name)), None)
+        utm = {"utm_source": printable(source.strip())} if source else {}
     if utm:
         return Campaign(**utm, click_id=click_id)
     return _CLICK_ID_ONLY[click_id] if click_id else NO_CAMPAIGN
+
+
+def is_source(value: str | None) -> bool:
+    """Whether a value names a website or newsletter; a number or a code of a person does not."""
+    if value is None or len(value) > MAX_SOURCE_LENGTH:
+        return False
+    return _SOURCE.fullmatch(value.strip()) is not None
 
 
 campaign_cache: GenerationalCache[str, Campaign] = GenerationalCache(parse_campaign)

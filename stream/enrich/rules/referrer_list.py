@@ -47,6 +47,18 @@ _NAMES = {name: kind for kind, sources in REFERRERS.kinds.items() for name in so
 _SOURCES = {name.lower().replace(" ", ""): kind for name, kind in _NAMES.items()} | {
     alias: _NAMES[name] for alias, name in REFERRERS.sources.items()
 }
+PORTAL = "="
+"""Before a host in the file: it and what `_FRONT` takes away from others, and no sub-domain."""
+_FRONT = re.compile(r"^(?:www\d?|m|[a-z]{2})\.")
+SERVICE_NAMES = (
+    (
+        "email",
+        re.compile(r"[a-z]{0,3}mail\w{0,8}\.(?!\w+$)|messagerie\w*\.|roundcube\.|zimbra\.|deref-"),
+    ),
+    ("ads", re.compile(r"(?:ads?\d*|adserver\d*|adclick|banners?)\.(?!\w+$)")),
+    ("search", re.compile(r"(?:\w?search|suche|ricerca\w*|busca|hledej|szukaj)\.(?!\w+$)")),
+)
+"""What hosts of websites that the file does not list are called: `webmail.provider.example`."""
 _COUNTRY_SUFFIX = re.compile(r"com|cat|[a-z]{2}|(?:com?|org|net)\.[a-z]{2}")
 _ADVERTS = re.compile(r"[\s_-]*ads?$")
 
@@ -61,14 +73,28 @@ def find_source(host: str) -> KnownSource | None:
 
 
 def _nearest(host: str) -> KnownSource | None:
-    while host and host not in _HOSTS:
-        host = host.partition(".")[2]
-    return _HOSTS.get(host)
+    """A portal's entry is of its front page alone: `shopping.yahoo.co.jp` is not searching."""
+    front_page = _HOSTS.get(f"{PORTAL}{host}")
+    above = host
+    while above and above not in _HOSTS:
+        above = above.partition(".")[2]
+    return front_page or _HOSTS.get(above) or _HOSTS.get(f"{PORTAL}{_FRONT.sub('', host)}")
 
 
 def _any_country(host: str) -> str:
     suffix = registrable_domains[host].partition(".")[2]
     return host.removesuffix(suffix) + "*" if _COUNTRY_SUFFIX.fullmatch(suffix) else ""
+
+
+def source_of_host(host: str) -> KnownSource:
+    """The known source, else the registrable domain with the kind that the host's name tells."""
+    known = source_by_host[host]
+    if known:
+        return known
+    domain = registrable_domains[host]
+    service = "" if host == domain else host
+    kinds = (kind for kind, names in SERVICE_NAMES if names.match(service) or names.match(domain))
+    return KnownSource(domain, next(kinds, OTHER_KIND))
 
 
 def find_source_kind(source: str) -> str | None:

@@ -19,7 +19,7 @@ from stream.enrich.rules import (
     time_zones,
     user_agent_overrides,
 )
-from stream.enrich.rules.campaign_parameters import CLICK_IDS
+from stream.enrich.rules.campaign_parameters import CLICK_IDS, SOURCES
 from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
 from stream.enrich.rules.referrer_list import REFERRERS
 
@@ -27,7 +27,7 @@ REVISION = 4
 """Increase it with every change of a step's code that gives some row another value."""
 
 RULE_TABLES: Sequence[object] = (
-    *(CLICK_IDS, PAID_MEDIUMS, CHANNEL_RULES, REFERRERS),
+    *(CLICK_IDS, SOURCES, PAID_MEDIUMS, CHANNEL_RULES, REFERRERS),
     *(
         user_agent_overrides.APP_BROWSERS,
         user_agent_overrides.BROWSER_NAMES,

@@ -17,6 +17,7 @@ from stream.enrich.rules.referrer_list import (
     OTHER_KIND,
     KnownSource,
     source_by_host,
+    source_of_host,
 )
 from stream.enrich.rules.urls import Url, printable, split_url
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
@@ -87,7 +88,7 @@ def parse_referrer(sent: str) -> Referrer:
     if url.scheme in APP_SCHEMES:
         source = source_by_host[url.host] or KnownSource(url.host, OTHER_KIND)
         return Referrer(f"{url.scheme}://{url.host}", source.name, source.kind, url.host)
-    source = source_by_host[url.host] or KnownSource(registrable_domains[url.host], OTHER_KIND)
+    source = source_of_host(url.host)
     clean_url = f"{url.scheme or 'https'}://{url.host}{printable(url.path) or '/'}"
     return Referrer(clean_url, source.name, source.kind, url.host)
 

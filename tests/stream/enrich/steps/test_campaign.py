@@ -34,3 +34,42 @@ def test_a_campaign_behind_a_long_path_and_query_is_read() -> None:
 )
 def test_a_click_id_that_the_tracker_names_comes_first(item: dict[str, Any], click_id: str) -> None:
     assert facts(VIEW | item, "click_id") == (click_id,)
+
+
+def test_a_source_without_utm_is_the_first_of_source_ref_and_via() -> None:
+    page = "https://shop.example/?"
+    expected = {
+        "ref=producthunt": "producthunt",
+        "ref=producthunt.com": "producthunt.com",
+        "ref=https://news.ycombinator.com/": "https://news.ycombinator.com/",
+        "via=Weekly%20Newsletter": "Weekly Newsletter",
+        "via=a&ref=b&source=c": "c",
+        "via=a&ref=b": "b",
+        "source=news-2026": "news-2026",
+        "ref=hn&utm_source=mail": "mail",
+        "ref=hn&utm_medium=email": None,
+        "ref=hn&gclid=1": "hn",
+        "ref=12345": None,
+        "source=42&ref=hn": "hn",
+        "ref=a8f3b2c9": None,
+        "ref=%2Fcart": None,
+        f"ref={'a' * 65}": None,
+    }
+
+    found = {query: facts(VIEW | {"path": page + query}, "utm_source")[0] for query in expected}
+
+    assert found == expected
+
+
+def test_the_channel_of_a_ref_is_that_of_the_source_it_names() -> None:
+    pages = (
+        "/?ref=producthunt",
+        "/?ref=newsletter",
+        "/?via=chatgpt.com",
+        "/?ref=agency",
+        "/?ref=7",
+    )
+
+    channels = [facts(VIEW | {"path": page}, "channel")[0] for page in pages]
+
+    assert channels == ["Organic Social", "Email", "AI Assistant", "Campaign", "Direct"]
