@@ -9,7 +9,7 @@ import re
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 from msgspec import Struct
 
-from stream.enrich.rules.user_agent_parser import PatternRules
+from stream.enrich.rules.user_agent_parser import PatternRules, without_model
 
 LIBRARY = "http library"
 HEADLESS = "headless browser"
@@ -151,11 +151,6 @@ PURPOSES = (
 MAX_NAME_LENGTH = 48
 """Characters of a name that are stored."""
 
-_MODEL = re.compile(
-    r"(?i)(Android [\d.]+;)(?: [a-z]{2}[-_][a-z]{2};)?(?! compatible)"
-    r" [^;()/]+(?: Build/[^;)]*)?(?=[;)])"
-)
-"""The model and build of a phone: what an Android browser says before `)`."""
 _WORD = re.compile(r"\w")
 _AI_ASSISTANT = re.compile(PURPOSES[0][1])
 _purposes = PatternRules(PURPOSES)
@@ -202,7 +197,7 @@ def bot_of(text: str) -> Bot | None:
     """The bot that a user agent names; None for a browser."""
     if not text.strip():
         return Bot("empty user agent")
-    shown = _MODEL.sub(r"\1", text)
+    shown = without_model(text)
     category, matched = _rules.first_match(shown) or (HUMAN, "")
     if category in (HUMAN, HEADLESS):
         return Bot(HEADLESS) if category else None

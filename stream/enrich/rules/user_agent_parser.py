@@ -5,6 +5,7 @@ for 1,500 patterns, where a loop over `re` takes 500. It has no look-around; the
 replaces it. The published rules for devices are not used, because they give models.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cache, cached_property
 
@@ -17,6 +18,18 @@ from stream.enrich.rules.user_agent_overrides import APP_BROWSERS, OS_PATTERNS
 
 PatternRule = tuple[str, str]
 """Category of the user agents that match, and the pattern."""
+
+
+_MODEL = re.compile(
+    r"(?i)(Android [\d.]+;)(?: [a-z]{2}[-_][a-z]{2};)?(?! (?:compatible|Mobile|Tablet|wv)\b)"
+    r" [^;()/]+(?: Build/[^;)]*)?(?=[;)])"
+)
+"""The model and build of a phone: what an Android browser says before `)`."""
+
+
+def without_model(text: str) -> str:
+    """A user agent without the phone's model, which may be any word."""
+    return _MODEL.sub(r"\1", text)
 
 
 @cache

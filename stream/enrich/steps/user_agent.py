@@ -21,7 +21,7 @@ from stream.enrich.rules.device_rules import device_type
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.operating_systems import short_version, system_of
 from stream.enrich.rules.user_agent_overrides import BROWSER_NAMES
-from stream.enrich.rules.user_agent_parser import user_agent_parser
+from stream.enrich.rules.user_agent_parser import user_agent_parser, without_model
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
@@ -85,7 +85,7 @@ def browser_of(text: str, hints: ClientHints) -> Browser:
 
 def parse_browser(text: str) -> Browser:
     """Name and version by the user agent alone."""
-    parsed = user_agent_parser().ua.extract(text)
+    parsed = user_agent_parser().ua.extract(without_model(text))
     if parsed is None or text.startswith("Dalvik/"):
         return None, None
     if parsed.family == "Apple Mail":  # the bare engine in some app

@@ -7,9 +7,10 @@ import pytest
 from schemas.envelope import CLIENT_HINTS
 from stream.enrich.rules.client_hints import best_brand, brands
 from stream.enrich.rules.operating_systems import short_version
+from stream.enrich.steps.user_agent import parse_user_agent
 from tests.stream.builders import CHROME
 from tests.stream.enrich.enriched_rows import facts
-from tests.stream.enrich.golden_cases import cases
+from tests.stream.enrich.golden_cases import GOLDEN, cases
 
 VIEW = {"name": "screen_view"}
 COLUMNS = ("browser_name", "browser_version", "os_name", "os_version", "device_type")
@@ -28,6 +29,18 @@ def test_an_agent_is_what_its_user_agent_and_hints_tell(case: dict[str, Any]) ->
 
     assert set(sent) <= set(CLIENT_HINTS)
     assert [details or "" for details in found] == case["is"]
+
+
+def test_apps_televisions_consoles_and_cars_have_their_name_and_type() -> None:
+    lines = (GOLDEN / "apps_and_devices.tsv").read_text().splitlines()
+    expected = {agent: tuple(rest) for *rest, agent in (line.split("\t") for line in lines)}
+
+    found = {agent: parse_user_agent((agent, *[None] * len(CLIENT_HINTS))) for agent in expected}
+
+    assert {
+        agent: (parsed.browser_name or "", parsed.device_type or "")
+        for agent, parsed in found.items()
+    } == expected
 
 
 def test_a_servers_own_agent_says_nothing_about_a_visitor() -> None:
