@@ -42,7 +42,7 @@ export const texts = {
   views: {
     overview: "Overview", live: "Live", events: "Events", funnels: "Funnels", retention: "Retention",
     goals: "Goals", paths: "Paths", sessions: "Visits", visitors: "Visitors", vitals: "Web vitals",
-    errors: "Errors", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List",
+    errors: "Errors", bots: "Bots", links: "Links", shares: "Share", explore: "Explore", setup: "Set-up", list: "List",
   },
   viewGroups: { look: "Traffic", people: "People", behavior: "Behavior", quality: "Quality", tools: "Tools" },
   period: {
@@ -230,6 +230,11 @@ export const texts = {
     last: "Last in period", type: "Class", place: "Place", line: "Line", version: "Browser version", stack: "Stack of the newest", recent: "Latest errors",
     none: "No errors in this time range.", noneBefore: "no errors before",
     unknown: "This error did not happen in the time range. Choose a longer one above.",
+  },
+  bots: {
+    title: "Bots and AI crawlers", bot: "Bot", purpose: "Purpose", differentPages: "Different pages", pages: "Pages that bots read",
+    page: "Page", series: "Events of bots over time", first: "First in period", last: "Last in period", back: "All bots",
+    none: "No bots in this time range. Only those that run the script of a page are seen, and those that click short links.",
   },
   retention: {
     title: "Visitors who came again", cohort: "First visit", all: "All cohorts",

@@ -38,6 +38,7 @@ export const VIEWS: View[] = [
   { id: "retention", label: texts.views.retention, group: "behavior", load: () => import("../views/retention"), ranged: true, shared: true },
   { id: "vitals", label: texts.views.vitals, group: "quality", load: () => import("../views/vitals"), ranged: true, compares: true, shared: true },
   { id: "errors", key: "e", label: texts.views.errors, group: "quality", load: () => import("../views/errors"), ranged: true, compares: true },
+  { id: "bots", key: "b", label: texts.views.bots, group: "quality", load: () => import("../views/bots"), ranged: true },
   { id: "explore", key: "x", label: texts.views.explore, group: "tools", load: () => import("../views/explore"), ranged: true, manual: true },
   { id: "links", key: "l", label: texts.views.links, group: "tools", load: () => import("../views/links"), ranged: true, compares: "item", unfiltered: true, scope: "read:links" },
   { id: "shares", key: "s", label: texts.views.shares, group: "tools", load: () => import("../views/shares"), ranged: true, manual: true, scope: "manage:websites" },
