@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from math import inf
@@ -64,6 +65,8 @@ NOT_SHARED = (
     "A shared dashboard has no access to this; it may ask POST /v1/query, POST /v1/query/metrics "
     "and GET /v1/me"
 )
+REGISTRY_SECONDS, REGISTRY_THREADS = 5.0, 4
+REGISTRY_SILENT = "The registry does not answer; a change may still be made. Retry later"
 STALE_REGISTRY = "The registry has been unreachable for too long to verify API keys; retry"
 
 
@@ -98,6 +101,9 @@ class QueryDependencies(Struct, frozen=True):
     """URL schemes of apps that links may target."""
     stale_seconds: float = inf
     """How long API keys stay valid while the registry is unreachable."""
+    registry_threads: Executor = field(
+        default_factory=lambda: ThreadPoolExecutor(REGISTRY_THREADS, "registry-requests")
+    )
 
     @property
     def registry(self) -> Snapshot:
@@ -108,17 +114,29 @@ class QueryDependencies(Struct, frozen=True):
         return self.store.with_actor(f"key:{key.id}")
 
     async def in_registry(self, work: Callable[[], T]) -> T:
-        """Read or write the registry itself; Unavailable while it is unreachable."""
+        """Read or write the registry itself; Unavailable while it is unreachable.
+
+        In threads of its own, as a database that does not answer holds them.
+        """
         try:
-            return await asyncio.to_thread(work)
+            return await self._in_registry_thread(work)
+        except TimeoutError:
+            log.warning("registry does not answer", extra={"seconds": REGISTRY_SECONDS})
+            raise Unavailable(REGISTRY_SILENT) from None
         except DatabaseError as error:
             log.warning("registry unavailable", extra={"reason": first_line(error)})
             raise Unavailable("The registry cannot be reached right now; retry") from None
 
     async def refresh_registry(self) -> None:
         """Let this process see its own write at once; others follow within a second."""
-        with suppress(DatabaseError):  # the write succeeded; the follower reports the problem
-            await asyncio.to_thread(self.follower.refresh)
+        # The write succeeded; the follower reports the problem.
+        with suppress(DatabaseError, TimeoutError):
+            await self._in_registry_thread(self.follower.refresh)
+
+    async def _in_registry_thread(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(REGISTRY_SECONDS):  # what has not begun then never begins
+            return await loop.run_in_executor(self.registry_threads, work)
 
     async def authorize(self, request: Request, scope: str, group: Group, *others: str) -> Key:
         """The API key of a request, counted against the rate limit of its organization.

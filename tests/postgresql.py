@@ -7,11 +7,13 @@ import stat
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from importlib.metadata import distribution
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
 import psycopg
 
 from schemas.registry.migrate import migrate
@@ -107,10 +109,27 @@ class PostgreSQL:
 
     def stop(self) -> None:
         """End it at once, with all connections."""
+        self.thaw()
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
             self._process.wait(timeout=START_SECONDS)
             self._process = None
+
+    def freeze(self) -> None:
+        """Let it accept connections and answer nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it answer again."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        """To the server and to the process of each connection, which is a child of it."""
+        if self._process is not None and self._process.poll() is None:
+            server = psutil.Process(self._process.pid)
+            for process in (server, *server.children()):
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(number)
 
     def _initialize(self) -> None:
         password_file = self._folder / "password"

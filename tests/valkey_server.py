@@ -55,6 +55,18 @@ class ValkeyServer:
         )
         eventually(self._answers, 60, 0.05)
 
+    def freeze(self) -> None:
+        """Let it accept connections and answer nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it answer again."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
     def kill(self) -> None:
         """End it at once, with all connections and counts."""
         if self._process is not None:

@@ -1,11 +1,14 @@
 """StorageWatch: wait until committed offsets in the Delta logs cover a receipt.
 
-The logs are polled only while a request waits.
+The logs are polled only while a request waits, in threads of their own: an object store that does
+not answer delays nothing else.
 """
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from msgspec import Struct
@@ -30,17 +33,23 @@ log = logging.getLogger(__name__)
 POLL_INTERVAL_SECONDS, REMOTE_POLL_SECONDS = 0.05, 0.2
 """Pauses between polls of a local log, and of one in an object store."""
 EPOCH_POLL_SECONDS = 0.2
+FOLLOW_SECONDS = 5.0
+"""How long a request may wait for the logs before its items are accepted."""
 MAX_WAITING_REQUESTS = 1_000
 """Maximum per collector."""
 
 TABLE_BY_TOPIC = {kind.topic: kind.table for kind in ALL_KINDS}
 
+LOG_SILENT = "table log not read in time"
 LOG_UNREADABLE = "table log not readable"
 TOO_MANY_WAITING = (
     "Too many requests are waiting for storage; nothing was accepted. Send it without 'wait'"
 )
 TABLES_NOT_LOCAL = (
     "This collector has no access to the tables; nothing was accepted. Send it without 'wait'"
+)
+TABLES_SILENT = (
+    "The store of the tables does not answer; nothing was accepted. Send it without 'wait'"
 )
 
 
@@ -56,23 +65,38 @@ class Waiter(Struct, frozen=True):
 class TableWatch:
     """Polls the log of one table while a request waits for it."""
 
-    def __init__(self, log: LogFollower, interval: float) -> None:
+    def __init__(self, log: LogFollower, interval: float, threads: Executor) -> None:
         self._log = log
         self._interval = interval
+        self._threads = threads
         self._waiting: set[Waiter] = set()
         self._poll_task: asyncio.Task[None] | None = None
-        self._poll_lock = asyncio.Lock()
+        self._reading: asyncio.Future[bool] | None = None
+        self._reading_since = 0.0
 
     async def follow(self) -> None:
-        """Read the log up to now, so that later commits are recognized."""
+        """Read the log up to now, so that later commits are recognized; TimeoutError, OSError."""
         # A third, because the next poll must come well before the timeout.
         if not self._log.polled_within(FOLLOW_TIMEOUT_SECONDS / 3):
-            await self.poll()
+            reading = self._start_reading()
+            ends = self._reading_since + FOLLOW_SECONDS
+            await asyncio.wait((reading,), timeout=max(0.0, ends - time.monotonic()))
+            if not reading.done():
+                raise TimeoutError
+            reading.result()
 
     async def poll(self) -> None:
         """Read the new entries of the log."""
-        async with self._poll_lock:
-            await asyncio.to_thread(self._log.poll)
+        await asyncio.shield(self._start_reading())
+
+    def _start_reading(self) -> "asyncio.Future[bool]":
+        """The read that is in progress, or a new one; it goes on when nobody waits for it."""
+        if self._reading is None or self._reading.done():
+            loop = asyncio.get_running_loop()
+            self._reading = loop.run_in_executor(self._threads, self._log.poll)
+            self._reading.add_done_callback(_retrieve)
+            self._reading_since = time.monotonic()
+        return self._reading
 
     async def wait_for(self, name: str, offset: int) -> None:
         """Return when a query that starts then sees the chunk."""
@@ -140,6 +164,9 @@ class StorageWatch:
     async def _follow(self) -> None:
         try:
             await asyncio.gather(*(watch.follow() for watch in set(self._watches.values())))
+        except TimeoutError:
+            log.error(LOG_SILENT)
+            raise Unavailable(TABLES_SILENT) from None
         except OSError as error:
             log.error(LOG_UNREADABLE, extra={"error": str(error)})
             raise Unavailable(TABLES_NOT_LOCAL) from None
@@ -156,6 +183,7 @@ class TopicEpochs:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._known: dict[tuple[str, str], int] = {}
+        self._thread = ThreadPoolExecutor(1, "topic-epochs")
 
     async def get(self, receipt: Receipt) -> int:
         """The epoch of a receipt; waits until a worker has recorded a new topic id."""
@@ -163,7 +191,10 @@ class TopicEpochs:
             return receipt.epoch
         topic_key = receipt.topic, receipt.topic_id
         while topic_key not in self._known:
-            if epoch := await asyncio.to_thread(self._read_epoch, *topic_key):
+            reading = asyncio.get_running_loop().run_in_executor(
+                self._thread, self._read_epoch, *topic_key
+            )
+            if epoch := await reading:
                 self._known[topic_key] = epoch
             else:
                 await asyncio.sleep(EPOCH_POLL_SECONDS)
@@ -177,8 +208,16 @@ class TopicEpochs:
 def table_watches(settings: Settings) -> Mapping[str, TableWatch]:
     """A watch per topic, by name; topics whose items are in one table share it."""
     interval = REMOTE_POLL_SECONDS if is_object_store(settings.lake_url) else POLL_INTERVAL_SECONDS
+    tables = {table.name: table for table in TABLE_BY_TOPIC.values()}
+    threads = ThreadPoolExecutor(len(tables), "table-logs")
     watches = {
-        table.name: TableWatch(LogFollower(log_source(settings.lake_url, table)), interval)
-        for table in TABLE_BY_TOPIC.values()
+        name: TableWatch(LogFollower(log_source(settings.lake_url, table)), interval, threads)
+        for name, table in tables.items()
     }
     return {topic: watches[table.name] for topic, table in TABLE_BY_TOPIC.items()}
+
+
+def _retrieve(reading: "asyncio.Future[bool]") -> None:
+    """Take the error of a read, which nobody may wait for any more."""
+    if not reading.cancelled():
+        reading.exception()

@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -211,7 +212,9 @@ async def _notify_shutdown(server: uvicorn.Server, on_stop: Callable[[], None]) 
 async def _write_heartbeats(
     run: Path, name: str, problem: HealthCheck, warning: Callable[[], str | None]
 ) -> None:
-    state = STARTING
+    # A thread of its own: when all threads wait for a store, the process still runs.
+    thread = ThreadPoolExecutor(1, "heartbeat")
+    loop, state = asyncio.get_running_loop(), STARTING
     while True:
         unready_reason = problem()
         if unready_reason is None:
@@ -227,7 +230,7 @@ async def _write_heartbeats(
             warning=warning() or "",
         )
         try:
-            await asyncio.to_thread(write_heartbeat, run, heartbeat)
+            await loop.run_in_executor(thread, write_heartbeat, run, heartbeat)
         except OSError as error:  # the disk may have space again in a moment
             log.warning("heartbeat not written", extra={"reason": str(error)})
         await asyncio.sleep(HEARTBEAT_INTERVAL_SECONDS if state == "ready" else 0.2)

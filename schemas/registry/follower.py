@@ -8,7 +8,9 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import msgspec
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,13 +28,19 @@ from schemas.telemetry.instruments import gauge
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 COPY_SECONDS = 30.0
 ANSWER_SECONDS = 5.0
 """How long a poll may take before the registry counts as unavailable."""
 
 
 class RegistryFollower:
-    """Polls the registry every `seconds`."""
+    """Polls the registry every `seconds`.
+
+    It reads in threads of its own, one for polls and one for reads on demand: a database that does
+    not answer holds no thread that other work of the process needs.
+    """
 
     def __init__(
         self, store: RegistryStore, backups: Backups | None = None, seconds: float = 0.5
@@ -40,6 +48,7 @@ class RegistryFollower:
         self._store = store
         self._seconds = seconds
         self._refreshing = threading.Lock()
+        self._threads = ThreadPoolExecutor(2, "registry")
         self._key_uses = KeyUses()
         self._error_kind: str | None = None
         self._read_at = time.monotonic()
@@ -70,14 +79,17 @@ class RegistryFollower:
             return self.snapshot
 
     async def newer_than(self, snapshot: Snapshot, ids: Collection[str]) -> bool:
-        """Whether there is a newer snapshot, after a read for ids that this one does not have."""
-        if self.snapshot is snapshot:
+        """Whether there is a newer snapshot, after a read for ids that this one does not have.
+
+        Without a read while the database is unavailable: polls notice when it is back.
+        """
+        if self.snapshot is snapshot and self.error is None:
             await self._on_demand.read_for(ids, snapshot.version)
         return self.snapshot is not snapshot
 
     async def _read_on_demand(self) -> None:
         try:
-            await asyncio.to_thread(self.refresh)
+            await self._in_thread(self.refresh)
         except Exception as error:  # the request is refused, as without the read
             self._log_error(error)
 
@@ -122,11 +134,14 @@ class RegistryFollower:
 
     async def _polled(self) -> None:
         """Poll to the end; a database that does not answer is an error meanwhile."""
-        polling = asyncio.ensure_future(asyncio.to_thread(self.poll))
+        polling = asyncio.ensure_future(self._in_thread(self.poll))
         done, _ = await asyncio.wait((polling,), timeout=ANSWER_SECONDS)
         if not done:
             self._log_error(TimeoutError(f"no answer within {ANSWER_SECONDS:g} s"))
         await polling
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def _with_key_uses(self, snapshot: Snapshot) -> Snapshot:
         return msgspec.structs.replace(snapshot, key_uses=self._key_uses.used_at)

@@ -1,7 +1,8 @@
 """OnDemandRead: reads the registry for requests with ids that this process does not know yet.
 
 Anybody can send unknown ids. So requests share reads, reads are limited for the whole process, and
-an id that was not found is not looked for again until the registry changes.
+an id that was not found is not looked for again until the registry changes. A database that does
+not answer holds one read and no request: each waits for WAIT_SECONDS at most.
 """
 
 import asyncio
@@ -16,6 +17,8 @@ BURST_READS = 20
 """Reads without a wait, after a pause of BURST_READS * SECONDS_PER_READ."""
 MAX_WAITING = 256
 """Requests that wait for a read; others continue without one."""
+WAIT_SECONDS = 1.0
+"""How long a request waits for a read; while one takes longer, further requests do not wait."""
 MAX_NOT_FOUND = 4096
 
 
@@ -26,6 +29,9 @@ class OnDemandRead:
         self._read = read
         self._paid_until = 0.0
         self._next: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._is_late = False
+        """Whether a request has given up waiting for the reads in progress."""
         self._waiting = 0
         self._not_found: set[str] = set()
         self._not_found_in: RegistryVersion | None = None
@@ -35,22 +41,32 @@ class OnDemandRead:
         if known != self._not_found_in:
             self._not_found_in = known
             self._not_found.clear()
-        if self._waiting >= MAX_WAITING or self._not_found.issuperset(ids):
+        if self._is_late or self._waiting >= MAX_WAITING or self._not_found.issuperset(ids):
             return
         self._waiting += 1
         try:
-            self._next = self._next or asyncio.create_task(self._read_when_allowed())
-            await asyncio.shield(self._next)
+            self._next = self._next or asyncio.create_task(self._read_when_allowed(self._running))
+            # No `asyncio.timeout`: on the collector's fast path no task runs the request.
+            done, _ = await asyncio.wait((self._next,), timeout=WAIT_SECONDS)
         finally:
             self._waiting -= 1
+        if not done:
+            self._is_late = True
+            return
         if len(self._not_found) + len(ids) > MAX_NOT_FOUND:
             self._not_found.clear()
         self._not_found.update(ids)
 
-    async def _read_when_allowed(self) -> None:
+    async def _read_when_allowed(self, before: asyncio.Task[None] | None) -> None:
+        """Read after `before`, so that one read is in progress at a time."""
+        if before is not None and not before.done():
+            await asyncio.wait((before,))
         await asyncio.sleep(self._seconds_to_wait())
-        self._next = None  # requests from here on need a later read
-        await self._read()
+        self._running, self._next = self._next, None  # requests from here on need a later read
+        try:
+            await self._read()
+        finally:
+            self._is_late = False
 
     def _seconds_to_wait(self) -> float:
         now = time.monotonic()

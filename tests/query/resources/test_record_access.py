@@ -1,7 +1,10 @@
-"""Changes of websites, keys and links that change nothing."""
+"""Changes of websites, keys and links that change nothing, and a registry that hangs."""
+
+import threading
 
 import pytest
 
+from query import dependencies
 from tests.query.query_service import InProcessService
 
 CREATED = pytest.mark.parametrize(
@@ -56,3 +59,17 @@ def test_equal_values_are_no_change(
     name = {"name": "Another"}
     assert service.ask("PATCH", own, name, key="acme-admin").json["data"]["name"] == "Another"
     assert service.store.changes(1)[0].fields == ("name",)
+
+
+def test_a_registry_that_does_not_answer_holds_no_request(
+    service: InProcessService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(dependencies, "REGISTRY_SECONDS", 0.05)
+    monkeypatch.setattr(type(service.store), "count", lambda *_, **__: answers.wait(60))
+
+    replies = [service.ask("GET", "/v1/websites", key="acme-admin") for _ in range(6)]
+
+    assert [reply.status for reply in replies] == [503] * 6
+    assert replies[0].json["error"] == dependencies.REGISTRY_SILENT
+    answers.set()

@@ -3,6 +3,9 @@
 import asyncio
 import time
 
+import pytest
+
+from schemas.registry import on_demand_read
 from schemas.registry.contents import RegistryVersion
 from schemas.registry.on_demand_read import (
     BURST_READS,
@@ -74,3 +77,31 @@ def test_the_memory_for_ids_that_were_not_found_is_bounded() -> None:
         return [len(counted.began)]
 
     assert asyncio.run(ask()) == [3]
+
+
+def test_a_read_that_hangs_holds_no_request_and_no_second_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(on_demand_read, "WAIT_SECONDS", 0.05)
+
+    async def ask() -> None:
+        began, answers = [], asyncio.Event()
+
+        async def hang() -> None:
+            began.append(time.monotonic())
+            await answers.wait()
+
+        on_demand = OnDemandRead(hang)
+        many = [on_demand.read_for([f"id_{number}"], FIRST) for number in range(100)]
+        await asyncio.gather(*many)
+        monkeypatch.setattr(on_demand_read, "WAIT_SECONDS", 60)
+        for number in range(1000):
+            await asyncio.wait_for(on_demand.read_for([f"later_{number}"], FIRST), 10)
+        assert len(began) == 1
+
+        answers.set()
+        await asyncio.sleep(0)  # the read ends, and requests get one again
+        await on_demand.read_for(["id_0"], FIRST)
+        assert len(began) == 2
+
+    asyncio.run(ask())
