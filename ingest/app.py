@@ -113,6 +113,7 @@ def create_app(
         clock=clock,
         trusted=parse_networks(settings.trusted_proxies),
         countries=parse_header_names(settings.country_headers),
+        address_header=settings.client_address_header,
         credentials=True,
     )
     middleware.reread_registry = reread_for_unknown(registry)

@@ -51,6 +51,7 @@ def main() -> None:
             settings.query_port,
             service.problem,
             query_error,
+            warning=lambda: service.app.untrusted_proxies.problem,
             drain=service.app.drain,
         )
     service.close()

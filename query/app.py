@@ -1,7 +1,7 @@
 """The query service as one ASGI application: routes, dependencies, errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
@@ -171,7 +171,16 @@ def create_app(
     )
     router = Router(
         [
-            *_routes(endpoints, dependencies, probe, drain, limiter),
+            *_routes(
+                endpoints,
+                dependencies,
+                probe,
+                drain,
+                {
+                    "limits": lambda: limiter.problem,
+                    "proxies": lambda: app.untrusted_proxies.problem,
+                },
+            ),
             Route("/", AsgiEndpoint(dashboard.or_else(overview))),
         ],
         redirect_slashes=False,
@@ -187,8 +196,14 @@ def create_app(
         ),
     )
     app = HttpMiddleware(
-        router, query_error, limiter, clock, parse_networks(settings.trusted_proxies)
+        router,
+        query_error,
+        limiter,
+        clock,
+        parse_networks(settings.trusted_proxies),
+        address_header=settings.client_address_header,
     )
+    app.is_https = settings.query_url.startswith("https://")
     app.drain = drain
     app.requests = HttpRequests(routes(paths_of(router)))
     app.reread_registry = reread_for_unknown(dependencies.follower, key_of_session_cookie)
@@ -221,7 +236,7 @@ def _routes(
     dependencies: QueryDependencies,
     probe: ReadinessProbe,
     drain: Drain,
-    limiter: RateLimiter,
+    spared: Mapping[str, HealthCheck],
 ) -> list[Route]:
     routes = [
         Route(
@@ -235,7 +250,7 @@ def _routes(
         "registry": probe.registry_problem,
         "dataFiles": dependencies.damaged_files.summary,
         "storing": probe.storage_problem,
-        "limits": lambda: limiter.problem,
+        **spared,
     }
     health = health_endpoint(
         "query", {"lake": probe.lake_problem}, spared=degraded, stopping=drain.problem

@@ -7,7 +7,7 @@ from deploy.demo.demo_file import read_demo
 from schemas.registry import parse_key
 from schemas.runtime.address_rules import url_problem
 from schemas.runtime.clock import now_ms
-from schemas.runtime.service_urls import query_service_url
+from schemas.runtime.service_urls import public_query_url
 
 
 def _http_url(_context: click.Context, _option: click.Parameter, url: str | None) -> str | None:
@@ -21,7 +21,8 @@ def _http_url(_context: click.Context, _option: click.Parameter, url: str | None
 @click.option(
     "--url",
     callback=_http_url,
-    help="Address (http or https) of the query service. Default: that of this machine.",
+    help="Address (http or https) of the query service. Default: TIDEMARK_QUERY_URL, else "
+    "that of this machine.",
 )
 @click.pass_obj
 def sign_in_link(tidemark: CliContext, key_id: str | None, url: str | None) -> None:
@@ -32,7 +33,7 @@ def sign_in_link(tidemark: CliContext, key_id: str | None, url: str | None) -> N
     from deploy.local.sign_in_link import sign_in_link as new_link  # it loads HTTP
 
     key_id = key_id or _demo_key_id(tidemark)
-    address = (url or query_service_url(tidemark.settings)).rstrip("/")
+    address = (url or public_query_url(tidemark.settings)).rstrip("/")
     with tidemark.open_registry() as store:
         click.echo(new_link(store, address, key_id, now_ms()))
 

@@ -98,13 +98,13 @@ async def sign_in(dependencies: QueryDependencies, request: Request) -> Response
     """POST: set the session cookie."""
     require_same_origin(request)
     middleware: HttpMiddleware = request.scope["app"]
-    network = middleware.client_network(request.scope)
-    attempts = middleware.admission.check_attempts(request.scope, FAILED_SIGN_INS, network)
+    network, admission = middleware.client_network(request.scope), middleware.admission
     body = await read_json(request, SignInBody)
     try:
         key = await _key_of(dependencies, body)
     except Unauthorized:
-        middleware.admission.count_attempt(attempts)
+        # Only here: nobody guesses a key, and others of the network must be able to sign in.
+        admission.count_attempt(admission.check_attempts(request.scope, FAILED_SIGN_INS, network))
         raise
     await dependencies.count_request(request, key, Group.RECORDS)
     sign_ins = dependencies.sign_ins
@@ -216,8 +216,9 @@ ENDPOINTS = (
                 tag="Sign-in",
                 summary="Sign in a browser",
                 description="Sets the cookie `tidemark_session`, which authorizes like the API "
-                "key until it ends, the key is revoked, or `DELETE /v1/sign-in`. Ten failed "
-                "sign-ins per minute are allowed from one network.",
+                "key until it ends, the key is revoked, or `DELETE /v1/sign-in`; over HTTPS it is "
+                "named `__Host-tidemark_session`. Ten failed sign-ins per minute are allowed from "
+                "one network.",
                 parameters=(REQUEST_PARAMETER,),
                 body=SignInBody,
                 responses=(

@@ -15,33 +15,34 @@ from schemas.http.middleware import HttpMiddleware
 from schemas.registry.signed_tokens import named_subject
 
 SESSION_COOKIE = "tidemark_session"
+SECURE_SESSION_COOKIE = f"__Host-{SESSION_COOKIE}"
+"""Its name over HTTPS: browsers take it from this host only, not from another one of the domain."""
 SIGNED_IN_COOKIE = "tidemark_signed_in"
 
 
-def read_session_cookie(request: Request) -> str | None:
-    """The value of the cookie; empty when it is sent more than once."""
-    values = session_cookies(request)
-    if len(values) > 1:
-        return ""
-    return values[0] if values else None
-
-
 def session_cookies(request: Request) -> Sequence[str]:
-    """Every value of the cookie: another port of the host, or a parent domain, may add one."""
+    """Every value of the cookie: over plain HTTP a parent domain, or another path, may add one."""
+    name = session_cookie_name(request)
     pairs = (pair.strip().partition("=") for pair in _cookies(request).split(";"))
-    return [value for name, _, value in pairs if name == SESSION_COOKIE]
+    return [value for cookie, _, value in pairs if cookie == name]
+
+
+def session_cookie_name(request: Request) -> str:
+    """The name of the cookie that browsers send for the scheme of the request."""
+    return SECURE_SESSION_COOKIE if _is_https(request) else SESSION_COOKIE
 
 
 def key_of_session_cookie(scope: Scope) -> str | None:
     """The id of the key that the cookie names, whether or not the cookie is authentic."""
-    return named_subject(read_session_cookie(Request(scope)) or "")
+    subjects = map(named_subject, session_cookies(Request(scope)))
+    return next(filter(None, subjects), None)
 
 
 def set_session_cookie(response: Response, request: Request, value: str, seconds: int) -> None:
     """Send the cookie, which no script reads, and the one beside it; no other site sends them."""
     secure = _is_https(request)
     for name, text, hidden in (
-        (SESSION_COOKIE, value, True),
+        (session_cookie_name(request), value, True),
         (SIGNED_IN_COOKIE, "1" if value else "", False),
     ):
         response.set_cookie(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from starlette.requests import Request
 
 from query.sign_in.same_origin import require_same_origin
-from query.sign_in.session_cookie import read_session_cookie, session_cookies
+from query.sign_in.session_cookie import session_cookies
 from schemas.errors import Unauthorized, Unavailable
 from schemas.registry import DatabaseError, Key, RegistrySignIns, SignInState, Snapshot, first_line
 from schemas.registry.signed_tokens import SignedToken, TokenKind, new_token, sign, verify
@@ -66,14 +66,16 @@ class SignIns:
         return ends_at if key.expires_at is None else min(ends_at, key.expires_at)
 
     def session(self, request: Request) -> SignedToken | None:
-        """The sign-in that the cookie names; None without a cookie, Unauthorized for a bad one."""
-        text = read_session_cookie(request)
-        if text is None:
+        """The sign-in that the cookie names; None without a cookie, Unauthorized for a bad one.
+
+        Cookies that are not ours, or have ended, do not matter beside one that is valid.
+        """
+        if not session_cookies(request):
             return None
-        token = self.find(text, TokenKind.SESSION)
-        if token is None:
+        tokens = self.sessions(request)
+        if len(tokens) != 1:
             raise Unauthorized(ENDED)
-        return token
+        return tokens[0]
 
     def sessions(self, request: Request) -> Sequence[SignedToken]:
         """The sign-ins of all session cookies that have not ended; signing out ends each."""

@@ -1,4 +1,4 @@
-"""Client IP behind trusted proxies (X-Forwarded-For), and its truncation to /24 or /48."""
+"""Client IP behind trusted proxies (X-Forwarded-For or a CDN's header), and its truncation."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,9 +12,19 @@ def parse_header_names(text: str) -> Sequence[bytes]:
     return [part.strip().lower().encode() for part in text.split(",") if part.strip()]
 
 
-def client_ip(peer: str, forwarded: str | None, trusted: Networks) -> str:
-    """The last address of X-Forwarded-For that is not a trusted proxy's; else the peer's."""
-    if not forwarded or not trusted or not in_networks(peer, trusted):
+def client_ip(
+    peer: str, forwarded: str | None, trusted: Networks, single: str | None = None
+) -> str:
+    """The last address of X-Forwarded-For that is not a trusted proxy's; else the peer's.
+
+    `single` is a header with the address of the client alone, and goes first. Both are read from
+    trusted proxies only.
+    """
+    if not (forwarded or single) or not trusted or not in_networks(peer, trusted):
+        return peer
+    if single and parse_ip(address := strip_port(single.strip())):
+        return address
+    if not forwarded:
         return peer
     hops = [strip_port(part.strip()) for part in forwarded.split(",")]
     for hop in reversed(list(filter(None, hops))):

@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 
 COUNTRY_KEY = "tidemark.country"
 """Key of the ASGI scope: the client's country, when a trusted proxy sent it."""
+CLIENT_IP_KEY = "tidemark.client_ip"
+"""Key of the ASGI scope: the address of a client behind a trusted proxy; must not be stored."""
 REQUEST_ID_HEADER = b"x-request-id"
 REQUEST_ID_KEY, BEGAN_KEY = "tidemark.request_id", "tidemark.began"
 """Keys of the ASGI scope: the id of the request, and when it began."""
@@ -85,6 +87,7 @@ class HttpMiddleware:
         clock: Clock,
         trusted: Networks = (),
         countries: Sequence[bytes] = (),
+        address_header: str = "",
         credentials: bool = False,
     ) -> None:
         self._app = app
@@ -94,6 +97,10 @@ class HttpMiddleware:
         self.untrusted_proxies = UntrustedProxies(clock)
         self._countries = countries
         """Headers in which trusted proxies send the client's country."""
+        self._address_header = address_header.lower().encode()
+        """In which trusted proxies send the client's address alone; empty: in none."""
+        self.is_https = False
+        """Whether browsers reach the service by HTTPS only, whatever a proxy sends."""
         self._credentials = credentials
         self.drain = Drain()
         """Whether the process is stopping, for health checks and `serve`."""
@@ -115,6 +122,8 @@ class HttpMiddleware:
         peer = _peer(scope)
         if self._trusted and in_networks(peer, self._trusted):
             scope[COUNTRY_KEY] = self._country(scope)
+            scope[CLIENT_IP_KEY] = address = self._forwarded_client(scope, peer)
+            self.untrusted_proxies.notice_client(scope, peer, address)
         else:
             self.untrusted_proxies.notice(scope, peer)
         scope[REQUEST_ID_KEY] = request_id
@@ -213,13 +222,19 @@ class HttpMiddleware:
 
     def client_ip(self, scope: Scope) -> str:
         """The client address; must not be stored."""
-        peer = _peer(scope)
+        address: str | None = scope.get(CLIENT_IP_KEY)
+        return self._forwarded_client(scope, _peer(scope)) if address is None else address
+
+    def _forwarded_client(self, scope: Scope, peer: str) -> str:
         if not self._trusted:
             return peer
-        return client_ip(peer, header(scope, b"x-forwarded-for"), self._trusted)
+        single = header(scope, self._address_header) if self._address_header else None
+        return client_ip(peer, header(scope, b"x-forwarded-for"), self._trusted, single)
 
     def scheme(self, scope: Scope) -> str:
         """http or https, from the client's view: a trusted proxy sends it."""
+        if self.is_https:
+            return "https"
         forwarded = header(scope, b"x-forwarded-proto")
         if forwarded in ("http", "https") and in_networks(_peer(scope), self._trusted):
             return forwarded

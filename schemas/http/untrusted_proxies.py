@@ -1,7 +1,8 @@
 """UntrustedProxies: notices proxies that `TIDEMARK_TRUSTED_PROXIES` does not list.
 
-Behind such a proxy all visitors have its address: those with the same browser are one visitor.
-Only private and loopback peers are noticed: any other client can send these headers itself.
+Behind such a proxy all visitors have its address: those with the same browser are one visitor. It
+may be the peer, or stand before a trusted proxy, whose `X-Forwarded-For` then ends in its address.
+Only private and loopback addresses are noticed: any other client can send these headers itself.
 """
 
 import logging
@@ -12,7 +13,7 @@ from starlette.types import Scope
 from schemas.http.asgi import headers_by_name
 from schemas.http.client_ip import truncate_ip
 from schemas.runtime.clock import Clock
-from schemas.runtime.networks import parse_ip
+from schemas.runtime.networks import in_networks, parse_networks
 
 log = logging.getLogger(__name__)
 
@@ -20,10 +21,25 @@ FORWARDING_HEADERS = (b"x-forwarded-for", b"forwarded", b"x-real-ip")
 REPORT_MS = 3_600_000
 """How long a network is reported after its last request, and logged at most once."""
 MAX_NETWORKS = 100
+MAX_PROXIES = 3
+"""Private addresses behind a trusted proxy that may be proxies; more are visitors of a network."""
+PRIVATE = parse_networks(
+    "10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, 100.64.0.0/10, 169.254.0.0/16, "
+    "fc00::/7, fe80::/10, ::1"
+)
 
 CONSEQUENCE = (
     "requests from {} have {}, but TIDEMARK_TRUSTED_PROXIES does not list it: "
     "all visitors behind this proxy count as one client"
+)
+NO_CLIENT = (
+    "requests through the proxy {} name no client, only proxies of TIDEMARK_TRUSTED_PROXIES: the "
+    "proxy before it sends no X-Forwarded-For, or {} replaces it; all visitors behind it count as "
+    "one client"
+)
+PRIVATE_CLIENT = (
+    "requests through the proxy {} are from {}, a private address: if that is another proxy, "
+    "TIDEMARK_TRUSTED_PROXIES must list it too; else all visitors behind it count as one client"
 )
 
 
@@ -35,6 +51,7 @@ class UntrustedProxies:
         self._logged_ms: dict[str, int] = {}
         self._seen_ms = 0
         self._message: str | None = None
+        self._private_clients: set[str] = set()
 
     @property
     def problem(self) -> str | None:
@@ -47,18 +64,32 @@ class UntrustedProxies:
         if headers.keys().isdisjoint(FORWARDING_HEADERS) or not is_private(peer):
             return
         name = next(name for name in FORWARDING_HEADERS if name in headers)
-        network, now = truncate_ip(peer), self._clock()
-        self._message, self._seen_ms = CONSEQUENCE.format(peer, name.decode()), now
+        self._report(peer, CONSEQUENCE.format(peer, name.decode()))
+
+    def notice_client(self, scope: Scope, peer: str, address: str) -> None:
+        """Note a request through a trusted proxy, if the address of its client is a proxy's."""
+        if address == peer:
+            if not headers_by_name(scope).keys().isdisjoint(FORWARDING_HEADERS):
+                self._report(peer, NO_CLIENT.format(peer, peer))
+        elif is_private(address) and len(self._private_clients) <= MAX_PROXIES:
+            self._private_clients.add(address)
+            if len(self._private_clients) <= MAX_PROXIES:
+                self._report(address, PRIVATE_CLIENT.format(peer, address))
+            else:
+                self._message = None
+
+    def _report(self, proxy: str, message: str) -> None:
+        network, now = truncate_ip(proxy), self._clock()
+        self._message, self._seen_ms = message, now
         if now - self._logged_ms.get(network, -REPORT_MS) < REPORT_MS:
             return
         if len(self._logged_ms) >= MAX_NETWORKS:
             self._logged_ms.clear()
         self._logged_ms[network] = now
-        log.warning("untrusted proxy", extra={"proxy": network, "problem": self._message})
+        log.warning("untrusted proxy", extra={"proxy": network, "problem": message})
 
 
 @lru_cache(maxsize=4096)
 def is_private(text: str) -> bool:
-    """Whether an address is a private or loopback one."""
-    address = parse_ip(text)
-    return address is not None and (address.is_private or address.is_loopback)
+    """Whether an address is a private, shared or loopback one."""
+    return in_networks(text, PRIVATE)

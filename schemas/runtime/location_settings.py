@@ -68,6 +68,15 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "local address",
         ),
     ] = ""
+    query_url: Annotated[
+        str,
+        Meta(
+            examples=["https://stats.shop.example", "a URL that browsers reach"],
+            pattern=r"^(https?://[^\s/]+(/\S*)?)?$",
+            description="public URL of query service and dashboard, for sign-in links; with https "
+            "its cookies are always `Secure`; empty: its local address",
+        ),
+    ] = ""
     collect_port: Annotated[Port, Meta(description="port of the collector")] = 4000
     query_port: Annotated[Port, Meta(description="port of the query service")] = 4001
     broker_port: Annotated[Port, Meta(description="port of the broker that `up` starts")] = 4092
@@ -80,6 +89,15 @@ class LocationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     trusted_proxies: Annotated[
         str,
         Meta(description="trusted proxies (CIDR, comma-separated) whose X-Forwarded-For is used"),
+    ] = ""
+    client_address_header: Annotated[
+        str,
+        Meta(
+            examples=["CF-Connecting-IP"],
+            pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]*$",
+            description="header in which trusted proxies send the client's address alone "
+            "(`CF-Connecting-IP`, `True-Client-IP`); empty: `X-Forwarded-For`",
+        ),
     ] = ""
     country_headers: Annotated[
         str,

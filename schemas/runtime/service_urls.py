@@ -27,3 +27,8 @@ def query_service_url(settings: Settings) -> str:
 def public_collector_url(settings: Settings) -> str:
     """URL at which browsers reach the collector: TIDEMARK_COLLECT_URL, or the local one."""
     return (settings.collect_url or collector_url(settings)).rstrip("/")
+
+
+def public_query_url(settings: Settings) -> str:
+    """URL at which browsers reach the query service: TIDEMARK_QUERY_URL, or the local one."""
+    return (settings.query_url or query_service_url(settings)).rstrip("/")

@@ -40,7 +40,9 @@ def test_settings_exist_and_are_valid(compose: Any) -> None:
 
 def filled(value: str, given: Mapping[str, str] = MappingProxyType({})) -> str:
     """With variables of `.env`, or their defaults; those without a default are passwords."""
-    return VARIABLE.sub(lambda found: given.get(found[1]) or found[3] or PASSWORD, value)
+    return VARIABLE.sub(
+        lambda found: given.get(found[1]) or (PASSWORD if found[3] is None else found[3]), value
+    )
 
 
 def test_each_process_is_one_of_tidemark_under_its_own_name(compose: Any) -> None:
@@ -94,6 +96,12 @@ def test_images_have_exact_versions_and_kafka_the_tested_one(compose: Any) -> No
     for name, image in images.items():
         if not name.startswith("trino"):  # its releases have one number, PostgreSQL's two
             assert re.search(r"postgres:\d+\.\d+|:v?\d+\.\d+\.\d+", image), image
+
+
+def test_the_proxy_passes_on_what_a_proxy_before_it_sends() -> None:
+    proxy = (DEPLOY / "compose" / "Caddyfile").read_text()
+
+    assert re.search(r"servers \{\s+trusted_proxies static private_ranges\s+\}", proxy)
 
 
 def test_passwords_have_no_default(compose: Any) -> None:

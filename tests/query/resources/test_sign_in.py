@@ -65,20 +65,41 @@ def test_an_admin_has_every_scope(service: InProcessService) -> None:
     assert me["scopes"] == list(KEY_SCOPES)
 
 
-def test_a_cookie_over_https_is_secure(service: InProcessService) -> None:
-    options = Settings(data_dir=str(service.data), trusted_proxies="203.0.113.0/24")
+@pytest.mark.parametrize(
+    "more", [{"trusted_proxies": "203.0.113.0/24"}, {"query_url": "https://stats.example"}]
+)
+def test_a_cookie_over_https_is_secure_and_of_this_host(
+    service: InProcessService, more: dict[str, str]
+) -> None:
+    options = Settings(data_dir=str(service.data), **more)
     behind = create_app(options, service.store, clock=lambda: NOW)
     service.app = behind.app
+    https = {**OWN_PAGE, "x-forwarded-proto": "https"}
+    browser = Browser(service)
 
-    reply = Browser(service).ask(
-        "POST",
-        "/v1/sign-in",
-        {"key": service.keys["acme"]},
-        {**OWN_PAGE, "x-forwarded-proto": "https"},
-    )
+    reply = browser.ask("POST", "/v1/sign-in", {"key": service.keys["acme"]}, https)
+    own = str(browser.cookie)
+    browser.cookie = f"tidemark_session=of-a-sibling-domain; {own}"
+    answers = [browser.ask("GET", "/v1/me", headers=https).status]
+    browser.cookie = own.removeprefix("__Host-")  # any host of the domain can set this one
+    answers.append(browser.ask("GET", "/v1/me", headers=https).status)
     behind.close()
 
-    assert "Secure" in reply.headers["set-cookie"].split("; ")
+    assert own.startswith("__Host-tidemark_session=")
+    assert {"Secure", "Path=/"} <= set(reply.headers["set-cookie"].split("\n")[0].split("; "))
+    assert "Domain" not in reply.headers["set-cookie"]
+    assert answers == [200, 401]
+
+
+def test_a_cookie_that_is_not_ours_does_not_matter_beside_one_that_is(browser: Browser) -> None:
+    browser.cookie = "tidemark_session=foreign"
+    assert browser.ask("GET", "/v1/me").status == 401
+
+    browser.cookie = None
+    browser.sign_in()
+    browser.cookie = f"tidemark_session=foreign; {browser.cookie}; tidemark_session=another"
+
+    assert browser.ask("GET", "/v1/me").status == 200
 
 
 def test_a_key_of_one_website_shows_one(browser: Browser) -> None:
@@ -123,10 +144,10 @@ def test_failed_sign_ins_of_a_network_are_limited(browser: Browser) -> None:
     replies = [browser.ask("POST", "/v1/sign-in", wrong).status for _ in range(11)]
 
     assert replies == [401] * 10 + [429]
-    reply = browser.sign_in()
+    assert browser.sign_in().status == 200  # a right key, which nobody can guess
+    reply = browser.ask("POST", "/v1/sign-in", wrong)
     assert (reply.status, reply.json["code"]) == (429, "RATE_LIMIT_EXCEEDED")
     assert "failed sign-ins from one network" in reply.json["error"]
-    assert Browser(browser.service, address="198.51.100.7").sign_in().status == 200
 
 
 def test_a_link_signs_in_once(browser: Browser) -> None:

@@ -29,7 +29,7 @@ class Browser(Struct):
         reply = request_once(self.service.app, method, url, body, sent, self.address)
         if given := reply.headers.get("set-cookie"):
             pairs = [line.partition(";")[0] for line in given.split("\n")]
-            self.cookie = next(pair for pair in pairs if pair.startswith(f"{SESSION_COOKIE}="))
+            self.cookie = next(pair for pair in pairs if f"{SESSION_COOKIE}=" in pair)
         return reply
 
     def sign_in(self, key: str = "acme") -> Reply:

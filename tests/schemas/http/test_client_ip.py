@@ -47,3 +47,34 @@ def test_forwarded_addresses_are_used_from_trusted_proxies_only() -> None:
 )
 def test_forwarded_addresses_are_parsed_in_every_notation(forwarded: str, address: str) -> None:
     assert client_ip("10.0.0.1", forwarded, parse_networks("10.0.0.0/8")) == address
+
+
+@pytest.mark.parametrize(
+    ("peer", "single", "address"),
+    [
+        ("10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", " 2001:db8::7 ", "2001:db8::7"),
+        ("10.0.0.1", "198.51.100.7, 6.6.6.6", "203.0.113.9"),  # sent twice: no single address
+        ("10.0.0.1", "unknown", "203.0.113.9"),
+        ("10.0.0.1", None, "203.0.113.9"),
+        ("192.0.2.1", "198.51.100.7", "192.0.2.1"),  # no trusted proxy
+    ],
+)
+def test_a_header_with_the_address_alone_goes_first(
+    peer: str, single: str | None, address: str
+) -> None:
+    trusted = parse_networks("10.0.0.0/8")
+
+    assert client_ip(peer, "203.0.113.9", trusted, single) == address
+
+
+def test_the_client_is_found_behind_the_chain_of_the_compose_file() -> None:
+    """A TLS proxy of the host, Docker's gateway, Caddy; and a TLS proxy of another machine."""
+    network = "172.30.0.0/24"
+
+    found = client_ip("172.30.0.9", "198.51.100.7, 172.30.0.1", parse_networks(f"{network},"))
+    assert found == "198.51.100.7"
+    chain = "6.6.6.6, 198.51.100.7, 10.0.0.5"  # the first is the client's own
+    assert client_ip("172.30.0.9", chain, parse_networks(network)) == "10.0.0.5"
+    trusted = parse_networks(f"{network}, 10.0.0.5")
+    assert client_ip("172.30.0.9", chain, trusted) == "198.51.100.7"

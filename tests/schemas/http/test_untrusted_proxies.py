@@ -50,6 +50,48 @@ def test_an_untrusted_proxy_is_part_of_the_health(
     assert (health["checks"]["proxies"] == "ok") is not noticed
 
 
+@pytest.mark.parametrize(
+    ("forwarded", "problem"),
+    [
+        ("198.51.100.9", None),
+        ("198.51.100.9, 10.0.0.2", None),
+        ("10.0.0.2", "through the proxy 10.1.2.3 name no client"),
+        ("unknown", "through the proxy 10.1.2.3 name no client"),
+        ("198.51.100.9, 192.168.0.7", "through the proxy 10.1.2.3 are from 192.168.0.7, a private"),
+    ],
+)
+def test_a_proxy_before_a_trusted_one_is_part_of_the_health(
+    tmp_path: Path, forwarded: str, problem: str | None
+) -> None:
+    collector = in_memory_collector(tmp_path, trusted_proxies="10.0.0.0/8")
+
+    headers = {"x-forwarded-for": forwarded}
+    collector.post("/track?website_id=shop", {"name": "a"}, None, headers, "10.1.2.3")
+
+    proxies = request_once(collector.app, "GET", "/health").json["checks"]["proxies"]
+    assert (proxies == "ok") if problem is None else (problem in proxies)
+
+
+def test_people_of_a_private_network_are_no_proxies() -> None:
+    proxies = UntrustedProxies(lambda: 1_795_000_000_000)
+    scope = http_scope("POST", "/track", {"x-forwarded-for": "as below"}, "10.0.0.1")
+
+    problems = []
+    for number in (1, 1, 2, 3, 4, 1, 5):
+        proxies.notice_client(scope, "10.0.0.1", f"192.168.0.{number}")
+        problems.append(proxies.problem is None)
+
+    assert problems == [False, False, False, False, True, True, True]
+
+
+def test_a_probe_of_a_trusted_proxy_is_no_visitor() -> None:
+    proxies = UntrustedProxies(lambda: 1_795_000_000_000)
+
+    proxies.notice_client(http_scope("GET", "/health", {}, "10.0.0.1"), "10.0.0.1", "10.0.0.1")
+
+    assert proxies.problem is None
+
+
 def test_a_network_is_logged_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
     now = 1_795_000_000_000
     proxies = UntrustedProxies(lambda: now)
