@@ -4,19 +4,18 @@
 a hash of their content may be kept forever.
 """
 
-import gzip
 import re
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import NotFound
 from schemas.http.asgi import header
+from schemas.http.static_content import StaticContent, send_static
 from schemas.registry.share_links import PAGE_PATH
 
 PAGE_FOLDER = Path(__file__).parent.parent / "web" / "dist"
@@ -66,14 +65,9 @@ def no_rules(_path: str) -> PageRules:
     return PageRules()
 
 
-class PageFile(Struct, frozen=True):
-    """One file, plain and compressed."""
+class PageFile(StaticContent, frozen=True, kw_only=True):
+    """One file of the page."""
 
-    media_type: str
-    plain: bytes
-    compressed: bytes | None
-    """None where gzip saves nothing."""
-    etag: bytes
     cache_control: bytes
 
 
@@ -109,16 +103,12 @@ class Dashboard:
         return endpoint
 
     async def _send(self, scope: Scope, send: Send, file: PageFile) -> None:
-        compressed = file.compressed if _accepts_gzip(scope) else None
-        body = file.plain if compressed is None else compressed
-        known = file.etag in (header(scope, b"if-none-match") or "").encode("latin-1")
         rules = self._rules(scope["path"])
         origins = " ".join(rules.frame_origins) or "'none'"
         headers = [
             (b"content-security-policy", POLICY.format(origins).encode()),
             (b"referrer-policy", b"no-referrer"),
             (b"cache-control", file.cache_control),
-            (b"etag", file.etag),
             (b"vary", b"Accept, Accept-Encoding"),
         ]
         if scope["path"].startswith(PAGE_PATH):
@@ -126,17 +116,7 @@ class Dashboard:
             seconds = PASSWORD_COOKIE_SECONDS if rules.asks_password else 0
             cookie = PASSWORD_COOKIE % (seconds, quote(PAGE_PATH + link).encode())
             headers.append((b"set-cookie", cookie))
-        if not known:
-            headers += [
-                (b"content-type", file.media_type.encode()),
-                (b"content-length", b"%d" % len(body)),
-            ]
-            if compressed is not None:
-                headers.append((b"content-encoding", b"gzip"))
-        status = 304 if known else 200
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        sent = b"" if known or scope["method"] == "HEAD" else body
-        await send({"type": "http.response.body", "body": sent})
+        await send_static(scope, send, file, headers)
 
 
 def read_page(folder: Path) -> Mapping[str, PageFile]:
@@ -156,22 +136,9 @@ def _accepts_html(scope: Scope) -> bool:
 
 
 def _read(path: Path) -> PageFile:
-    plain = path.read_bytes()
-    compressed = gzip.compress(plain, mtime=0)
     hashed = HASHED_NAME.fullmatch(path.name)
+    content = StaticContent.of(path.read_bytes(), MEDIA_TYPES.get(path.suffix, OTHER_MEDIA_TYPE))
     return PageFile(
-        MEDIA_TYPES.get(path.suffix, OTHER_MEDIA_TYPE),
-        plain,
-        compressed if len(compressed) < 0.9 * len(plain) else None,
-        b'"%s"' % sha256(plain).hexdigest()[:24].encode(),
-        b"public, max-age=31536000, immutable" if hashed else b"no-cache",
+        **structs.asdict(content),
+        cache_control=b"public, max-age=31536000, immutable" if hashed else b"no-cache",
     )
-
-
-def _accepts_gzip(scope: Scope) -> bool:
-    """Whether the client takes gzip; `gzip;q=0` says that it does not."""
-    for part in (header(scope, b"accept-encoding") or "").lower().split(","):
-        name, _, weight = part.strip().partition(";")
-        if name.strip() == "gzip":
-            return not re.fullmatch(r"\s*q=0(\.0*)?\s*", weight)
-    return False

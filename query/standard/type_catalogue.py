@@ -26,9 +26,8 @@ from schemas.http import openapi
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-async def list_types(dependencies: QueryDependencies, request: Request) -> Response:
+async def list_types(_dependencies: QueryDependencies, request: Request) -> Response:
     """The query types; public, because the response holds no data of a tenant."""
-    dependencies.admit_public(request)
     check_query_string(request, ENDPOINTS[0].operation)
     include_meta = request.query_params.get("include_meta", "false")
     if include_meta not in FLAGS:

@@ -212,9 +212,9 @@ class HttpMiddleware:
                 return api_error.allow
         return cors.ALL_METHODS  # no such route: let the preflight pass
 
-    def admit_anonymous(self, scope: Scope) -> None:
+    def admit_anonymous(self, scope: Scope, cost: int = 1) -> None:
         """Count a request without a tenant, by its client network."""
-        self.admission.count_public(scope, self.client_network(scope))
+        self.admission.count_public(scope, self.client_network(scope), cost)
 
     def client_network(self, scope: Scope) -> str:
         """The client address, truncated to /24 or /48: the form that may be stored."""

@@ -4,7 +4,6 @@ Each service has a list of its operations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -124,10 +123,9 @@ def openapi_document(service: ApiDescription) -> dict[str, Any]:
     }
 
 
-def encode_document(service: ApiDescription) -> tuple[bytes, str]:
-    """The document as JSON, and its ETag."""
-    body = msgspec.json.encode(openapi_document(service), order="deterministic")
-    return body, f'"{sha256(body).hexdigest()[:24]}"'
+def encode_document(service: ApiDescription) -> bytes:
+    """The document as JSON."""
+    return msgspec.json.encode(openapi_document(service), order="deterministic")
 
 
 def _types(service: ApiDescription) -> Iterator[Any]:

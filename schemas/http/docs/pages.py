@@ -12,6 +12,7 @@ from string import Template
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import MethodNotAllowed, Unavailable
+from schemas.http.static_content import StaticContent, send_static
 
 FOLDER = Path(__file__).parent
 
@@ -40,7 +41,6 @@ FILES = (
 def api_pages(title: str, section: Callable[[], str] = str) -> dict[str, ASGIApp]:
     """The API page and its files by path; `section` is HTML above the operations."""
 
-    @cache
     def page() -> bytes:
         template = Template((FOLDER / "page.html").read_text())
         return template.substitute(title=escape(title), section=section()).encode()
@@ -49,38 +49,38 @@ def api_pages(title: str, section: Callable[[], str] = str) -> dict[str, ASGIApp
         f"{API_PAGE_PATH}/{Path(file).name}": static_file(FOLDER / file, media_type)
         for file, media_type in FILES
     }
-    return {API_PAGE_PATH: static_content(page, "text/html"), **files}
+    return {API_PAGE_PATH: static_endpoint(page, "text/html"), **files}
 
 
 def static_file(file: Path, media_type: str) -> ASGIApp:
     """The endpoint of a text file; Unavailable when it is not installed."""
 
-    @cache
-    def content() -> bytes:
-        return file.read_bytes()
-
     def installed() -> bytes:
         try:
-            return content()
+            return file.read_bytes()
         except FileNotFoundError:
             raise Unavailable("The API page is not installed; run `make setup`") from None
 
-    return static_content(installed, media_type)
+    return static_endpoint(installed, media_type)
 
 
-def static_content(content: Callable[[], bytes], media_type: str) -> ASGIApp:
-    """The endpoint of a text that is the same for everybody."""
+def static_endpoint(body: Callable[[], bytes], media_type: str) -> ASGIApp:
+    """The endpoint of a text that is the same for everybody, made for the first request."""
+
+    @cache
+    def content() -> StaticContent:
+        return StaticContent.of(body(), f"{media_type}; charset=utf-8")
 
     async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed("GET, HEAD")
-        await send_text(scope, send, content(), media_type)
+        await send_static(scope, send, content(), HEADERS)
 
     return endpoint
 
 
 async def send_text(scope: Scope, send: Send, body: bytes, media_type: str) -> None:
-    """Send a text under a policy that loads nothing from other hosts; no body for HEAD."""
+    """Send a short text under a policy that loads nothing from other hosts; no body for HEAD."""
     headers = [
         *HEADERS,
         (b"content-type", f"{media_type}; charset=utf-8".encode()),
