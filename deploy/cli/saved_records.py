@@ -1,5 +1,6 @@
 """`tidemark goals`, `segments`, `annotations`, `money`, `shares` and `funnels` of websites."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,17 @@ JSON_HELP: Mapping[str, str] = {
     "window": "Seconds from the first step to the last.",
 }
 """Options whose text is JSON."""
+TYPED = "-"
+"""Value of `--password` without a text."""
+ASKED_HELP = (
+    "Password; without a text it is asked for, or read from standard input, where other users of "
+    "the machine cannot see it."
+)
+FILTERED_SHARE = (
+    "note: the filters choose page views and events. Facts of whole visits, such as exit pages and "
+    "paths, may still name other pages and sources; who must not see those needs a website of "
+    "their own."
+)
 METAVARS: Mapping[str, str] = {**dict.fromkeys(JSON_HELP, "JSON"), "window": "SECONDS"}
 
 
@@ -76,6 +88,8 @@ def _create_command(saved: SavedType) -> click.Command:
             body = convert_body(saved.bodies.new, members)
             record = new_record(saved.record, store.get(Website, website), body, now_ms())
             record, once = with_link(record)
+            if isinstance(record, Share) and record.filters:
+                click.echo(FILTERED_SHARE, err=True)
             print_record(record_fields(store.create(record), **once), json)
 
     return create
@@ -107,6 +121,11 @@ def _field_options(saved: SavedType, new: bool) -> Callable[[Any], Any]:
 def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
     """An option for each field that callers set."""
     for field in saved.fields:
+        if field.name == "password":
+            yield click.option(
+                "--password", is_flag=False, flag_value=TYPED, callback=_typed, help=ASKED_HELP
+            )
+            continue
         text = JSON_HELP.get(field.name) or _help(field)
         yield click.option(
             f"--{field.name.replace('_', '-')}",
@@ -114,6 +133,16 @@ def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
             required=new and field.default is NODEFAULT,
             help=text,
         )
+
+
+def _typed(_context: click.Context, _option: click.Parameter, password: str | None) -> str | None:
+    if password != TYPED:
+        return password
+    if sys.stdin.isatty():
+        return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    if text := sys.stdin.readline().rstrip("\r\n"):
+        return text
+    raise click.UsageError("--password: there is no password on standard input")
 
 
 def _help(field: FieldInfo) -> str:

@@ -27,6 +27,7 @@ from deploy.local.registry_startup import registry_problem
 from deploy.local.server_problems import kafka_problems, limits_problem
 from deploy.local.table_status import ImportsStatus, TableStatus, first_line, stored_status
 from deploy.local.worker_lag import relevant_heartbeats
+from ingest.publishing.disk_floor import is_watched
 from query.prepared import FOLDER as PREPARED_FOLDER
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.object_store import BRIEF, limit_time
@@ -107,7 +108,7 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         data=str(settings.data),
         state=_level(
             problems,
-            down=not takes_messages or is_down(entries, remote) or _is_full(settings, free),
+            down=not takes_messages or rejects_all(settings, free) or is_down(entries, remote),
         ),
         problems=problems,
         processes=entries,
@@ -140,6 +141,11 @@ def is_down(entries: Sequence[ProcessStatus], remote: Sequence[RemoteProcess] = 
     )
     ready = {name.partition("-")[0] for name, is_ready in states if is_ready}
     return not serving <= ready or not ready
+
+
+def rejects_all(settings: Settings, free: int | None) -> bool:
+    """Whether the disk is so full that the collectors of this machine reject every request."""
+    return is_watched(settings) and free is not None and free < floor_mb(settings)
 
 
 def check_process(
@@ -192,12 +198,6 @@ def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:
             f"only {free} MB free on the disk of {settings.data} (minimum {floor} MB); "
             "free some space"
         )
-
-
-def _is_full(settings: Settings, free: int | None) -> bool:
-    """Whether collectors refuse every event: with Kafka elsewhere only if a floor is set."""
-    is_watched = not settings.kafka or settings.disk_floor_mb
-    return bool(is_watched) and free is not None and free < floor_mb(settings)
 
 
 def _problems_of(what: str, check: Callable[[], Iterable[str | None]]) -> Sequence[str]:

@@ -47,8 +47,7 @@ class DiskFloor:
         self._configured_floor = settings.disk_floor_mb * MIB
         self._senders = settings.collectors
         self._usage = usage
-        self._watched = not settings.kafka or self._configured_floor > 0
-        """Kafka on another machine has its own disk: only an explicit floor is watched then."""
+        self._watched = is_watched(settings)
         self._floor = 0
         self._free = UNKNOWN_FREE_BYTES
         self._sent = 0
@@ -101,3 +100,11 @@ class DiskFloor:
         if self.unavailable_reason is None:
             log.warning("disk full", extra={"left_mb": left_mb, "floor_mb": floor_mb})
         self.unavailable_reason = DISK_FULL_MESSAGE.format(left=left_mb, floor=floor_mb)
+
+
+def is_watched(settings: Settings) -> bool:
+    """Whether collectors reject requests when the disk is full.
+
+    Kafka on another machine has its own disk: only an explicit floor is watched then.
+    """
+    return not settings.kafka or settings.disk_floor_mb > 0

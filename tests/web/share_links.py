@@ -19,6 +19,7 @@ def share(
         dashboard.type_into("input[name=password]", password)
     if origins:
         dashboard.type_into("textarea[name=origins]", origins)
+    assert "may still name other pages" in dashboard.text("p.notice")
     dashboard.press("Share this dashboard", "form")
     link, _, query = dashboard.text(".new-link pre").partition("?")
     assert query == f"period={RANGE}"

@@ -457,6 +457,7 @@ export const texts = {
     expires: "Last day (optional)",
     frames: "Websites that may embed it (optional, origins such as https://agency.example, one per line)",
     filters: "It always has the filters that are set above:",
+    notHidden: "Filters choose page views and events. Facts of whole visits, such as exit pages and paths, may still name other pages and sources: whoever must not see those needs a website of their own.",
     noFilters: "It shows all data of this website. Set filters above to share a part of it.",
     ready: "The link is ready. Copy it now: it is not shown again.",
     link: "Link", embed: "To embed it",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -130,3 +131,21 @@ def test_filters_are_printed_as_json(run: Run, ask: Callable[..., Any]) -> None:
 
     [line] = [line for line in done.out.splitlines() if line.startswith("filters")]
     assert json.loads(line.removeprefix("filters")) == filters
+
+
+def test_a_share_with_filters_says_what_they_do_not_hide(
+    run: Run, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    website = a_website(ask)
+    filters = json.dumps([{"field": "path", "operator": "starts_with", "value": "/docs"}])
+    monkeypatch.setattr("sys.stdin", StringIO("correct horse\n"))
+
+    command = ("shares", "create", "--website", website, "--json", "--name")
+    filtered = run(*command, "Docs", "--filters", filters, "--password")
+    whole = run(*command, "All")
+
+    assert "exit pages and paths, may still name other pages" in filtered.err
+    assert json.loads(filtered.out)["password"] is True
+    assert (whole.err, json.loads(whole.out)["password"]) == ("", False)
+    short = run(*command, "Open", "--password")  # standard input has ended
+    assert (short.code, "password" in short.err) == (2, True)

@@ -15,11 +15,12 @@ from deploy.local.processes.process_file import (
     write_processes_file,
 )
 from deploy.local.processes.readiness import heartbeat_ready, is_fresh
-from deploy.local.status import SystemStatus, system_status
+from deploy.local.status import SystemStatus, rejects_all, system_status
 from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import STALE_AFTER_MS, Heartbeat, PartitionProgress, write_heartbeat
 from schemas.runtime.settings import Settings
+from tests.installation import free_port
 
 NOW = 1_795_262_400_000
 
@@ -155,6 +156,20 @@ def test_no_collector_is_down_and_no_worker_is_degraded(tmp_path: Path) -> None:
 
     assert (down.state, down.problems) == ("down", ("collector-1 is restarting",))
     assert (degraded.state, degraded.problems) == ("degraded", ("worker-1 is starting",))
+
+
+def test_a_full_disk_is_down_where_collectors_reject_events_for_it(tmp_path: Path) -> None:
+    running(tmp_path, now_ms())
+    full, data = 10**9, str(tmp_path)
+    kafka = f"127.0.0.1:{free_port()}"
+
+    here = system_status(Settings(data_dir=data, disk_floor_mb=full))
+
+    assert here.state == "down"
+    assert "(minimum 1000000000 MB)" in here.problems[0]
+    assert rejects_all(Settings(data_dir=data, kafka=kafka, disk_floor_mb=full), 5)
+    assert not rejects_all(Settings(data_dir=data, kafka=kafka), 0)  # its Kafka has another disk
+    assert not rejects_all(Settings(data_dir=data, disk_floor_mb=full), None)
 
 
 def test_a_stale_ready_of_a_full_disk_is_not_believed(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Sign-in, sign-out and what a sign-in has access to."""
 
+from typing import Any
+
 import pytest
 
 from query.app import create_app
@@ -69,7 +71,7 @@ def test_an_admin_has_every_scope(service: InProcessService) -> None:
     "more", [{"trusted_proxies": "203.0.113.0/24"}, {"query_url": "https://stats.example"}]
 )
 def test_a_cookie_over_https_is_secure_and_of_this_host(
-    service: InProcessService, more: dict[str, str]
+    service: InProcessService, more: dict[str, Any]
 ) -> None:
     options = Settings(data_dir=str(service.data), **more)
     behind = create_app(options, service.store, clock=lambda: NOW)

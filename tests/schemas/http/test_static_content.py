@@ -26,7 +26,7 @@ SMALL_BYTES = 11_000
 """Bytes of the largest response that is not counted: a tracker script without compression."""
 NOT_COUNTED = ("/", *HEALTH_PATHS, "/robots.txt")
 """Small, and made without effort; so are the tracker scripts, of which each page loads several."""
-EVERYONE = ({},)
+EVERYONE: tuple[dict[str, tuple[str, ...]], ...] = ({},)
 
 
 def read(app: HttpMiddleware, path: str, *, headers: dict[str, str] | None = None) -> Reply:
@@ -114,7 +114,7 @@ def test_bytes_that_do_not_compress_are_sent_as_they_are() -> None:
     content = StaticContent.of(b"a", "text/plain")
 
     async def app(scope, _receive, send) -> None:  # type: ignore[no-untyped-def]
-        await send_static(scope, send, content, ())
+        await send_static(scope, send, content, [])
 
     reply = request_once(app, "GET", "/", headers={"accept-encoding": "gzip"})
     assert (reply.body, "content-encoding" in reply.headers) == (b"a", False)

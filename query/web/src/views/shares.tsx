@@ -95,6 +95,7 @@ function NewShare({ created }: { created: () => void }) {
     <Card title={t.create}>
       <p class="quiet">{t.intro} {sharedViews()}.</p>
       <p class="quiet">{filters.length ? `${t.filters} ${filters.map(filterText).join(", ")}` : t.noFilters}</p>
+      {filters.length > 0 && <p class="notice">{t.notHidden}</p>}
       <form class="form grid" onSubmit={submit}>
         <label>{t.name}
           <input name="name" required maxLength={255} placeholder={t.namePlaceholder} value={form.name} onInput={(e) => set({ name: e.currentTarget.value })} />
