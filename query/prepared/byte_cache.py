@@ -48,6 +48,12 @@ class ByteCache:
                 _, (_, removed) = self._values.popitem(last=False)
                 self.size -= removed
 
+    def clear(self) -> None:
+        """Forget all values."""
+        with self._lock:
+            self._values.clear()
+            self.size = 0
+
     def made(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """The value, whose `size` is its bytes; it is made when there is none, by one thread."""
         with self._lock:

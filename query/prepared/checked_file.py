@@ -18,6 +18,19 @@ class Damaged(Exception):
     """The bytes are not those of a whole file."""
 
 
+UNREADABLE = (
+    OSError,
+    Damaged,
+    ValueError,  # of msgspec, too
+    KeyError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+)
+"""What reading a file may raise that is not what was written, although its checksums fit."""
+
+
 class Block(Struct, frozen=True, array_like=True):
     """What a header says of a block."""
 

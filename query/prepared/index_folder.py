@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from query.prepared.checked_file import Damaged
+from query.prepared.checked_file import UNREADABLE
 from query.prepared.index_file import read_index, revision, write_index
 from query.prepared.part_folder import PartFolder, PartKey, discard, is_there, open_regular
 from query.prepared.part_kinds import KINDS
@@ -47,7 +47,7 @@ class IndexFolder:
                 os.utime(used)
         except FileNotFoundError:
             return None
-        except (OSError, Damaged, ValueError) as error:  # of msgspec, too
+        except UNREADABLE as error:
             log.warning("index is damaged", extra={"file": str(path), "error": str(error)})
             discard(path)
             return None
@@ -126,7 +126,7 @@ def _data_files(path: Path) -> Sequence[str] | None:
             return msgspec.json.decode(file.read(), type=list[str])
     except FileNotFoundError:
         return None
-    except (OSError, Damaged, ValueError):  # of msgspec and of its texts, too
+    except UNREADABLE:
         discard(path)
         return None
 

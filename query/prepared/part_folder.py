@@ -18,7 +18,7 @@ from typing import IO, TypeVar
 
 from msgspec import Struct
 
-from query.prepared.checked_file import Damaged
+from query.prepared.checked_file import UNREADABLE, Damaged
 from query.prepared.part import Part
 from query.prepared.part_file import write_part
 from query.prepared.part_kinds import KINDS, TOTALS, definition
@@ -136,10 +136,14 @@ class PartFolder:
                 return read(file, key.path)
         except FileNotFoundError:
             return None
-        except (OSError, Damaged, ValueError, KeyError) as error:  # of msgspec, too
+        except UNREADABLE as error:
             log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
             discard(path)
             return None
+
+    def remove(self, key: PartKey) -> None:
+        """Remove a part, if it is there."""
+        discard(self._folder / key.path)
 
     def write(self, key: PartKey, part: Part) -> None:
         """Store a part."""

@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.byte_cache import ByteCache, digest
+from query.prepared.checked_file import Damaged
 from query.prepared.part import Columns, Part, shifted
 from query.prepared.part_file import (
     PartColumns,
@@ -159,10 +160,13 @@ class PartReader:
             self._memory.put(name, frame, frame.size)
         return frame
 
-    def numbers(self, key: PartKey, table: str, column: str) -> Numbers:
-        """A column of a table of a part."""
+    def numbers(self, key: PartKey, table: str, column: str, rows: int | None = None) -> Numbers:
+        """A column of a table of a part, which has so many rows."""
         read = partial(read_numbers, table=table, column=column)
-        return self._numbers((key, table, column), read)
+        numbers = self._numbers((key, table, column), read)
+        if rows is not None and len(numbers) != rows:
+            raise Damaged("a column of another length")
+        return numbers
 
     def _numbers(self, name: tuple[PartKey, *tuple[str, ...]], read: ReadNumbers) -> Numbers:
         """What is read is kept for itself, as queries share columns and hashes."""
@@ -230,7 +234,9 @@ class StoredPart:
         """The columns of a table; it and they raise PartGone when the part is not there."""
         if name not in self._tables:
             frame = self._reader.frame(self._key, name)
-            numbers = _StoredNumbers(frame.columns, partial(self._reader.numbers, self._key, name))
+            rows = int(frame.borders[-1])
+            read = partial(self._reader.numbers, self._key, name, rows=rows)
+            numbers = _StoredNumbers(frame.columns, read)
             self._tables[name] = Columns(frame.quarters, frame.borders, numbers, frame.texts)
         return self._tables[name]
 

@@ -20,6 +20,7 @@ from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.byte_cache import ByteCache, digest
+from query.prepared.checked_file import UNREADABLE
 from query.prepared.cut_quarters import quarters_read
 from query.prepared.earlier_visitors import earlier_visitors
 from query.prepared.form_ranges import AfterEarlier
@@ -196,11 +197,23 @@ class PreparedResults:
         of = (rows_of, rests)
         join = PartJoin(self._memory, self._reader, self._indexes, parts, of, visits, earlier)
         async with self._turns.slot(tenant, deadline):
-            rows = await in_thread(partial(join.rows, form, quarters), work)
+            try:
+                rows = await in_thread(partial(join.rows, form, quarters), work)
+            except UNREADABLE as error:
+                log.error("prepared parts cannot be joined", exc_info=error)
+                self._remove_parts(rows_of, visits_of)
+                raise PartGone from None
         if rows is None:
             raise NotPrepared(UNTOLD_VISITS)
         self._memory.put(key, rows, len(repr(form)) + _size(rows))
         return rows
+
+    def _remove_parts(self, *readings: Reading | None) -> None:
+        """Remove parts, and what came of them, that fit their checksums and cannot be joined."""
+        keys = {key for reading in readings if reading is not None for key in reading.prepared}
+        for website, kind in {(key.website, key.kind) for key in keys}:
+            self.remove(website, kind)
+        self._memory.clear()
 
     def remembering(self, engine: Engine) -> Engine:
         """The engine; rows that it gave stay in the memory of prepared results."""

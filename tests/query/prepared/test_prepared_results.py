@@ -1,14 +1,19 @@
 """Prepared results over HTTP: when they answer, and what makes them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from deltalake import DeltaTable
+from msgspec import structs
 
 import query.prepared.prepared_results as module
+from query.prepared.checked_file import pack, read_block, read_header, write_header
+from query.prepared.part_file import MAGIC, OF_ALL, _Header, _StoredColumn
 from query.standard.query_types import QUERY_TYPES
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS
@@ -178,6 +183,62 @@ def test_a_part_that_is_gone_is_not_counted_beside_its_rows(service: InProcessSe
 
     assert found == [True] * 4
     assert (summary["pageviews"], summary["unique_visitors"]) == (27, 9)
+
+
+def without_hashes(column: _StoredColumn, raw: bytes) -> bytes:
+    return b"" if column.table == OF_ALL else raw
+
+
+def without_numbers(column: _StoredColumn, raw: bytes) -> bytes:
+    return raw if column.table == OF_ALL or column.name == "quarter" else b""
+
+
+def of_half_the_rows(column: _StoredColumn, raw: bytes) -> bytes:
+    return raw if column.table == OF_ALL else raw[: len(raw) // 2]
+
+
+def of_another_type(column: _StoredColumn, raw: bytes) -> bytes:
+    return raw + b"\0"
+
+
+def craft(path: Path, change: Callable[[_StoredColumn, bytes], bytes]) -> None:
+    """A part with other columns, whose checksums fit."""
+    name = f"{path.parent.name}/{path.name}"
+    with path.open("rb") as file:
+        header = msgspec.json.decode(read_header(file, MAGIC, name), type=_Header)
+        blocks = file.read()
+    columns, bodies, offset = [], [], 0
+    for column in header.columns:
+        raw = read_block(BytesIO(blocks[column.offset :]), column.block)
+        block, body = pack(change(column, raw))
+        columns.append(structs.replace(column, offset=offset, block=block))
+        bodies.append(body)
+        offset += len(body)
+    with path.open("wb") as file:
+        text = msgspec.json.encode(_Header(columns, header.texts))
+        write_header(file, MAGIC, name, text)
+        file.writelines(bodies)
+
+
+@pytest.mark.parametrize(
+    "change", [without_hashes, without_numbers, of_half_the_rows, of_another_type]
+)
+def test_parts_that_cannot_be_joined_are_made_anew(
+    service: InProcessService,
+    change: Callable[[_StoredColumn, bytes], bytes],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stored(service)
+    _, rows = ask(service)
+    prepare(service)
+    for path in files(service):
+        craft(path, change)
+
+    assert ask(service)[1] == rows
+    assert any("prepared part" in message for message in caplog.messages)
+    ask(service)  # asks for the parts that were removed
+    prepare(service)
+    assert ask(service) == ([True] * 4, rows)
 
 
 def test_days_without_data_files_have_no_rows_to_read(service: InProcessService) -> None:
