@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
 
+KEY_ADVICE = (
+    "Give another key with TIDEMARK_API_KEY or --key-file (the default is the demo's); "
+    "`tidemark keys list` and `tidemark websites list` show which organization each belongs to"
+)
+"""What to do when a service denies a key access."""
+
 id_option = click.option(
     "--id", "record_id", metavar="ID", help="Reuse the id of a lost record. Default: a new id."
 )

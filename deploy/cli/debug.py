@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 import click
 
-from deploy.cli.context import CliContext, key_options
+from deploy.cli.context import KEY_ADVICE, CliContext, key_options
 from deploy.cli.item_outcomes import (
     ACCEPTED,
     OutcomeFollower,
@@ -20,6 +20,7 @@ from deploy.cli.item_outcomes import (
 from deploy.demo.demo_file import read_demo
 from deploy.local.terminal import escape_line
 from query.client import Client, ServiceError, TransferError
+from schemas.runtime.service_urls import collector_url, query_service_url
 
 READ_TIMEOUT_SECONDS = 60.0
 """The collector sends at least an empty keepalive line more often than that."""
@@ -62,7 +63,7 @@ def debug(
         tidemark.require_data_folder()
         raise click.UsageError("give a website and an API key: TIDEMARK_API_KEY, or --key-file")
     settings = tidemark.settings
-    url = more["url"] or f"http://{settings.host}:{settings.collect_port}"
+    url = more["url"] or collector_url(settings)
     parameters = {"website_id": website} if once else {"website_id": website, "follow": "1"}
     show = print_json_line if as_json else print_line
     client = query_client(tidemark, key, more["url"], more["query_url"])
@@ -77,7 +78,7 @@ def query_client(
     tidemark: CliContext, key: str, url: str | None, query_url: str | None
 ) -> Client | None:
     """The client that looks up receipts; None when the query service is not known."""
-    local = None if url else f"http://{tidemark.settings.host}:{tidemark.settings.query_port}"
+    local = None if url else query_service_url(tidemark.settings)
     address = query_url or local
     return Client(address, key, tries=1) if address else None
 
@@ -184,7 +185,9 @@ def open_debug(url: str, parameters: Mapping[str, str], key: str) -> Iterator[HT
         )
         response = connection.getresponse()
         if response.status != 200:
-            raise click.ClickException(json.loads(response.read())["message"])
+            message = json.loads(response.read())["message"]
+            advice = f". {KEY_ADVICE}" if response.status in (401, 403) else ""
+            raise click.ClickException(escape_line(f"{message}{advice}"))
         yield response
     except (OSError, HTTPException, ValueError) as error:
         raise click.ClickException(

@@ -9,10 +9,18 @@ from typing import Any
 
 import click
 
-from deploy.cli.context import CliContext, combine_options, key_options
+from deploy.cli.context import KEY_ADVICE, CliContext, combine_options, key_options
 from deploy.demo.demo_file import Demo, read_demo
 from deploy.local.terminal import escape_line
-from query.client import Client, InvalidRequest, ServiceError, TransferError, parse_filter
+from query.client import (
+    AccessDenied,
+    Client,
+    InvalidRequest,
+    ServiceError,
+    TransferError,
+    parse_filter,
+)
+from schemas.runtime.service_urls import query_service_url
 
 DEFAULT_PRESET = "last_7d"
 """The time range when none is given."""
@@ -84,7 +92,7 @@ def make_client(tidemark: CliContext, options: dict[str, Any]) -> Client:
     demo = read_demo(settings.data)
     from_file, from_option = options.pop("key_file"), options.pop("key")
     key = from_file or from_option or (demo and demo.api_key)
-    url = options.pop("url") or f"http://{settings.host}:{settings.query_port}"
+    url = options.pop("url") or query_service_url(settings)
     if not key:
         tidemark.require_data_folder()
         raise click.UsageError("give an API key: TIDEMARK_API_KEY, or --key-file")
@@ -154,6 +162,8 @@ def client_errors() -> Iterator[None]:
     """Errors of the client as one line each."""
     try:
         yield
+    except AccessDenied as error:
+        raise click.ClickException(f"{with_option_names(str(error))}. {KEY_ADVICE}") from None
     except ServiceError as error:
         raise click.ClickException(with_option_names(str(error))) from None
     except TransferError as error:

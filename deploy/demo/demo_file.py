@@ -4,7 +4,10 @@ import os
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
+
+from schemas.runtime.service_urls import collector_url, query_service_url
+from schemas.runtime.settings import Settings
 
 DEMO_FILE = "demo.json"
 
@@ -26,6 +29,18 @@ def read_demo(folder: Path) -> Demo | None:
         return msgspec.json.decode((folder / DEMO_FILE).read_bytes(), type=Demo)
     except FileNotFoundError:
         return None
+
+
+def refresh_addresses(settings: Settings) -> None:
+    """Store the addresses of this start: ports may have changed, or the folder was copied."""
+    demo = read_demo(settings.data)
+    if demo is None:
+        return
+    present = structs.replace(
+        demo, collect_url=collector_url(settings), query_url=query_service_url(settings)
+    )
+    if present != demo:
+        write_demo(settings.data, present)
 
 
 def write_demo(folder: Path, demo: Demo) -> None:

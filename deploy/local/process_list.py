@@ -15,7 +15,7 @@ from deploy.local.processes.watchdog import (
     heartbeat_changed,
     http_answers,
 )
-from schemas.runtime.service_urls import local_address
+from schemas.runtime.service_urls import local_address, service_url
 from schemas.runtime.settings import Settings
 
 Role: TypeAlias = Literal["collector", "worker", "query"]
@@ -88,7 +88,7 @@ def _http_spec(
         stage=stage,
         is_ready=heartbeat_ready(settings.data / "run", name),
         is_alive=_http_sign(settings, name, port, alone=is_alone),
-        address=f"http://{settings.host}:{port}",
+        address=service_url(settings.host, port),
         # requests in progress get 20 s to finish
         stop_seconds=25 + settings.drain_seconds,
     )

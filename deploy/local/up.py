@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from deploy.demo.demo_file import read_demo
+from deploy.demo.demo_file import read_demo, refresh_addresses
 from deploy.demo.example_queries import example_query
 from deploy.local import preflight, process_list
 from deploy.local.damage_watch import DamageWatch, damage_of
@@ -51,6 +51,7 @@ def run_installation(settings: Settings, logs: bool = False) -> None:
     preflight.check_folder(settings)
     with preflight.exclusive_lock(settings.data):
         preflight.check_ports(preflight.listen_addresses(settings))
+        refresh_addresses(settings)
         screen = StatusScreen(in_place=False if logs else None)
         with log_repair(settings, screen):
             specs = prepare_start(settings)

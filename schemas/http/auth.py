@@ -56,12 +56,15 @@ def authorize_website(registry: Snapshot, key: Key, website_id: str) -> Website:
         or website.organization_id != key.organization_id
         or key.website_id not in (None, website_id)
     ):
-        raise Forbidden(OUT_OF_REACH.format(what="website") + _own_website(key))
+        raise Forbidden(f"{OUT_OF_REACH.format(what='website')}; {_reach(key)}")
     return website
 
 
-def _own_website(key: Key) -> str:
-    return f"; it is for the website {key.website_id} only" if key.website_id else ""
+def _reach(key: Key) -> str:
+    """What the key is for; nothing about websites of others, not even whether they exist."""
+    if key.website_id:
+        return f"it is for the website {key.website_id} only"
+    return f"it is for websites of the organization {key.organization_id} only"
 
 
 def authorize_link(registry: Snapshot, key: Key, link_id: str) -> Link:

@@ -18,6 +18,7 @@ from schemas.runtime.time_zone_names import time_zones
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 DOMAIN_PATTERN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*(:\d{{1,5}})?")
+URL_PATTERN = re.compile(r"^https?://([^/?#]+).*$", re.DOTALL)
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SLUG_PATTERN = re.compile(r"[A-Za-z0-9_-]{3,50}")
 
@@ -182,7 +183,8 @@ def validate_limits(value: Mapping[str, int]) -> dict[str, int]:
 
 
 def validate_domain(value: str) -> str:
-    domain = value.strip().lower()
+    """The host name of a domain, also of a copied address: `https://Shop.example/de?a=1`."""
+    domain = URL_PATTERN.sub(r"\1", value.strip().lower()).rstrip("/")
     if not DOMAIN_PATTERN.fullmatch(domain):
         raise Malformed(f"'domain' is '{value}'; give a host name such as shop.example")
     return domain

@@ -12,6 +12,7 @@ from deploy.local.processes.readiness import answers_ready, is_fresh, unserved_m
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
 from schemas.runtime.heartbeat import read_heartbeats
+from schemas.runtime.service_urls import service_url
 from schemas.runtime.settings import Settings
 
 TEMPORARY_FILE_PATTERN = re.compile(r"^\.(?:processes|probe|[a-z]+(?:-\d+)?)[.-](?P<pid>\d+)$")
@@ -68,7 +69,7 @@ def find_port_problems(scope: CheckContext) -> Iterator[Finding]:
                     subject=f"port {port}",
                     problem=f"the {what} does not answer GET /health/ready with 200 within 1 s",
                     meaning="A load balancer would send no requests there.",
-                    remedy=f"curl -s http://{settings.host}:{port}/health shows what is missing",
+                    remedy=f"curl -s {service_url(settings.host, port)}/health shows why",
                 )
         yield from _unserved_metrics(settings.data / "run")
         return

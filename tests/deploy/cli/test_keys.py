@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
+from deploy.cli.context import KEY_ADVICE
 from deploy.demo.demo_file import read_demo
 from deploy.demo.tenant import create_demo
 from schemas.registry import Key, RegistryStore, Snapshot
@@ -118,7 +119,9 @@ class Refusing(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.keys.append(self.headers["x-api-key"])
-        self.send_error(401)
+        self.send_response(403)
+        self.end_headers()
+        self.wfile.write(b'{"error": "Access denied", "message": "Access denied"}')
 
     do_POST = do_GET  # noqa: N815 - the name is the server's
 
@@ -133,7 +136,8 @@ def test_a_key_need_not_stand_in_the_list_of_processes(run: Run, tmp_path: Path)
         url = f"http://127.0.0.1:{service.server_port}"
         for command in (("ask", "summary", "--website"), ("debug",)):
             arguments = (*command, "web_1", "--url", url)
-            assert run(*arguments, TIDEMARK_API_KEY="tm_of_a_variable").code == 1
+            denied = run(*arguments, TIDEMARK_API_KEY="tm_of_a_variable")
+            assert (denied.code, denied.err) == (1, f"tidemark: Access denied. {KEY_ADVICE}\n")
             assert run(*arguments, "--key-file", str(tmp_path / "key")).code == 1
         service.shutdown()
 

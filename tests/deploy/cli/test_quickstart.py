@@ -1,4 +1,4 @@
-"""tidemark quickstart: one command from a domain to a website, a key and a first query."""
+"""tidemark quickstart: one command from a domain to a website, a key, a query, the dashboard."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,44 +7,96 @@ from typing import Any
 
 import pytest
 
+from deploy.demo.tenant import create_demo
+from deploy.local import sign_in_link
+from schemas.registry.migrate import migrate
+from schemas.runtime.settings import Settings
 from tests.deploy.cli.command_result import Run
+from tests.deploy.cli.test_sign_in_link import opened
+
+SCOPES = [
+    "track:events", "read:data", "read:links", "write:links", "manage:websites", "admin",
+]  # fmt: skip
 
 
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dashboard is built."""
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    monkeypatch.setattr(sign_in_link, "PAGE_FOLDER", tmp_path)
+
+
+@pytest.mark.usefixtures("page")
 def test_one_command_creates_organization_website_and_key(
-    ask: Callable[..., Any], run: Run
+    ask: Callable[..., Any], tmp_path: Path
 ) -> None:
-    made = ask("quickstart", "Shop.example", "--timezone", "Asia/Kathmandu")
+    made = ask("quickstart", "https://Shop.example/de/?a=1#b", "--timezone", "Asia/Kathmandu")
 
     [website] = ask("websites", "list")
     [key] = ask("keys", "list")
     assert (website["domain"], website["timezone"]) == ("shop.example", "Asia/Kathmandu")
-    assert (key["websiteId"], key["scopes"]) == (website["id"], ["track:events", "read:data"])
+    assert (key["websiteId"], key["scopes"]) == (None, SCOPES)
     assert key["organizationId"] == website["organizationId"] == made["organizationId"]
     assert made["websiteId"] == website["id"]
     assert made["created"] is True
     assert f'data-website-id="{website["id"]}"' in made["script"]
     assert f"website_id={website['id']}' -H 'x-api-key: {made['key']}'" in made["query"]
+    signed_in = opened(tmp_path, made["signInLink"]).json
+    assert signed_in["organization"]["name"] == "shop.example"
+    assert [one["id"] for one in signed_in["websites"]] == [website["id"]]
 
 
-def test_the_text_has_the_snippet_the_key_and_a_query(run: Run) -> None:
+@pytest.mark.usefixtures("page")
+def test_the_text_has_the_snippet_the_key_a_query_and_a_link(run: Run) -> None:
     done = run("quickstart", "shop.example", "--collect-url", "https://t.shop.example")
 
     assert done.code == 0
-    assert re.search(r"^API key +tm_\w+ \(shown only now; keep it\)$", done.out, re.MULTILINE)
+    assert re.search(r"^API key +tm_\w+ \(shown only now; ", done.out, re.MULTILINE)
     assert '<script defer src="https://t.shop.example/tidemark.js"' in done.out
     assert "curl -s 'http://127.0.0.1:4001/v1/query?website_id=web_" in done.out
+    assert "\n  http://127.0.0.1:4001/sign-in#link." in done.out
 
 
-def test_a_second_time_nothing_is_created(ask: Callable[..., Any], run: Run) -> None:
+@pytest.mark.usefixtures("page")
+def test_the_website_belongs_to_the_organization_of_the_demo(
+    ask: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=str(tmp_path))
+    migrate(settings.registry_url)
+    demo = create_demo(settings)
+
+    shop = ask("quickstart", "shop.example")
+    again = ask("quickstart", "http://shop.example")
+    other = ask("quickstart", "shop.example", "--organization", "new")
+    third = ask("quickstart", "b.example", "--organization", other["organizationId"])
+    fourth = ask("quickstart", "c.example")
+
+    assert shop["organizationId"] == fourth["organizationId"] == demo.organization_id
+    assert (again["websiteId"], again["created"], again["key"]) == (shop["websiteId"], False, None)
+    assert again["signInLink"]  # with the demo's key
+    assert other["organizationId"] == third["organizationId"] != demo.organization_id
+    assert len(ask("organizations", "list")) == 2
+    assert {one["domain"] for one in opened(tmp_path, fourth["signInLink"]).json["websites"]} == {
+        "demo.example", "shop.example", "c.example",
+    }  # fmt: skip
+
+
+def test_a_second_website_belongs_to_the_only_organization(
+    ask: Callable[..., Any], run: Run
+) -> None:
     first = ask("quickstart", "shop.example")
-    again = ask("quickstart", "shop.example")
     done = run("quickstart", "shop.example")
+    second = ask("quickstart", "b.example")
+    ask("organizations", "create", "--name", "Other")
+    unclear = run("quickstart", "c.example")
 
-    assert (again["websiteId"], again["created"], again["key"]) == (first["websiteId"], False, None)
-    assert len(ask("organizations", "list")) == 1
+    assert second["organizationId"] == first["organizationId"]
     assert "shop.example exists already" in done.out
-    assert "tidemark keys create" in done.out
-    assert "--scope track:events --scope read:data" in done.out
+    assert f"keys create --organization {first['organizationId']} --scope admin" in done.out
+    assert "tidemark sign-in-link KEY_ID" in done.out
+    assert (unclear.code, "there are 2 organizations" in unclear.err) == (2, True)
+    assert run("quickstart", "c.example", "--organization", "org_none").code == 2
+    assert len(ask("websites", "list")) == 2
 
 
 def test_nothing_is_stored_for_a_domain_or_zone_that_is_none(

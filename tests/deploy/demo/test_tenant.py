@@ -1,7 +1,11 @@
-"""The demo has an example of each saved record."""
+"""The demo has an example of each saved record, and the addresses of the last start."""
 
 from pathlib import Path
 
+from msgspec import structs
+
+from deploy.demo.demo_file import read_demo, refresh_addresses, write_demo
+from deploy.demo.example_queries import example_query
 from deploy.demo.tenant import create_demo
 from schemas.registry import SAVED_RECORDS, RegistryStore
 from schemas.registry.migrate import migrate
@@ -25,3 +29,33 @@ def test_the_demo_has_saved_records(tmp_path: Path) -> None:
         "shares": 0,
         "funnels": 1,
     }
+
+
+def test_the_file_and_the_printed_query_have_the_addresses_of_this_start(tmp_path: Path) -> None:
+    first = Settings(data_dir=str(tmp_path / "first"))
+    moved = Settings(
+        data_dir=str(tmp_path / "moved"), host="::1", collect_port=5000, query_port=5001
+    )
+    first.data.mkdir()
+    migrate(first.registry_url)
+    demo = create_demo(first)
+    refresh_addresses(moved)  # no demo there: nothing to do
+    first.data.rename(moved.data)
+
+    refresh_addresses(moved)
+
+    assert read_demo(moved.data) == structs.replace(
+        demo, collect_url="http://[::1]:5000", query_url="http://[::1]:5001"
+    )
+    assert "curl -s -X POST 'http://[::1]:5001/v1/query?" in example_query(moved)
+
+
+def test_a_demo_with_the_same_addresses_is_not_written_again(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path))
+    migrate(settings.registry_url)
+    write_demo(tmp_path, create_demo(settings))
+    before = (tmp_path / "demo.json").stat().st_ino
+
+    refresh_addresses(settings)
+
+    assert (tmp_path / "demo.json").stat().st_ino == before

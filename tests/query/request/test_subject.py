@@ -107,6 +107,8 @@ def test_a_key_of_one_website_says_of_which(service: InProcessService) -> None:
     assert {reply.status for reply in asked} == {403}
     assert len({reply.body for reply in asked}) == 1
     assert asked[0].json["error"].endswith("; it is for the website shop only")
+    whole = service.ask("POST", "/v1/query", STANDARD, website_id="rival")
+    assert whole.json["error"].endswith("; it is for websites of the organization acme only")
 
 
 def test_a_foreign_link_looks_like_an_absent_one(service: InProcessService) -> None:

@@ -199,7 +199,7 @@ def test_every_other_field_is_checked_by_name() -> None:
         "name": lambda: validation.new_organization(" ", "free", NOW),
         "plan": lambda: validation.new_organization("A", "gold", NOW),
         "limits": lambda: validation.new_organization("A", "free", NOW, {"bananas": 1}),
-        "domain": lambda: validation.new_website("o", "https://a.example/", NOW),
+        "domain": lambda: validation.new_website("o", "a.example/shop", NOW),
         "timezone": lambda: validation.new_website("o", "a.example", NOW, "Mars/Olympus"),
         "slug": lambda: validation.new_link("o", "A", "https://a.example", NOW, slug="a/b"),
         "scopes": lambda: validation.new_key("o", ["read:everything"], NOW),
@@ -234,6 +234,25 @@ def test_contents_are_of_one_database_snapshot(
 )
 def test_a_host_name_is_a_domain(domain: str) -> None:
     assert validation.validate_domain(domain) == domain
+
+
+def test_a_copied_address_is_its_host() -> None:
+    addresses = {
+        "https://www.shop3.example/": "www.shop3.example",
+        " HTTP://Shop.example:8080/de/?a=1#b ": "shop.example:8080",
+        "https://shop.example?a=https://b.example": "shop.example",
+        "shop.example/": "shop.example",
+    }
+
+    assert {text: validation.validate_domain(text) for text in addresses} == addresses
+    for wrong in (
+        "ftp://shop.example",
+        "https://user@shop.example/",
+        "shop.example/de",
+        "https://",
+    ):
+        with pytest.raises(Malformed, match="'domain' is '"):
+            validation.validate_domain(wrong)
 
 
 @pytest.mark.parametrize("domain", ["a..b", ".shop", "shop.", "-a.b", "a-.b", "a" * 64, "a b", "*"])
