@@ -4,6 +4,7 @@ InvalidLine is what the line around them ends with when it is no event at all.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -31,6 +32,10 @@ DEVICE_WORDS = {
     "television": "tv",
 }
 UNKNOWN_COUNTRIES = frozenset(("xx", "zz"))
+UTC_WORDS = re.compile(r"\s*(UTC|GMT)$", re.IGNORECASE)
+END_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[T ]24:00(?::00(?:\.0+)?)?(Z|[+-].+|)")
+"""Midnight at the end of a day, in ISO 8601."""
+DAY_MS = 86_400_000
 BOOLEAN_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -52,13 +57,16 @@ def parse_event_name(cell: Any) -> str | None:
 
 
 def parse_instant(cell: Any) -> int | float | str | None:
-    """A time: ISO 8601 unchanged; Unix seconds, milliseconds or microseconds as milliseconds."""
+    """A time: ISO 8601; Unix seconds, milliseconds or microseconds as milliseconds."""
     text = parse_text(cell)
     if text is None:
         return None
     try:
         count = float(text)
     except ValueError:
+        text = UTC_WORDS.sub("Z", text)
+        if midnight := END_OF_DAY.fullmatch(text):
+            return parse_instant_ms(f"{midnight[1]}T00:00:00{midnight[2]}") + DAY_MS
         parse_instant_ms(text)
         return text
     if count < 1e11:
@@ -85,9 +93,23 @@ def parse_boolean(cell: Any) -> bool | None:
     return BOOLEAN_WORDS[text.lower()]
 
 
+def parse_session(cell: Any) -> str | None:
+    """A session id; -1 is what Amplitude writes outside of sessions."""
+    text = parse_text(cell)
+    return None if text == "-1" else text
+
+
+def parse_json(text: str) -> Any:
+    """The value of JSON text; ValueError also where it is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def parse_properties(cell: Any) -> Mapping[str, Any] | None:
     """A JSON object, also as JSON text."""
-    value = json.loads(cell) if isinstance(cell, str) and cell.strip() else cell
+    value = parse_json(cell) if isinstance(cell, str) and cell.strip() else cell
     if not value:
         return None
     if not isinstance(value, dict):

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from deploy.importer.cell_values import InvalidLine
+from deploy.importer.cell_values import InvalidLine, parse_text
 from deploy.importer.export_formats import format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
 
@@ -20,6 +20,17 @@ EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
 SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))
 """In files with both columns, `session_id` is the visitor (Umami)."""
 PAGE_VIEW = "pageview"
+KIND_COLUMNS = (
+    *("type", "event_type", "eventtype", "event_kind", "kind", "action", "hit_type", "hittype"),
+    *("record_type", "message_type"),
+)
+"""Columns that say what a line is: `identify`, `page`, `performance`."""
+PAGE_VIEW_WORDS = frozenset(("pageview", "page_view", "page", "screen_view"))
+KIND_MESSAGE = (
+    "the column '{}' says what each line is (here '{}'), and is not read: lines would become page "
+    "views or events that they are not. If it has the names of events, use --map {}=name; else "
+    "write the lines of events and page views into a file without this column"
+)
 INVALID_TIME_MESSAGE = (
     "the time '{}' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
     "or Unix seconds, milliseconds or microseconds"
@@ -36,6 +47,8 @@ class ColumnPlan(Struct, frozen=True):
     columns: Mapping[str, ImportField]
     is_own_export: bool
     ignored: Sequence[str]
+    kind: str | None = None
+    """An ignored column that says what each line is."""
 
 
 class ColumnMapper:
@@ -57,8 +70,11 @@ class ColumnMapper:
 
     def event(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The event as sent to the collector; InvalidLine if the line is none."""
-        fields = self.known_columns(fields)
+        converted = self.known_columns(fields)
+        is_known_format, fields = converted is not fields, converted
         plan = self._plan(tuple(fields))
+        if not is_known_format:
+            refuse_kind(plan, fields)
         event: dict[str, Any] = {}
         for column, field in plan.columns.items():
             try:
@@ -106,12 +122,26 @@ def plan_columns(columns: Sequence[str], overrides: Mapping[str, str]) -> Column
         )
         if match is not None and field.name not in taken:
             chosen.setdefault(match, field)
-    return ColumnPlan(chosen, set(known) >= EXPORT_COLUMNS, [c for c in columns if c not in chosen])
+    is_own_export = known.keys() >= EXPORT_COLUMNS
+    kinds = (known[name] for name in KIND_COLUMNS if name in known)
+    return ColumnPlan(
+        chosen,
+        is_own_export,
+        [column for column in columns if column not in chosen],
+        None if is_own_export else next((kind for kind in kinds if kind not in chosen), None),
+    )
 
 
 def normalize_column(column: str) -> str:
     """`Event Name` → `event_name`."""
     return re.sub(r"[^a-z0-9]+", "_", column.strip().lower()).strip("_")
+
+
+def refuse_kind(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
+    """InvalidLine if an ignored column says that the line is something else than a page view."""
+    kind = parse_text(fields[plan.kind]) if plan.kind else None
+    if kind is not None and normalize_column(kind) not in PAGE_VIEW_WORDS:
+        raise InvalidLine(KIND_MESSAGE.format(plan.kind, kind[:60], plan.kind))
 
 
 def _complete_event(event: dict[str, Any], ours: bool) -> dict[str, Any]:

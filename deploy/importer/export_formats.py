@@ -12,6 +12,7 @@ from msgspec import Struct
 from deploy.importer.cell_values import InvalidLine
 from deploy.importer.product_columns import (
     Columns,
+    goatcounter_columns,
     google_analytics_columns,
     plausible_columns,
     posthog_columns,
@@ -68,6 +69,11 @@ EXPORT_FORMATS = (
         "Plausible (events_v2)",
         frozenset(("site_id", "user_id", "session_id", "pathname", "hostname")),
         plausible_columns,
+    ),
+    ExportFormat(
+        "GoatCounter",
+        frozenset(("Event", "Session", "Referrer scheme", "FirstVisit", "Date")),
+        goatcounter_columns,
     ),
     ExportFormat(
         "Matomo (visits log as a table)",

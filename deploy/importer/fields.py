@@ -47,7 +47,11 @@ IMPORT_FIELDS: tuple[ImportField, ...] = (
             *("visitor", "user_id", "client_id", "device_id"),
         ),
     ),
-    ImportField("sessionId", ("session_id", "sessionid", "visit_id", "ga_session_id", "session")),
+    ImportField(
+        "sessionId",
+        ("session_id", "sessionid", "visit_id", "ga_session_id", "session"),
+        cell_values.parse_session,
+    ),
     ImportField("profileId", ("profile_id", "profileid")),
     ImportField(
         "properties",

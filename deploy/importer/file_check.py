@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from itertools import islice
 
 from deploy.importer.cell_values import InvalidLine
-from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns
+from deploy.importer.column_mapping import ColumnMapper, InvalidMapping, plan_columns, refuse_kind
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.export_formats import ExportFormat, format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
@@ -30,7 +30,19 @@ def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
         )
     if refusal := next((format_ for format_ in formats_of(lines) if format_.refusal), None):
         raise InvalidMapping(f"the file is an export of {refusal.product}: {refusal.refusal}")
+    refuse_kinds(lines, mapper)
     check_columns(list(dict.fromkeys([*columns, *columns_of_formats(lines, mapper)])), mapper)
+
+
+def refuse_kinds(lines: Sequence[FileLine], mapper: ColumnMapper) -> None:
+    """InvalidMapping if a column says what lines are, and is not read."""
+    for line in lines:
+        if format_of(tuple(line.fields)) is None:
+            plan = plan_columns(tuple(line.fields), mapper.overrides)
+            try:
+                refuse_kind(plan, line.fields)
+            except InvalidLine as error:
+                raise InvalidMapping(f"line {line.number}: {error}") from None
 
 
 def formats_of(lines: Sequence[FileLine]) -> Sequence[ExportFormat]:

@@ -16,6 +16,9 @@ from deploy.importer.rejects_file import RejectedLine, RejectsFile
 from deploy.importer.sender import MAX_BYTES, MAX_ITEMS, CollectorReply
 from deploy.importer.source_file import FileLine, SourceFile
 
+MAX_HELD_CHARACTERS = 2**26
+"""Of the lines of one batch, which may be long without being events."""
+
 SendItems = Callable[[list[bytes]], CollectorReply]
 
 
@@ -40,16 +43,19 @@ def request_batches(
 ) -> Iterator[list[PendingItem | FileLine]]:
     """The lines after `since`, in batches for one request each; invalid lines included."""
     batch: list[PendingItem | FileLine] = []
-    size = items = 0
+    size = items = characters = 0
     for line in file.lines():
         if line.number <= since:
             continue
         pending = line if line.reason else _pending_item(line, mapper)
         length = len(pending.item) if isinstance(pending, PendingItem) else 0
-        if len(batch) >= MAX_ITEMS or (items and size + length > MAX_BYTES):
+        is_full = items and size + length > MAX_BYTES
+        if len(batch) >= MAX_ITEMS or is_full or characters > MAX_HELD_CHARACTERS:
             yield batch
-            batch, size, items = [], 0, 0
+            batch, size, items, characters = [], 0, 0, 0
         batch.append(pending)
+        texts = (line.text, *line.fields.values())
+        characters += sum(len(text) for text in texts if isinstance(text, str))
         size, items = size + length + 1, items + bool(length)
     if batch:
         yield batch
@@ -58,9 +64,11 @@ def request_batches(
 def _pending_item(line: FileLine, mapper: ColumnMapper) -> PendingItem | FileLine:
     try:
         event: dict[str, Any] = {**mapper.event(line.fields), "line": line.number}
+        return PendingItem(line, msgspec.json.encode(event))
     except InvalidLine as error:
         return FileLine(line.number, line.fields, reason=str(error))
-    return PendingItem(line, msgspec.json.encode(event))
+    except (UnicodeEncodeError, RecursionError) as error:  # half a character, or nested too deeply
+        return FileLine(line.number, line.fields, reason=f"the line cannot be sent: {error}")
 
 
 def run_import(

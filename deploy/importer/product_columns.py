@@ -6,11 +6,11 @@ Plausible, the latter two as ClickHouse or PostgreSQL write them.
 """
 
 import ast
-import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deploy.importer.cell_values import InvalidLine, parse_text
+from deploy.importer.cell_values import InvalidLine, parse_boolean, parse_json, parse_text
 from deploy.importer.software_names import parse_os_version
 
 Columns = Mapping[str, Any]
@@ -147,7 +147,7 @@ GA_NUMBERS: Mapping[str, Callable[[Any], Any]] = {
 
 def _ga_parameters(cell: Any) -> dict[str, Any]:
     """The parameters by key: each has its value in the member of its type."""
-    entries = json.loads(cell) if isinstance(cell, str) else cell
+    entries = parse_json(cell) if isinstance(cell, str) else cell
     parameters: dict[str, Any] = {}
     for entry in entries or ():
         values = (
@@ -203,6 +203,50 @@ PLAUSIBLE_UNUSED = frozenset(
 """`scroll_depth` is 255 on page views: it is known in rows named `engagement` only."""
 
 
+def goatcounter_columns(line: Columns) -> Columns:
+    """A row of the CSV export; the session is the visitor, who has no id beyond it.
+
+    The path is the name of an event, and stands in a column that begins with the version.
+    """
+    version = next((name for name in line if GOATCOUNTER_PATH.fullmatch(name)), "")
+    if not version.startswith("2"):
+        raise InvalidLine(f"GoatCounter's export of version 2 can be read, not '{version}'")
+    session, path = line["Session"], line[version]
+    page = {"event_name": path} if parse_boolean(line["Event"]) else {"path": path}
+    host = line["Referrer"] if line["Referrer scheme"] == "h" else None
+    width, height, *_ = [*str(line.get("Screen size") or "").split(","), "", ""]
+    browser, browser_version = _name_and_version(line.get("Browser"))
+    os, os_version = _name_and_version(line.get("System"))
+    country, _, region = (line.get("Location") or "").partition("-")
+    return page | {
+        "timestamp": line["Date"],
+        "title": line.get("Title"),
+        "anonymous_id": session,
+        "session_id": session,
+        "referrer": f"https://{host}" if host else None,
+        "utm_source": line["Referrer"] if line["Referrer scheme"] == "c" else None,
+        "browser": browser,
+        "browser_version": browser_version,
+        "os": os,
+        "os_version": os_version,
+        "screen_resolution": _size(width, height),
+        "country": country,
+        "region": f"{country}-{region}" if region else None,
+        "is_bot": line.get("Bot") not in ("", "0", 0, None),
+    }
+
+
+GOATCOUNTER_PATH = re.compile(r"\d+,?Path")
+NAME_AND_VERSION = re.compile(r"(.*?)\s+(\d[\d._]*)")
+
+
+def _name_and_version(cell: Any) -> tuple[str | None, str | None]:
+    """`Chrome 120` in its two parts."""
+    text = parse_text(cell)
+    found = NAME_AND_VERSION.fullmatch(text) if text else None
+    return (found[1], found[2]) if found else (text, None)
+
+
 def _revenue(line: Columns) -> dict[str, Any]:
     """Money of a goal, in the currency that was sent."""
     amount = parse_text(line.get("revenue_source_amount"))
@@ -219,14 +263,18 @@ def _refuse_own_event(product: str, name: Any, own_events: frozenset[str]) -> No
 
 def _list(cell: Any) -> list[Any]:
     """A list, also as ClickHouse writes one into CSV: `['plan','size']`."""
-    is_text = isinstance(cell, str) and cell.startswith("[")
-    value = ast.literal_eval(cell) if is_text else cell
+    if not isinstance(cell, str) or not cell.startswith("["):
+        return cell if isinstance(cell, list) else []
+    try:
+        value = ast.literal_eval(cell)
+    except (SyntaxError, MemoryError, RecursionError):  # the last two: nested too deeply
+        raise ValueError("a list cannot be read") from None
     return value if isinstance(value, list) else []
 
 
 def _object(cell: Any) -> dict[str, Any]:
     """A record, also as JSON text; empty if it is none."""
-    value = json.loads(cell) if isinstance(cell, str) and cell else cell
+    value = parse_json(cell) if isinstance(cell, str) and cell else cell
     return dict(value) if isinstance(value, dict) else {}
 
 

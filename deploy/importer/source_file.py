@@ -5,6 +5,7 @@ import csv
 import gzip
 import hashlib
 import io
+import re
 import shlex
 import zlib
 from collections.abc import Generator, Iterator, Mapping
@@ -37,6 +38,8 @@ UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
 FILE_FORMATS = ("csv", "ndjson")
 SAMPLE_BYTES = 2**20
 DELIMITERS = ",;\t|"
+SEPARATOR_LINE = re.compile(r'"?sep=.?"?', re.IGNORECASE)
+"""A line before the header by which Excel knows the separator."""
 
 MAX_LINE_CHARACTERS = 2**24
 
@@ -167,8 +170,8 @@ def _csv_lines(text: Iterator[str], delimiter: str) -> Iterator[FileLine]:
     first = next((row for _, row in rows if not _is_comment("".join(row))), None)
     if first is None:
         return
-    header = [name.strip() for name in first]
-    if len(set(header)) < len(header) or not any(header):
+    header = [name.strip() or f"column {number}" for number, name in enumerate(first, 1)]
+    if len(set(header)) < len(header):
         raise InvalidFile("the first line must be a header with unique column names")
     guarded = set(header) >= EXPORT_COLUMNS
     for number, row in rows:
@@ -182,8 +185,9 @@ def _csv_lines(text: Iterator[str], delimiter: str) -> Iterator[FileLine]:
 
 
 def _is_comment(line: str) -> bool:
-    """Whether it may stand before the header: empty, or a comment like in Google's reports."""
-    return not line.strip() or line.startswith("#")
+    """Whether it may stand before the header: empty, a comment (Google's reports), `sep=;`."""
+    text = line.strip()
+    return not text or text.startswith("#") or SEPARATOR_LINE.fullmatch(text) is not None
 
 
 def _ndjson_lines(text: Iterator[str]) -> Iterator[FileLine]:

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from deploy.importer.cell_values import parse_instant
 from deploy.importer.column_mapping import ColumnMapper
 from deploy.importer.dry_run import dry_run_sender
 from deploy.importer.sender import CollectorReply
@@ -97,6 +98,30 @@ def test_a_column_can_be_mapped_to_a_field() -> None:
 
     assert event == {"anonymousId": "a", "timestamp": 1_714_557_600_000, "name": "pageview"}
     assert mapper.ignored == {"user_id", "x"}
+
+
+def test_times_that_others_write_are_read() -> None:
+    day = 1_761_955_200_000  # 2025-11-01T00:00:00Z
+    times = {
+        "2025-11-01 10:00:00 UTC": "2025-11-01 10:00:00Z",
+        "2025-11-01 10:00:00.123456 UTC": "2025-11-01 10:00:00.123456Z",
+        "2025-11-01T10:00:00 gmt": "2025-11-01T10:00:00Z",
+        "2025-10-31T24:00:00Z": day,
+        "2025-10-31 24:00:00 UTC": day,
+        "2025-10-31T24:00+02:00": day - 7_200_000,
+        "1761955200": day,
+    }
+
+    assert {text: parse_instant(text) for text in times} == times
+    for wrong in ("2025-10-31T24:00:01Z", "2025-10-32T24:00:00Z", "UTC"):
+        with pytest.raises(ValueError):  # noqa: PT011 - of each parser
+            parse_instant(wrong)
+
+
+def test_a_session_of_minus_one_is_none() -> None:
+    event = ColumnMapper({}).event({"ts": "1", "name": "a", "session_id": -1})
+
+    assert event == {"timestamp": 1000, "name": "a"}
 
 
 def test_unknown_values_are_left_out_and_counted() -> None:

@@ -164,6 +164,26 @@ def test_a_damaged_line_is_rejected(line: dict[str, Any], product: str) -> None:
     assert reason.startswith(f"the line is not as {product}")
 
 
+DEEP = "[" * 100_000
+
+
+def test_a_damaged_cell_rejects_its_line_only() -> None:
+    plausible = {
+        **{"name": "a", "site_id": 1, "user_id": "1", "session_id": "2", "hostname": "a.b"},
+        **{"pathname": "/", "timestamp": "2026-11-01", "meta.value": "['pro','3']"},
+    }
+    posthog = {"event": "a", "distinct_id": "u", "timestamp": "2026-11-01"}
+
+    for cell in ("['plan','si", "['a'\0]", "[" * 210 + "]" * 210, DEEP):
+        reason = event_or_reason(ColumnMapper({}), {**plausible, "meta.key": cell})["invalid"]
+        assert reason.startswith("the line is not as Plausible")
+    for cell in (DEEP, '{"a":' * 100_000):
+        reason = event_or_reason(ColumnMapper({}), {**posthog, "properties": cell})["invalid"]
+        assert reason.startswith("the line is not as PostHog")
+        kept = ColumnMapper({}).event({"ts": "1", "name": "a", "properties": cell})
+        assert kept == {"timestamp": 1000, "name": "a"}
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -206,3 +226,61 @@ def test_the_source_in_a_url_is_the_source_of_plausible_without_a_referrer() -> 
 
     assert by_url["utm_source"] == "Newsletter"
     assert "utm_source" not in by_referrer
+
+
+GOATCOUNTER = (
+    "2Path,Title,Event,UserAgent,Browser,System,Session,Bot,Referrer,Referrer scheme,"
+    "Screen size,Location,FirstVisit,Date\n"
+)
+
+
+def test_goatcounter(tmp_path: Path) -> None:
+    path = tmp_path / "goatcounter.csv"
+    path.write_text(
+        GOATCOUNTER
+        + "sign-up,,1,,Firefox,macOS 10.15,s1,0,mail,c,,DE,0,2026-11-01T10:00:00Z\n"
+        + '/a,Home,0,,Chrome 120,Windows 10,s1,3,news.example/x,h,"1920,1080,1",US-TX,1,'
+        + "2026-11-01T10:01:00Z\n"
+    )
+    file, mapper = SourceFile(path), ColumnMapper({})
+
+    check_file(file, mapper)
+    event, view = (event_or_reason(mapper, dict(line.fields)) for line in file.lines())
+
+    assert event == {
+        "timestamp": "2026-11-01T10:00:00Z",
+        "name": "sign-up",
+        "anonymousId": "s1",
+        "sessionId": "s1",
+        "utm_source": "mail",
+        "browser_name": "Firefox",
+        "os_name": "macOS",
+        "os_version": "10.15",
+        "country": "DE",
+        "is_bot": False,
+    }
+    assert view == {
+        "timestamp": "2026-11-01T10:01:00Z",
+        "name": "pageview",
+        "anonymousId": "s1",
+        "sessionId": "s1",
+        "path": "/a",
+        "title": "Home",
+        "referrer": "https://news.example/x",
+        "browser_name": "Chrome",
+        "browser_version": "120",
+        "os_name": "Windows",
+        "os_version": "10",
+        "screen_resolution": "1920x1080",
+        "country": "US",
+        "region": "US-TX",
+        "is_bot": True,
+    }
+
+
+def test_goatcounter_of_another_version_is_refused() -> None:
+    line = dict.fromkeys(GOATCOUNTER.strip().replace("2Path", "1Path").split(","), "1")
+
+    assert (
+        "version 2 can be read, not '1Path'" in event_or_reason(ColumnMapper({}), line)["invalid"]
+    )

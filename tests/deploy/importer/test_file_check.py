@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
@@ -65,3 +66,41 @@ def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) 
         {"timestamp": 1000, "name": "pageview"},
         {"timestamp": 2000, "name": "pageview", "eventId": "a"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        # Amplitude; Segment, RudderStack and Heap; rybbit; Vercel; Jitsu; Zaraz and tables by hand
+        ('{"event_type": "signup", "event_time": "2026-11-01 10:00:00Z"}', "event_type"),
+        ('{"type": "identify", "anonymousId": "a", "timestamp": "2026-11-01T10:00:00Z"}', "type"),
+        ("timestamp,type,session_id,pathname,event_name\n1,performance,s,/a,\n", "type"),
+        ("timestamp,eventType,eventName,path\n1,event,signup,/a\n", "eventType"),
+        ("time,type,path\n1,pageview,/\n2,click,/a\n", "type"),
+        ('{"ts": 1}\n{"ts": 2, "event_type": "identify"}', "event_type"),
+        ("timestamp,Action,url\n1,click,/a\n", "Action"),
+        ("ts,kind,name\n1,session,x\n", "kind"),
+    ],
+)
+def test_a_column_of_kinds_that_is_not_read_is_refused(
+    tmp_path: Path, text: str, column: str
+) -> None:
+    with pytest.raises(InvalidMapping, match=f"the column '{column}' says what each line is"):
+        check_file(a_file(tmp_path, text), ColumnMapper({}))
+
+
+def test_a_column_of_kinds_is_harmless_where_it_is_mapped_or_has_page_views_only(
+    tmp_path: Path,
+) -> None:
+    text = "ts,type,path\n1,pageview,/\n2,,/a\n3,Page View,/b\n"
+
+    check_file(a_file(tmp_path, text), ColumnMapper({}))
+    check_file(a_file(tmp_path, text + "4,signup,/c\n"), ColumnMapper({"type": "name"}))
+
+
+def test_a_line_of_another_kind_after_the_checked_ones_is_no_event() -> None:
+    mapper = ColumnMapper({})
+
+    assert mapper.event({"ts": "1", "type": "page"})["name"] == "pageview"
+    with pytest.raises(InvalidLine, match="here 'identify'"):
+        mapper.event({"ts": "2", "type": "identify"})

@@ -7,10 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from deploy.importer import import_run
 from deploy.importer.column_mapping import ColumnMapper
 from deploy.importer.import_run import ImportProgress, run_import
 from deploy.importer.rejects_file import RejectsFile
 from deploy.importer.sender import MAX_ITEMS, CollectorReply, ItemRejection
+from deploy.importer.source_file import SourceFile
 from tests.deploy.importer.builders import a_file, lines
 
 
@@ -96,3 +98,37 @@ def test_a_large_item_goes_alone_rather_than_beyond_the_limit(tmp_path: Path) ->
     list(run_import(file, ColumnMapper({}), ImportProgress(), send, RejectsFile(None)))
 
     assert sizes == [1, 1]
+
+
+def test_a_damaged_cell_ends_no_import(tmp_path: Path) -> None:
+    """Nested at all depths around the limit of the parsers, half a character, long lines."""
+    deep = [f'{{"ts": 1, "name": "e", "properties": {"[" * n}{"]" * n}}}' for n in
+            (*range(900, 1100, 10), 100_000)]  # fmt: skip
+    half = '{"ts": 1, "name": "e", "properties": "{\\"a\\": \\"\\\\ud800\\"}"}'
+    damaged = [*deep, half, "x" * 1_000_000]
+    at_line = len(damaged) + 1
+    good = f'{{"ts": 1, "name": "e{at_line}"}}'
+    file = SourceFile(a_file(tmp_path, "\n".join([*damaged, good])).path, "ndjson")
+    rejects, collector = RejectsFile(tmp_path / "rejects"), Collector()
+
+    def send(items: list[bytes]) -> CollectorReply:
+        return collector([item for item in items if b'"e"' not in item])
+
+    *_, at = run_import(file, ColumnMapper({}), ImportProgress(), send, rejects)
+    rejects.close()
+
+    reasons = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
+    assert (at.lines, collector.names) == (at_line, [f"e{at_line}"])
+    assert "cannot be sent: 'utf-8' codec" in reasons[-2]["reason"]
+    assert reasons[-1]["content"] == "x" * 1_000_000
+
+
+def test_a_batch_holds_few_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_run, "MAX_HELD_CHARACTERS", 99)
+    file = a_file(
+        tmp_path, f"ts,name,comment\n1,e2,{'x' * 60}\n" + f"2,{'y' * 60}\n" * 2 + "3,e5,\n"
+    )
+
+    batches = [len(batch) for batch in import_run.request_batches(file, ColumnMapper({}), 0)]
+
+    assert batches == [2, 2]

@@ -47,6 +47,18 @@ def test_csv_is_read_with_quotes_and_lines_within_cells(tmp_path: Path) -> None:
     assert found.fraction_read == 1.0
 
 
+def test_csv_of_excel_is_read_with_its_separator_line_and_columns_without_a_name(
+    tmp_path: Path,
+) -> None:
+    found = a_file(tmp_path, "sep=;\r\n;ts;name;;\r\n7;1;a;;\r\n")
+    quoted = a_file(tmp_path, '"sep=,"\nts,name\n1,"a;b"\n', "quoted")
+
+    assert [line.fields for line in found.lines()] == [
+        {"column 1": "7", "ts": "1", "name": "a", "column 4": "", "column 5": ""}
+    ]
+    assert [line.fields for line in quoted.lines()] == [{"ts": "1", "name": "a;b"}]
+
+
 def test_ndjson_is_read_packed_too(tmp_path: Path) -> None:
     path = tmp_path / "visits.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n\n[2]\n{"a":\n{"a": 3}'))
