@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from schemas.errors import ApiError, HeadersTooLarge
 from schemas.http.openapi_components import Schema, component_schemas
 
-API_VERSION = "0.1.0"
+API_VERSION = "0.2.0"
 TEXT_MEDIA_TYPES = ("application/x-ndjson", "image/svg+xml")
 """Media types of texts, besides those that begin with text/."""
 PROTOCOL_ERRORS: tuple[type[ApiError], ...] = (HeadersTooLarge,)

@@ -1,12 +1,14 @@
 """Files and folders that the documents name exist, so that a reader finds what a page refers to."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from schemas.http.openapi import API_VERSION
 from tests.repo.source_tree import PACKAGES, ROOT
 
 INSTALLED_FOLDERS = {"node_modules", "dist", "__pycache__"}
@@ -36,11 +38,23 @@ def documents() -> list[str]:
 
 
 def current_text(document: str) -> str:
-    """The text of a document; of the changelog only the newest section."""
+    """The text of a document; of the changelog only the newest release."""
     text = (ROOT / document).read_text()
     if document == "CHANGELOG.md":
         return text.partition("\n## ")[2].partition("\n## ")[0]
     return text
+
+
+def test_every_place_names_the_version_of_the_newest_release() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    images = re.findall(
+        r"tidemark:(\d+\.\d+\.\d+)", (ROOT / "deploy/compose/compose.yaml").read_text()
+    )
+
+    assert re.match(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", current_text("CHANGELOG.md"))
+    assert current_text("CHANGELOG.md").split()[0] == version
+    assert version == API_VERSION
+    assert set(images) == {version}
 
 
 def exists(path: str, document: str) -> bool:
