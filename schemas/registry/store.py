@@ -249,7 +249,7 @@ def _change(
 
 
 def _log_deleted_websites(transaction: WriteTransaction, organization_id: str) -> None:
-    """Log websites that are deleted with their organization, so that their rows can be erased."""
+    """Log websites that are deleted with their organization: the doctor names their rows."""
     table = RECORD_TABLES[Website]
     owned = sa.delete(table).where(table.c.organization_id == organization_id)
     for row in transaction.connection.execute(owned.returning(*table.c)).all():
