@@ -40,6 +40,15 @@ OPTION_BY_MEMBER = {
 }
 """Request field → the option that sets it, for error messages."""
 
+LISTED_MEMBER = re.compile(r"(?:parameters\[0\]\.)?(filters|having|steps|goals)\[(\d+)\](?:\..*)?")
+OPTION_BY_LIST = {
+    "filters": "--where",
+    "having": "--having",
+    "steps": "--step",
+    "goals": "--goal",
+}
+"""Request field with a list → the repeated option that fills it."""
+
 bom_option = click.option(
     "--bom",
     is_flag=True,
@@ -152,6 +161,8 @@ def with_option_names(sentence: str) -> str:
 
     def renamed(quoted: re.Match[str]) -> str:
         option = OPTION_BY_MEMBER.get(quoted["name"])
+        if listed := LISTED_MEMBER.fullmatch(quoted["name"]):
+            option = f"{OPTION_BY_LIST[listed[1]]} number {int(listed[2]) + 1}"
         return quoted[0] if quoted["before"] or option is None else option
 
     return escape_line(QUOTED_NAME.sub(renamed, sentence))

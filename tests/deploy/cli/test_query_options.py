@@ -14,6 +14,14 @@ from deploy.cli.query_options import with_option_names
             "Unknown dimension 'page' in 'dimensions[0]'; did you mean 'path'?",
         ),
         (
+            "'filters[2].value' must be one value for 'eq'; 'in' takes a list",
+            "--where number 3 must be one value for 'eq'; 'in' takes a list",
+        ),
+        (
+            "'parameters[0].goals[0]' has both 'event' and 'goal'; give one of them",
+            "--goal number 1 has both 'event' and 'goal'; give one of them",
+        ),
+        (
             "Unknown dimension 'website'; did you mean 'website_id'?",
             "Unknown dimension 'website'; did you mean 'website_id'?",
         ),
