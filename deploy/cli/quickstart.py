@@ -141,6 +141,9 @@ def first_query(query_url: str, website: str, key: str | None) -> str:
 
 def next_steps(domain: str, result: Mapping[str, object]) -> str:
     """The records, and what to do with them, as text."""
+    from deploy.local.sign_in_link import command_name
+
+    command = command_name()
     website, key, link = result["websiteId"], result["key"], result["signInLink"]
     owner = result["organizationId"]
     head = (
@@ -150,13 +153,13 @@ def next_steps(domain: str, result: Mapping[str, object]) -> str:
         if key
         else f"{domain} exists already: website {website} of {owner}; "
         "nothing was created.\nIts key cannot be shown again. Create another one: "
-        f"tidemark keys create --organization {owner} --scope admin"
+        f"{command} keys create --organization {owner} --scope admin"
     )
     dashboard = (
         f"Open the dashboard, signed in (once, within 15 minutes):\n\n  {link}"
         if link
-        else "An address that signs in to the dashboard: tidemark sign-in-link KEY_ID "
-        "(`tidemark keys list` shows the ids)"
+        else f"An address that signs in to the dashboard: {command} sign-in-link KEY_ID "
+        f"(`{command} keys list` shows the ids)"
     )
     return f"""{head}
 
@@ -165,7 +168,7 @@ browsers reach the collector):
 
 {result["script"]}
 
-See page views arrive: TIDEMARK_API_KEY={key or "YOUR_KEY"} tidemark debug {website}
+See page views arrive: TIDEMARK_API_KEY={key or "YOUR_KEY"} {command} debug {website}
 
 Run a first query:
 

@@ -22,10 +22,12 @@ SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))
 PAGE_VIEW = "pageview"
 KIND_COLUMNS = (
     *("type", "event_type", "eventtype", "event_kind", "kind", "action", "hit_type", "hittype"),
-    *("record_type", "message_type"),
+    *("record_type", "message_type", "entry_type", "interaction_type", "activity_type"),
 )
 """Columns that say what a line is: `identify`, `page`, `performance`."""
 PAGE_VIEW_WORDS = frozenset(("pageview", "page_view", "page", "screen_view"))
+EVENT_WORDS = frozenset(("event", "track", "custom", "custom_event", "customevent"))
+"""Kinds of lines that are what they become: the first without a name, the others with one."""
 KIND_MESSAGE = (
     "the column '{}' says what each line is (here '{}'), and is not read: lines would become page "
     "views or events that they are not. If it has the names of events, use --map {}=name; else "
@@ -138,9 +140,14 @@ def normalize_column(column: str) -> str:
 
 
 def refuse_kind(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
-    """InvalidLine if an ignored column says that the line is something else than a page view."""
+    """InvalidLine if an ignored column says that the line is not what it would become."""
     kind = parse_text(fields[plan.kind]) if plan.kind else None
-    if kind is not None and normalize_column(kind) not in PAGE_VIEW_WORDS:
+    if kind is None:
+        return
+    names = (fields[column] for column, field in plan.columns.items() if field.name == "name")
+    name = parse_text(next(names, None))
+    is_page_view = name is None or normalize_column(name) in PAGE_VIEW_WORDS
+    if normalize_column(kind) not in (PAGE_VIEW_WORDS if is_page_view else EVENT_WORDS):
         raise InvalidLine(KIND_MESSAGE.format(plan.kind, kind[:60], plan.kind))
 
 

@@ -30,7 +30,7 @@ def has_dashboard() -> bool:
     return (PAGE_FOLDER / INDEX).is_file()
 
 
-def _command() -> str:
+def command_name() -> str:
     """The command line as it is called in this folder; it may not be on the search path."""
     if which("tidemark"):
         return "tidemark"
@@ -44,7 +44,7 @@ def address_to_open(settings: Settings, shows_link: bool) -> str:
         return f"Open {address}/ in a browser: overview and API page"
     key = parse_key(demo.api_key) if demo and settings.demo else None
     if key is None or not shows_link:
-        command = f"{_command()} sign-in-link --url {address}"
+        command = f"{command_name()} sign-in-link --url {address}"
         return f"Dashboard: {address}/; `{command}` prints an address that signs in"
     store = RegistryStore(settings.registry_url)
     try:

@@ -78,6 +78,8 @@ def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) 
         ("timestamp,eventType,eventName,path\n1,event,signup,/a\n", "eventType"),
         ("time,type,path\n1,pageview,/\n2,click,/a\n", "type"),
         ('{"ts": 1}\n{"ts": 2, "event_type": "identify"}', "event_type"),
+        ('{"type": "page", "name": "Home", "timestamp": "2026-11-01"}', "type"),
+        ('{"type": "track", "timestamp": "2026-11-01"}', "type"),
         ("timestamp,Action,url\n1,click,/a\n", "Action"),
         ("ts,kind,name\n1,session,x\n", "kind"),
     ],
@@ -89,11 +91,13 @@ def test_a_column_of_kinds_that_is_not_read_is_refused(
         check_file(a_file(tmp_path, text), ColumnMapper({}))
 
 
-def test_a_column_of_kinds_is_harmless_where_it_is_mapped_or_has_page_views_only(
+def test_a_column_of_kinds_is_harmless_where_it_is_mapped_or_says_what_lines_become(
     tmp_path: Path,
 ) -> None:
     text = "ts,type,path\n1,pageview,/\n2,,/a\n3,Page View,/b\n"
+    events = "ts,type,event_name,path\n1,pageview,,/\n2,custom_event,signup,/a\n3,page,pageview,\n"
 
+    check_file(a_file(tmp_path, events), ColumnMapper({}))
     check_file(a_file(tmp_path, text), ColumnMapper({}))
     check_file(a_file(tmp_path, text + "4,signup,/c\n"), ColumnMapper({"type": "name"}))
 
