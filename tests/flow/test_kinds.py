@@ -57,6 +57,7 @@ def test_page_views_become_a_summary(tenant: Tenant) -> None:
             "sessions": 3,
             "bounce_rate": 33.33,
             "median_session_duration": 20.0,
+            "pages_per_session": 1.67,
             "total_events": 7,
         }
     ]

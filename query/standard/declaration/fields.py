@@ -72,6 +72,11 @@ def mean_seconds(total_ms: int | None, count: int | None) -> float:
     return hundredths(total_ms or 0, (count or 0) * 1000)
 
 
+def seconds(ms: int | None) -> float:
+    """Milliseconds in seconds."""
+    return mean_seconds(ms, 1)
+
+
 def median_seconds(low_ms: int | None, high_ms: int | None) -> float:
     """The median in seconds, from the two middle milliseconds."""
     return hundredths((low_ms or 0) + (high_ms or 0), 2000)
@@ -141,6 +146,7 @@ Mean = Annotated[float, FieldSpec(("_total", "_count"), mean, "mean", is_of_noth
 MeanSeconds = Annotated[
     float, FieldSpec(("_ms", "_count"), mean_seconds, "seconds", is_of_nothing=no_whole)
 ]
+DurationSeconds = Annotated[float, FieldSpec(("",), seconds, "seconds")]
 MedianSeconds = Annotated[
     float, FieldSpec(("_low", "_high"), median_seconds, "seconds", is_of_nothing=no_low)
 ]

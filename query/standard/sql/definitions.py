@@ -43,7 +43,8 @@ SESSIONS = Cte(
 RANKED_SESSIONS = Cte(
     "ranked_sessions",
     f"""
-    SELECT duration_ms,
+    SELECT page_views,
+           duration_ms,
            {IS_BOUNCE}                              AS is_bounce,
            ROW_NUMBER() OVER (ORDER BY duration_ms) AS row_rank,
            COUNT(*) OVER ()                         AS row_count

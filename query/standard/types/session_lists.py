@@ -9,7 +9,7 @@ from query.request.subject import SubjectKind
 from query.scope.session_rows import ENDED_MS, PAGE_VIEWS, STARTED_MS, of_first_view
 from query.sql.row_definitions import PAGE_VIEW, ROW_ORDER
 from query.sql.select import Cte
-from query.standard.declaration.fields import Instant, ListField, OptionalText
+from query.standard.declaration.fields import DurationSeconds, Instant, ListField, OptionalText
 from query.standard.declaration.listing import (
     JoinedValue,
     Listing,
@@ -45,6 +45,7 @@ class Session(Struct, frozen=True):
     session_id: str
     first_visit: Instant
     last_visit: Instant
+    duration: DurationSeconds
     page_views: int
     visitor_id: OptionalText
     country: OptionalText
@@ -164,8 +165,9 @@ SESSION_LISTS = (
         ctes=session_ctes(SESSION_FIRSTS, facts=SESSION_FACTS),
         listing=Listing(page_keys=NEWEST_SESSIONS, nested_lists=(EVENTS_OF_SESSION,)),
         sql="""
-            SELECT first_session_id, started_ms, ended_ms, page_views, first_anonymous_id,
-                   session_country, session_referrer, session_device, session_browser, session_os
+            SELECT first_session_id, started_ms, ended_ms, duration_ms, page_views,
+                   first_anonymous_id, session_country, session_referrer,
+                   session_device, session_browser, session_os
               FROM session_summaries
              ORDER BY started_ms DESC, first_session_id
         """,

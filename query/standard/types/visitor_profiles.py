@@ -10,11 +10,11 @@ from query.scope.profiles import LISTED_TRAITS
 from query.sql.row_definitions import ROW_ORDER
 from query.sql.select import Cte
 from query.standard.declaration.fields import (
+    DurationSeconds,
     FieldSpec,
     Instant,
     ListField,
     OptionalText,
-    mean_seconds,
 )
 from query.standard.declaration.listing import (
     JoinedValue,
@@ -50,12 +50,6 @@ def format_duration(ms: int | None) -> str:
     return " ".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
 
 
-def seconds(ms: int | None) -> float:
-    """Milliseconds in seconds."""
-    return mean_seconds(ms, 1)
-
-
-DurationSeconds = Annotated[float, FieldSpec(("",), seconds, "seconds")]
 FormattedDuration = Annotated[str, FieldSpec(("",), format_duration, "duration")]
 
 

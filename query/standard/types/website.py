@@ -27,6 +27,7 @@ class Summary(Struct, frozen=True):
     sessions: int
     bounce_rate: Percent
     median_session_duration: MedianSeconds
+    pages_per_session: Mean
     total_events: int
 
 
@@ -63,6 +64,7 @@ SESSION_TOTALS = Cte(
     SELECT COUNT(*)         AS session_count,
            SUM(is_bounce)   AS bounces,
            SUM(duration_ms) AS total_duration_ms,
+           SUM(page_views)  AS session_page_views,
            {MEDIAN_LOW}     AS median_low_ms,
            {MEDIAN_HIGH}    AS median_high_ms
       FROM ranked_sessions
@@ -130,7 +132,8 @@ def _of_sessions(totals: BucketTotals) -> tuple[int | None, ...]:
 
 def _summary(totals: BucketTotals) -> Row:
     counts = (totals.page_views, totals.visitors, totals.sessions)
-    return *counts, *_of_sessions(totals), totals.row_count
+    views = totals.session_page_views if totals.sessions else None
+    return *counts, *_of_sessions(totals), views, totals.sessions, totals.row_count
 
 
 def _of_bucket(totals: BucketTotals) -> Row:
@@ -164,6 +167,8 @@ WEBSITE = (
                    session_count  AS bounce_rate_whole,
                    median_low_ms  AS median_session_duration_low,
                    median_high_ms AS median_session_duration_high,
+                   session_page_views AS pages_per_session_total,
+                   session_count  AS pages_per_session_count,
                    event_count    AS total_events
               FROM totals
              CROSS JOIN session_totals

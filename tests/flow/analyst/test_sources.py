@@ -126,6 +126,7 @@ def test_the_summary_of_one_channel(shop: Shop, channel: str) -> None:
         "sessions": len(came),
         "bounce_rate": wanted["bounce_rate"],
         "median_session_duration": wanted["median_visit_duration"],
+        "pages_per_session": wanted["views_per_visit"],
         "total_events": len(events),
     }
 

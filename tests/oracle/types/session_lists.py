@@ -48,6 +48,7 @@ def session_list(scoped: ScopedRows) -> list[ResultRow]:
             "session_id": (first := session.views[0])["session_id"],
             "first_visit": iso(session.events[0]["ms"]),
             "last_visit": iso(session.events[-1]["ms"]),
+            "duration": seconds(session.milliseconds),
             "page_views": len(session.views),
             "visitor_id": first["device"],
             "country": first["visit.country"],

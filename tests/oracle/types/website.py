@@ -32,7 +32,8 @@ def summary(scoped: ScopedRows) -> list[ResultRow]:
         {
             "pageviews": len(views(scoped.events)),
             "unique_visitors": visitors(scoped.events),
-            **of_sessions(sessions(scoped.visit_events)),
+            **of_sessions(held := sessions(scoped.visit_events)),
+            "pages_per_session": ratio(sum(len(each.views) for each in held), len(held)),
             "total_events": len(scoped.events),
         }
     ]

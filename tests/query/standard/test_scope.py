@@ -59,6 +59,7 @@ def test_a_filter_on_the_channel_keeps_whole_visits(service: InProcessService, f
             "sessions": 3,
             "bounce_rate": 33.33,
             "median_session_duration": 30.0,
+            "pages_per_session": 1.67,
             "total_events": 6,
         }
     ]
@@ -144,6 +145,7 @@ def test_a_filter_on_a_page_keeps_its_views_and_the_visits_that_saw_it(
         "sessions": 2,
         "bounce_rate": 50.0,
         "median_session_duration": 45.0,
+        "pages_per_session": 1.5,
         "total_events": 2,
     }
     assert counts(entries, "name", "pageviews") == [("/", 1), ("/pricing", 1)]

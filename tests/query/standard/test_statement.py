@@ -26,7 +26,12 @@ TRAFFIC = (
 )
 
 EXPECTED: dict[str, list[dict[str, Any]]] = {
-    "summary": [{"sessions": 2, "bounce_rate": 50.0, "median_session_duration": 60.0}],
+    "summary": [
+        {
+            **{"sessions": 2, "bounce_rate": 50.0, "median_session_duration": 60.0},
+            "pages_per_session": 1.5,
+        }
+    ],
     "events_by_date": [
         {
             **{"sessions": 2, "bounce_rate": 50.0, "median_session_duration": 60.0},

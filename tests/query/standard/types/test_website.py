@@ -33,6 +33,7 @@ def test_a_summary_counts_views_visitors_sessions_and_bounces(service: InProcess
             "sessions": 3,
             "bounce_rate": 33.33,
             "median_session_duration": 30.5,
+            "pages_per_session": 1.33,
             "total_events": 6,
         }
     ]
