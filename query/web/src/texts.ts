@@ -163,7 +163,7 @@ export const texts = {
     began: "too little data before", beganHint: "Data begins within the time range that this is compared with, so that a change would say nothing.",
   },
   sessions: {
-    title: "Visits", began: "Began", length: "First to last event", lastEvent: "Last event", entry: "Entry page", source: "Referrer", country: "Country", device: "Device",
+    title: "Visits", began: "Began", length: "Duration", lastEvent: "Last event", entry: "Entry page", source: "Referrer", country: "Country", device: "Device",
     visitor: "Visitor", timeline: "What happened", back: "All visits",
     one: (id: string) => `Visit ${isolate(id)}`,
     unknown: "Nothing of this visit is in the time range. Choose a longer one above.",
@@ -204,7 +204,7 @@ export const texts = {
     title: "Flow of visits", table: "Paths", path: "Path", from: "From page", to: "To page", steps: "Steps",
     entry: "the entry page", anywhere: "any page", reset: "All paths", others: "other pages",
     note: "A bar is as high as the visits that viewed the page at this step; what leaves no band ended there, or the picture ends. Click a page for the paths from it.",
-    most: (paths: string, share: string) => `Only the ${paths} most frequent paths are drawn: ${share} of the visits.`,
+    most: (paths: string, all: string) => `Only the ${paths} most frequent of ${all} paths are drawn.`,
     node: (page: string, visits: string, onward: string) => `${isolate(page)}: ${visits} visits, ${onward} viewed another page`,
     band: (from: string, to: string, visits: string) => `${isolate(from)} → ${isolate(to)}: ${visits} visits`,
     showVisitors: (visitors: string, path: string) => `${visitors} visitors: show those of ${isolate(path)}`,
@@ -255,6 +255,8 @@ export const texts = {
   states: {
     loading: "Loading",
     empty: "No data in this time range.",
+    onlyCountries: "The geo database of this installation has countries only. Whoever runs Tidemark adds regions and cities, for events from then on, by:",
+    onlyCountriesShared: "Only countries are recorded.",
     emptySearch: (text: string) => `Nothing in this time range contains “${isolate(text)}”.`,
     noEvent: "Nothing happened in this time range. A website that has never sent an event needs the snippet of",
     emptyFiltered: "Nothing matches these filters in this time range.",

@@ -7,7 +7,7 @@ import { RequestError } from "./request";
 import type { QueryType } from "./types";
 
 export interface Loaded<Value> {
-  /** The last value; kept while a newer one is on its way. */
+  /** The value of the key; kept while the same is asked again, and null while another one is on its way. */
   value: Value | null;
   error: RequestError | null;
   loading: boolean;
@@ -68,8 +68,10 @@ export function useLoaded<Value>(
     const timer = setInterval(() => document.hidden || setRound((n) => n + 1), seconds * 1000);
     return () => clearInterval(timer);
   }, [seconds]);
+  // Of another key nothing is shown: its rows may have other fields, and its numbers stood under another heading.
+  const { value, error } = state.key === key ? state : { value: null, error: null };
   const loading = key !== null && state.key !== key; // known while the change is drawn, before it is asked
-  return { value: state.value, error: loading ? null : state.error, loading, reload: () => setRound((n) => n + 1) };
+  return { value, error, loading, reload: () => setRound((n) => n + 1) };
 }
 
 /** The answer to a standard query under the time range and filters of the page; `null` asks nothing. */

@@ -12,6 +12,7 @@ import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { rowsDefinition } from "./info";
+import { NoPlaces } from "./no_places";
 import { PageNote } from "./page_note";
 import { Async, Skeleton } from "./states";
 
@@ -47,7 +48,7 @@ function BreakdownRows({ breakdown, ask, map }: { breakdown: Breakdown; ask: Ask
   const { display = (name: string) => name } = breakdown;
   const toggle = (row: Record<string, unknown>) => go({ filters: toggleFilter(filters, breakdown.filter(row)) });
   return (
-    <Async loaded={loaded} lines={ROWS} isEmpty={({ rows }) => !rows.length}>
+    <Async loaded={loaded} lines={ROWS} isEmpty={({ rows }) => !rows.length} empty={breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
       {({ rows }) => {
         const named = rows as unknown as Record<string, unknown>[];
         if (map) {

@@ -1,6 +1,6 @@
 // A table of rows: sortable columns, pages, a row header.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useOpened } from "./opened";
 import { texts } from "../texts";
 
 export interface Column<One> {
@@ -43,7 +43,7 @@ export function DataTable<One>({ label, columns, rows, rowKey, sort, onSort, tot
   totals?: Record<string, ComponentChildren>;
   className?: string;
 }) {
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useOpened(label);
   const isExtra = ({ key, extra }: Column<One>): boolean => extra === "always" || (Boolean(extra) && sort?.field !== key);
   const classOf = (column: Column<One>): string | undefined =>
     [column.number && "number", column.className, isExtra(column) && "extra", isExtra(column) && column.extra === "wide" && "wide"]

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatBucket, formatNumber } from "../format";
 import type { Line } from "../state/lines";
+import { useOpened } from "./opened";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
@@ -27,7 +28,7 @@ export function LinesChart({ chart }: { chart: Lines }) {
   const frame = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLUListElement>(null);
   const [at, setAt] = useState<number | null>(null);
-  const [asTable, setAsTable] = useState(false);
+  const [asTable, setAsTable] = useOpened("table");
   const dark = theme.value;
   useEffect(() => {
     if (asTable) return;

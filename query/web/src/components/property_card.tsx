@@ -9,6 +9,7 @@ import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { Facts } from "./facts";
+import { type Money, moneyOf } from "./money";
 import { Async } from "./states";
 
 /** Numbers with at most this many values are shown value by value. */
@@ -19,9 +20,11 @@ type TopValue = Row<"custom_events_property_top_values">;
 
 const AGGREGATES = ["min", "median", "avg", "p95", "max", "sum"] as const;
 
-export function PropertyCard({ event, property, values }: {
+export function PropertyCard({ event, property, values, money }: {
   event: string;
   property: Property;
+  /** The money properties of the website. */
+  money: Money[];
   /** The most frequent values of this property. */
   values: TopValue[];
 }) {
@@ -30,7 +33,7 @@ export function PropertyCard({ event, property, values }: {
   return (
     <Card title={key}>
       <p class="quiet">{t.kind(t.types[type] ?? type, cardinality, property.coverage_ratio)}</p>
-      {numeric && <Numbers event={event} name={key} histogram={cardinality > FEW_VALUES} />}
+      {numeric && <Numbers event={event} name={key} money={moneyOf(money, event, `properties.${key}`)} histogram={cardinality > FEW_VALUES} />}
       {(!numeric || cardinality <= FEW_VALUES) && <Values name={key} numeric={numeric} values={values} />}
     </Card>
   );
@@ -57,20 +60,27 @@ function valueFilter(name: string, value: string, numeric: boolean): Filter {
   return value === "true" || value === "false" ? { field, operator: "eq", value: value === "true" } : equals(field, value);
 }
 
-function Numbers({ event, name, histogram }: { event: string; name: string; histogram: boolean }) {
+/** Of money for each currency: what they are all together would be no number. */
+function Numbers({ event, name, money, histogram }: { event: string; name: string; money?: Money; histogram: boolean }) {
   const property = `properties.${name}`;
+  const { currency, currencyProperty } = money ?? {};
   const loaded = useMetrics({
     metrics: AGGREGATES.map((metric) => ({ metric, property, event, as: metric })),
     filters: [equals("name", event)],
+    ...(currencyProperty ? { dimensions: [currencyProperty] } : {}),
   });
   return (
     <Async loaded={loaded} lines={2}>
-      {([row]) => {
-        const { min, max } = row as Record<string, number | null>;
+      {(all) => {
+        const rows = currencyProperty ? all.filter((row) => row.min !== null) : all;
+        const { min, max } = rows[0] as Record<string, number | null>;
         return (
           <>
-            <Facts facts={AGGREGATES.map((each) => [t.aggregates[each], shown(row?.[each])])} />
-            {histogram && typeof min === "number" && typeof max === "number"
+            {rows.map((row) => {
+              const unit = currency ?? (currencyProperty && row[currencyProperty]);
+              return <Facts key={unit} facts={AGGREGATES.map((each) => [unit ? `${t.aggregates[each]} (${unit})` : t.aggregates[each], shown(row[each])])} />;
+            })}
+            {histogram && rows.length === 1 && typeof min === "number" && typeof max === "number"
               && <Histogram event={event} name={name} bins={binsOf(min, max)} />}
           </>
         );

@@ -6,6 +6,7 @@ import { address, go } from "../app/address";
 import { timezone } from "../app/session";
 import { formatBucket, formatNumber, locale } from "../format";
 import { bucketDays, formatPeriod, type Period, presetOf } from "../state/period";
+import { useOpened } from "./opened";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
@@ -49,7 +50,7 @@ const t = texts.chart;
 export function SeriesChart({ series }: { series: Series }) {
   const frame = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<Pointed | null>(null);
-  const [asTable, setAsTable] = useState(false);
+  const [asTable, setAsTable] = useOpened("table");
   const dark = theme.value;
   useEffect(() => {
     if (asTable) return;

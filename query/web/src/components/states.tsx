@@ -1,5 +1,6 @@
 // What a card shows while it has no rows: loading, empty, failed, not permitted.
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RequestError } from "../api/request";
 import { isReachable, type Loaded } from "../api/use";
 import { address } from "../app/address";
@@ -7,24 +8,60 @@ import { texts } from "../texts";
 
 const t = texts.states;
 
-/** Draws the value of `loaded`, or its state instead; `lines` is the height of the skeleton. */
+/**
+ * Draws the value of `loaded`, or its state instead; `lines` is the height of the skeleton. While the value of another
+ * question is on its way, the part stays as high as it was, and the focus stays in it.
+ */
 export function Async<Value>({ loaded, lines = 6, isEmpty, empty, children }: {
   loaded: Loaded<Value>;
   lines?: number;
   isEmpty?: (value: Value) => boolean;
-  empty?: string;
+  empty?: ComponentChildren;
   children: (value: Value) => ComponentChildren;
 }) {
-  const { value, error, loading, reload } = loaded;
-  if (error) return <Failed error={error} retry={reload} />;
-  if (value === null) return <Skeleton lines={lines} />;
-  const nothing = isEmpty?.(value);
+  const { value, error, reload } = loaded;
+  const waits = value === null && !error;
+  const { frame, height } = useReplaced(waits);
   return (
-    <div class={loading ? "stale" : undefined} aria-busy={loading}>
-      {nothing ? <Empty text={empty} /> : children(value)}
+    <div ref={frame} class={waits && height ? "replaced" : undefined} aria-busy={waits} style={{ minHeight: waits && height ? `${height}px` : "" }}>
+      {error ? <Failed error={error} retry={reload} />
+        : value === null ? <Skeleton lines={lines} />
+          : isEmpty?.(value) ? <Empty text={empty} /> : children(value)}
     </div>
   );
 }
+
+/**
+ * The frame of a part whose content is removed while it waits: its height, and the control in it that has the focus, which the
+ * control of the same name gets as soon as there is one.
+ */
+function useReplaced(waits: boolean) {
+  const frame = useRef<HTMLDivElement>(null);
+  const last = useRef<{ waits: boolean; height: number; control: HTMLElement | null }>({ waits, height: 0, control: null });
+  if (waits && !last.current.waits) { // what is replaced is still in the document
+    const { activeElement: control } = document;
+    last.current.height = frame.current?.offsetHeight ?? 0;
+    last.current.control = control instanceof HTMLElement && frame.current?.contains(control) ? control : null;
+  }
+  last.current.waits = waits;
+  useLayoutEffect(() => {
+    const { current: drawn } = frame;
+    const { control } = last.current;
+    if (!drawn || !control) return;
+    if (waits) {
+      drawn.tabIndex = -1;
+      drawn.focus({ preventScroll: true });
+      return;
+    }
+    last.current.control = null;
+    if (document.activeElement === drawn) namedAs(control, drawn)?.focus({ preventScroll: true });
+  }, [waits]);
+  return { frame, height: last.current.height };
+}
+
+/** The control within `part` that has the title or the text of another one. */
+const namedAs = ({ title, textContent }: HTMLElement, part: HTMLElement): HTMLElement | undefined =>
+  [...part.querySelectorAll<HTMLElement>("button, a")].find((each) => (title && each.title === title) || each.textContent === textContent);
 
 export function Skeleton({ lines }: { lines: number }) {
   return (
@@ -37,7 +74,7 @@ export function Skeleton({ lines }: { lines: number }) {
 /** A text for when there is nothing at all; with filters, the usual one says that nothing matches them. */
 export const unlessFiltered = (text: string): string | undefined => (address.value.filters.length ? undefined : text);
 
-export function Empty({ text }: { text?: string }) {
+export function Empty({ text }: { text?: ComponentChildren }) {
   return <p class="empty">{text ?? (address.value.filters.length ? t.emptyFiltered : t.empty)}</p>;
 }
 

@@ -8,7 +8,6 @@ import { type Suggestions, StepInputs } from "./step_inputs";
 const t = texts.funnels;
 const MOST_STEPS = 10;
 const FEWEST_STEPS = 2;
-const NEW: Step = { kind: "path", value: "" };
 
 export function StepList({ steps, change, suggestions }: {
   steps: Step[];
@@ -27,7 +26,8 @@ export function StepList({ steps, change, suggestions }: {
     awaited.current = { steps: changed, selector: `li:nth-child(${at + 1}) ${part}` };
     change(changed);
   };
-  const insert = (at: number) => changeTo(steps.toSpliced(at, 0, NEW), at, "input");
+  /** A new step is of the kind of the one before it: who follows goals goes on with goals. */
+  const insert = (at: number) => changeTo(steps.toSpliced(at, 0, { kind: steps[at - 1]!.kind, value: "" }), at, "input");
   const move = (from: number, to: number) => {
     const ends = to === 0 || to === steps.length - 1;
     const towards = to < from ? ".earlier" : ".later";

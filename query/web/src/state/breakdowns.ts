@@ -26,6 +26,8 @@ export interface Breakdown {
   /** The filter that keeps what the row counts. */
   filter: (row: Record<string, unknown>) => Filter;
   display?: (name: string) => string;
+  /** Whether rows have it only by a geo database that has more than countries. */
+  ofGeoDatabase?: boolean;
 }
 
 const t = texts.breakdowns;
@@ -79,8 +81,8 @@ export const GROUPS: { id: string; label: string; breakdowns: Breakdown[] }[] = 
     label: t.places,
     breakdowns: [
       top("country", t.countries, "country", { display: countryName }),
-      top("region", t.regions, "region", { filter: inCountry("region") }),
-      top("city", t.cities, "city", { filter: inCountry("city") }),
+      top("region", t.regions, "region", { filter: inCountry("region"), ofGeoDatabase: true }),
+      top("city", t.cities, "city", { filter: inCountry("city"), ofGeoDatabase: true }),
       top("language", t.languages, "language", { display: languageName }),
       top("timezone", t.timezones, "timezone"),
     ],

@@ -10,6 +10,7 @@ import { Card } from "../components/card";
 import { Change, changeColumn, changeFile, RowChange } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { Facts } from "../components/facts";
+import { useMoney } from "../components/money";
 import { PropertyCard } from "../components/property_card";
 import { Search } from "../components/search";
 import { countFormat } from "../components/series_chart";
@@ -174,14 +175,15 @@ interface OfEvent {
 
 function EventProperties({ name, filters }: OfEvent & { name: string }) {
   const kinds = useAnswer({ name: "custom_events_property_classification", filters });
+  const money = useMoney();
   const values = useAnswer({ name: "custom_events_property_top_values", options: { limit: MOST_VALUES }, filters });
   return (
     <section class="part" aria-label={t.properties}>
-      <Async loaded={kinds} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.noProperties}>
+      <Async loaded={money ? kinds : { ...kinds, value: null }} lines={6} isEmpty={({ rows }) => !rows.length} empty={t.noProperties}>
         {({ rows }) => (
           <div class="cards">
             {rows.map((property) => (
-              <PropertyCard key={property.property_key} event={name} property={property}
+              <PropertyCard key={property.property_key} event={name} property={property} money={money ?? []}
                 values={values.value?.rows.filter((value) => value.property_key === property.property_key) ?? []} />
             ))}
           </div>

@@ -1,5 +1,5 @@
 // A funnel, built by picking its steps: how many go on at each, how many leave, and how long it takes.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
 import { type Loaded, useAnswer } from "../api/use";
@@ -63,7 +63,10 @@ function Funnel({ saved, list, changed }: {
   const options = optionsOf(address.value.own, saved);
   const [picked, setSteps] = useState<Step[] | null>(null);
   const suggestions = useSuggestions();
-  const steps = picked ?? (options.steps.length ? options.steps : firstSteps(suggestions));
+  const first = useRef(START);
+  const suggested = firstSteps(suggestions);
+  if (suggested !== START) first.current = suggested; // stays while those of another time range are on their way
+  const steps = picked ?? (options.steps.length ? options.steps : first.current);
   const change = (edited: Step[]) => {
     setSteps(edited);
     goOwn(ownOf({ ...options, steps: edited.filter(isComplete) }, saved), { replace: true });

@@ -15,6 +15,7 @@ import { ConfirmDialog } from "../components/confirm_dialog";
 import { Dialog } from "../components/dialog";
 import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
+import { type Amounts, amountsText, useGoalValues } from "../components/money";
 import { PageNote } from "../components/page_note";
 import { Async } from "../components/states";
 import { askGoals, type Goal, MOST_ASKED, useGoals } from "../components/saved_goals";
@@ -35,8 +36,13 @@ const FILE: FileColumn[] = [
   { field: "visitors", label: texts.metrics.visitors },
   { field: "conversions", label: t.conversions },
   { field: "conversion_rate", label: texts.download.percent(t.rate) },
-  { field: "value", label: t.value },
 ];
+
+/** The column of the value in a file, which the API adds up over currencies: none where there are several. */
+function valueFile(amounts: Amounts[]): FileColumn[] {
+  const [currency = null, ...others] = new Set(amounts.flat().map(([each]) => each));
+  return others.length ? [] : [{ field: "value", label: currency ? `${t.value} (${currency})` : t.value }];
+}
 
 export default function Goals() {
   const saved = useGoals();
@@ -53,14 +59,16 @@ export default function Goals() {
   const writes = may("manage:websites");
   const { filters } = address.value;
   const ask = askGoals(goals);
+  const values = useGoalValues(goals);
+  const file = values && [...FILE, ...valueFile([...values.values()]), ...changeFile(CONVERSIONS, before)];
   return (
     <>
-      <Card title={t.title} ask={goals.length ? ask : undefined} file={[...FILE, ...changeFile(CONVERSIONS, before)]} className="wide" actions={writes && (
+      <Card title={t.title} ask={goals.length ? ask : undefined} file={file} fields={[...FILE, { field: "value", label: t.value }]} className="wide" actions={writes && (
         <button type="button" class="button" onClick={() => setEdited("new")}>+ {t.create}</button>)}>
         <PageNote />
         {filters.some((filter) => filter.has_done ?? filter.has_not_done) && <p class="notice">{t.anyOrder}</p>}
         <Async loaded={saved} lines={4} empty={t.none} isEmpty={() => !goals.length}>
-          {() => <GoalTable goals={goals} ask={ask} before={before} edit={writes ? setEdited : null} />}
+          {() => <GoalTable goals={goals} ask={ask} values={values} before={before} edit={writes ? setEdited : null} />}
         </Async>
         <Pages page={page} pages={pages} go={(to) => goOwn({ page: String(to) })} />
       </Card>
@@ -70,7 +78,14 @@ export default function Goals() {
   );
 }
 
-function GoalTable({ goals, ask, before, edit }: { goals: Goal[]; ask: Ask<"goals">; before: ComparedData | null; edit: ((goal: Goal) => void) | null }) {
+function GoalTable({ goals, ask, values, before, edit }: {
+  goals: Goal[];
+  ask: Ask<"goals">;
+  /** By the name of the goal. */
+  values: Map<string, Amounts> | null;
+  before: ComparedData | null;
+  edit: ((goal: Goal) => void) | null;
+}) {
   const loaded = useAnswer(ask);
   const [shown, setShown] = useState<string | null>(null);
   return (
@@ -84,7 +99,7 @@ function GoalTable({ goals, ask, before, edit }: { goals: Goal[]; ask: Ask<"goal
             { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
             ...changeColumn<{ row: Row<"goals"> }>(CONVERSIONS, loaded.value?.comparison?.rows, before, false, true),
             { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
-            { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (row.value === null ? "–" : formatNumber(row.value)) },
+            { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (row.value === null ? "–" : values ? amountsText(values.get(row.name) ?? []) : "…") },
             ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
               const goal = goals.find(({ name }) => name === row.name);
               return goal && <button type="button" class="quiet-button" aria-label={t.editOne(row.name)} onClick={() => edit(goal)}>{t.edit}</button>;
@@ -107,9 +122,10 @@ function Attribution({ goals }: { goals: Goal[] }) {
   const by = FACTS.includes(own.fact ?? "") ? own.fact! : FACTS[0]!;
   const ask: Ask<"attribution"> = { name: "attribution", options: { goal: { goal: goal.id }, model, by, limit: 20 } };
   const loaded = useAnswer(ask);
+  const values = useGoalValues([goal]);
   return (
-    <Card title={t.attribution} ask={ask} className="wide" file={[
-      { field: "name", label: texts.filters.fields[by]! }, { field: "conversions", label: t.conversions }, { field: "value", label: t.value },
+    <Card title={t.attribution} ask={ask} className="wide" file={values && [
+      { field: "name", label: texts.filters.fields[by]! }, { field: "conversions", label: t.conversions }, ...valueFile([...values.values()]),
     ]}>
       <div class="settings">
         <label>{t.goal}

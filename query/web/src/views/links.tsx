@@ -14,6 +14,7 @@ import { Card } from "../components/card";
 import { DataTable, Pages } from "../components/data_table";
 import { DownloadCsv } from "../components/download";
 import { LinkDialog } from "../components/link_dialog";
+import { NoPlaces } from "../components/no_places";
 import { QrCode } from "../components/qr_code";
 import { Snippet } from "../components/request_dialog";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
@@ -177,6 +178,9 @@ function Clicks({ link: { id: link, createdAt } }: { link: Link }) {
   );
 }
 
+/** The name of what is not recorded. */
+const UNKNOWN = "Unknown";
+
 interface NamedClicks {
   name: string;
   /** Of a region or city. */
@@ -194,7 +198,8 @@ function Top({ title, ask, display = (name) => name, inCountry = false }: {
   const loaded = useAnswer(ask);
   return (
     <Card title={title} ask={ask} fields={[{ label: title, field: "name" }, ...CLICKS]}>
-      <Async loaded={loaded} empty={texts.states.empty} isEmpty={({ rows }) => !rows.length}>
+      <Async loaded={loaded} isEmpty={({ rows }) => (rows as unknown as NamedClicks[]).every(({ name }) => inCountry && name === UNKNOWN)}
+        empty={inCountry ? <NoPlaces countries={{ name: "link_top_countries", link: ask.link }} /> : texts.states.empty}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as NamedClicks[]).map(({ name, country, clicks }) => ({
             key: `${name} ${country ?? ""}`, name: inCountry && country ? `${display(name)}, ${countryName(country)}` : display(name), value: clicks,

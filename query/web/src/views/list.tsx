@@ -10,6 +10,7 @@ import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { rowsDefinition } from "../components/info";
+import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
@@ -48,7 +49,7 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
       remark={breakdown.columns.some(([, , kind]) => kind === "share") ? texts.request.shareOfAll : undefined} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
-      <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : undefined}>
+      <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows, before)} rows={rows as unknown as Row[]} sort={sort}

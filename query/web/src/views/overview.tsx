@@ -1,6 +1,6 @@
 // Totals, the series of one of them, and breakdowns.
 import { useMemo } from "preact/hooks";
-import type { Answer, Ask, ComparedRow } from "../api/ask";
+import type { Answer, Ask } from "../api/ask";
 import { type ComparedData, comparedData, comparedFrom } from "../api/compared";
 import { type Loaded, useAnswer } from "../api/use";
 import { address, addressWith, go, goOwn } from "../app/address";
@@ -22,8 +22,8 @@ interface Total {
   /** Field of `events_by_date`. */
   id: "visitors" | "sessions" | "pageviews" | "pages_per_session" | "bounce_rate" | "median_session_duration";
   label: string;
-  /** Field of `summary_metrics`; views per visit are computed from two. */
-  summary: string | null;
+  /** Field of `summary_metrics`, where it has another name. */
+  summary?: string;
   definition: "visitors" | "visits" | "page_views" | "views_per_visit" | "bounce_rate" | "median_visit_duration";
   format: (value: number) => string;
   short?: (value: number) => string;
@@ -35,11 +35,11 @@ interface Total {
 const m = texts.metrics;
 const TOTALS: Total[] = [
   { id: "visitors", label: m.unique_visitors, summary: "unique_visitors", definition: "visitors", format: formatNumber, short: formatShort },
-  { id: "sessions", label: m.sessions, summary: "sessions", definition: "visits", format: formatNumber, short: formatShort },
-  { id: "pageviews", label: m.pageviews, summary: "pageviews", definition: "page_views", format: formatNumber, short: formatShort },
-  { id: "pages_per_session", label: m.pages_per_session, summary: null, definition: "views_per_visit", format: (v) => formatNumber(Math.round(v * 100) / 100) },
-  { id: "bounce_rate", label: m.bounce_rate, summary: "bounce_rate", definition: "bounce_rate", format: (v) => formatPercent(v), lessIsBetter: true, points: true },
-  { id: "median_session_duration", label: m.median_session_duration, summary: "median_session_duration", definition: "median_visit_duration", format: formatDuration },
+  { id: "sessions", label: m.sessions, definition: "visits", format: formatNumber, short: formatShort },
+  { id: "pageviews", label: m.pageviews, definition: "page_views", format: formatNumber, short: formatShort },
+  { id: "pages_per_session", label: m.pages_per_session, definition: "views_per_visit", format: formatNumber },
+  { id: "bounce_rate", label: m.bounce_rate, definition: "bounce_rate", format: (v) => formatPercent(v), lessIsBetter: true, points: true },
+  { id: "median_session_duration", label: m.median_session_duration, definition: "median_visit_duration", format: formatDuration },
 ];
 
 export default function Overview() {
@@ -80,6 +80,7 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
   const row = loaded.value?.rows[0] as unknown as Record<string, number> | undefined;
   const comparison = loaded.value?.comparison;
   const compared = comparison?.rows[0];
+  const fieldOf = ({ id, summary = id }: Total): string => summary;
   return (
     <>
       <section class="totals" aria-label={texts.views.overview} aria-busy={loaded.loading}>
@@ -88,14 +89,15 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
           <div key={total.id} class={`total ${total === chosen ? "chosen" : ""}`}>
             <button type="button" aria-pressed={total === chosen} onClick={() => goOwn({ metric: total.id === "visitors" ? "" : total.id })}>
               <span class="total-label">{total.label}</span>
-              <span class="total-value" title={row && total.format(valueOf(total, row))}>
-                {row ? (total.short ?? total.format)(valueOf(total, row)) : " "}
+              <span class="total-value" title={row && total.format(row[fieldOf(total)]!)}>
+                {row ? (total.short ?? total.format)(row[fieldOf(total)]!) : " "}
               </span>
-              {compared && row && <Change percent={changeOf(total, row, compared)} points={total.points} before={before} lessIsBetter={total.lessIsBetter}
-                was={compared.previous ? (total.short ?? total.format)(valueOf(total, compared.previous)) : undefined} />}
+              {compared && row && <Change percent={(total.points ? compared.change : compared.changePercent)[fieldOf(total)]} points={total.points}
+                before={before} lessIsBetter={total.lessIsBetter}
+                was={compared.previous ? (total.short ?? total.format)(compared.previous[fieldOf(total)] as number) : undefined} />}
             </button>
             <Info text={metricDefinition(total.definition)} title={total.label} />
-            <RequestButton ask={ask} title={total.label} row={0} fields={[{ label: total.label, field: total.summary ?? "pageviews / sessions" }]} />
+            <RequestButton ask={ask} title={total.label} row={0} fields={[{ label: total.label, field: fieldOf(total) }]} />
           </div>
         ))}
       </section>
@@ -104,15 +106,6 @@ function Totals({ chosen, before }: { chosen: Total; before: ComparedData | null
       )}
     </>
   );
-}
-
-const valueOf = ({ summary }: Total, row: Record<string, unknown>): number =>
-  summary ? (row[summary] as number) : row.sessions ? (row.pageviews as number) / (row.sessions as number) : 0;
-
-function changeOf(total: Total, row: Record<string, unknown>, compared: ComparedRow): number | null {
-  if (total.summary) return (total.points ? compared.change : compared.changePercent)[total.summary] ?? null;
-  const before = compared.previous && valueOf(total, compared.previous);
-  return before ? Math.round((10_000 * (valueOf(total, row) - before)) / before) / 100 : null;
 }
 
 function TotalSeries({ total, loaded, granularity }: {

@@ -50,7 +50,7 @@ export default function Paths() {
           {(value) => (
             <>
               <FlowChart flow={flow} choose={(page) => goOwn({ from: page, to: "", path: "", page: "" })} />
-              <p class="quiet">{t.note}{value.total > value.rows.length && ` ${t.most(formatNumber(value.rows.length), formatPercent(shareOf(value.rows)))}`}</p>
+              <p class="quiet">{t.note}{value.total > value.rows.length && ` ${t.most(formatNumber(value.rows.length), formatNumber(value.total))}`}</p>
             </>
           )}
         </Async>
@@ -64,8 +64,6 @@ export default function Paths() {
     </>
   );
 }
-
-const shareOf = (rows: Row<"paths">[]): number => rows.reduce((sum, row) => sum + (row.percentage ?? 0), 0);
 
 function Choices({ steps }: { steps: string }) {
   const { own } = address.value;

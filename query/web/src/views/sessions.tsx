@@ -31,13 +31,6 @@ export default function Sessions() {
 export const sessionAddress = (id: string): string => addressWith({ view: "sessions", item: id, filters: [] });
 export const visitorAddress = (id: string): string => addressWith({ view: "visitors", item: id, filters: [] });
 
-/** Seconds from the first event to the last one; the duration of visits also knows what pages reported. */
-const durationOf = (row: Session): number => (Date.parse(row.last_visit ?? "") - Date.parse(row.first_visit ?? "")) / 1000 || 0;
-/** The same with errors, which stand in the timeline of a visit as well. */
-const durationWith = (row: Session, errors: Row<"recent_errors">[]): number => {
-  const times = [row.first_visit, row.last_visit, ...errors.map((error) => error.timestamp)].map((time) => Date.parse(time ?? "")).filter(Number.isFinite);
-  return times.length ? (Math.max(...times) - Math.min(...times)) / 1000 : 0;
-};
 const entryOf = (events: Session["events"]): string | undefined =>
   events.find(([, , name]) => kindOf(String(name)) === "page_view")?.[3] as string | undefined;
 
@@ -48,7 +41,7 @@ const COLUMNS: Column<Session>[] = [
   },
   { key: "entry", label: t.entry, className: "long", render: (row) => entryOf(row.events) ?? "–" },
   { key: "page_views", label: m.pageviews, number: true, sortable: true, render: (row) => formatNumber(row.page_views) },
-  { key: "duration", extra: true, label: t.length, number: true, render: (row) => formatDuration(durationOf(row)) },
+  { key: "duration", extra: true, label: t.length, number: true, render: (row) => formatDuration(row.duration) },
   { key: "referrer", extra: true, label: t.source, sortable: true, className: "wrap", render: (row) => row.referrer ?? "–" },
   { key: "country", extra: true, label: t.country, sortable: true, className: "wrap", render: (row) => countryName(row.country) },
   { key: "device", extra: "wide", label: t.device, className: "wrap", render: (row) => deviceText(row.device_type, row.browser_name, row.os_name) },
@@ -61,6 +54,7 @@ const COLUMNS: Column<Session>[] = [
 const FILE: FileColumn[] = [
   { field: "first_visit", label: texts.download.utc(t.began) },
   { field: "last_visit", label: texts.download.utc(t.lastEvent) },
+  { field: "duration", label: texts.download.seconds(t.length) },
   { field: "events", label: t.entry, show: (events) => guarded(entryOf(JSON.parse(events)) ?? "") },
   { field: "page_views", label: m.pageviews },
   { field: "referrer", label: t.source },
@@ -104,7 +98,7 @@ function SessionDetail({ id }: { id: string }) {
     <>
       <Card title={t.one(id)} className="wide" actions={back}>
         <Async loaded={summary} lines={2} isEmpty={({ rows }) => !rows.length} empty={t.unknown}>
-          {({ rows: [row] }) => <SessionFacts row={row!} errors={errors.value?.rows ?? []} />}
+          {({ rows: [row] }) => <SessionFacts row={row!} />}
         </Async>
       </Card>
       <Card title={t.timeline} ask={ask} className="wide">
@@ -123,12 +117,12 @@ function SessionDetail({ id }: { id: string }) {
   );
 }
 
-function SessionFacts({ row, errors }: { row: Session; errors: Row<"recent_errors">[] }) {
+function SessionFacts({ row }: { row: Session }) {
   const visitor = row.visitor_id && <a href={visitorAddress(row.visitor_id)} onClick={follow}>{row.visitor_id}</a>;
   return (
     <Facts facts={[
       [t.began, formatInstant(row.first_visit, timezone.value)],
-      [t.length, formatDuration(durationWith(row, errors))],
+      [t.length, formatDuration(row.duration)],
       [m.pageviews, formatNumber(row.page_views)],
       [t.source, row.referrer],
       [t.country, row.country && countryName(row.country)],

@@ -1,0 +1,58 @@
+// Amounts of money: by currency, as amounts of different currencies are never added.
+import { fetchAll } from "../api/pages";
+import { type MetricsRow, useMetrics } from "../api/metrics";
+import type { Schemas } from "../api/types";
+import { useLoaded } from "../api/use";
+import { isShared, subjectQuery } from "../app/session";
+import { formatNumber } from "../format";
+import type { Goal } from "./saved_goals";
+
+export type Money = Schemas["MoneyPropertyResource"];
+
+/** Where shops send the currency of an amount; a saved money property can name another property. */
+const CURRENCY = "properties.currency";
+
+/** The saved money properties of the website; null until they are known. */
+export function useMoney(): Money[] | null {
+  const query = subjectQuery.value;
+  const { value, error } = useLoaded(isShared() ? null : `money ${JSON.stringify(query)}`, (signal) =>
+    fetchAll<Money>("/v1/money", query, signal));
+  return isShared() || error ? [] : value;
+}
+
+export const moneyOf = (all: Money[], event: string | null, property: string | null): Money | undefined =>
+  all.find((each) => each.event === event && each.property === property);
+
+/** The value of a goal, in each currency that its conversions have; null is without one. */
+export type Amounts = [currency: string | null, value: number][];
+
+/** The values of goals that have one, by the name of the goal; null until they are known. */
+export function useGoalValues(goals: Goal[]): Map<string, Amounts> | null {
+  const money = useMoney();
+  const valued = goals.filter(({ valueProperty }) => valueProperty);
+  const saved = valued.map((goal) => moneyOf(money ?? [], goal.event, goal.valueProperty));
+  const dimension = saved.find((each) => each?.currencyProperty)?.currencyProperty ?? CURRENCY;
+  const metrics = valued.flatMap(({ id }, at) => [
+    { metric: "conversion_value", goal: id, as: `value_${at}` },
+    { metric: "conversions", goal: id, as: `count_${at}` },
+  ]);
+  const { value: rows } = useMetrics(money && valued.length ? { metrics, dimensions: [dimension] } : null);
+  if (!valued.length) return new Map();
+  return rows && new Map(valued.map(({ name }, at) => {
+    const fixed = saved[at]?.currency;
+    return [name, amountsOf(rows, at, fixed ? () => fixed : (row) => row[dimension] as string | null)];
+  }));
+}
+
+/** Of the conversions of one goal; rows of one currency are one amount. */
+function amountsOf(rows: MetricsRow[], at: number, currencyOf: (row: MetricsRow) => string | null): Amounts {
+  const amounts = new Map<string | null, number>();
+  for (const row of rows.filter((each) => each[`count_${at}`])) {
+    const currency = currencyOf(row);
+    amounts.set(currency, (amounts.get(currency) ?? 0) + Number(row[`value_${at}`]));
+  }
+  return [...amounts];
+}
+
+export const amountText = (currency: string | null, value: number): string => [formatNumber(value), currency].filter(Boolean).join(" ");
+export const amountsText = (amounts: Amounts): string => amounts.map((each) => amountText(...each)).join(" · ") || formatNumber(0);
