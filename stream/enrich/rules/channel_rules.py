@@ -119,7 +119,9 @@ def words(text: str | None) -> str:
 
 def any_pattern(patterns: Iterable[str]) -> re.Pattern[str]:
     """Matches any of the patterns, nothing without patterns, and never the empty text."""
-    return re.compile("|".join(f"(?s:(?=.)){translate(pattern)}" for pattern in patterns) or r"(?!)")
+    return re.compile(
+        "|".join(f"(?s:(?=.)){translate(pattern)}" for pattern in patterns) or r"(?!)"
+    )
 
 
 _paid = any_pattern(PAID_MEDIUMS)
