@@ -222,12 +222,13 @@ class HttpMiddleware:
 
     def client_ip(self, scope: Scope) -> str:
         """The client address; must not be stored."""
-        address: str | None = scope.get(CLIENT_IP_KEY)
-        return self._forwarded_client(scope, _peer(scope)) if address is None else address
-
-    def _forwarded_client(self, scope: Scope, peer: str) -> str:
+        peer = _peer(scope)
         if not self._trusted:
             return peer
+        address: str | None = scope.get(CLIENT_IP_KEY)
+        return self._forwarded_client(scope, peer) if address is None else address
+
+    def _forwarded_client(self, scope: Scope, peer: str) -> str:
         single = header(scope, self._address_header) if self._address_header else None
         return client_ip(peer, header(scope, b"x-forwarded-for"), self._trusted, single)
 
