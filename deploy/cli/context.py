@@ -22,7 +22,7 @@ as_json = click.option("--json", "json", is_flag=True, help="Print JSON.")
 
 KEY_ADVICE = (
     "Give another key with TIDEMARK_API_KEY or --key-file (the default is the demo's); "
-    "`tidemark keys list` and `tidemark websites list` show which organization each belongs to"
+    "`tidemark keys list` and `tidemark websites list` show scopes and organizations"
 )
 """What to do when a service denies a key access."""
 

@@ -55,7 +55,7 @@ IMPORT_FIELDS: tuple[ImportField, ...] = (
     ImportField("profileId", ("profile_id", "profileid")),
     ImportField(
         "properties",
-        ("properties", "props", "event_data", "metadata"),
+        ("properties", "props", "event_properties", "event_data", "metadata"),
         cell_values.parse_properties,
     ),
     ImportField("namespace", ("namespace",)),

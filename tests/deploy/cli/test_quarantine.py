@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.cli.context import KEY_ADVICE
 from schemas.envelope import encode_chunk, encode_envelope
 from schemas.kinds import CUSTOM_EVENT
 from schemas.runtime.clock import now_ms
@@ -94,4 +95,4 @@ def test_an_error_of_the_service_is_one_line(ask: Ask) -> None:
     done, _ = ask(failing(403, "FORBIDDEN", "This key lacks the scope 'manage:websites'"), "limits")
 
     assert (done.code, done.out) == (1, "")
-    assert done.err == "tidemark: This key lacks the scope 'manage:websites'\n"
+    assert done.err == f"tidemark: This key lacks the scope 'manage:websites'. {KEY_ADVICE}\n"

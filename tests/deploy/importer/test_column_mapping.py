@@ -118,10 +118,12 @@ def test_times_that_others_write_are_read() -> None:
             parse_instant(wrong)
 
 
-def test_a_session_of_minus_one_is_none() -> None:
-    event = ColumnMapper({}).event({"ts": "1", "name": "a", "session_id": -1})
+def test_amplitude_with_its_names_mapped_has_no_session_of_minus_one() -> None:
+    line = {"event_time": "1", "event_type": "a", "session_id": -1, "event_properties": {"b": 1}}
 
-    assert event == {"timestamp": 1000, "name": "a"}
+    event = ColumnMapper({"event_type": "name"}).event(line)
+
+    assert event == {"timestamp": 1000, "name": "a", "properties": {"b": 1}}
 
 
 def test_unknown_values_are_left_out_and_counted() -> None:
