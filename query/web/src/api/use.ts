@@ -74,6 +74,10 @@ export function useLoaded<Value>(
   return { value, error, loading, reload: () => setRound((n) => n + 1) };
 }
 
+/** The value of `loaded` once the other one is there as well, or failed: for rows that show a part of a total. */
+export const withTotal = <Value>(loaded: Loaded<Value>, total: Loaded<unknown>): Loaded<Value> =>
+  total.value === null && !total.error ? { ...loaded, value: null } : loaded;
+
 /** The answer to a standard query under the time range and filters of the page; `null` asks nothing. */
 export function useAnswer<Name extends QueryType>(ask: Ask<Name> | null, seconds = 0): Loaded<Answer<Name>> {
   const known = ask?.link || subjectQuery.value.website_id; // nothing is open while a sign-in ends

@@ -2,7 +2,7 @@
 import type { Ask } from "../api/ask";
 import type { Row } from "../api/types";
 import { useComparedData } from "../api/compared";
-import { useAnswer } from "../api/use";
+import { useAnswer, withTotal } from "../api/use";
 import { address, addressWith, goOwn } from "../app/address";
 import { isShared, timezone } from "../app/session";
 import { follow } from "../app/top_bar";
@@ -93,13 +93,14 @@ function EventTable({ search, filters }: { search: string } & OfEvent) {
     name: "custom_events", compared: true, options: { limit: ROWS, page, orderBy: [sort] }, filters,
   };
   const loaded = useAnswer(ask);
-  const { value: sums } = useAnswer({ name: "custom_events_summary", compared: true, filters });
+  const totals = useAnswer({ name: "custom_events_summary", compared: true, filters });
+  const sums = totals.value;
   const before = useComparedData();
   const all = sums?.rows[0];
   return (
     <Card title={t.title} ask={ask} definition={t.definition} file={all ? [...fileOf(all.total_events), ...changeFile(TOTAL, before)] : null} className="wide">
       <Search value={search} />
-      <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : unlessFiltered(t.none)}>
+      <Async loaded={withTotal(loaded, totals)} lines={8} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : unlessFiltered(t.none)}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={t.title} rows={rows} rowKey={(row) => row.name} sort={sort}

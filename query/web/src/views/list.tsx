@@ -2,7 +2,7 @@
 import type { Ask, ComparedRow } from "../api/ask";
 import type { QueryType, Schemas } from "../api/types";
 import { type ComparedData, useComparedData } from "../api/compared";
-import { useAnswer } from "../api/use";
+import { useAnswer, withTotal } from "../api/use";
 import { address, addressWith, go, goOwn } from "../app/address";
 import { timezone } from "../app/session";
 import { follow } from "../app/top_bar";
@@ -42,14 +42,15 @@ function BreakdownList({ breakdown }: { breakdown: Breakdown }) {
   };
   const loaded = useAnswer(ask);
   const before = useComparedData();
-  const visitors = useAnswer({ name: "summary_metrics" }).value?.rows[0]?.unique_visitors;
+  const totals = useAnswer({ name: "summary_metrics" });
+  const visitors = totals.value?.rows[0]?.unique_visitors;
   const file = visitors === undefined ? null : [...fileColumns(breakdown, visitors), ...changeFile([breakdown.value, breakdown.valueLabel], before)];
   return (
     <Card title={breakdown.label} ask={ask} definition={rowsDefinition(breakdown.type)} file={file} fields={answerFields(breakdown)}
       remark={breakdown.columns.some(([, , kind]) => kind === "share") ? texts.request.shareOfAll : undefined} className="wide" actions={
       <a class="quiet-button" href={addressWith({ view: "overview" })} onClick={follow}>{t.back}</a>}>
       <Search value={search} />
-      <Async loaded={loaded} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
+      <Async loaded={withTotal(loaded, totals)} lines={12} isEmpty={({ rows }) => !rows.length} empty={search ? texts.states.emptySearch(search) : breakdown.ofGeoDatabase && <NoPlaces countries={{ name: "country" }} />}>
         {({ rows, total, comparison }) => (
           <>
             <DataTable label={breakdown.label} columns={columnsOf(breakdown, visitors, comparison?.rows, before)} rows={rows as unknown as Row[]} sort={sort}
