@@ -45,6 +45,6 @@ def test_custom_queries_and_exports_read_what_workers_stored(shown: dict[str, An
     assert shown["listed"] == ["ratings by visitors"]
     assert sum(row["stars"] for row in shown["sum"]) == 6
     assert shown["exported"] == [
-        {"stars": 4, "answers": '{"why": ["fast"]}'},
+        {"stars": 4, "answers": '{"why":["fast"]}'},
         {"stars": 2, "answers": None},
     ]
