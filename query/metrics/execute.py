@@ -55,8 +55,8 @@ class PreparedMetrics(Struct, frozen=True):
         for check in self.query.checks:
             scope = _scope_of(self.query, EVENTS, self.versions)
             sql = await build_statement(self.engine, scope, check.statement, {EVENTS.name: scope})
-            [row] = await self.engine.rows(sql, self.budget.seconds)
-            found |= {warning.message: warning for warning in check.warnings(row)}
+            for row in await self.engine.rows(sql, self.budget.seconds):
+                found |= {warning.message: warning for warning in check.warnings(row)}
         return list(found.values())
 
 

@@ -155,8 +155,8 @@ class PreparedQuery(Struct, frozen=True):
         """What the numbers of the result leave out or cannot tell."""
         found: list[ResultWarning] = []
         for check in self.checks:
-            [row] = await self.remembering.fetch(check.statement)
-            found += check.warnings(row)
+            for row in await self.remembering.fetch(check.statement):
+                found += check.warnings(row)
         return found
 
     def with_keys(self, keys: PageKeys) -> "PreparedQuery":

@@ -79,7 +79,7 @@ class Clocks:
     def shift(self, post: Post) -> int:
         """Milliseconds to add to each time of a request."""
         items = [item for item in post.items if item not in BAD[post.path]]
-        times = [item["timestamp"] - post.at_ms for item in items if "timestamp" in item]
+        times: list[int] = [item["timestamp"] - post.at_ms for item in items if "timestamp" in item]
         if not times or max(times) - min(times) > 7 * DAY_MS:
             return 0
         if max(times) < -7 * DAY_MS:

@@ -33,7 +33,7 @@ def test_a_route_refuses_shares_unless_it_admits_them(
     dashboard = opened(service)
     for method, path in ROUTES:
         with subtests.test(f"{method} {path}"):
-            body = {} if method != "GET" else None
+            body: object = {} if method != "GET" else None
             reply = dashboard.ask(method, re.sub(r"\{\w+\}", "shop", path), body)
 
             assert (reply.status, reply.json["code"]) == (403, "ACCESS_DENIED")

@@ -94,7 +94,8 @@ def _standard(service: InProcessService) -> Iterator[str]:
             {"field": n, "op": "eq", "value": needed[n]} for n in query_type.required_filters
         ]
         reply = service.query({"name": name, **own}, subject=subject, filters=filters)
-        assert reply.status == 200 and reply.json["data"][0]["success"], (name, reply.json)
+        assert reply.status == 200, (name, reply.json)
+        assert reply.json["data"][0]["success"], (name, reply.json)
         yield name
 
 

@@ -1,12 +1,14 @@
 """Bots by name, purpose, page and time: rows that every other type leaves out."""
 
+from typing import Any
+
 from tests.query.lake import a_click, a_view, an_event
 from tests.query.query_service import InProcessService
 
 LATER = "2026-11-11T08:00:00.125Z"
-GOOGLE = {"is_bot": True, "bot_reason": "search: Googlebot"}
-GPT = {"is_bot": True, "bot_reason": "ai crawler: GPTBot"}
-HEADLESS = {"is_bot": True, "bot_reason": "headless browser"}
+GOOGLE: dict[str, Any] = {"is_bot": True, "bot_reason": "search: Googlebot"}
+GPT: dict[str, Any] = {"is_bot": True, "bot_reason": "ai crawler: GPTBot"}
+HEADLESS: dict[str, Any] = {"is_bot": True, "bot_reason": "headless browser"}
 
 
 def test_bots_are_listed_by_name_and_purpose_page_and_time(service: InProcessService) -> None:
