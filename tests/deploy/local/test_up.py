@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from msgspec import structs
 
-from deploy.demo.demo_file import Demo, read_demo
+from deploy.demo.demo_file import Demo, read_demo, write_demo
 from deploy.local.doctor import CHECKS, CheckContext
 from deploy.local.doctor.check import STORE
 from deploy.local.doctor.kafka import POSITIONS_CHECK, TOPICS_CHECK
@@ -218,6 +219,8 @@ def test_data_and_demo_are_still_there_after_a_restart(tmp_path: Path) -> None:
 
     assert [pid for pid in pids if psutil.pid_exists(pid)] == []
     assert stack.output.read_text().splitlines()[-1] == "stopped"
+    elsewhere = "http://127.0.0.1:1"  # as after a start with other ports
+    write_demo(tmp_path, structs.replace(before, collect_url=elsewhere, query_url=elsewhere))
     with stack:
         assert read_demo(tmp_path) == before
         assert rows(stack) == 1
