@@ -12,7 +12,7 @@ from query.standard.declaration.query_type import QueryType
 from schemas.tables import CLICKS, EVENTS
 
 
-class Bot(Struct, frozen=True):
+class BotTotals(Struct, frozen=True):
     name: str
     purpose: str
     events: int
@@ -63,7 +63,7 @@ BOTS = (
         "when each was first and last there; of bots alone",
         subject=SubjectKind.WEBSITE,
         table=EVENTS,
-        row=Bot,
+        row=BotTotals,
         only_bots=True,
         sql=f"""
             SELECT {NAME}                AS label,

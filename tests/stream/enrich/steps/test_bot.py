@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 
+from schemas.kinds import CLICK
 from stream.enrich.rules.bot_rules import CATEGORIES, LIST_CHANGES, bot_of
 from stream.enrich.steps.bot import reason_from_user_agent
 from tests.stream.enrich.enriched_rows import facts
 from tests.stream.enrich.golden_cases import GOLDEN, cases
 
 VIEW = {"name": "screen_view"}
+CLICKED = {"linkId": "go", "slug": "go", "targetUrl": "https://shop.example/"}
 
 
 @pytest.mark.parametrize("case", cases("bot"))
@@ -32,6 +34,14 @@ def test_bots_and_people_are_told_apart_by_patterns() -> None:
     expected = {agent: reason for reason, _, agent in (line.partition("\t") for line in lines)}
 
     assert {agent: reason_from_user_agent(agent) or "" for agent in expected} == expected
+
+
+def test_a_preview_that_follows_a_short_link_is_a_bot() -> None:
+    agent = "Mozilla/5.0 (compatible; Bluesky Cardyb/1.1; +mailto:support@bsky.app)"
+
+    flagged = facts(CLICKED, "is_bot", "bot_reason", kind=CLICK, user_agent=agent)
+
+    assert flagged == (True, "preview: Cardyb")
 
 
 def test_every_agent_of_the_published_list_is_a_program() -> None:
