@@ -15,6 +15,7 @@ from tests.flow.tenant import DAY, Tenant
 from tests.http_client import call
 from tests.query.lake import Stored, a_view, a_vital, an_error, an_event, an_outbound_click
 from tests.web.dashboard import RANGE, Dashboard, shown
+from tests.web.downloads import KEEP_FILE, file_name
 from tests.web.query_alone import query_alone
 
 Filters = list[dict[str, Any]]
@@ -148,6 +149,58 @@ def test_no_tab_shows_an_answer_of_another_one(gated: Dashboard) -> None:
             gated.settle()
             assert not gated.tab.js("document.querySelector('main .broken')"), (title, tab)
     assert stale == {}
+
+
+def test_the_focus_stays_where_it_was_while_an_answer_is_slow(gated: Dashboard) -> None:
+    focused = "document.activeElement.title"
+    gated.open("list/top_pages")
+    gated.tab.js("gate.closed = true")
+    sort = "[...document.querySelectorAll('.sort')].find((each) => each.innerText === 'Page views')"
+    gated.tab.js(f"({sort}).focus(), ({sort}).click()")
+    gated.until("gate.waiting.length && document.querySelector('main .replaced')")
+    assert gated.tab.js("document.activeElement.className") == "replaced"
+    gated.tab.js(OPEN_GATE)
+    gated.settle()
+    assert gated.tab.js(focused) == "Sort by Page views"
+
+
+def test_a_file_has_what_was_shown_when_it_was_wanted(gated: Dashboard) -> None:
+    gated.open("list/top_pages", compare="none")
+    gated.tab.js("gate.closed = true")
+    gated.tab.js(KEEP_FILE)
+    gated.press("Download CSV: Pages")
+    gated.until("gate.waiting.length")
+    gated.tab.js(f"{MOVE}('?period={ELSEWHERE}')")
+    gated.tab.js(OPEN_GATE)
+    gated.until("!!window.file")
+    assert gated.tab.js("window.fileName") == file_name(gated, "pages", "csv")
+    lines = gated.tab.js("window.file.text()").splitlines()
+    assert len(lines) == 1 + len(gated.ask("top_pages")) == 1 + len(PATHS)
+
+
+def test_where_only_countries_are_recorded_a_card_says_how_there_would_be_more(
+    gated: Dashboard,
+) -> None:
+    for view, own in (("overview", {"places": "region"}), ("list/city", {})):
+        gated.open(view, **own)
+        gated.until("document.querySelector('main .empty code')?.innerText.startsWith('tidemark ')")
+    gated.open("overview", places="region", period=ELSEWHERE)
+    card = "document.querySelector('[aria-label=Locations] .empty')"
+    assert gated.until(f"{card}?.innerText") == "No data in this time range."
+
+
+def test_a_visit_has_one_duration(gated: Dashboard) -> None:
+    """One page view whose page was visible for 90 seconds."""
+    filters = [{"field": "session_id", "operator": "eq", "value": "s4"}]
+    [row] = gated.ask("session_list", filters=filters)
+    assert row["duration"] == 90.0
+    gated.open("sessions/s4")
+    facts = gated.tab.js(
+        "[...document.querySelectorAll('.facts dd')].map((each) => each.innerText)"
+    )
+    assert "1m 30s" in facts
+    gated.open("visitors/u4")
+    assert [cells[2] for cells in gated.rows("Visits")] == ["1m 30s"]
 
 
 def percent(value: float | None, digits: int = 1) -> str:

@@ -31,6 +31,17 @@ def test_a_funnel_is_built_by_hand_and_shows_the_numbers_of_the_api(dashboard: D
     assert "steps=path%3A%252F" in dashboard.tab.address or "steps=path:" in dashboard.tab.address
 
 
+def test_a_new_step_is_of_the_kind_of_the_one_before(page: Dashboard) -> None:
+    kinds = "[...document.querySelectorAll('.step-inputs select')].map((each) => each.value)"
+    page.open("funnels", steps="path:%2F,event:signup")
+    page.press("+ Step")
+    page.until("document.querySelectorAll('.step-inputs').length === 3")
+    assert page.tab.js(kinds) == ["path", "event", "event"]
+    page.press("Insert a step after step 1")
+    page.until("document.querySelectorAll('.step-inputs').length === 4")
+    assert page.tab.js(kinds) == ["path", "path", "event", "event"]
+
+
 def test_a_step_that_nobody_did_is_marked(dashboard: Dashboard) -> None:
     unseen = "[...document.querySelectorAll('.steps .unseen')].map((each) => each.innerText)"
     dashboard.open("funnels", steps="path:%2F,path:%2Fprice,path:%2Fpri*")
@@ -83,7 +94,7 @@ def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     [row] = dashboard.ask("goals", goals=[goal])
     [shown] = dashboard.rows("Goals")
     assert shown[:3] == ["Bought", str(row["visitors"]), str(row["conversions"])]
-    assert f"{row['value']:g}" in shown
+    assert f"{row['value']:g} EUR" in shown
     assert row["conversions"] > 0
 
     dashboard.open("overview")

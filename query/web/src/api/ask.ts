@@ -56,6 +56,16 @@ export function bodyOf(ask: Ask<QueryType>): Record<string, unknown> {
   return { ...commonMembers(ask), parameters: [parameterOf(ask)] };
 }
 
+/** The request of one query alone, as the page would send it now. */
+export interface StandardRequest {
+  query: Record<string, string>;
+  body: Record<string, unknown>;
+  parameter: Record<string, unknown>;
+}
+
+export const requestOf = (ask: Ask<QueryType>): StandardRequest =>
+  ({ query: ask.link ? { link_id: ask.link } : subjectQuery.value, body: commonMembers(ask), parameter: parameterOf(ask) });
+
 export function answer<Name extends QueryType>(ask: Ask<Name>, aborted: AbortSignal): Promise<Answer<Name>> {
   const query = ask.link ? { link_id: ask.link } : subjectQuery.value;
   const common = JSON.stringify([query, commonMembers(ask)]);

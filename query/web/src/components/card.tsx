@@ -6,7 +6,7 @@ import type { QueryType } from "../api/types";
 import { isShared, subjectQuery } from "../app/session";
 import { type FileColumn, PREVIOUS } from "../state/csv";
 import { texts } from "../texts";
-import { DownloadCsv } from "./download";
+import { DownloadCsv, loadCsv } from "./download";
 import { Info, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";
 import { type AnswerField, RequestDialog, type ShownRequest } from "./request_dialog";
@@ -49,7 +49,7 @@ export function Card({ title, tabs, tab, onTab, ask, request, definition, file, 
         {tabs && onTab && <Tabs tabs={tabs} chosen={tab ?? tabs[0]!.id} choose={onTab} />}
         <span class="card-actions">
           {actions}
-          {ask && file && <DownloadCsv title={title} load={async () => (await import("../api/download")).csvOf(ask, file)} />}
+          {ask && file && <DownloadCsv title={title} load={() => loadCsv(ask, file)} />}
           <RequestButton ask={ask} request={request} title={title} fields={fields ?? fieldsOf(file ?? [])} remark={remark} />
         </span>
       </header>

@@ -1,10 +1,13 @@
 // A button that offers all rows of a list as a CSV file.
 import { useState } from "preact/hooks";
+import { type Ask, requestOf } from "../api/ask";
+import type { QueryType } from "../api/types";
 import type { RequestError } from "../api/request";
 import type { CsvFile } from "../api/download";
 import { address } from "../app/address";
 import { timezone, website } from "../app/session";
 import { formatNumber } from "../format";
+import type { FileColumn } from "../state/csv";
 import { fileName } from "../state/file_name";
 import { daysOf } from "../state/period";
 import { texts } from "../texts";
@@ -15,6 +18,12 @@ const t = texts.download;
 /** The name of a file of the website and time range that are open. */
 export const ownFileName = (what: string, extension: string): string =>
   fileName(website.value?.name ?? "", what, daysOf(address.value.period, timezone.value), extension);
+
+/** The file of all rows that a query has now. */
+export async function loadCsv(ask: Ask<QueryType>, columns: FileColumn[]): Promise<CsvFile> {
+  const request = requestOf(ask);
+  return (await import("../api/download")).csvOf(request, columns);
+}
 
 /** Offers data as a file. */
 export function save(data: Blob, name: string): void {
@@ -31,9 +40,10 @@ export function DownloadCsv({ title, load }: { title: string; load: () => Promis
   const download = async () => {
     setBusy(true);
     setNote("");
+    const name = ownFileName(title, "csv"); // of what is shown now
     try {
       const { data, rows, total } = await load();
-      save(data, ownFileName(title, "csv"));
+      save(data, name);
       if (rows < total) setNote(t.cut(formatNumber(rows), formatNumber(total)));
     } catch (problem) {
       setNote(messageOf(problem as RequestError));

@@ -118,7 +118,7 @@ function useRange(members: Record<string, unknown> | null): Record<string, unkno
     metrics: ["visitors"], timezone: timezone.value, ...periodMembers(period), ...members,
     ...(bots ? { include_bots: true } : {}),
   };
-  const { value, loading } = useLoaded(members && JSON.stringify(body), (signal) =>
+  const { value, loading } = useLoaded(members && JSON.stringify([subjectQuery.value, body]), (signal) =>
     fetchJson<Schemas["MetricsResponse"]>("/v1/query/metrics", { query: subjectQuery.value, body, signal }));
   return loading ? null : (value?.data ?? null) as Record<string, unknown>[] | null;
 }

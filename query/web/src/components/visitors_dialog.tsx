@@ -9,7 +9,7 @@ import { countryName, formatInstant, formatNumber } from "../format";
 import { texts } from "../texts";
 import { DataTable, Pages } from "./data_table";
 import { Dialog } from "./dialog";
-import { DownloadCsv } from "./download";
+import { DownloadCsv, loadCsv } from "./download";
 import { Async } from "./states";
 import { VISITOR_FILE } from "./visitor_table";
 
@@ -32,7 +32,7 @@ export function VisitorsDialog({ title, of, close }: {
           <>
             <div class="dialog-line">
               <p class="quiet">{t.count(total)}</p>
-              <DownloadCsv title={title} load={async () => (await import("../api/download")).csvOf(ask, VISITOR_FILE)} />
+              <DownloadCsv title={title} load={() => loadCsv(ask, VISITOR_FILE)} />
             </div>
             <DataTable label={title} rows={rows} rowKey={(row) => row.visitor_id} columns={[
               {

@@ -89,8 +89,9 @@ function Actions({ body, table, total }: { body: Record<string, unknown>; table:
   const explain = () => attempt(async () =>
     setPlan(await fetchJson<Schemas["ExplainResponse"]>("/v1/query/compile", { query, body })));
   const download = (format: keyof typeof FORMATS) => attempt(async () => {
+    const name = ownFileName(`${texts.views.explore} ${t.tables[table] ?? table}`, FORMATS[format]); // of what is shown now
     const response = await send(PATH, { query: { ...query, format, ...(format === "csv" && { bom: "true" }) }, body: { ...body, limit: MOST_ROWS } });
-    save(await response.blob(), ownFileName(`${texts.views.explore} ${t.tables[table] ?? table}`, FORMATS[format]));
+    save(await response.blob(), name);
     if (total > MOST_ROWS) setNote(texts.download.cut(formatNumber(MOST_ROWS), formatNumber(total)));
   });
   return (

@@ -87,14 +87,15 @@ async function fetchClicks(body: ReturnType<typeof clicksBody>, signal?: AbortSi
 /** Clicks of each link in the time range of the page; null until they are known. */
 function useClicks(links: Link[]): Map<string, number> | null {
   const body = clicksBody(ROWS, [{ field: "link_id", operator: "in", value: links.map(({ id }) => id) }]);
-  return useLoaded(links.length && website.value ? JSON.stringify(body) : null, (signal) => fetchClicks(body, signal)).value;
+  return useLoaded(links.length && website.value ? JSON.stringify([subjectQuery.value, body]) : null, (signal) => fetchClicks(body, signal)).value;
 }
 
 /** All short links with their clicks in the time range of the page, as a file. */
 async function linksFile(): Promise<CsvFile> {
+  const body = clicksBody(MOST_LINKS); // of the time range that is shown now
   const { recordsFile } = await import("../api/download");
   const links = await fetchAll<Link>("/v1/links", {});
-  const clicks = website.value ? await fetchClicks(clicksBody(MOST_LINKS)) : null;
+  const clicks = website.value ? await fetchClicks(body) : null;
   return recordsFile(links, [
     [t.name, ({ name }) => name],
     [t.short, shortUrl],
