@@ -115,7 +115,8 @@ PRO = {"event": "signup", "filters": [is_("properties.plan", "pro")]}
 def test_a_cohort_of_those_who_signed_up_as_pro(shop: Shop, within: str) -> None:
     cohort = [{"has_done": {**PRO, "within": within}}]
     [summary] = shop.rows("summary", filters=cohort, **LIVE)
-    found = shop.rows({"name": "retention"}, filters=cohort, **LIVE)
+    asked = {"name": "retention", "cohort": "first_in_range"}
+    found = shop.rows(asked, filters=cohort, **LIVE)
 
     truth = Truth(shop.acts, FIRST_LIVE_DAY, LAST_DAY)
     members = signed_up_as("pro", truth.events if within == "range" else truth.all)

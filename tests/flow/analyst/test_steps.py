@@ -179,7 +179,8 @@ def test_retention_by_week(shop: Shop) -> None:
 
 
 def test_retention_of_visitors_from_one_source(shop: Shop) -> None:
-    rows = shop.rows({"name": "retention"}, filters=[is_("channel", "Organic Search")])
+    asked = {"name": "retention", "cohort": "first_in_range"}
+    rows = shop.rows(asked, filters=[is_("channel", "Organic Search")])
 
     events = [a for a in Truth(shop.acts).events if a.visit.source.channel == "Organic Search"]
     assert retained(rows) == retention_of(events)
