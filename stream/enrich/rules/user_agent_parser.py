@@ -29,7 +29,7 @@ _MODEL = re.compile(
 
 def without_model(text: str) -> str:
     """A user agent without the phone's model, which may be any word."""
-    return _MODEL.sub(r"\1", text)
+    return _MODEL.sub(r"\1", text, count=1) if "ndroid" in text else text
 
 
 @cache
