@@ -79,7 +79,7 @@ OWN_RULES = (
     (
         "preview",
         r"(?i)(Cardyb|ms-office|^Microsoft Office(?: Existence| Protocol)?[ /][0-9D]"
-        r"|ViberUrlDownloader|facebookexternal|via .*\bproxy\b|Mail ?Proxy"
+        r"|ViberUrlDownloader|facebookexternal|via .*mail.*\bproxy\b|Mail ?Proxy"
         r"|PocketImageCache|Rocket\.?Chat/[0-9.]+ \()",
     ),
     (

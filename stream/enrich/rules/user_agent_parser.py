@@ -21,7 +21,7 @@ PatternRule = tuple[str, str]
 
 
 _MODEL = re.compile(
-    r"(?i)(Android [\d.]+;)(?: [a-z]{2}[-_][a-z]{2};)?(?! (?:compatible|Mobile|Tablet|wv)\b)"
+    r"(?i)(Android [\d.]+;)(?: [a-z]{2}(?:[-_][a-z]{0,2})?;)?(?! (?:compatible|Mobile|Tablet|wv)\b)"
     r" [^;()/]+(?: Build/[^;)]*)?(?=[;)])"
 )
 """The model and build of a phone: what an Android browser says before `)`."""
