@@ -61,7 +61,7 @@ class Dashboard(Struct):
         )
         return rows
 
-    def metrics(self, *names: str, **members: Any) -> list[dict[str, Any]]:
+    def metrics(self, *names: str | dict[str, Any], **members: Any) -> list[dict[str, Any]]:
         """The rows of a metrics query over the day of the tests."""
         body = {"metrics": names, "startDate": str(DAY), "endDate": str(DAY), **members}
         url = f"{self.url}/v1/query/metrics?website_id={self.tenant.website.id}"

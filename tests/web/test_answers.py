@@ -58,8 +58,10 @@ TABS = """[...document.querySelectorAll('main .card .tabs > button[aria-pressed=
   .map((tab) => [tab.closest('.card').getAttribute('aria-label'), tab.innerText])"""
 MOVE = """((search) => (history.pushState(null, '', search),
   dispatchEvent(new PopStateEvent('popstate')), true))"""
-RANGED = ("overview", "list/top_pages", "list/outbound_links", "sessions", "visitors", "events")
-RANGED += ("events/signup", "paths", "funnels", "goals", "retention", "vitals", "errors", "explore")
+RANGED = (
+    *("overview", "list/top_pages", "list/outbound_links", "sessions", "visitors", "events"),
+    *("events/signup", "paths", "funnels", "goals", "retention", "vitals", "errors", "explore"),
+)
 
 
 def visit(number: int) -> Iterator[Stored]:
