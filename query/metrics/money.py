@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.metrics.metric import Metric, Part, Source, Unit
+from query.request.amounts import amount_sql
 from query.request.property_path import parse_property
 from query.request.suggestions import unknown_name_message
 from query.response.bodies import ResultWarning
-from query.sql.amounts import amount_sql
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.standard.declaration.result_check import ResultCheck, left_out
 from query.standard.declaration.statement import Statement

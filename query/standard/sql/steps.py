@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct, structs
 
 from query.engine.engine import Row
+from query.request.amounts import amount_sql
 from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.property_path import is_property, parse_property
 from query.request.saved_goals import goal_members, members_of_act
@@ -15,7 +16,6 @@ from query.request.suggestions import shorten
 from query.response.bodies import ResultWarning
 from query.scope.visitor_facts import VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, row_source_fields
-from query.sql.amounts import amount_sql
 from query.sql.event_condition import event_condition
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.standard.declaration.result_check import ResultCheck, left_out, several_currencies

@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from query.engine.duckdb_dialect import DuckDBDialect
+from query.request.amounts import amount_sql
 from query.request.property_path import parse_property
-from query.sql.amounts import amount_sql
 from query.sql.portable import parse
 
 READ = {
