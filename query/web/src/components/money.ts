@@ -32,11 +32,14 @@ export function useGoalValues(goals: Goal[]): Map<string, Amounts> | null {
   const valued = goals.filter(({ valueProperty }) => valueProperty);
   const saved = valued.map((goal) => moneyOf(money ?? [], goal.event, goal.valueProperty));
   const dimension = saved.find((each) => each?.currencyProperty)?.currencyProperty ?? CURRENCY;
-  const metrics = valued.flatMap(({ id }, at) => [
-    { metric: "conversion_value", goal: id, as: `value_${at}` },
-    { metric: "conversions", goal: id, as: `count_${at}` },
+  // Spelled out: one that was just deleted would be unknown.
+  const asked = valued.map(({ event, path, filters, valueProperty }, at) => (
+    { ...(path ? { path } : { event }), ...(filters.length ? { filters } : {}), value: valueProperty, label: `goal_${at}` }));
+  const metrics = valued.flatMap((_, at) => [
+    { metric: "conversion_value", goal: `goal_${at}`, as: `value_${at}` },
+    { metric: "conversions", goal: `goal_${at}`, as: `count_${at}` },
   ]);
-  const { value: rows } = useMetrics(money && valued.length ? { metrics, dimensions: [dimension] } : null);
+  const { value: rows } = useMetrics(money && valued.length ? { metrics, goals: asked, dimensions: [dimension] } : null);
   if (!valued.length) return new Map();
   return rows && new Map(valued.map(({ name }, at) => {
     const fixed = saved[at]?.currency;

@@ -197,10 +197,13 @@ function Top({ title, ask, display = (name) => name, inCountry = false }: {
   inCountry?: boolean;
 }) {
   const loaded = useAnswer(ask);
+  const named = (loaded.value?.rows ?? []) as unknown as NamedClicks[];
+  /** Countries are recorded, and no place in any of them. */
+  const areMissing = inCountry && named.some(({ country }) => country && country !== UNKNOWN) && named.every(({ name }) => name === UNKNOWN);
   return (
     <Card title={title} ask={ask} fields={[{ label: title, field: "name" }, ...CLICKS]}>
-      <Async loaded={loaded} isEmpty={({ rows }) => (rows as unknown as NamedClicks[]).every(({ name }) => inCountry && name === UNKNOWN)}
-        empty={inCountry ? <NoPlaces countries={{ name: "link_top_countries", link: ask.link }} /> : texts.states.empty}>
+      <Async loaded={loaded} isEmpty={({ rows }) => !rows.length || areMissing}
+        empty={areMissing ? <NoPlaces countries={{ name: "link_top_countries", link: ask.link }} /> : texts.states.empty}>
         {({ rows }) => (
           <BarList nameLabel={title} valueLabel={t.clicks} bars={(rows as unknown as NamedClicks[]).map(({ name, country, clicks }) => ({
             key: `${name} ${country ?? ""}`, name: inCountry && country ? `${display(name)}, ${countryName(country)}` : display(name), value: clicks,
