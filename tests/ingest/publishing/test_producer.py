@@ -69,7 +69,7 @@ def test_a_failed_read_of_topic_ids_fails_no_delivery(tmp_path: Path, broker: Br
         assert producer._connection is not None
         producer._connection.producer.client.get_random_node = lambda: 99  # which is unknown
         read_at = producer._topics_read_at = -1e9
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while producer._topics_read_at == read_at:  # noqa: ASYNC110 - it is no event, but a state
                 await asyncio.sleep(0.02)
         await asyncio.sleep(0.1)
