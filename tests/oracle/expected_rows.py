@@ -170,6 +170,7 @@ def _row(one: StoredPost, item: Mapping[str, Any], seq: int, shift: int) -> dict
         "session_id": item.get("sessionId"),
         "path": PAGES[item["path"]],
         "is_bot": post.agent.program and not post.trusted,
+        "bot_reason": None if post.trusted else post.agent.reason,
         "browser_name": post.agent.browser,
         "browser_version": post.agent.version,
         "os_name": post.agent.system,

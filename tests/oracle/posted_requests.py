@@ -51,6 +51,8 @@ class Agent(Struct, frozen=True):
     system_version: str | None
     device: str | None
     program: bool = False
+    reason: str | None = None
+    """Of the flag, where it is a program."""
 
 
 AGENTS = (
@@ -79,6 +81,7 @@ AGENTS = (
         None,
         None,
         program=True,
+        reason="search: Googlebot",
     ),
 )
 

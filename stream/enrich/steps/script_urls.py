@@ -9,14 +9,15 @@ from stream.enrich.rules.page_urls import MAX_URL_LENGTH
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 
-_WORD = re.compile(r"[^\s\"<>`\\]+")
-"""Text without characters that no URL contains: browsers write them percent-encoded."""
-_USER = re.compile(r"(?<!\bwebpack)(?<!\bwebpack-internal)://[^\s/?#\"<>`\\]+@")
+_HEAD = r"[^\s\"<>`\\?#]+"
+_WORD = re.compile(rf"(?<=\"){_HEAD}(?:[?#][^\s\"]*)?|{_HEAD}(?:[?#]\S*)?")
+"""Text without characters that no URL contains, and its query to a space or the closing quote."""
+_USER = re.compile(r"(?<!\bwebpack:)(?<!\bwebpack-internal:)//[^\s/?#\"<>`\\]+@")
 """User and password before a host; the `@` in a name of webpack is that of a package."""
 _PATH = re.compile(r"(?:^|[@(\[{=:,'])\.{0,2}/")
 """Beginning of a path, in a stack frame also behind the name of the function."""
 _PARAMETER = re.compile(r"\?[\w.~%+\[\]-]+=")
-_END = re.compile(r"(?::\d{1,9}){0,2}[)\]},.;:!?']*$")
+_END = re.compile(r"(?::\d{1,9}){0,2}[)\]},.;:!?'\">]*$")
 """Line and column at the end of a URL, and the punctuation of the text around it."""
 MAX_END_LENGTH = 32
 
@@ -35,14 +36,14 @@ def put_script_urls(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 def clean_url(url: str) -> str:
     """The URL without user, up to its query or fragment."""
-    url = _USER.sub("://", url) if "@" in url else url
+    url = _USER.sub("//", url) if "@" in url else url
     return url.partition("?")[0].partition("#")[0][:MAX_URL_LENGTH]
 
 
 def clean_text(text: str) -> str:
     """A message or stack trace whose URLs have no user, query and fragment, but line and column."""
-    if "@" in text and "://" in text:
-        text = _USER.sub("://", text)
+    if "@" in text and "//" in text:
+        text = _USER.sub("//", text)
     return _WORD.sub(_clean_word, text) if "?" in text or "#" in text else text
 
 

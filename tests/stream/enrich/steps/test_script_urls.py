@@ -77,10 +77,12 @@ def test_the_stack_has_no_query(sent: str | None, stored: str | None) -> None:
         ),
         ('{"url":"//a.example/b?t=1","code":5}', '{"url":"//a.example/b","code":5}'),
         ("Loading 'https://a.example/?name=O'Neill&t=1'.", "Loading 'https://a.example/'."),
+        ("at https://a.example/b?q=<script>token=secret", "at https://a.example/b"),
+        ("see //anna:secret@a.example/b", "see //a.example/b"),
         ("redis://:secret@cache.example:6379 is down", "redis://cache.example:6379 is down"),
         ("Minified React error #31; and/or? x?y=1", "Minified React error #31; and/or? x?y=1"),
     ],
-    ids=["text", "path", "json", "quotes", "user", "no url"],
+    ids=["text", "path", "json", "quotes", "markup", "no scheme", "user", "no url"],
 )
 def test_the_message_has_no_query(sent: str, stored: str) -> None:
     assert facts({**REPORT, "message": sent}, "message", kind=ERROR_REPORT) == (stored,)
