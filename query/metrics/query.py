@@ -48,10 +48,11 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def further_tables(self) -> Sequence[Table]:
-        """The tables that facts of rows come from."""
+        """The tables that facts of rows and warnings come from."""
         profiles = self.query.by_profile or any(map(names_profile, self.query.filters))
         profiles = profiles or any(dimension.name == PROFILE_FIELD for dimension in self.dimensions)
-        return [*([EVENTS] if self.reads_events else []), *([IDENTITIES] if profiles else [])]
+        events = [EVENTS] if self.reads_events or self.checks else []
+        return [*events, *([IDENTITIES] if profiles else [])]
 
     @property
     def checks(self) -> Sequence[ResultCheck]:
