@@ -33,6 +33,7 @@ LONG = (
     "tests/flow/test_generated_clients.py",
     "tests/flow/test_kafka_security.py",
     "tests/flow/test_object_store.py",
+    "tests/stream/test_worker_losses.py",
 )
 """Whole files of `make test-long`; single tests and parameters there are marked `long`."""
 

@@ -18,7 +18,7 @@ from schemas.registry.validation import (
     validate_timezone,
 )
 from schemas.runtime.clock import now_ms
-from schemas.runtime.service_urls import public_collector_url, query_service_url
+from schemas.runtime.service_urls import public_collector_url, public_query_url, query_service_url
 
 NEW_ORGANIZATION = "new"
 
@@ -60,7 +60,7 @@ def quickstart(
         if website is None:
             owner = find_organization(store, organization, demo)
             website, key = create_records(store, owner, domain, timezone)
-        link = dashboard_link(store, query_service_url(settings), website, key, demo)
+        link = dashboard_link(store, public_query_url(settings), website, key, demo)
     base = public_collector_url(settings) if collect_url is None else collect_url
     result = {
         "organizationId": website.organization_id,

@@ -21,7 +21,7 @@ TIMES = (
 """Of the first day, and of the last."""
 
 
-@pytest.mark.parametrize("few_parts", [0, 12])
+@pytest.mark.parametrize("few_parts", [0, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("stage", parameters(CLOSED[:2]))
 def test_prepared_results_are_those_of_the_stored_rows(
     stage: Stage, few_parts: int, monkeypatch: pytest.MonkeyPatch

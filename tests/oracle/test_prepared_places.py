@@ -45,7 +45,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("few_parts", [0, 12])
+@pytest.mark.parametrize("few_parts", [0, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("others", [OTHERS, [*OTHERS, *MIXED]], ids=["alike", "mixed"])
 @pytest.mark.parametrize("visit", VISITS)
 def test_metrics_of_visits_are_of_whole_visits_with_a_row_that_meets_them(

@@ -108,7 +108,12 @@ def visits(stage: Stage, without: str | None = "") -> Traffic:
 
 @pytest.mark.parametrize(
     ("stage", "without", "prepared"),
-    [*((stage, None, 1.5) for stage in CLOSED[:2]), (CLOSED[0], "u1", 3), (CLOSED[0], "", 20)],
+    [
+        (CLOSED[0], None, 1.5),
+        pytest.param(CLOSED[1], None, 1.5, marks=pytest.mark.long),
+        pytest.param(CLOSED[0], "u1", 3, marks=pytest.mark.long),
+        pytest.param(CLOSED[0], "", 20, marks=pytest.mark.long),
+    ],
     ids=str,
 )
 def test_filters_on_facts_of_the_visit(stage: Stage, without: str | None, prepared: float) -> None:

@@ -116,6 +116,7 @@ def test_the_largest_request_fits_into_one_message(collector_process: CollectorP
     assert len(large.items) > 1_000_000
 
 
+@pytest.mark.long
 def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_broker: Broker) -> None:
     own_broker.start()
     assert own_broker.process
@@ -145,6 +146,7 @@ def test_a_frozen_kafka_delays_nobody_and_loses_nothing(tmp_path: Path, own_brok
         assert set(stored.values()) == {1}
 
 
+@pytest.mark.long
 def test_a_killed_kafka_is_found_again(tmp_path: Path, own_broker: Broker) -> None:
     own_broker.start()
     with start_collector(tmp_path, own_broker) as collector_process:
@@ -163,6 +165,7 @@ def test_a_killed_kafka_is_found_again(tmp_path: Path, own_broker: Broker) -> No
         assert acknowledged(sent) <= set(published_names(collector_process))
 
 
+@pytest.mark.long
 def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: Broker) -> None:
     collector_process = CollectorProcess(tmp_path / "late", own_broker.address)
     with collector_process:

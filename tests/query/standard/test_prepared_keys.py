@@ -47,7 +47,7 @@ def test_pages_are_those_of_the_stored_rows_in_any_order(
         [{"field": f, "direction": d}] for f, d in product(fields, ("asc", "desc"))
     ]
 
-    for order, number in product([[], *orders], (1, 2, 3)):
+    for order, number in product([[], *orders], (1, 3)):
         more = {"orderBy": order, "limit": 3, "page": number}
         found, expected = (entry(service, name, each, **more) for each in ("true", "false"))
 

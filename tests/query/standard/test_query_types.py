@@ -210,6 +210,7 @@ def test_every_column_type_is_known_to_the_engine() -> None:
     assert set(DUCKDB_TYPES) == set(ColumnType)
 
 
+@pytest.mark.long
 def test_rows_may_be_sorted_by_every_field_but_lists(
     service: InProcessService, subtests: pytest.Subtests
 ) -> None:
