@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
+import pytest
+
 from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import TopicSpec, ensure_topics, required_topics
 from schemas.kafka.request_ids import HEADER
