@@ -52,12 +52,14 @@ def print_compiled(compiled: Mapping[str, Mapping[str, Any]], json: bool) -> Non
 
 
 def print_table(rows: Rows) -> None:
-    """Rows as a table, with the annotations of a time series below it."""
+    """Rows as a table, with the warnings of the answer and the annotations of a series below it."""
     print_rows(rows, list(rows[0]) if rows else ["no rows"], json=False)
     total = getattr(rows, "meta", {}).get("totalRows") or 0
     if total > len(rows):
         text = f"{len(rows):,} of {total:,} rows; --limit and --page give others"
         click.echo(text, err=True)
+    for warning in getattr(rows, "meta", {}).get("warnings", ()):
+        click.echo(escape_line(f"warning: {warning['message']}"), err=True)
     for note in getattr(rows, "meta", {}).get("annotations", ()):
         end = f" to {note['end']}" if note.get("end") else ""
         link = f" ({note['link']})" if note.get("link") else ""

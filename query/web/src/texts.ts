@@ -242,7 +242,7 @@ export const texts = {
     after: {
       day: (count: number) => `Day ${count}`, week: (count: number) => `Week ${count}`, month: (count: number) => `Month ${count}`,
     },
-    note: "Visitors by their first visit in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”; – instead of a share: nobody came again so far.",
+    note: "Visitors by their first visit ever, where that is in the time range, and the share of them that came again. * is not over yet, and not counted under “All cohorts”; – instead of a share: nobody came again so far.",
     click: "Click a cell for its visitors.",
     filtered: "Only what matches the filters counts, for the first visit and for coming again.",
     cell: (cohort: string, after: string, returned: string, visitors: string) =>

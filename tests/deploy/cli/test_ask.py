@@ -228,6 +228,22 @@ def test_annotations_stand_below_a_series(ask: Ask) -> None:
     assert json.loads(as_json.out) == {"events_by_date": entry["data"]}
 
 
+def test_warnings_of_an_answer_are_told_beside_it(ask: Ask) -> None:
+    entry = {
+        "parameter": "goals",
+        "success": True,
+        "data": [{"name": "Purchase", "value": None}],
+        "meta": {
+            "totalRows": 1,
+            "warnings": [{"code": "SEVERAL_CURRENCIES", "message": "two\x1b[1m", "count": 2}],
+        },
+    }
+
+    done, _ = ask(answering(entry), "goals", *WEBSITE)
+
+    assert done.err.splitlines() == ["warning: two\ufffd[1m"]
+
+
 def test_csv_may_begin_with_a_byte_order_mark(ask: Ask) -> None:
     csv = ("summary", *WEBSITE, "--format", "csv", "--bom")
     done, script = ask(Said(200, "\ufeffn\r\n1\r\n".encode()), *csv)

@@ -137,7 +137,7 @@ function draw(frame: HTMLElement, series: Series, hover: (pointed: Pointed | nul
   const { labels, values } = series;
   const running = series.partial === null ? -1 : labels.indexOf(series.partial);
   const [closed, open] = [untilRunning(values, running), runningPart(values, running)];
-  const line = { width: 2, spanGaps: true, points: { show: labels.length === 1 } };
+  const line = { width: 2, spanGaps: true, points: { show: values.filter((value) => value !== null).length === 1 } };
   const options: uPlot.Options = {
     width: Math.max(200, frame.clientWidth), height: CHART_HEIGHT, legend: { show: false },
     padding: [12, 28, 0, 0],
