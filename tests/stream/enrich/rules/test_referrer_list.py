@@ -62,8 +62,9 @@ HOSTS_OF_KINDS = {
     "search": "www.google.com google.co.uk m.yahoo.co.jp tw.yahoo.com de.search.yahoo.com "
     "m.search.naver.com yandex.com.tr www1.baidu.com suche.web.de suche.gmx.net search.mail.com "
     "suche.1und1.de search.babylon.com nova.rambler.ru aol.de search.unlisted.example.org",
-    "email": "www.gmx.net deref-web.de deref-gmx.net deref-gmx.co.uk deref-mail.com 3c.web.de mail.rambler.ru "
-    "lightmailer.gmx.es email.ionos.fr mailbusiness.ionos.co.uk mail01.orange.fr wmail.orange.fr "
+    "email": "www.gmx.net deref-web.de deref-gmx.net deref-gmx.co.uk deref-mail.com 3c.web.de "
+    "mail.rambler.ru lightmailer.gmx.es email.ionos.fr "
+    "mailbusiness.ionos.co.uk mail01.orange.fr wmail.orange.fr "
     "messageriepro3.orange.fr webmail1m.orange.fr webmail.unlisted.example.org e.mail.ru "
     "mail2.daum.net inbox.google.com upcmail.hispeed.ch deref-unlisted.com",
     "social": "plus.google.com kin.naver.com zhidao.baidu.com chiebukuro.yahoo.co.jp my.mail.ru "
