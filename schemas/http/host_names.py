@@ -12,8 +12,10 @@ millisecond, where 250 letters take forty."""
 def to_punycode(name: str) -> str:
     """An internationalized host name as browsers send it: `müller.de` → `xn--mller-kva.de`.
 
-    Empty when it has more non-ASCII letters than real names.
+    Empty when it is longer, or has more non-ASCII letters, than real names.
     """
+    if len(name) > MAX_HOST_LENGTH:
+        return ""
     flat = normalize("NFKC", name).lower().replace("。", ".")
     if len(flat) > MAX_HOST_LENGTH or sum(letter > "\x7f" for letter in flat) > MAX_NON_ASCII:
         return ""

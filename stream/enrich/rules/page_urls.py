@@ -7,6 +7,7 @@ file name is stored.
 
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.urls import (
+    MAX_URL_LENGTH,
     SCHEMES_WITHOUT_HOST,
     fragment_route,
     normal_path,
@@ -15,7 +16,6 @@ from stream.enrich.rules.urls import (
 )
 from stream.rows.facts import PageUrl
 
-MAX_URL_LENGTH = 2048
 MAX_TITLE_LENGTH = 512
 
 

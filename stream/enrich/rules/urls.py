@@ -15,6 +15,10 @@ SCHEMES_WITHOUT_HOST = frozenset(
     )
 )
 """Schemes without a host; any other word before a colon may be part of a path."""
+MAX_URL_LENGTH = 2048
+MAX_COMPOSED_LENGTH = 256
+"""Of a part of a path: to compose accents takes a time that grows with the square of their number,
+and names of files on any system are shorter."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _BREAKS = re.compile(r"[\t\n\r]")
@@ -63,10 +67,14 @@ def normal_path(path: str) -> str:
 
     Letters with accents are one character, also where a sender has them as two.
     """
-    decoded = unquote(path) if "%" in path else path
+    decoded = (unquote(path) if "%" in path else path).strip("/")[:MAX_URL_LENGTH]
     if not decoded.isascii():
-        decoded = normalize("NFC", decoded)
+        decoded = "/".join(map(_composed, decoded.split("/")))[:MAX_URL_LENGTH]
     return "/" + printable(decoded).strip("/")
+
+
+def _composed(part: str) -> str:
+    return normalize("NFC", part) if len(part) <= MAX_COMPOSED_LENGTH else part
 
 
 def printable(text: str) -> str:

@@ -5,8 +5,7 @@ A target without a host is known by its scheme: `mailto:`, `tel:`, `whatsapp:`.
 
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.rules.page_urls import MAX_URL_LENGTH
-from stream.enrich.rules.urls import printable, split_url
+from stream.enrich.rules.urls import MAX_URL_LENGTH, printable, split_url
 from stream.enrich.steps.enrichment_step import enrichment_step
 from stream.enrich.steps.page import OUTBOUND_EVENTS, text
 from stream.rows.repeated_column import constant_column

@@ -5,7 +5,7 @@ secrets, and they would split groups of errors that are the same.
 import re
 
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.rules.page_urls import MAX_URL_LENGTH
+from stream.enrich.rules.urls import MAX_URL_LENGTH
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 

@@ -28,3 +28,4 @@ def test_any_address_is_a_page_in_its_normal_form(address: str) -> None:
 def test_a_path_is_as_long_as_an_item_may_make_it() -> None:
     assert parse_page("/" + "a" * 5000).path == "/" + "a" * 2047
     assert parse_page("/a?" + "b" * 5000 + "#/c").path == "/a#/c"
+    assert parse_page("/a#/" + "e\u0301" * 5000).path == ("/a#/" + "e\u0301" * 1022)
