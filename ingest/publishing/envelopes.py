@@ -55,11 +55,8 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
 
     def with_clock_offset(self, offsets: ClockOffsets, items: Sequence[Item]) -> Self:
         """The header of a request with these items."""
-
-        def sender_hash() -> int:
-            return self.partition_key(items[0].website_id or self.sender.subject_id, items)
-
-        offset = offsets.of_request(items, self.received_ms, sender_hash)
+        sender = self.sender
+        offset = offsets.of_request(items, self.received_ms, sender.subject_id, sender.trusted)
         return replace(self, clock_offset_ms=offset) if offset else self
 
     def encode(self, subject_id: str, items: Sequence[Item], array: bytes) -> bytes:

@@ -13,12 +13,17 @@ MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 def offset(
     *timestamps: Timestamp,
     offsets: ClockOffsets | None = None,
-    sender: int = 1,
+    visitor: str | None = "v1",
+    website: str | None = None,
+    trusted: bool = False,
     sent_at: Timestamp = None,
     now: int = NOW,
 ) -> int:
-    items = [Item(timestamp=timestamp, sent_at=sent_at) for timestamp in timestamps]
-    return (offsets or ClockOffsets()).of_request(items, now, lambda: sender)
+    items = [
+        Item(timestamp=timestamp, sent_at=sent_at, anonymous_id=visitor, website_id=website)
+        for timestamp in timestamps
+    ]
+    return (offsets or ClockOffsets()).of_request(items, now, "shop", trusted)
 
 
 @pytest.mark.parametrize(
@@ -65,20 +70,46 @@ def test_a_delayed_request_stays_before_the_newer_one() -> None:
 
     assert offset(NOW + 2 * HOUR, offsets=offsets) == -2 * HOUR
     assert offset(NOW + 110 * MINUTE, offsets=offsets, now=NOW + 900) == -2 * HOUR
-    assert offset(NOW + 110 * MINUTE, offsets=offsets, sender=2) == -110 * MINUTE
+    assert offset(NOW + 110 * MINUTE, offsets=offsets, visitor="v2") == -110 * MINUTE
+    assert offset(NOW + 110 * MINUTE, offsets=offsets, website="blog") == -110 * MINUTE
     assert offset(NOW, offsets=offsets) == 0  # the clock was set right
     assert offset(NOW + 3 * HOUR, offsets=offsets) == -3 * HOUR
     assert offset(NOW + HOUR, offsets=offsets) == -HOUR  # more than an hour before it
+
+
+def test_a_sender_without_a_visitor_id_is_not_remembered() -> None:
+    offsets = ClockOffsets()
+
+    for _ in range(2):
+        assert offset(NOW + 2 * HOUR, offsets=offsets, visitor=None) == -2 * HOUR
+        assert offset(NOW + 110 * MINUTE, offsets=offsets, visitor="") == -110 * MINUTE
+
+
+def test_items_of_several_visitors_or_websites_are_not_moved() -> None:
+    ahead, usual = NOW + 2 * HOUR, NOW - HOUR
+    pairs = [
+        (Item(timestamp=ahead, anonymous_id="v1"), Item(timestamp=usual, anonymous_id="v2")),
+        (Item(timestamp=ahead, anonymous_id="v1"), Item(timestamp=usual)),
+        (Item(sent_at=ahead, anonymous_id="v1"), Item(timestamp=usual, anonymous_id="v2")),
+        (Item(timestamp=ahead, website_id="blog"), Item(timestamp=usual)),
+    ]
+    for trusted in (True, False):
+        for pair in pairs:
+            assert ClockOffsets().of_request(pair, NOW, "shop", trusted) == 0
+    same = (Item(timestamp=ahead, website_id="shop"), Item(timestamp=usual, anonymous_id=""))
+    assert ClockOffsets().of_request(same, NOW, "shop", trusted=False) == -2 * HOUR
+    assert ClockOffsets().of_request(same, NOW, "shop", trusted=True) == 0
+    assert offset(ahead, usual, trusted=True) == -2 * HOUR
 
 
 def test_few_senders_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock_offsets, "MAX_SENDERS", 2)
     offsets = ClockOffsets()
 
-    for sender in (1, 2, 1, 3):
-        offset(NOW + 2 * HOUR, offsets=offsets, sender=sender)
+    for visitor in ("v1", "v2", "v1", "v3"):
+        offset(NOW + 2 * HOUR, offsets=offsets, visitor=visitor)
 
-    later = [offset(NOW + 119 * MINUTE, offsets=offsets, sender=sender) for sender in (1, 2)]
+    later = [offset(NOW + 119 * MINUTE, offsets=offsets, visitor=name) for name in ("v1", "v2")]
     assert later == [-120 * MINUTE, -119 * MINUTE]
 
 
@@ -97,7 +128,7 @@ def test_the_offset_travels_in_the_envelope(collector: InMemoryCollector, path: 
     vital = {"type": "web_vitals", "path": "/a", "metricName": "CLS", "metricValue": 0}
     older = [view("/a", ahead - 10 * MINUTE)]
     if path == "/batch":
-        older.append({**vital, "timestamp": ahead - 40 * MINUTE})
+        older.append({**vital, "anonymousId": "v1", "timestamp": ahead - 40 * MINUTE})
 
     replies = [collector.post(target, body).json for body in (newer, older)]
 
