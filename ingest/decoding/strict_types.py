@@ -14,6 +14,7 @@ from msgspec import Meta
 from ingest.decoding.field_aliases import aliases_of
 from ingest.decoding.limits import MAX_DEPTH, MAX_KEY_LENGTH, MAX_PROPERTIES
 from schemas.items import Item, object_fields
+from schemas.tables.vitals import Vital
 
 INT64 = 2**63
 
@@ -40,6 +41,11 @@ def _value_type(depth: int) -> Any:
 Properties: Any = Annotated[_object_type(MAX_DEPTH), Meta(max_length=MAX_PROPERTIES)]
 
 Timestamp: Any = BoundedInt | BoundedFloat | str | None
+
+NARROWER_FIELDS: dict[type[Item], list[tuple[str, Any]]] = {
+    Vital: [("metric_value", Annotated[float, Meta(ge=0, le=1e12)])]
+}
+"""Fields with narrower bounds than in the stream, which stores what earlier collectors accepted."""
 
 Impossible: Any = Annotated[str, Meta(min_length=1, max_length=0)]
 """A type that no value fits."""
@@ -68,6 +74,7 @@ def known_members_type(item: type[Item]) -> type[Item]:
 def _struct(item: type[Item], aliases: list[Any], forbid_unknown_fields: bool) -> type[Item]:
     overrides: list[Any] = [("timestamp", Timestamp, None), ("sent_at", Timestamp, None)]
     overrides += [(name, Properties | None, None) for name in object_fields(item)]
+    overrides += NARROWER_FIELDS.get(item, [])
     struct = msgspec.defstruct(
         item.__name__,
         overrides + aliases,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from ingest.decoding.limits import MAX_KEY_LENGTH, MAX_PROPERTIES
+from ingest.decoding.strict_types import NARROWER_FIELDS
 from ingest.decoding.tracker_formats import NAMED_EVENT_FORMAT, TRACKER_FORMATS, TrackerFormat
 from schemas.http.openapi import Parameter
 from schemas.items import Item, Name, UrlText, object_fields
@@ -43,9 +44,8 @@ FORMAT_FIELDS: Mapping[str, list[tuple[Any, ...]]] = {
 
 def documented_item(item: type[Item]) -> Any:
     """The item type with free-form fields as objects rather than raw JSON."""
-    return (
-        _define_struct(item, item.__name__, _object_fields(item)) if _object_fields(item) else item
-    )
+    fields = _documented_fields(item)
+    return _define_struct(item, item.__name__, fields) if fields else item
 
 
 def documented_format(tracker_format: TrackerFormat, **tag: str) -> Any:
@@ -55,7 +55,7 @@ def documented_format(tracker_format: TrackerFormat, **tag: str) -> Any:
     return _define_struct(
         item,
         f"{name}Item",
-        [*_object_fields(item), *FORMAT_FIELDS.get(tracker_format.type, [])],
+        [*_documented_fields(item), *FORMAT_FIELDS.get(tracker_format.type, [])],
         **tag,
     )
 
@@ -72,8 +72,9 @@ def _define_struct(item: type[Item], name: str, fields: list[tuple[Any, ...]], *
     )
 
 
-def _object_fields(item: type[Item]) -> list[tuple[Any, ...]]:
-    return [(name, DocumentedProperties | None, None) for name in object_fields(item)]
+def _documented_fields(item: type[Item]) -> list[tuple[Any, ...]]:
+    objects = [(name, DocumentedProperties | None, None) for name in object_fields(item)]
+    return [*objects, *NARROWER_FIELDS.get(item, [])]
 
 
 def union_of_formats(formats: Iterable[TrackerFormat]) -> Any:

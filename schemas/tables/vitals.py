@@ -30,7 +30,8 @@ class Vital(Item, kw_only=True):
     path: UrlText
     timezone: Label | None = None
     metric_name: Metric
-    metric_value: Annotated[float, Meta(ge=0, le=1e12)]
+    metric_value: Annotated[float, Meta(ge=-1e12, le=1e12)]
+    """Collectors refuse those below 0, which earlier versions of them accepted."""
 
 
 VITALS = Table(

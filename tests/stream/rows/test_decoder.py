@@ -110,7 +110,7 @@ def odd_items(draw: st.DrawFn, kind: Kind) -> Any:
         "name": st.sampled_from(["screen_view", "link_out", "x"]),
         "path": st.text() | st.just("https://a.example/%zz?utm_source=%ff"),
         "metricName": st.just("LCP"),
-        "metricValue": st.floats(0, 1e12),
+        "metricValue": st.floats(-1e12, 1e12),
         "message": st.text(),
         "slug": st.text(max_size=64),
         "properties": st.dictionaries(st.text(), anything, max_size=3),

@@ -40,6 +40,8 @@ def test_a_vital_is_kept_to_four_decimals() -> None:
     item = {"path": "/", "metricName": "CLS", "metricValue": 0.12345}
 
     assert str(row(item, WEB_VITAL)["metric_value"]) == "0.1235"
+    # Earlier collectors accepted it.
+    assert str(row({**item, "metricValue": -1}, WEB_VITAL)["metric_value"]) == "-1.0000"
 
 
 @pytest.mark.parametrize(
