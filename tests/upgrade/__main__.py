@@ -1,10 +1,11 @@
 """`make upgrade`: every process of an older version is replaced by one of this version, under load.
 
-The older version is that of ARGS, or the one before the dashboard. Collectors come first, so that
-new ones send to old workers; then workers, keeper and query services. Checked at the end: every
-accepted event is stored once and counted by queries, which are asked all the time; requests and
-queries were refused with 503 and Retry-After only; an export that was in progress when its service
-was told to stop is complete; the ledger agrees. The exit code is 1 when something differs.
+The older version is that of ARGS, or the oldest whose registry can be migrated. Workers come first,
+because old ones may not know what new collectors accept; then keeper, collectors and query
+services. Checked at the end: every accepted event is stored once and counted by queries, which are
+asked all the time; requests and queries were refused with 503 and Retry-After only; an export that
+was in progress when its service was told to stop is complete; the ledger agrees. The exit code is 1
+when something differs.
 """
 
 import argparse
@@ -23,9 +24,9 @@ from tests.upgrade.machine import Machine
 from tests.upgrade.queries_in_progress import AskingClient, SlowExport
 from tests.upgrade.retrying_sender import RetryingSender
 from tests.upgrade.versions import (
+    FIRST_VERSION,
     NoHistory,
     Version,
-    before_the_dashboard,
     describe,
     this_version,
     unpack,
@@ -44,17 +45,14 @@ do not drain do that; such a request is repeated, and counts once by its event i
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make upgrade")
-    parser.add_argument(
-        "commit", nargs="?", help="the older version; default: before the dashboard"
-    )
+    parser.add_argument("commit", nargs="?", default=FIRST_VERSION, help="the older version")
     parser.add_argument("--back", action="store_true", help="then go back to the older version")
     asked = parser.parse_args()
     try:
-        commit = asked.commit or before_the_dashboard()
         with tempfile.TemporaryDirectory(prefix="upgrade-") as name:
             folder = Path(name)
-            old = unpack(commit, folder / "old")
-            print(f"from {describe(commit)}")
+            old = unpack(asked.commit, folder / "old")
+            print(f"from {describe(asked.commit)}")
             upgrade(folder / "machine", old, this_version(), asked.back)
     except NoHistory as error:
         sys.exit(f"upgrade: this needs a clone with its history: {error}")
@@ -78,7 +76,7 @@ def upgrade(folder: Path, old: Version, new: Version, back: bool) -> None:
             load.wait_for(EACH)
             print(machine.tidemark(new, "migrate"))
             add_records(machine, new)
-            for role in ("collector", "worker", "keeper"):
+            for role in ("worker", "keeper", "collector"):
                 replace(machine, new, role, running[role])
                 load.wait_for(EACH)
                 print(f"    {stored(machine, key):,} events are counted")

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from tests.installation import ROOT
 
-DASHBOARD = "query/web/build.js"
-"""Came with the dashboard: the version before it has an older registry and none of its routes."""
+FIRST_VERSION = "884cc007"
+"""The last commit before the first release: its registry is the oldest that is migrated."""
 BUILT = ("ingest/web/dist", "schemas/http/docs/dist", "query/web/dist")
 """Files that a build makes; an older version serves those of this one."""
 
@@ -39,14 +39,6 @@ class Version(Struct, frozen=True):
 def this_version() -> Version:
     """The tree in which this module lies."""
     return Version("new", ROOT)
-
-
-def before_the_dashboard() -> str:
-    """The commit before the one that added the dashboard; NoHistory without it."""
-    added = _git("log", "--diff-filter=A", "--reverse", "--format=%H", "--", DASHBOARD).split()
-    if not added:
-        raise NoHistory(f"no commit of this checkout added {DASHBOARD}")
-    return f"{added[0].decode()}^"
 
 
 def unpack(commit: str, folder: Path) -> Version:
