@@ -37,6 +37,10 @@ def _property_is(*types: str) -> Callable[[Generator, exp.Expression], str]:
     )
 
 
+def _replace_matches(generator: Generator, node: exp.Expression) -> str:
+    return generator.func("REGEXP_REPLACE", *node.args.values(), exp.Literal.string("g"))
+
+
 FUNCTIONS: Mapping[type[exp.Expr], Callable[..., str]] = {
     portable.FirstBy: _function("ARG_MIN_NULL"),
     portable.LastBy: _function("ARG_MAX_NULL"),
@@ -49,6 +53,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Callable[..., str]] = {
     portable.PropertyText: _function("JSON_EXTRACT_STRING"),
     portable.PropertyIsNumber: _property_is(*NUMBER_TYPES),
     portable.PropertyIsBoolean: _property_is("BOOLEAN"),
+    portable.ReplaceMatches: _replace_matches,
 }
 
 

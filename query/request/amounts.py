@@ -6,16 +6,19 @@
 
 from query.request.property_path import MAX_SUMMED, PropertyPath
 
-_SPACE = r"[\s\p{Zs}]*"
+_BLANK = r" \t\n\f\r\p{Zs}"
+_SPACE = f"[{_BLANK}]*"
 _UNIT = r"(\p{Sc}|[A-Z]{3})?"
 
 
 def _number(point: str, comma: str) -> str:
     """Texts in which the first mark stands before the decimals, and the other between groups."""
-    gap = rf"({comma}|['’\s\p{{Zs}}])"
-    whole = rf"\d+|\d{{1,3}}({gap}\d{{3}}){{2,}}|\d{{1,3}}(['’\s\p{{Zs}}]\d{{3}})+"
-    plain = rf"\d+{point}(\d{{1,2}}|\d{{4,}})|(0|\d{{4,}}){point}\d{{3}}"
-    grouped = rf"\d{{1,3}}({gap}\d{{3}})+{point}\d+"
+    space = f"['’{_BLANK}]"
+    gap = f"({comma}|{space})"
+    digit = "[0-9]"  # `\d` has the digits of all scripts in some engines
+    whole = f"{digit}+|{digit}{{1,3}}({gap}{digit}{{3}}){{2,}}|{digit}{{1,3}}({space}{digit}{{3}})+"
+    plain = f"{digit}+{point}({digit}{{1,2}}|{digit}{{4,}})|(0|{digit}{{4,}}){point}{digit}{{3}}"
+    grouped = f"{digit}{{1,3}}({gap}{digit}{{3}})+{point}{digit}+"
     return rf"^{_SPACE}[-+]?{_UNIT}{_SPACE}[-+]?({whole}|{plain}|{grouped}){_SPACE}{_UNIT}{_SPACE}$"
 
 
@@ -34,11 +37,11 @@ def amount_sql(property_: PropertyPath) -> str:
         CASE WHEN {property_.number} IS NOT NULL
              THEN {_in_bounds(property_.number)}
              WHEN REGEXP_MATCHES({text}, {_WITH_POINT})
-             THEN {_in_bounds(f"TRY_CAST(REGEXP_REPLACE({text}, '[^0-9.-]', '', 'g') AS DOUBLE)")}
+             THEN {_in_bounds(f"TRY_CAST(REPLACE_MATCHES({text}, '[^0-9.-]', '') AS DOUBLE)")}
              WHEN REGEXP_MATCHES({text}, {_WITH_COMMA})
              THEN {
         _in_bounds(
-            f"TRY_CAST(REPLACE(REGEXP_REPLACE({text}, '[^0-9,-]', '', 'g'), ',', '.') AS DOUBLE)"
+            f"TRY_CAST(REPLACE(REPLACE_MATCHES({text}, '[^0-9,-]', ''), ',', '.') AS DOUBLE)"
         )
     }
         END

@@ -81,6 +81,16 @@ class PropertyIsBoolean(exp.Expression, exp.Func):
     arg_types: ClassVar[dict[str, bool]] = TWO
 
 
+class ReplaceMatches(exp.Expression, exp.Func):
+    """REPLACE_MATCHES(text, pattern, text): every match of a regular expression replaced.
+
+    Patterns have the same meaning in every engine without `\\d`, `\\s` and `\\w`: with them some
+    mean ASCII, some Unicode.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {**TWO, "replacement": True}
+
+
 FUNCTIONS: tuple[type[exp.Func], ...] = (
     FirstBy,
     LastBy,
@@ -92,6 +102,7 @@ FUNCTIONS: tuple[type[exp.Func], ...] = (
     PropertyText,
     PropertyIsNumber,
     PropertyIsBoolean,
+    ReplaceMatches,
 )
 """What every engine has to write in its own way, beside INT128, its 128-bit integer type."""
 

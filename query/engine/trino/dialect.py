@@ -124,6 +124,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Callable[..., str]] = {
     portable.PropertyText: _property_text,
     portable.PropertyIsNumber: _property_is_number,
     portable.PropertyIsBoolean: _property_is_boolean,
+    portable.ReplaceMatches: _function("REGEXP_REPLACE"),
 }
 
 OTHERS: Mapping[type[exp.Expr], Callable[..., str]] = {

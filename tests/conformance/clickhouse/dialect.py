@@ -88,6 +88,7 @@ FUNCTIONS: Mapping[type[exp.Expr], Callable[..., str]] = {
     portable.PropertyText: _property_text,
     portable.PropertyIsNumber: _property_is_number,
     portable.PropertyIsBoolean: _property_is_boolean,
+    portable.ReplaceMatches: lambda g, node: g.func("replaceRegexpAll", *node.args.values()),
 }
 
 

@@ -40,6 +40,8 @@ def test_every_function_has_a_form_for_trino() -> None:
             "PROPERTY_IS_NUMBER(properties, $p)",
             "REGEXP_LIKE(JSON_FORMAT(JSON_EXTRACT(properties, AS_JSON_PATH($p))), '^-?[0-9]')",
         ),
+        ("REPLACE_MATCHES(x, '[^0-9]', '')", "REGEXP_REPLACE(x, '[^0-9]', '')"),
+        ("REGEXP_MATCHES(x, '[0-9]$')", "REGEXP_LIKE(x, '[0-9]$')"),
         (
             "AVG(x) FILTER (WHERE x > 1)",
             "(CAST(SUM(x) FILTER(WHERE x > 1) AS DOUBLE)"
