@@ -50,6 +50,7 @@ class PageQuality(Struct, frozen=True):
 
 
 FIRST = "time_to_first_interaction"
+FIRST_OF_VIEW = f"view_{FIRST}"
 
 
 def most_often(name: str, column: str, only: str, relation: str = "scoped") -> Cte:
@@ -103,9 +104,9 @@ PAGE_VIEWS = (
         "page_views",
         f"""
         SELECT path, MIN(visitor_hash) AS visitor,
-               {last_value("last_form_field")} AS last_form_field,
-               {", ".join(f"SUM({c}) AS {c}" for c in SUMMED)},
-               {", ".join(f"MAX({c}) AS {c}" for c in GREATEST)}
+               {last_value("last_form_field")} AS view_last_form_field,
+               {", ".join(f"SUM({c}) AS view_{c}" for c in SUMMED)},
+               {", ".join(f"MAX({c}) AS view_{c}" for c in GREATEST)}
           FROM view_parts
          GROUP BY path, session_hash, view_number
         """,  # noqa: S608
@@ -113,18 +114,25 @@ PAGE_VIEWS = (
 )
 """`page_views`: a row for each page view, of all its reports in the time range."""
 
-FORM_STARTED = "(form_field_count > 0 OR form_submit_count > 0)"
-ABANDONED = "form_field_count > 0 AND COALESCE(form_submit_count, 0) = 0"
-HAS_TIMES = "active_time IS NOT NULL AND time_on_page IS NOT NULL"
+FORM_STARTED = "(view_form_field_count > 0 OR view_form_submit_count > 0)"
+ABANDONED = "view_form_field_count > 0 AND COALESCE(view_form_submit_count, 0) = 0"
+HAS_TIMES = "view_active_time IS NOT NULL AND view_time_on_page IS NOT NULL"
 
 RANKED = Cte(
     "ranked",
     f"""
-    SELECT path, time_on_page, active_time, max_scroll_depth, interaction_count, {FIRST},
-           ROW_NUMBER() OVER (PARTITION BY path, {FIRST} > 0 ORDER BY {FIRST}) AS row_rank,
-           COUNT(*) OVER (PARTITION BY path, {FIRST} > 0)                      AS row_count
+    SELECT path, view_time_on_page, view_active_time, view_max_scroll_depth,
+           view_interaction_count, {FIRST_OF_VIEW},
+           ROW_NUMBER() OVER (
+               PARTITION BY path, {FIRST_OF_VIEW} > 0 ORDER BY {FIRST_OF_VIEW}
+           )                                                      AS row_rank,
+           COUNT(*) OVER (PARTITION BY path, {FIRST_OF_VIEW} > 0) AS row_count
       FROM page_views
     """,  # noqa: S608
+)
+
+MEDIAN_FIRST = quantile_columns(
+    "median_time_to_first_interaction", FIRST_OF_VIEW, 50, f"{FIRST_OF_VIEW} > 0"
 )
 
 PAGE_QUALITY = (
@@ -144,9 +152,9 @@ PAGE_QUALITY = (
             SELECT path                         AS label,
                    COUNT(*)                     AS page_views,
                    COUNT(DISTINCT visitor)      AS visitors,
-                   {share("rage_click_rate", "rage_click_count > 0")},
-                   {share("dead_click_rate", "dead_click_count > 0")},
-                   {share("error_rate", "error_count > 0")},
+                   {share("rage_click_rate", "view_rage_click_count > 0")},
+                   {share("dead_click_rate", "view_dead_click_count > 0")},
+                   {share("error_rate", "view_error_count > 0")},
                    MAX(dead_targets.target) AS top_dead_click_target,
                    MAX(rage_targets.target) AS top_rage_click_target
               FROM page_views
@@ -169,15 +177,15 @@ PAGE_QUALITY = (
         row=PageForm,
         ctes=(
             *PAGE_VIEWS,
-            most_often("last_fields", "last_form_field", ABANDONED, "page_views"),
+            most_often("last_fields", "view_last_form_field", ABANDONED, "page_views"),
         ),
         sql=f"""
-            SELECT path                                              AS label,
-                   COUNT(*)                                          AS form_starts,
-                   COUNT(CASE WHEN form_submit_count > 0 THEN 1 END) AS form_submits,
-                   COUNT(CASE WHEN {ABANDONED} THEN 1 END)           AS abandonment_rate_part,
-                   COUNT(*)                                          AS abandonment_rate_whole,
-                   MAX(last_fields.target)                           AS top_abandoned_field
+            SELECT path                                                   AS label,
+                   COUNT(*)                                               AS form_starts,
+                   COUNT(CASE WHEN view_form_submit_count > 0 THEN 1 END) AS form_submits,
+                   COUNT(CASE WHEN {ABANDONED} THEN 1 END)                AS abandonment_rate_part,
+                   COUNT(*)                                               AS abandonment_rate_whole,
+                   MAX(last_fields.target)                                AS top_abandoned_field
               FROM page_views
               LEFT JOIN last_fields
                 ON last_fields.target_path = path AND last_fields.row_rank = 1
@@ -197,15 +205,15 @@ PAGE_QUALITY = (
         sql=f"""
             SELECT path     AS label,
                    COUNT(*) AS page_views,
-                   {mean_columns("avg_time_on_page", "time_on_page")},
-                   {mean_columns("avg_active_time", "active_time")},
-                   CAST(SUM(CASE WHEN {HAS_TIMES} THEN active_time * 10000 END) AS BIGINT)
+                   {mean_columns("avg_time_on_page", "view_time_on_page")},
+                   {mean_columns("avg_active_time", "view_active_time")},
+                   CAST(SUM(CASE WHEN {HAS_TIMES} THEN view_active_time * 10000 END) AS BIGINT)
                             AS attention_ratio_part,
-                   CAST(SUM(CASE WHEN {HAS_TIMES} THEN time_on_page * 10000 END) AS BIGINT)
+                   CAST(SUM(CASE WHEN {HAS_TIMES} THEN view_time_on_page * 10000 END) AS BIGINT)
                             AS attention_ratio_whole,
-                   {mean_columns("avg_scroll_depth", "max_scroll_depth")},
-                   {mean_columns("avg_interactions", "interaction_count")},
-                   {quantile_columns("median_time_to_first_interaction", FIRST, 50, f"{FIRST} > 0")}
+                   {mean_columns("avg_scroll_depth", "view_max_scroll_depth")},
+                   {mean_columns("avg_interactions", "view_interaction_count")},
+                   {MEDIAN_FIRST}
               FROM ranked
              GROUP BY path
              ORDER BY page_views DESC, label
