@@ -56,7 +56,7 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def checks(self) -> Sequence[ResultCheck]:
-        """What warnings of the result come from."""
+        """What warnings of the result come from; none looks past the filters of a share."""
         fields = set().union(*map(fields_named, self.query.filters))
         parts = (part.sql for metric in self.metrics for part in metric.metric.parts)
         by_times = (
@@ -65,7 +65,8 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
             or any(IS_NEW.column in names_in(sql) for sql in parts)
         )
         of_metrics = (check for metric in self.metrics for check in metric.metric.checks)
-        return [*([DAILY_IDS] if by_times else []), *of_metrics]
+        daily_ids = by_times and self.query.subject.shared_filters is None
+        return [*([DAILY_IDS] if daily_ids else []), *of_metrics]
 
     @property
     def columns(self) -> Mapping[str, str]:

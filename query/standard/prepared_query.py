@@ -186,8 +186,13 @@ class PreparedQuery(Struct, frozen=True):
 
 
 def checks_of(query: Query, query_type: QueryType, options: object) -> Sequence[ResultCheck]:
-    """The checks of the type, and that of filters by when visitors were first or last seen."""
+    """The checks of the type, and that of filters by when visitors were first or last seen.
+
+    On a shared dashboard none that looks past its fixed filters.
+    """
     checks = query_type.result_checks(options)
+    if query.subject.shared_filters is not None:
+        return [check for check in checks if check is not DAILY_IDS]
     fields = set().union(*map(fields_named, query.filters))
     by_times = query_type.table is EVENTS and names_visitor_facts(fields)
     return (*checks, DAILY_IDS) if by_times and DAILY_IDS not in checks else checks

@@ -14,7 +14,7 @@ from schemas.registry import Share
 from schemas.registry.share_links import with_new_link
 from tests.http_client import Reply
 from tests.query.lake import Stored, a_view, an_event, an_identity
-from tests.query.query_service import NOW, InProcessService, start_service
+from tests.query.query_service import NOVEMBER, NOW, InProcessService, start_service
 from tests.query.shared_dashboards import SharedDashboard, opened
 from tests.query.standard.diverse_rows import ROWS
 
@@ -36,8 +36,8 @@ IDS = ("anonymous_id", "session_id", "event_id", "visitor_id", "profile_id", "tr
 
 
 def private(visitor: str, **more: Any) -> list[Stored]:
-    """What a visitor did outside of /docs."""
-    return [a_view("/private", visitor=visitor, session=f"p{visitor}", **more)]
+    """What a visitor without an id of the sender did outside of /docs."""
+    return [a_view("/private", visitor=visitor, session=f"p{visitor}", visitor_made=True, **more)]
 
 
 DOCS = [
@@ -205,6 +205,26 @@ def test_a_share_looks_past_its_filters_nowhere(
     batch = [{"parameters": ["summary"], "preset": "last_7d", **more}]
     [result] = docs.ask("POST", "/v1/query?website_id=shop", batch).json["results"]
     assert (result["success"], result["code"]) == (False, "ACCESS_DENIED")
+
+
+def test_no_warning_counts_what_a_share_hides(
+    service: InProcessService, docs: SharedDashboard
+) -> None:
+    names = ("retention", "lifecycle", "stickiness", "active_visitors")
+    new: dict[str, Any] = {"metrics": ["new_visitors"], "filters": [ON_DOCS]}
+
+    def metas(reply: Reply) -> list[Any]:
+        entries = reply.json["data"]
+        assert all(entry["success"] for entry in entries), entries
+        return [entry["meta"] for entry in entries]
+
+    by_key = metas(service.query(*names, filters=[ON_DOCS]))
+    assert [[each["count"] for each in meta["warnings"]] for meta in by_key] == [[2]] * 4
+    assert all("warnings" not in meta for meta in metas(docs.query(*names)))
+    body = {**new, **NOVEMBER}
+    counted = service.ask("POST", "/v1/query/metrics", body, website_id="shop").json["meta"]
+    assert [each["count"] for each in counted["warnings"]] == [2]
+    assert "warnings" not in docs.metrics(metrics=["new_visitors"]).json["meta"]
 
 
 def test_what_is_saved_has_no_name_on_a_shared_dashboard(
