@@ -47,7 +47,7 @@ DAILY_IDS = ResultCheck(
     ),
     _of_daily_ids,
 )
-"""Whether visitors are made anew each day, whatever the filters."""
+"""Whether visitors are made anew each day, whatever the filters; never on a shared dashboard."""
 
 
 def left_out(what: str, count: int, example: str | None) -> ResultWarning:
@@ -64,7 +64,8 @@ def several_currencies(what: str, count: int) -> ResultWarning:
     """Amounts that are not added."""
     return ResultWarning(
         SEVERAL_CURRENCIES,
-        f"amounts of {what} are in {count} currencies, which are not added; save a money property "
-        "and ask for 'revenue' of one currency, or filter by the currency",
+        f"amounts of {what} are in {count} currencies (those without one count as another), which "
+        "are not added; save a money property and ask for 'revenue' of one currency, or filter by "
+        "the currency",
         count,
     )

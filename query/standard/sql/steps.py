@@ -133,12 +133,13 @@ def goal_value(goal: GoalStep, path: str, prefix: str) -> Fragment | None:
 
 
 def goal_currency(goal: GoalStep, path: str, prefix: str) -> Fragment:
-    """The currency of the value of a row; NULL where there is none."""
+    """The currency of the value of a row; empty without one, which is added to no other."""
     if goal.value is None:
         return Fragment("CAST(NULL AS VARCHAR)")
     beside = goal.value.rpartition(".")[0] + ".currency"
     property_ = parse_property(goal.currency or beside, f"{prefix}_currency", f"{path}.currency")
-    return Fragment(f"UPPER({property_.text})", {property_.parameter: property_.pointer})
+    code = f"COALESCE(UPPER({property_.text}), '')"
+    return Fragment(code, {property_.parameter: property_.pointer})
 
 
 def sum_of_one_currency(condition: str, amount: str, currency: str) -> str:

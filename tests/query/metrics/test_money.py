@@ -196,9 +196,10 @@ def test_values_of_goals_in_several_currencies_are_not_added(service: InProcessS
     assert [row["value"] for row in reply["data"]] == [None, 10.0]
     assert reply["meta"]["warnings"][-1] == {
         "code": "SEVERAL_CURRENCIES",
-        "message": "amounts of 'purchase' are in 2 currencies, which are not added; save a money "
-        "property and ask for 'revenue' of one currency, or filter by the currency",
-        "count": 2,
+        "message": "amounts of 'purchase' are in 3 currencies (those without one count as "
+        "another), which are not added; save a money property and ask for 'revenue' of one "
+        "currency, or filter by the currency",
+        "count": 3,
     }
     split = {row["breakdown"]: row["value"] for row in service.rows(by_currency)}
     assert split == {"EUR": 29.2, "eur": 10.1, None: 7.0, "USD": 5.0}
@@ -212,6 +213,9 @@ def test_values_of_goals_in_several_currencies_are_not_added(service: InProcessS
     assert rows(service, value, goals=[goal], filters=dollars) == [{"conversion_value": 5.0}]
     named = service.rows({"name": "goals", "goals": [{**sale, "currency": "properties.unit"}]})
     assert [row["value"] for row in named] == [None]
+    others = [{**where("properties.currency", "USD"), "operator": "ne"}]
+    euros_and_none = service.rows({"name": "goals", "goals": [{**goal, "filters": others}]})
+    assert [row["value"] for row in euros_and_none] == [None]
 
 
 def test_two_properties_of_one_event_are_not_added(service: InProcessService) -> None:
