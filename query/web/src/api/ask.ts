@@ -32,6 +32,7 @@ export interface Answer<Name extends QueryType> {
   total: number;
   partialBucket: string | null;
   annotations: Schemas["SeriesAnnotation"][];
+  warnings: Schemas["ResultWarning"][];
   comparison: { start: string | null; end: string | null; rows: ComparedRow[] } | null;
 }
 
@@ -166,6 +167,7 @@ function readAnswer<Name extends QueryType>(outcome: Outcome): Answer<Name> {
     total: outcome.meta?.totalRows ?? outcome.data.length,
     partialBucket: outcome.meta?.partialBucket ?? null,
     annotations: outcome.meta?.annotations ?? [],
+    warnings: outcome.meta?.warnings ?? [],
     comparison: (outcome.comparison as unknown as Answer<Name>["comparison"]) ?? null,
   };
 }

@@ -17,6 +17,7 @@ import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
 import { type Amounts, amountsText, useGoalValues } from "../components/money";
 import { PageNote } from "../components/page_note";
+import { ResultWarnings } from "../components/result_warnings";
 import { Async } from "../components/states";
 import { askGoals, type Goal, MOST_ASKED, useGoals } from "../components/saved_goals";
 import { StepInputs, useSuggestions } from "../components/step_inputs";
@@ -90,7 +91,7 @@ function GoalTable({ goals, ask, values, before, edit }: {
   const [shown, setShown] = useState<string | null>(null);
   return (
     <Async loaded={loaded} lines={goals.length + 1}>
-      {({ rows }) => (
+      {({ rows, warnings }) => (
         <>
           <DataTable label={t.title} rows={rows.map((row) => ({ row }))} columns={[
             { key: "name", label: t.name, render: ({ row }) => (
@@ -105,6 +106,7 @@ function GoalTable({ goals, ask, values, before, edit }: {
               return goal && <button type="button" class="quiet-button" aria-label={t.editOne(row.name)} onClick={() => edit(goal)}>{t.edit}</button>;
             } }] : []),
           ]} />
+          <ResultWarnings warnings={warnings} />
           {shown && (
             <VisitorsDialog title={t.who(shown)} close={() => setShown(null)}
               of={{ name: "goals", goals: ask.options!.goals, goal: shown, outcome: "converted" }} />

@@ -5,6 +5,7 @@ import { useAnswer } from "../api/use";
 import { address, goOwn } from "../app/address";
 import { isShared, timezone } from "../app/session";
 import { Card } from "../components/card";
+import { ResultWarnings } from "../components/result_warnings";
 import { Async } from "../components/states";
 import { VisitorsButton } from "../components/visitors_button";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
@@ -46,7 +47,13 @@ export default function Retention() {
       <Card title={t.title} ask={ask} file={fileOf(width)} className="wide" tabs={widths.map((id) => ({ id, label: t.widths[id] }))} tab={width}
         onTab={(id) => goOwn({ width: id, cohort: "", after: "", page: "" })}>
         <Async loaded={loaded} lines={8} isEmpty={({ rows }) => !rows.some((row) => row.visitors)}>
-          {({ rows }) => <><Grid rows={rows} width={width} /><p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p></>}
+          {({ rows, warnings }) => (
+            <>
+              <Grid rows={rows} width={width} />
+              <p class="quiet">{t.note}{!isShared() && ` ${t.click}`}{address.value.filters.length > 0 && ` ${t.filtered}`}</p>
+              <ResultWarnings warnings={warnings} />
+            </>
+          )}
         </Async>
       </Card>
       {own.cohort && !isShared() && <CellVisitors width={width} />}
