@@ -15,6 +15,8 @@ from tests.http_client import call
 from tests.installation import eventually
 
 SECONDS = 60.0
+PAUSE = 0.1
+"""Seconds between two looks at the page."""
 RANGE = f"{DAY}..{DAY}"
 """The day of the tests' events as a time range of the page."""
 
@@ -84,15 +86,16 @@ class Dashboard(Struct):
         self.tab.go(f"{self.url}/{self.tenant.website.id}/{view}?{text}")
         self.settle()
 
-    def settle(self) -> None:
+    def settle(self, pause: float = PAUSE) -> None:
         """Wait until no part of the page is loading."""
-        self.until("document.querySelector('main h1') && !document.querySelector('main .skeleton')")
-        self.until("!document.querySelector('main [aria-busy=true]')")
+        loaded = "document.querySelector('main h1') && !document.querySelector('main .skeleton')"
+        self.until(loaded, pause)
+        self.until("!document.querySelector('main [aria-busy=true]')", pause)
 
-    def until(self, condition: str) -> Any:
+    def until(self, condition: str, pause: float = PAUSE) -> Any:
         """The value of an expression of the page, as soon as it is true."""
         value = f"(value => value instanceof Element || value)({condition})"
-        return eventually(lambda: self.tab.js(value), SECONDS)
+        return eventually(lambda: self.tab.js(value), SECONDS, pause)
 
     def type_into(self, selector: str, text: str) -> None:
         """Replace the text of an input as typing does."""

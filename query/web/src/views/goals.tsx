@@ -100,7 +100,7 @@ function GoalTable({ goals, ask, values, before, edit }: {
             { key: "conversions", label: t.conversions, number: true, render: ({ row }) => formatNumber(row.conversions) },
             ...changeColumn<{ row: Row<"goals"> }>(CONVERSIONS, loaded.value?.comparison?.rows, before, false, true),
             { key: "rate", label: t.rate, number: true, render: ({ row }) => formatPercent(row.conversion_rate, 2) },
-            { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (values ? (values.has(row.name) ? amountsText(values.get(row.name)!) : "–") : "…") },
+            { key: "value", extra: true, label: t.value, number: true, render: ({ row }) => (values ? (values.has(row.name) ? amountsText(values.get(row.name)!) : "–") : <span aria-busy="true">…</span>) },
             ...(edit ? [{ key: "edit", extra: true, label: "", render: ({ row }: { row: Row<"goals"> }) => {
               const goal = goals.find(({ name }) => name === row.name);
               return goal && <button type="button" class="quiet-button" aria-label={t.editOne(row.name)} onClick={() => edit(goal)}>{t.edit}</button>;
