@@ -6,13 +6,14 @@ import pytest
 
 from tests.browser.chromium import Chromium
 from tests.browser.tab import Tab
-from tests.flow.tenant import DAY, Tenant
+from tests.flow.tenant import CHROME_USER_AGENT, DAY, Tenant
 from tests.http_client import call
 from tests.ingest.links.qr_reader import read_qr_code
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
 from tests.web.downloads import downloaded
 
+BROWSER = {"user-agent": CHROME_USER_AGENT}
 TARGET = "https://shop.example/autumn?utm_source=news+letter&utm_campaign=autumn#offer"
 BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 
@@ -37,7 +38,7 @@ def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard:
 
     assert read_qr_code(svg.encode()) == short
     assert short.startswith(f"{dashboard.tenant.stack.collect_url}/l/")
-    clicked = call("GET", short, None, {"user-agent": "Mozilla/5.0 Firefox/140.0"})
+    clicked = call("GET", short, None, BROWSER)
     assert (clicked.status, clicked.headers["location"]) == (302, TARGET)
 
     link = re.search(r"/links/([^?]+)", dashboard.tab.address)
@@ -50,7 +51,7 @@ def test_a_link_is_made_its_code_leads_to_it_and_its_clicks_are_shown(dashboard:
     dashboard.until("document.querySelector('.funnel-total')?.innerText.endsWith(' 1')")
     dashboard.settle()
     assert dashboard.text(".funnel-total") == "Clicks in this time range: 1"
-    assert dashboard.rows("Browsers") == [["Firefox", "1"]]
+    assert dashboard.rows("Browsers") == [["Chrome", "1"]]
     assert dashboard.rows("Cities") == [["Unknown", "1"]]
 
 
@@ -69,9 +70,7 @@ def test_the_list_shows_clicks_and_a_long_target_in_two_lines(dashboard: Dashboa
         dashboard.until("document.querySelector('.qr img')")
         short = dashboard.text(".snippet pre")
         if name == "Long":
-            assert (
-                call("GET", short, None, {"user-agent": "Mozilla/5.0 Firefox/140.0"}).status == 302
-            )
+            assert call("GET", short, None, BROWSER).status == 302
         dashboard.press("All short links", "main")
         dashboard.settle()
 

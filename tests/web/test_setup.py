@@ -11,7 +11,7 @@ import pytest
 
 from schemas.registry import RegistryStore, validation
 from schemas.runtime.clock import now_ms
-from tests.flow.tenant import Tenant
+from tests.flow.tenant import CHROME_USER_AGENT, Tenant
 from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
 from tests.web.dashboard import TABLE, Dashboard
@@ -49,7 +49,7 @@ def test_a_website_is_added_and_its_first_event_is_seen(dashboard: Dashboard) ->
         "timestamp": now_ms() - 1000,
     }
     url = f"{dashboard.tenant.stack.collect_url}/track?website_id={website_id}"
-    headers = {"user-agent": "Mozilla/5.0 Firefox/140.0", "content-type": "application/json"}
+    headers = {"user-agent": CHROME_USER_AGENT, "content-type": "application/json"}
     assert call("POST", url, item, headers).status == 200
     dashboard.until("document.querySelector('.arrival.received')")
     assert dashboard.text(".arrival").startswith("Received: one event")
