@@ -106,10 +106,12 @@ class _Amount(Struct, frozen=True):
 def _amount(record: MoneyProperty, prefix: str, currency: str | None) -> _Amount:
     """The amount of a money property, and the condition on rows that have one."""
     property_ = parse_property(record.property, f"{prefix}_path", "property")
-    value = Fragment(amount_sql(property_), {property_.parameter: property_.pointer})
+    code = _code(record, f"{prefix}_code")
+    value = Fragment(
+        amount_sql(property_, code.text), {property_.parameter: property_.pointer, **code.values}
+    )
     conditions = [_of_event(record, prefix), Fragment(f"{value.text} IS NOT NULL")]
     if currency is not None and record.currency is None:
-        code = _code(record, f"{prefix}_code")
         bound = f"{prefix}_currency"
         conditions.append(Fragment(f"{code.text} = ${bound}", {**code.values, bound: currency}))
     return _Amount(all_of(*conditions), value)
@@ -125,17 +127,17 @@ def _of_event(record: MoneyProperty, prefix: str) -> Fragment:
 def _unread(record: MoneyProperty) -> ResultCheck:
     """Whether amounts are left out."""
     property_ = parse_property(record.property, "check_path", "property")
-    event = _of_event(record, "check")
+    event, code = _of_event(record, "check"), _code(record, "check_code")
     statement = Statement(
         sql=f"""
             SELECT COUNT(*) AS unread, MAX({property_.text}) AS example
               FROM scoped
              WHERE {event.text}
                AND {property_.text} IS NOT NULL
-               AND {amount_sql(property_)} IS NULL
+               AND {amount_sql(property_, code.text)} IS NULL
              ORDER BY unread
         """,  # noqa: S608
-        values={**event.values, property_.parameter: property_.pointer},
+        values={**event.values, **code.values, property_.parameter: property_.pointer},
     )
 
     def warnings(row: Row) -> Sequence[ResultWarning]:

@@ -30,12 +30,27 @@ _WITH_POINT = _quoted(_number(r"\.", ","))
 _WITH_COMMA = _quoted(_number(",", r"\."))
 
 
-def amount_sql(property_: PropertyPath) -> str:
-    """The amount of a property; NULL where it is none, or too large to be added."""
-    text = property_.text
+_SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
+
+
+def currency_in_text(property_: PropertyPath) -> str:
+    """The code of the currency that stands in the text of an amount; empty without one."""
+    unit = rf"REPLACE_MATCHES({property_.text}, '[^A-Z\p{{Sc}}]', '')"
+    codes = " ".join(f"WHEN '{symbol}' THEN '{code}'" for symbol, code in _SYMBOLS.items())
+    return f"CASE WHEN {property_.number} IS NULL THEN CASE {unit} {codes} ELSE {unit} END END"
+
+
+def amount_sql(property_: PropertyPath, currency: str) -> str:
+    """The amount of a property; NULL where it is none, or too large to be added.
+
+    `currency` is SQL for the code that the row has; NULL, too, where the text names another one.
+    """
+    text, unit = property_.text, currency_in_text(property_)
     return f"""
         CASE WHEN {property_.number} IS NOT NULL
              THEN {_in_bounds(property_.number)}
+             WHEN {unit} <> '' AND {unit} <> {currency}
+             THEN NULL
              WHEN REGEXP_MATCHES({text}, {_WITH_POINT})
              THEN {_in_bounds(f"TRY_CAST(REPLACE_MATCHES({text}, '[^0-9.-]', '') AS DOUBLE)")}
              WHEN REGEXP_MATCHES({text}, {_WITH_COMMA})

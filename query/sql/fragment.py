@@ -55,10 +55,11 @@ def all_of(*conditions: Fragment) -> Fragment:
 
 
 def merge_values(*mappings: Mapping[str, object]) -> dict[str, object]:
-    """The values of several fragments as one mapping; a name used twice is a bug."""
+    """The values of several fragments as one mapping; a name of two values is a bug."""
     together: dict[str, object] = {}
     for values in mappings:
-        if clash := together.keys() & values.keys():
+        both = together.keys() & values.keys()
+        if clash := [name for name in both if together[name] != values[name]]:
             raise ValueError(f"value names used twice: {sorted(clash)}")
         together |= values
     return together

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct, structs
 
 from query.engine.engine import Row
-from query.request.amounts import amount_sql
+from query.request.amounts import amount_sql, currency_in_text
 from query.request.filters import Filter, FilterField, compile_conditions
 from query.request.property_path import is_property, parse_property
 from query.request.saved_goals import goal_members, members_of_act
@@ -129,17 +129,27 @@ def goal_value(goal: GoalStep, path: str, prefix: str) -> Fragment | None:
             "properties.total"
         )
     property_ = parse_property(goal.value, f"{prefix}_value", f"{path}.value")
-    return Fragment(amount_sql(property_), {property_.parameter: property_.pointer})
+    beside = _currency_beside(goal, path, prefix)
+    values = {property_.parameter: property_.pointer, **beside.values}
+    return Fragment(amount_sql(property_, beside.text), values)
+
+
+def _currency_beside(goal: GoalStep, path: str, prefix: str) -> Fragment:
+    """The code in the property of the currency; NULL without one."""
+    beside = goal.currency or str(goal.value).rpartition(".")[0] + ".currency"
+    property_ = parse_property(beside, f"{prefix}_currency", f"{path}.currency")
+    code = f"NULLIF(UPPER({property_.text}), '')"
+    return Fragment(code, {property_.parameter: property_.pointer})
 
 
 def goal_currency(goal: GoalStep, path: str, prefix: str) -> Fragment:
     """The currency of the value of a row; empty without one, which is added to no other."""
     if goal.value is None:
         return Fragment("CAST(NULL AS VARCHAR)")
-    beside = goal.value.rpartition(".")[0] + ".currency"
-    property_ = parse_property(goal.currency or beside, f"{prefix}_currency", f"{path}.currency")
-    code = f"COALESCE(UPPER({property_.text}), '')"
-    return Fragment(code, {property_.parameter: property_.pointer})
+    beside = _currency_beside(goal, path, prefix)
+    property_ = parse_property(goal.value, f"{prefix}_value", f"{path}.value")
+    code = f"COALESCE({beside.text}, {currency_in_text(property_)}, '')"
+    return Fragment(code, {property_.parameter: property_.pointer, **beside.values})
 
 
 def sum_of_one_currency(condition: str, amount: str, currency: str) -> str:

@@ -154,7 +154,7 @@ def test_a_wrong_term_is_rejected(service: InProcessService, term: Any, message:
 
 
 def test_amounts_in_texts_are_read_or_told(service: InProcessService) -> None:
-    texts = ("1.299,00 \u20ac", "0.50", "1,299", "free", "")
+    texts = ("1.299,00 \u20ac", "0.50 \u20ac", "1,299", "free", "")
     service.holds(*(a_purchase("order", json.dumps({"price": text})) for text in texts))
     service.holds(a_purchase("order", '{"price": null}'), a_purchase("order", "{}"))
     save(

@@ -37,7 +37,8 @@ NO_AMOUNTS = (
 
 def test_amounts_are_read_where_they_mean_one_number() -> None:
     property_ = parse_property("properties.total", "path", "property")
-    sql = parse(f"SELECT {amount_sql(property_)} FROM (SELECT $json AS properties)").sql(
+    currency = "CAST(NULL AS VARCHAR)"
+    sql = parse(f"SELECT {amount_sql(property_, currency)} FROM (SELECT $json AS properties)").sql(
         dialect=DuckDBDialect
     )
     with duckdb.connect() as connection:
@@ -49,3 +50,30 @@ def test_amounts_are_read_where_they_mean_one_number() -> None:
 
         assert {text: amount(text) for text in READ} == pytest.approx(READ)
         assert [amount(value) for value in NO_AMOUNTS] == [None] * len(NO_AMOUNTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "currency", "read"),
+    [
+        ("$5", "USD", True),
+        ("$5", "EUR", False),
+        ("5 USD", "EUR", False),
+        ("5,00 €", "EUR", True),
+        ("EUR 5 USD", "EUR", False),
+        ("5", "EUR", True),
+        ("¥5", "JPY", True),
+        ("5 CHF", "CHF", True),
+    ],
+)
+def test_an_amount_whose_text_names_another_currency_is_none(
+    text: str, currency: str, read: bool
+) -> None:
+    property_ = parse_property("properties.total", "path", "property")
+    sql = parse(
+        f"SELECT {amount_sql(property_, '$currency')} FROM (SELECT $json AS properties)"
+    ).sql(dialect=DuckDBDialect)
+    bound = {"json": json.dumps({"total": text}), "path": property_.pointer, "currency": currency}
+    with duckdb.connect() as connection:
+        [found] = connection.execute(sql, bound).fetchone() or [None]
+
+    assert found == (5.0 if read else None)

@@ -23,7 +23,7 @@ def test_names_are_columns_and_relations_but_neither_aliases_nor_text() -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.sql_name())
 def test_each_function_is_known_by_its_name(function: type[exp.Func]) -> None:
-    arguments = ", ".join("ab"[: len(function.arg_types)])
+    arguments = ", ".join("abc"[: len(function.arg_types)])
 
     assert isinstance(parse(f"{function.sql_name()}({arguments})"), function)
 
