@@ -19,7 +19,8 @@ def _number(point: str, comma: str) -> str:
     whole = f"{digit}+|{digit}{{1,3}}({gap}{digit}{{3}}){{2,}}|{digit}{{1,3}}({space}{digit}{{3}})+"
     plain = f"{digit}+{point}({digit}{{1,2}}|{digit}{{4,}})|(0|{digit}{{4,}}){point}{digit}{{3}}"
     grouped = f"{digit}{{1,3}}({gap}{digit}{{3}})+{point}{digit}+"
-    return rf"^{_SPACE}[-+]?{_UNIT}{_SPACE}[-+]?({whole}|{plain}|{grouped}){_SPACE}{_UNIT}{_SPACE}$"
+    sign = f"([-+]?{_UNIT}{_SPACE}|{_UNIT}{_SPACE}[-+])"
+    return f"^{_SPACE}{sign}({whole}|{plain}|{grouped}){_SPACE}{_UNIT}{_SPACE}$"
 
 
 def _quoted(pattern: str) -> str:
