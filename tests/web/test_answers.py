@@ -86,7 +86,10 @@ def visit(number: int) -> Iterator[Stored]:
     if number % 3 == 0:
         yield an_outbound_click(f"https://partner{number}.example/", at=at[6], path="/", **who)
         yield an_error(f"boom {number % 2}", at=at[1], country=who["country"], **ids)
-    bot = {"is_bot": True, "bot_reason": ("ai crawler: GPTBot", "search: Googlebot")[number % 2]}
+    bot: dict[str, Any] = {
+        "is_bot": True,
+        "bot_reason": ("ai crawler: GPTBot", "search: Googlebot")[number % 2],
+    }
     yield a_view(PATHS[number % 4], at=at[7], country=who["country"], **bot)
     yield a_vital("LCP", 1500 + 400 * number, at=at[1], country=who["country"], **ids)
 

@@ -78,7 +78,7 @@ def test_values_are_suggested_under_the_name_that_is_shown(values: Dashboard) ->
     assert values.until(f"({OPTIONS})[0] && {OPTIONS}") == [["DE", "Germany"]]
 
     values.type_into("dialog input", "DE")
-    values.until(f"document.querySelector('{NOTE}').innerText.includes('Germany')")
+    values.until(f"document.querySelector('{NOTE}')?.innerText.includes('Germany')")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_value_that_nobody_had_is_named_and_permitted(
     choose_field(values, field)
     values.type_into("dialog input", typed)
     values.tab.js("document.querySelector('dialog input').blur()")
-    values.until(f"document.querySelector('{NOTE}').innerText === '{UNSEEN}'")
+    values.until(f"document.querySelector('{NOTE}')?.innerText === '{UNSEEN}'")
 
     values.press("Apply", "dialog")
     values.until(f"{TOTAL} === '0'")
@@ -108,7 +108,7 @@ def test_nothing_is_said_about_the_beginning_of_a_value(
     assert values.tab.js(f"document.querySelector('{NOTE}').innerText") != UNSEEN
 
     values.type_into("dialog input", f"{typed}/nobody")
-    values.until(f"document.querySelector('{NOTE}').innerText === '{UNSEEN}'")
+    values.until(f"document.querySelector('{NOTE}')?.innerText === '{UNSEEN}'")
 
 
 def test_a_part_of_a_path_stays_as_it_was_typed(values: Dashboard) -> None:

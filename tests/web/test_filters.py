@@ -121,7 +121,7 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
     dashboard.open("goals", f="path:eq:/pricing")
     [only_there] = dashboard.rows("Goals")
     dashboard.press("Count all of the visitors who saw it")
-    dashboard.until("document.querySelector('main .notice').innerText.includes('before or after')")
+    dashboard.until("document.querySelector('main .notice')?.innerText.includes('before or after')")
     dashboard.settle()
     [of_visitors] = dashboard.rows("Goals")
 
@@ -141,7 +141,7 @@ def test_goals_of_one_page_lead_to_those_of_its_visitors(dashboard: Dashboard) -
     assert call("POST", url, segment, {"x-api-key": dashboard.tenant.key}).status == 201
     dashboard.open("goals", f='{"segment":"On pricing"}')
     dashboard.press("Count all of the visitors who saw it")
-    dashboard.until("document.querySelector('main .notice').innerText.includes('before or after')")
+    dashboard.until("document.querySelector('main .notice')?.innerText.includes('before or after')")
     eventually(lambda: dashboard.rows("Goals")[0][2] == "3", 60)
     dashboard.press("Edit the goal Ordered")
     dashboard.press("Delete …", "dialog")

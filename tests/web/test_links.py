@@ -139,7 +139,7 @@ def test_a_link_is_changed_and_deleted(dashboard: Dashboard) -> None:
     dashboard.press("Edit", "main")
     dashboard.type_into("dialog input[name=targetUrl]", "https://shop.example/new")
     dashboard.press("Save", "dialog")
-    dashboard.until("document.querySelector('main').innerText.includes('shop.example/new')")
+    dashboard.until("document.querySelector('main')?.innerText.includes('shop.example/new')")
     dashboard.press("Edit", "main")
     dashboard.press("Delete …", "dialog")
     dashboard.press("Delete", "dialog")

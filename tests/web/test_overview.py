@@ -243,7 +243,7 @@ def test_a_change_since_before_the_data_began_is_not_shown(dashboard: Dashboard)
     began = f"Compared time range: no data before {DAY:%a, %b} {DAY.day}, {DAY.year}"
     for view in ("overview", "events"):
         dashboard.open(view, **span, by="daily")
-        dashboard.until(f"document.querySelector('.series footer').innerText.includes('{began}')")
+        dashboard.until(f"document.querySelector('.series footer')?.innerText.includes('{began}')")
         dashboard.press("Show as table")
         before = (
             "[...document.querySelectorAll('.series tbody tr')].map(r => r.lastChild.innerText)"

@@ -50,7 +50,7 @@ def test_a_funnel_is_saved_opened_changed_renamed_and_deleted(dashboard: Dashboa
     dashboard.press("Save …")
     dashboard.type_into("dialog input[name=name]", "Buy")
     dashboard.press("Save", "dialog")
-    dashboard.until("document.querySelector('.card h2').innerText === 'Buy'")
+    dashboard.until("document.querySelector('.card h2')?.innerText === 'Buy'")
     [funnel] = saved(dashboard)
     assert (funnel["steps"], funnel["window"], funnel["by"]) == (BUY, 86_400, "visitor")
     assert dashboard.path.endswith(f"/funnels/{funnel['id']}")
@@ -59,7 +59,7 @@ def test_a_funnel_is_saved_opened_changed_renamed_and_deleted(dashboard: Dashboa
     dashboard.press("Saved funnels ▾")
     assert "/ → /pricing → purchase" in dashboard.text(".popover a.menu-item")
     dashboard.tab.js("document.querySelector('.popover a.menu-item').click()")
-    dashboard.until("document.querySelector('.card h2').innerText === 'Buy'")
+    dashboard.until("document.querySelector('.card h2')?.innerText === 'Buy'")
     dashboard.settle()
     assert inputs(dashboard) == ["/", "/pricing", "purchase"]
     expected = dashboard.ask("funnel", steps=BUY, window=86_400)
@@ -74,7 +74,7 @@ def test_a_funnel_is_saved_opened_changed_renamed_and_deleted(dashboard: Dashboa
     dashboard.press("Rename …")
     dashboard.type_into("dialog input[name=name]", "Bought")
     dashboard.press("Save", "dialog")
-    dashboard.until("document.querySelector('.card h2').innerText === 'Bought'")
+    dashboard.until("document.querySelector('.card h2')?.innerText === 'Bought'")
     assert saved(dashboard)[0]["name"] == "Bought"
 
     dashboard.press("Delete …")

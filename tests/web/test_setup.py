@@ -62,7 +62,7 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     dashboard.tab.js("document.querySelector('dialog input[value=\"read:links\"]').click()")
     dashboard.press("New key", "dialog form")
     text = dashboard.text(".snippet pre")
-    dashboard.until("document.querySelector('main').innerText.includes('Reader')")
+    dashboard.until("document.querySelector('main')?.innerText.includes('Reader')")
     [row] = [row for row in dashboard.rows("API keys") if row[0] == "Reader"]
     assert row[2:5] == ["all", "read:data, read:links", "active"]
     assert dashboard.tenant.ask("summary", key=text).status == 200
@@ -75,7 +75,7 @@ def test_a_key_is_made_used_and_revoked(dashboard: Dashboard) -> None:
     assert dashboard.tenant.ask("summary", key=text).status == 200
     dashboard.press(f"Revoke the key {name}")
     dashboard.press("Revoke", "dialog form")
-    dashboard.until("document.querySelector('main').innerText.includes('revoked')")
+    dashboard.until("document.querySelector('main')?.innerText.includes('revoked')")
     eventually(lambda: dashboard.tenant.ask("summary", key=text).status == 401, 20)
     assert dashboard.tab.js("document.querySelector('.snippet')") is None  # nothing to copy
 
@@ -125,7 +125,7 @@ def test_a_rotated_key_keeps_its_end(dashboard: Dashboard) -> None:
     )
     dashboard.press("New key", "dialog form")
     old = dashboard.text(".snippet pre")
-    dashboard.until("document.querySelector('main').innerText.includes('Agency')")
+    dashboard.until("document.querySelector('main')?.innerText.includes('Agency')")
     [row] = [row for row in dashboard.rows("API keys") if row[0] == "Agency"]
     dashboard.press(f"Rotate the key Agency ({row[1]})")
     assert "it ends as this one" in dashboard.text("dialog p")
@@ -168,7 +168,7 @@ def test_the_organization_is_renamed(dashboard: Dashboard) -> None:
     dashboard.type_into("dialog input[name=name]", "Acme and Sons")
     dashboard.press("Save", "dialog")
     dashboard.until("!document.querySelector('dialog')")
-    dashboard.until("document.querySelector('main').innerText.includes('Acme and Sons')")
+    dashboard.until("document.querySelector('main')?.innerText.includes('Acme and Sons')")
     [row] = dashboard.rows("Organization")
     assert row[2] == dashboard.tenant.organization.id
 

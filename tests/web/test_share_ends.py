@@ -82,7 +82,7 @@ def test_the_list_marks_a_link_that_has_ended(dashboard: Dashboard) -> None:
         "(document.querySelector('input[name=expires]'))"
     )
     dashboard.press("Share this dashboard", "form")
-    dashboard.until("document.querySelector('main table').innerText.includes('ending')")
+    dashboard.until("document.querySelector('main table')?.innerText.includes('ending')")
     assert not dashboard.tab.js("!!document.querySelector('.ended')")
 
     dashboard.tab.go("about:blank")
