@@ -74,7 +74,7 @@ class Clocks:
 
     def __init__(self) -> None:
         self._shifts: dict[Named, int] = {}
-        """Of senders whose clock was ahead."""
+        """Of visitors whose clock was ahead, by website; all items of a request are of one."""
 
     def shift(self, post: Post) -> int:
         """Milliseconds to add to each time of a request."""
@@ -86,20 +86,15 @@ class Clocks:
             return -7 * DAY_MS - min(times)
         if max(times) <= 5 * MINUTE:
             return 0
-        sender = _sender(post, items)
+        named = items[0].get("anonymousId")
+        if not named:
+            return -max(times)
+        sender = (post.website, named)
         shift = self._shifts.get(sender, -max(times))
         if not -60 * MINUTE <= max(times) + shift <= 5 * MINUTE:
             shift = -max(times)
         self._shifts[sender] = shift
         return shift
-
-
-def _sender(post: Post, items: Sequence[Mapping[str, Any]]) -> Named:
-    """Whose clock the times of a request are by."""
-    if post.trusted and any("eventId" in item for item in items):
-        return ("server",)
-    named = items[0].get("anonymousId")
-    return (post.website, named) if named else (post.website, post.address, post.agent.text)
 
 
 def distance(times: Sequence[int], ms: int) -> int:
