@@ -55,7 +55,9 @@ def test_the_service_starts_answers_and_stops(tmp_path: Path) -> None:
         "service": "query",
         "live": True,
         "ready": True,
-        "checks": dict.fromkeys(("lake", "registry", "dataFiles", "storing", "limits"), "ok"),
+        "checks": dict.fromkeys(
+            ("lake", "registry", "dataFiles", "storing", "limits", "proxies"), "ok"
+        ),
     }
     assert process_names == ["query-7"]
     assert read_heartbeats(tmp_path / "run") == []  # what it said holds no longer

@@ -206,5 +206,5 @@ def test_an_unexpected_error_afterwards_is_500_and_the_connection_stays(
     assert connection.paths == ["/track"]
     assert not connection.wire.closed
     [family] = collector.app.requests.collect()
-    statuses = {sample.labels["status"] for sample in family.samples}
+    statuses = {sample.labels["status"] for sample in family.samples if sample.value}
     assert statuses == {"200", "500"}
