@@ -42,11 +42,11 @@ setup: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv
 run: $(RUN) $(PAGE) $(DOCS) $(WEB) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
 	@$(BIN)/tidemark up
 
-test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run the tests of every change in three processes; ARGS="-k word" runs a subset of all tests in one
-	@$(BIN)/python -m pytest $(or $(ARGS),-m "not long" -n 3 --max-worker-restart=0)
+test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run the tests of every change in four processes; ARGS="-k word" runs a subset of all tests in one
+	@$(BIN)/python -m pytest $(or $(ARGS),-m "not long" -n 4 --max-worker-restart=0)
 
 test-long: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) browser ## run the other tests: faults, object stores, other engines and clients, restarts
-	@$(BIN)/python -m pytest -m "long or examples" --hypothesis-profile=full -n 3 --max-worker-restart=0 $(ARGS)
+	@$(BIN)/python -m pytest -m "long or examples" --hypothesis-profile=full -n 4 --max-worker-restart=0 $(ARGS)
 
 format: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .

@@ -27,13 +27,31 @@ GROUPS = (
 """The longest first; every other file is a group of its own, which is shorter than these."""
 
 LONG = (
+    "tests/browser/test_api_docs.py",
     "tests/chaos/",
     "tests/conformance/clickhouse/",
     "tests/deploy/local/test_up.py",
     "tests/flow/test_generated_clients.py",
     "tests/flow/test_kafka_security.py",
+    "tests/flow/test_mcp.py",
     "tests/flow/test_object_store.py",
+    "tests/flow/test_run_book.py",
+    "tests/flow/test_traces.py",
+    "tests/oracle/test_prepared_cut_ranges.py",
+    "tests/oracle/test_prepared_lists.py",
+    "tests/oracle/test_prepared_measurements.py",
+    "tests/oracle/test_prepared_places.py",
+    "tests/oracle/test_prepared_sessions.py",
+    "tests/oracle/test_prepared_visit_filters.py",
+    "tests/oracle/test_prepared_visitors.py",
+    "tests/oracle/test_prepared_visits.py",
     "tests/stream/test_worker_losses.py",
+    "tests/web/test_accessibility.py",
+    "tests/web/test_hostile_texts.py",
+    "tests/web/test_layout_shift.py",
+    "tests/web/test_print.py",
+    "tests/web/test_small_window.py",
+    "tests/web/test_unreachable.py",
 )
 """Whole files of `make test-long`; single tests and parameters there are marked `long`."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import psutil
+import pytest
 from aiokafka.admin import NewPartitions
 
 from schemas.envelope import encode_chunk, encode_envelope
@@ -63,6 +64,7 @@ def test_new_partitions_are_read_from_their_beginning(site: Site) -> None:
     eventually(lambda: site.stored() == ["a", "b"], seconds=60)
 
 
+@pytest.mark.long
 def test_a_backlog_of_large_items_neither_fills_memory_nor_delays_others(site: Site) -> None:
     large = [{"name": "large", "properties": {"blob": os.urandom(30_000).hex()}} for _ in range(16)]
     site.create_topics(partitions=2)
@@ -123,6 +125,7 @@ def test_few_items_share_a_commit_until_a_request_waits_for_one(
     assert site.stop() == 0
 
 
+@pytest.mark.long
 def test_few_items_do_not_wait_while_somebody_looks(broker: str, tmp_path: Path) -> None:
     """Each would wait for up to 30 s."""
     site = Site(broker, tmp_path, quiet_seconds=30.0)
@@ -162,6 +165,7 @@ def memory_mb(process: subprocess.Popen[bytes]) -> int:
     return int(psutil.Process(process.pid).memory_info().rss) // 2**20
 
 
+@pytest.mark.long
 def test_a_backfill_worker_idles_works_and_idles_again_as_one_process(site: Site) -> None:
     site.create_topics()
     process = site.start("backfill")
@@ -180,6 +184,7 @@ def test_a_backfill_worker_idles_works_and_idles_again_as_one_process(site: Site
     assert site.stop() == 0
 
 
+@pytest.mark.long
 def test_kafka_has_the_offset_after_all_that_is_stored_for_dashboards(site: Site) -> None:
     """Records that were fetched together are acknowledged together, without a gap behind them."""
     names = [f"a{number}" for number in range(120)]

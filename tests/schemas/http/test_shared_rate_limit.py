@@ -70,10 +70,12 @@ def test_processes_of_several_machines_hold_the_limit_together(
     assert is_held(tmp_path, machines=4, url=server.url)
 
 
+@pytest.mark.long
 def test_processes_of_one_machine_hold_a_small_limit_together(tmp_path: Path) -> None:
     assert is_held(tmp_path, machines=1, limit=120)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [30, 120])
 def test_processes_of_several_machines_never_pass_more_than_a_small_limit(
     tmp_path: Path, server: ValkeyServer, limit: int
