@@ -46,7 +46,7 @@ test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run the test
 	@$(BIN)/python -m pytest $(or $(ARGS),-m "not long" -n 4 --max-worker-restart=0)
 
 test-long: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) browser ## run the other tests: faults, object stores, other engines and clients, restarts
-	@$(BIN)/python -m pytest -m "long or examples" --hypothesis-profile=full -n 4 --max-worker-restart=0 $(ARGS)
+	@$(BIN)/python -m pytest -m "long or examples" --hypothesis-profile=full -n 3 --max-worker-restart=0 $(ARGS)
 
 format: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
