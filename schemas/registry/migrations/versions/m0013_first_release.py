@@ -4,6 +4,8 @@ The number is that of the last of them, so that a registry that they made is cur
 """
 
 import secrets
+from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,353 +15,192 @@ from schemas.registry.ids import random_id
 revision = "0013"
 down_revision = None
 
+ORGANIZATION, WEBSITE = "organization_id", "website_id"
+OWNER_TABLES = {ORGANIZATION: "organizations", WEBSITE: "websites"}
+
 
 def upgrade() -> None:
-    op.create_table(
-        "changes",
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("actor", sa.String(length=64), nullable=False),
-        sa.Column("action", sa.String(length=16), nullable=False),
-        sa.Column("kind", sa.String(length=16), nullable=False),
-        sa.Column("record_id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=True),
-        sa.Column("fields", sa.JSON(), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=True),
-        sa.Column("before", sa.JSON(none_as_null=True), nullable=True),
-        sa.Column("after", sa.JSON(none_as_null=True), nullable=True),
-        sa.PrimaryKeyConstraint("number", name=op.f("pk_changes")),
-    )
-    op.create_index(
-        op.f("ix_changes_organization_id"), "changes", ["organization_id", "number"], unique=False
-    )
-    op.create_table(
-        "daily_salts",
-        sa.Column("day", sa.String(length=10), nullable=False),
-        sa.Column("salt", sa.String(length=64), nullable=False),
-        sa.PrimaryKeyConstraint("day", name=op.f("pk_daily_salts")),
-    )
-    op.create_table(
-        "ended_sign_ins",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("ends_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_ended_sign_ins")),
-    )
-    op.create_table(
-        "organizations",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("plan", sa.String(length=32), nullable=False),
-        sa.Column("limits", sa.JSON(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_organizations")),
-    )
-    op.create_table(
-        "revision",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("incarnation", sa.String(length=32), server_default="", nullable=False),
-        sa.Column("receipt_secret", sa.String(length=64), server_default="", nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_revision")),
-    )
-    op.create_table(
-        "sign_in_secrets",
-        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("secret", sa.String(length=64), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_sign_in_secrets")),
-    )
-    op.create_table(
+    _create_process_tables()
+    _create_records("organizations", _text("name"), _text("plan", 32), _json("limits"), owners=())
+    _create_records(
         "links",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("target_url", sa.String(length=2048), nullable=False),
-        sa.Column("slug", sa.String(length=64), nullable=False),
-        sa.Column("external_id", sa.String(length=255), nullable=True),
-        sa.Column("expires_at", sa.BigInteger(), nullable=True),
-        sa.Column("expired_redirect_url", sa.String(length=2048), nullable=True),
-        sa.Column("ios_url", sa.String(length=2048), nullable=True),
-        sa.Column("android_url", sa.String(length=2048), nullable=True),
-        sa.Column("og_title", sa.String(length=200), nullable=True),
-        sa.Column("og_description", sa.String(length=500), nullable=True),
-        sa.Column("og_image_url", sa.String(length=2048), nullable=True),
-        sa.Column("og_video_url", sa.String(length=2048), nullable=True),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_links_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_links")),
+        _text("name"),
+        _text("target_url", 2048),
+        _text("slug", 64),
+        _text("external_id", nullable=True),
+        _number("expires_at", nullable=True),
+        *(_text(name, 2048, nullable=True) for name in ("expired_redirect_url", "ios_url")),
+        _text("android_url", 2048, nullable=True),
+        _text("og_title", 200, nullable=True),
+        _text("og_description", 500, nullable=True),
+        *(_text(name, 2048, nullable=True) for name in ("og_image_url", "og_video_url")),
         sa.UniqueConstraint("slug", name=op.f("uq_links_slug")),
+        owners=[ORGANIZATION],
     )
-    op.create_index(op.f("ix_links_external_id"), "links", ["external_id"], unique=False)
-    op.create_index(op.f("ix_links_organization_id"), "links", ["organization_id"], unique=False)
-    op.create_table(
+    op.create_index(op.f("ix_links_external_id"), "links", ["external_id"])
+    _create_records(
         "websites",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("domain", sa.String(length=255), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("timezone", sa.String(length=64), nullable=False),
+        _text("domain"),
+        _text("name"),
+        _text("timezone", 64),
         sa.Column("allowed_origins", sa.JSON(), server_default="[]", nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_websites_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_websites")),
+        owners=[ORGANIZATION],
     )
-    op.create_index(
-        op.f("ix_websites_organization_id"), "websites", ["organization_id"], unique=False
-    )
-    op.create_table(
-        "annotations",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.Column("start", sa.String(length=40), nullable=False),
-        sa.Column("end", sa.String(length=40), nullable=True),
-        sa.Column("text", sa.String(length=1000), nullable=False),
-        sa.Column("link", sa.String(length=2048), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_annotations_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_annotations_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_annotations")),
-    )
-    op.create_index(
-        op.f("ix_annotations_organization_id"), "annotations", ["organization_id"], unique=False
-    )
-    op.create_index(op.f("ix_annotations_website_id"), "annotations", ["website_id"], unique=False)
-    op.create_table(
-        "funnels",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("steps", sa.JSON(), nullable=False),
-        sa.Column("window", sa.BigInteger(), nullable=False),
-        sa.Column("by", sa.String(length=7), nullable=False),
-        sa.Column("breakdown", sa.String(length=2048), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_funnels_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_funnels_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_funnels")),
-        sa.UniqueConstraint("website_id", "name", name="uq_funnels_name"),
-    )
-    op.create_index(
-        op.f("ix_funnels_organization_id"), "funnels", ["organization_id"], unique=False
-    )
-    op.create_index(op.f("ix_funnels_website_id"), "funnels", ["website_id"], unique=False)
-    op.create_table(
-        "goals",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("event", sa.String(length=255), nullable=True),
-        sa.Column("path", sa.String(length=2048), nullable=True),
-        sa.Column("filters", sa.JSON(), nullable=False),
-        sa.Column("value_property", sa.String(length=255), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_goals_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_goals_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_goals")),
-        sa.UniqueConstraint("website_id", "name", name="uq_goals_name"),
-    )
-    op.create_index(op.f("ix_goals_organization_id"), "goals", ["organization_id"], unique=False)
-    op.create_index(op.f("ix_goals_website_id"), "goals", ["website_id"], unique=False)
-    op.create_table(
-        "imports",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("fingerprint", sa.String(length=64), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("lines", sa.BigInteger(), nullable=False),
-        sa.Column("accepted", sa.BigInteger(), nullable=False),
-        sa.Column("rejected", sa.BigInteger(), nullable=False),
-        sa.Column("removed", sa.BigInteger(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_imports_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_imports_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_imports")),
-    )
-    op.create_index(
-        op.f("ix_imports_organization_id"), "imports", ["organization_id"], unique=False
-    )
-    op.create_index(op.f("ix_imports_website_id"), "imports", ["website_id"], unique=False)
-    op.create_table(
+    _create_records(
         "keys",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=True),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("scopes", sa.JSON(), nullable=False),
-        sa.Column("secret_hash", sa.String(length=64), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=True),
-        sa.Column("revoked_at", sa.BigInteger(), nullable=True),
-        sa.Column("last_used_at", sa.BigInteger(), nullable=True),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_keys_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_keys_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_keys")),
+        _text(WEBSITE, 32, nullable=True),
+        _text("name"),
+        _json("scopes"),
+        _text("secret_hash", 64),
+        *(_number(name, nullable=True) for name in ("expires_at", "revoked_at", "last_used_at")),
+        _foreign_key("keys", WEBSITE),
+        owners=[ORGANIZATION],
     )
-    op.create_index(op.f("ix_keys_organization_id"), "keys", ["organization_id"], unique=False)
-    op.create_table(
-        "money",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("event", sa.String(length=255), nullable=False),
-        sa.Column("property", sa.String(length=255), nullable=False),
-        sa.Column("currency", sa.String(length=3), nullable=True),
-        sa.Column("currency_property", sa.String(length=255), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_money_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_money_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_money")),
-        sa.UniqueConstraint("website_id", "name", name="uq_money_name"),
+    _create_records(
+        "imports",
+        _text("name"),
+        _text("fingerprint", 64),
+        _text("state", 16),
+        *(_number(name) for name in ("lines", "accepted", "rejected", "removed")),
     )
-    op.create_index(op.f("ix_money_organization_id"), "money", ["organization_id"], unique=False)
-    op.create_index(op.f("ix_money_website_id"), "money", ["website_id"], unique=False)
-    op.create_table(
-        "segments",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("description", sa.String(length=1000), nullable=True),
-        sa.Column("filters", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_segments_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_segments_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_segments")),
-        sa.UniqueConstraint("website_id", "name", name="uq_segments_name"),
-    )
-    op.create_index(
-        op.f("ix_segments_organization_id"), "segments", ["organization_id"], unique=False
-    )
-    op.create_index(op.f("ix_segments_website_id"), "segments", ["website_id"], unique=False)
-    op.create_table(
-        "shares",
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("organization_id", sa.String(length=32), nullable=False),
-        sa.Column("website_id", sa.String(length=32), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
-        sa.Column("name", sa.String(length=255), nullable=False),
-        sa.Column("filters", sa.JSON(), nullable=False),
-        sa.Column("expires", sa.String(length=40), nullable=True),
-        sa.Column("password", sa.String(length=255), nullable=True),
-        sa.Column("frame_origins", sa.JSON(), nullable=False),
-        sa.Column("secret_hash", sa.String(length=64), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["organizations.id"],
-            name=op.f("fk_shares_organization_id_organizations"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["website_id"],
-            ["websites.id"],
-            name=op.f("fk_shares_website_id_websites"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_shares")),
-        sa.UniqueConstraint("website_id", "name", name="uq_shares_name"),
-    )
-    op.create_index(op.f("ix_shares_organization_id"), "shares", ["organization_id"], unique=False)
-    op.create_index(op.f("ix_shares_website_id"), "shares", ["website_id"], unique=False)
-
+    _create_saved_records()
     op.execute(
         sa.text(
             "INSERT INTO revision (id, number, incarnation, receipt_secret)"
             " VALUES (1, 0, :incarnation, :receipt_secret)"
         ).bindparams(incarnation=random_id(16), receipt_secret=secrets.token_hex(32))
     )
+
+
+def _create_process_tables() -> None:
+    """What processes share: revision, audit trail, secrets and salts."""
+    _create(
+        "revision",
+        sa.Column("id", sa.Integer(), nullable=False),
+        _number("number"),
+        sa.Column("incarnation", sa.String(32), server_default="", nullable=False),
+        sa.Column("receipt_secret", sa.String(64), server_default="", nullable=False),
+    )
+    _create(
+        "changes",
+        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        _number("at"),
+        _text("actor", 64),
+        _text("action", 16),
+        _text("kind", 16),
+        _text("record_id", 32),
+        _text(ORGANIZATION, 32, nullable=True),
+        _json("fields"),
+        _text(WEBSITE, 32, nullable=True),
+        *(
+            sa.Column(name, sa.JSON(none_as_null=True), nullable=True)
+            for name in ("before", "after")
+        ),
+    )
+    op.create_index(op.f("ix_changes_organization_id"), "changes", [ORGANIZATION, "number"])
+    _create("daily_salts", _text("day", 10), _text("salt", 64))
+    _create(
+        "sign_in_secrets",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        _text("secret", 64),
+    )
+    _create("ended_sign_ins", _text("id", 32), _number("ends_at"))
+
+
+def _create_saved_records() -> None:
+    """Goals, segments, funnels, annotations, money properties and shares of websites."""
+    _create_records(
+        "goals",
+        _text("name"),
+        _text("event", nullable=True),
+        _text("path", 2048, nullable=True),
+        _json("filters"),
+        _text("value_property", nullable=True),
+        _unique_name("goals"),
+    )
+    _create_records(
+        "segments",
+        _text("name"),
+        _text("description", 1000, nullable=True),
+        _json("filters"),
+        _unique_name("segments"),
+    )
+    _create_records(
+        "annotations",
+        _text("start", 40),
+        _text("end", 40, nullable=True),
+        _text("text", 1000),
+        _text("link", 2048, nullable=True),
+    )
+    _create_records(
+        "money",
+        _text("name"),
+        _text("event"),
+        _text("property"),
+        _text("currency", 3, nullable=True),
+        _text("currency_property", nullable=True),
+        _unique_name("money"),
+    )
+    _create_records(
+        "shares",
+        _text("name"),
+        _json("filters"),
+        _text("expires", 40, nullable=True),
+        _text("password", nullable=True),
+        _json("frame_origins"),
+        _text("secret_hash", 64),
+        _unique_name("shares"),
+    )
+    _create_records(
+        "funnels",
+        _text("name"),
+        _json("steps"),
+        _number("window"),
+        _text("by", 7),
+        _text("breakdown", 2048, nullable=True),
+        _unique_name("funnels"),
+    )
+
+
+def _create_records(
+    table: str, *parts: Any, owners: Sequence[str] = (ORGANIZATION, WEBSITE)
+) -> None:
+    """A table of records with an id, their owners and times."""
+    _create(
+        table,
+        _text("id", 32),
+        *(_text(owner, 32) for owner in owners),
+        *(_number(name) for name in ("created_at", "updated_at")),
+        *parts,
+        *(_foreign_key(table, owner) for owner in owners),
+    )
+    for owner in owners:
+        op.create_index(op.f(f"ix_{table}_{owner}"), table, [owner])
+
+
+def _create(table: str, key: sa.Column[Any], *parts: Any) -> None:
+    """A table whose primary key is the first column."""
+    primary_key = sa.PrimaryKeyConstraint(key.name, name=op.f(f"pk_{table}"))
+    op.create_table(table, key, *parts, primary_key)
+
+
+def _text(name: str, length: int = 255, nullable: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.String(length), nullable=nullable)
+
+
+def _number(name: str, nullable: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger(), nullable=nullable)
+
+
+def _json(name: str) -> sa.Column[Any]:
+    return sa.Column(name, sa.JSON(), nullable=False)
+
+
+def _unique_name(table: str) -> sa.UniqueConstraint:
+    return sa.UniqueConstraint(WEBSITE, "name", name=op.f(f"uq_{table}_name"))
+
+
+def _foreign_key(table: str, owner: str) -> sa.ForeignKeyConstraint:
+    owners = OWNER_TABLES[owner]
+    name = op.f(f"fk_{table}_{owner}_{owners}")
+    return sa.ForeignKeyConstraint([owner], [f"{owners}.id"], name=name, ondelete="CASCADE")
