@@ -27,10 +27,8 @@ class Cohorts(OfBuckets, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        count = len(quarters.numbers)
-        if count > self.max_buckets:
-            return None
-        return _rows(*active_buckets(joined, quarters.buckets, count), quarters)
+        pairs = _pairs(joined, quarters, self.max_buckets)
+        return pairs and _rows(*pairs, quarters)
 
 
 class CohortsOfNew(AfterEarlier, frozen=True):
@@ -40,15 +38,23 @@ class CohortsOfNew(AfterEarlier, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
 
     def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        count = len(quarters.numbers)
-        if count > self.max_buckets:
+        pairs = _pairs(joined, quarters, self.max_buckets)
+        if pairs is None:
             return None
-        visitors, buckets = active_buckets(joined, quarters.buckets, count)
+        visitors, buckets = pairs
         if len(joined.earlier):
             hashes = joined.hashes(VISITOR_COLUMN, visitors)
             is_new = np.flatnonzero(~are_among(hashes, joined.earlier))
             visitors, buckets = visitors[is_new], buckets[is_new]
         return _rows(visitors, buckets, quarters)
+
+
+def _pairs(
+    joined: JoinedParts, quarters: Quarters, max_buckets: int
+) -> tuple[Numbers, Numbers] | None:
+    """Visitors and the buckets of their rows, pair by pair; None for too many buckets."""
+    count = len(quarters.numbers)
+    return active_buckets(joined, quarters.buckets, count) if count <= max_buckets else None
 
 
 def _rows(visitors: Numbers, buckets: Numbers, quarters: Quarters) -> Sequence[Row]:
