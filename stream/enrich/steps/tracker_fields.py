@@ -1,9 +1,11 @@
 """Item fields that are stored as sent: those with a column of the same name."""
 
+import msgspec
+from msgspec import Raw
+
 from schemas.items import object_fields
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
-from stream.rows.canonical_json import canonical_json
 from stream.rows.row_batch import RowBatch
 
 ABSENT = "null"
@@ -24,3 +26,21 @@ def put_tracker_fields(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG00
             rows.columns[name] = [None if text == ABSENT else text for text in texts]
     if rows.has_column("level"):
         rows.columns["level"] = [level or "error" for level in rows.columns["level"]]
+
+
+def canonical_json(raw: Raw) -> str:
+    """The JSON text without blanks; whole numbers as integers, the last of members with one name.
+
+    12, 12.0 and 1.2e1 become `12`. Integers are exact; numbers with a fraction are doubles.
+    """
+    return str(_encode(_decode(raw)), "utf-8")
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < INT64 else number
+
+
+INT64 = 2**63
+_decode = msgspec.json.Decoder(float_hook=_number).decode
+_encode = msgspec.json.Encoder().encode

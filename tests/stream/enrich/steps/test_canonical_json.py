@@ -3,7 +3,7 @@
 import pytest
 from msgspec import Raw
 
-from stream.rows.canonical_json import canonical_json
+from stream.enrich.steps.tracker_fields import canonical_json
 
 
 @pytest.mark.parametrize(
