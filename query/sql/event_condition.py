@@ -7,10 +7,16 @@ WILDCARD = "*"
 """Any characters, in a path."""
 
 
+def stored_path(path: str) -> str:
+    """The path as rows have it: without a slash at the end, unless that is all."""
+    return path.rstrip("/") or "/"
+
+
 def event_condition(event: str | None, path: str | None, value: str) -> Fragment:
     """One of both is given; `value` is the name of the bound value."""
     if path is None:
         return Fragment(f"name = ${value}", {value: event})
+    path = stored_path(path)
     if WILDCARD not in path:
         return Fragment(f"{PAGE_VIEW} AND path = ${value}", {value: path})
     pattern = path.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from query.engine.engine import Row
 from query.prepared.goal_counts import GROUP, CountedGoal, GoalCounts
 from query.request.subject import SubjectKind
+from query.sql.event_condition import stored_path
 from query.sql.fragment import Fragment, merge_values
 from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW_NAMES
 from query.sql.select import Cte
@@ -235,7 +236,9 @@ def prepared_goals(options: Goals) -> GoalCounts | None:
         return None
     if any(goal.filters or goal.event in NOT_COUNTED for goal in goals):
         return None
-    return GoalCounts(tuple(CountedGoal(goal.path, goal.event) for goal in goals))
+    return GoalCounts(
+        tuple(CountedGoal(goal.path and stored_path(goal.path), goal.event) for goal in goals)
+    )
 
 
 def stored_amounts(options: Goals) -> StoredColumns | None:

@@ -1,5 +1,6 @@
 """goals by the id or name of saved goals, and paths with wildcards."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,16 @@ def test_a_wildcard_stands_for_any_characters(
     service: InProcessService, path: str, count: int
 ) -> None:
     assert conversions(service, {"path": path}) == {path: count}
+
+
+def test_a_slash_at_the_end_of_a_path_is_none_of_the_page(service: InProcessService) -> None:
+    steps = [{"path": "/order/1/"}, {"path": "/order/1/done/"}]
+
+    assert conversions(service, {"path": "/order/1/"}) == {"/order/1/": 1}
+    assert service.rows({"name": "funnel", "steps": steps})[0]["visitors"] == 1
+    assert service.results is not None
+    asyncio.run(service.results.make_pending())
+    assert conversions(service, {"path": "/order/1/"}, {"path": "/"}) == {"/order/1/": 1, "/": 1}
 
 
 def error_of(service: InProcessService, parameter: object) -> str:
