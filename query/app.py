@@ -33,7 +33,7 @@ from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
 from query.prepared.prepared_results import PreparedResults, prepared_results
-from query.resources import resources
+from query.resources import endpoints
 from query.resources.readiness import ReadinessProbe
 from query.resources.shared_dashboards import page_rules
 from query.response.response_budget import ResponseMemory
@@ -76,7 +76,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *type_catalogue.ENDPOINTS,
     *table_catalogue.ENDPOINTS,
     *query.export.endpoint.ENDPOINTS,
-    *resources.ENDPOINTS,
+    *endpoints.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)
 

@@ -1,255 +1,268 @@
 """API keys: create, list, read, update, rotate, revoke, delete.
 
 Only `admin` keys manage keys; one that is restricted to a website manages the keys of that website.
-A key that it has no access to answers like one that does not exist.
+The secret of a key is in the response that creates it only.
 """
 
-from functools import partial
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, structs
-from starlette.requests import Request
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
-from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
-from query.request.body import read_json
-from query.request.instants import parse_instant
-from query.request.query_string import strict_query_string
-from query.resources.key_bodies import (
-    ApiKeyChanges,
-    ApiKeyListResponse,
-    ApiKeyResponse,
-    CreatedApiKey,
-    CreatedApiKeyResponse,
-    KeyRotation,
-    NewApiKey,
-    key_resource,
+from query.dependencies import BODY_ERRORS
+from query.request.instants import Instant, parse_instant
+from query.resources.pagination import page_parameters
+from query.resources.resource import (
+    Access,
+    Action,
+    Call,
+    Create,
+    Created,
+    List,
+    Resource,
+    Show,
+    Update,
+    Verb,
+    endpoints,
+    given_members,
 )
-from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import read_changes, read_record, write_record
-from query.resources.website_bodies import given_members
-from query.response.bodies import SuccessResponse
-from query.response.json_response import json_response
-from schemas.errors import Conflict, Malformed, NotFound
+from query.response.bodies import response_types
+from schemas.errors import Conflict, Malformed
 from schemas.http import openapi
 from schemas.http.auth import authorize_website
-from schemas.plans import Group
 from schemas.registry import Key, KeyScope
-from schemas.registry.key_rotation import rotate_key
+from schemas.registry.api_keys import KEY_PREFIX
+from schemas.registry.key_rotation import DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS, rotate_key
 from schemas.registry.record_limits import MAX_RECORDS
 from schemas.registry.validation import new_key, validate_key_fields
 from schemas.runtime.clock import format_instant
 
+Name = Annotated[str, Meta(max_length=255)]
+Scopes = Annotated[list[KeyScope], Meta(min_length=1, description="`admin` implies all others")]
+Expiry = Annotated[Instant, Meta(description="ISO 8601 or Unix milliseconds; null: never")]
+WebsiteId = Annotated[
+    str | None, Meta(description="website that the key is restricted to; null: all")
+]
+KeyState = Literal["active", "expired", "revoked"]
 
-async def create_key(dependencies: QueryDependencies, request: Request) -> Response:
-    """POST /v1/keys: 201 with the new key and its text; 409 when there are too many."""
-    key = await _authorize(dependencies, request)
-    body = await read_json(request, NewApiKey)
+
+class NewApiKey(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body that creates an API key of the organization."""
+
+    scopes: Scopes
+    name: Name = ""
+    website_id: WebsiteId | UnsetType = UNSET
+    expires_at: Expiry = None
+
+
+class ApiKeyChanges(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body that updates an API key: absent fields stay, scopes replace the others."""
+
+    scopes: Scopes | UnsetType = UNSET
+    name: Name | UnsetType = UNSET
+    expires_at: Expiry | UnsetType = UNSET
+
+
+class KeyRotation(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body that rotates an API key."""
+
+    overlap_hours: Annotated[
+        float,
+        Meta(ge=0, le=MAX_OVERLAP_HOURS, description="hours for which the old key stays valid"),
+    ] = DEFAULT_OVERLAP_HOURS
+    expires_at: Annotated[
+        Expiry | UnsetType, Meta(description="when the new key ends; by default as the old one")
+    ] = UNSET
+
+
+class ApiKeyResource(Struct, rename="camel", kw_only=True):
+    """An API key without its secret."""
+
+    id: str
+    prefix: Annotated[str, Meta(description="how the text of the key begins")]
+    organization_id: str
+    website_id: WebsiteId
+    name: str
+    scopes: list[str]
+    state: KeyState
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: Annotated[str | None, Meta(description="exact to an hour")]
+    created_at: str
+    updated_at: str
+
+
+class CreatedApiKey(ApiKeyResource, kw_only=True):
+    """A new API key with its text, which is never shown again."""
+
+    key: str
+    replaces: Annotated[str, Meta(description="id of the rotated key")] | UnsetType = UNSET
+    replaced_ends_at: Annotated[str, Meta(description="when that one ends")] | UnsetType = UNSET
+
+
+class CreatedApiKeyResponse(Struct):
+    """One new API key."""
+
+    success: Literal[True]
+    data: CreatedApiKey
+
+
+def key_resource(call: Call, key: Key) -> ApiKeyResource:
+    """An API key as responses show it."""
+    return ApiKeyResource(
+        id=key.id,
+        prefix=f"{KEY_PREFIX}_{key.id}_",
+        organization_id=key.organization_id,
+        website_id=key.website_id,
+        name=key.name,
+        scopes=list(key.scopes),
+        state=_state(key, call.now_ms),
+        expires_at=_instant(key.expires_at),
+        revoked_at=_instant(key.revoked_at),
+        last_used_at=_instant(key.last_used_at),
+        created_at=str(format_instant(key.created_at)),
+        updated_at=str(format_instant(key.updated_at)),
+    )
+
+
+async def make_key(call: Call) -> Created:
+    """A new key with its text; by default for the website of a key that is restricted to one."""
+    body, key = await call.body(NewApiKey), call.key
     website_id = key.website_id if body.website_id is UNSET else body.website_id
     if website_id is not None or key.website_id is not None:
-        website_id = authorize_website(dependencies.registry, key, str(website_id)).id
-    now, ends_at = dependencies.clock(), parse_instant("expiresAt", body.expires_at)
+        website_id = authorize_website(call.dependencies.registry, key, str(website_id)).id
+    now, ends_at = call.now_ms, parse_instant("expiresAt", body.expires_at)
     created, text = new_key(key.organization_id, body.scopes, now, website_id, body.name, ends_at)
     if not created.is_active(now):
-        raise Malformed("'expiresAt' must lie in the future")
-    store = dependencies.store_for(key)
-    await write_record(dependencies, Key, lambda: store.create(created))
-    return _created_response(dependencies, created, text)
+        raise Malformed(ENDED)
+    return Created(created, {"key": text}, NO_STORE)
 
 
-async def list_keys(dependencies: QueryDependencies, request: Request) -> Response:
-    """GET /v1/keys: one page of the organization's keys, or of those of one website."""
-    key = await _authorize(dependencies, request)
-    website_id = request.query_params.get("website_id") or key.website_id
+def listed_keys(call: Call) -> dict[str, str | None]:
+    """Keys of the organization, or those of one website."""
+    website_id = call.parameters.get("website_id") or call.key.website_id
     if website_id is not None:
-        authorize_website(dependencies.registry, key, website_id)
-    where = {"organization_id": key.organization_id, "website_id": website_id}
-    to_resource = partial(key_resource, now_ms=dependencies.clock())
-    return await list_page(dependencies, request, Key, where, to_resource)
+        authorize_website(call.dependencies.registry, call.key, website_id)
+    return {"organization_id": call.key.organization_id, "website_id": website_id}
 
 
-async def show_key(dependencies: QueryDependencies, request: Request) -> Response:
-    """GET /v1/keys/{id}."""
-    key = await _authorize(dependencies, request)
-    return _key_response(dependencies, await _key_of_tenant(dependencies, key, request))
-
-
-async def update_key(dependencies: QueryDependencies, request: Request) -> Response:
-    """PATCH /v1/keys/{id}: update the fields that the body names."""
-    key = await _authorize(dependencies, request)
-    changed = await _key_of_tenant(dependencies, key, request)
-    changes = given_members(await read_changes(request, ApiKeyChanges))
+def key_changes(_call: Call, body: ApiKeyChanges) -> dict[str, Any]:
+    """Validated fields of an update."""
+    changes = given_members(body)
     if "expires_at" in changes:
         changes["expires_at"] = parse_instant("expiresAt", changes["expires_at"])
-    store, now = dependencies.store_for(key), dependencies.clock()
-    valid = validate_key_fields(changes)
-    updated = await write_record(
-        dependencies, Key, lambda: store.update(Key, changed.id, now, **valid)
-    )
-    return _key_response(dependencies, updated)
+    return validate_key_fields(changes)
 
 
-async def rotate(dependencies: QueryDependencies, request: Request) -> Response:
+async def rotate(call: Call, old: Key) -> Response:
     """POST /v1/keys/{id}/rotate: 201 with the new key; 409 when the old one has ended."""
-    key = await _authorize(dependencies, request)
-    old = await _key_of_tenant(dependencies, key, request)
-    body = await read_json(request, KeyRotation)
-    store, now = dependencies.store_for(key), dependencies.clock()
-    ends_at = old.expires_at
+    body, now, ends_at = await call.body(KeyRotation), call.now_ms, old.expires_at
     if body.expires_at is not UNSET:
         ends_at = parse_instant("expiresAt", body.expires_at)
         if ends_at is not None and ends_at <= now:
-            raise Malformed("'expiresAt' must lie in the future")
-    rotation = await write_record(
-        dependencies, Key, lambda: rotate_key(store, old.id, now, body.overlap_hours, ends_at)
+            raise Malformed(ENDED)
+    rotation = await call.write(
+        Key, lambda store: rotate_key(store, old.id, now, body.overlap_hours, ends_at)
     )
-    replaced_ends_at = str(format_instant(rotation.replaced.expires_at))
-    return _created_response(
-        dependencies,
-        rotation.key,
-        rotation.text,
-        replaces=rotation.replaced.id,
-        replaced_ends_at=replaced_ends_at,
-    )
+    once = {
+        "key": rotation.text,
+        "replaces": rotation.replaced.id,
+        "replacedEndsAt": format_instant(rotation.replaced.expires_at),
+    }
+    return KEYS.respond(call, Created(rotation.key, once, NO_STORE), 201)
 
 
-async def revoke_key(dependencies: QueryDependencies, request: Request) -> Response:
+async def revoke(call: Call, key: Key) -> Response:
     """POST /v1/keys/{id}/revoke: it ends at once and stays listed."""
-    key = await _authorize(dependencies, request)
-    revoked = await _key_of_tenant(dependencies, key, request)
-    if revoked.revoked_at is None:
-        store, now, key_id = dependencies.store_for(key), dependencies.clock(), revoked.id
-        revoked = await write_record(
-            dependencies, Key, lambda: store.update(Key, key_id, now, revoked_at=now)
-        )
-    return _key_response(dependencies, revoked)
+    if key.revoked_at is None:
+        key_id, now = key.id, call.now_ms
+        key = await call.write(Key, lambda store: store.update(Key, key_id, now, revoked_at=now))
+    return KEYS.respond(call, Created(key))
 
 
-async def delete_key(dependencies: QueryDependencies, request: Request) -> Response:
-    """DELETE /v1/keys/{id}: it ends at once and is listed no more."""
-    key = await _authorize(dependencies, request)
-    deleted = await _key_of_tenant(dependencies, key, request)
-    store = dependencies.store_for(key)
-    await write_record(dependencies, Key, lambda: store.delete(Key, deleted.id))
-    return json_response(SuccessResponse(success=True))
+def _state(key: Key, now_ms: int) -> KeyState:
+    if key.is_active(now_ms):
+        return "active"
+    return "expired" if key.revoked_at is None else "revoked"
 
 
-async def _authorize(dependencies: QueryDependencies, request: Request) -> Key:
-    return await dependencies.authorize(request, KeyScope.ADMIN, Group.RECORDS)
+def _instant(ms: int | None) -> str | None:
+    return None if ms is None else format_instant(ms)
 
 
-async def _key_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Key:
-    return await read_record(dependencies, key, Key, request.path_params["key_id"])
-
-
-def _key_response(dependencies: QueryDependencies, key: Key) -> Response:
-    resource = key_resource(key, dependencies.clock())
-    return json_response(ApiKeyResponse(success=True, data=resource))
-
-
-def _created_response(
-    dependencies: QueryDependencies, key: Key, text: str, **more: str
-) -> Response:
-    resource = structs.asdict(key_resource(key, dependencies.clock()))
-    data = structs.replace(CreatedApiKey(**resource, key=text), **more)
-    response = json_response(CreatedApiKeyResponse(success=True, data=data), 201)
-    response.headers["cache-control"] = "no-store"
-    return response
-
-
-ID_PARAMETER = openapi.Parameter("key_id", "the key", required=True, location="path")
+ENDED = "'expiresAt' must lie in the future"
+NO_STORE = {"cache-control": "no-store"}
+ADMIN = Access((KeyScope.ADMIN,))
+ONE, PAGE = response_types("ApiKey", "API key", "API keys", ApiKeyResource)
 CREATED = openapi.Response(201, "the key with its text, once", CreatedApiKeyResponse)
-SHOWN = openapi.Response(200, "the key", ApiKeyResponse)
-CHANGE_ERRORS = (*KEY_ERRORS, *BODY_ERRORS, NotFound)
-_every = partial(openapi.Operation, path="/v1/keys", tag="API keys")
-_one = partial(
-    openapi.Operation, path="/v1/keys/{key_id}", tag="API keys", parameters=(ID_PARAMETER,)
-)
-_ENDPOINTS = (
-    QueryEndpoint(
-        create_key,
-        _every(
-            method="POST",
-            operation_id="createApiKey",
-            summary="Create an API key; its text is shown once",
-            description="The key of the request needs `admin`; one that is restricted to a website "
-            f"creates keys of that website. An organization has at most {MAX_RECORDS[Key]:,} keys, "
-            "revoked ones included.",
-            body=NewApiKey,
-            examples={"a key": {"name": "newsletter", "scopes": ["read:data", "write:links"]}},
-            responses=(CREATED,),
-            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict),
+KEYS = Resource(
+    record=Key,
+    path="/v1/keys",
+    tag="API keys",
+    word="key",
+    id_name="key_id",
+    shows=key_resource,
+    one=ONE,
+    page=PAGE,
+    create=Create(
+        body=NewApiKey,
+        make=make_key,
+        response=CREATED,
+        access=ADMIN,
+        operation_id="createApiKey",
+        summary="Create an API key; its text is shown once",
+        description="The key of the request needs `admin`; one that is restricted to a website "
+        f"creates keys of that website. An organization has at most {MAX_RECORDS[Key]:,} keys, "
+        "revoked ones included.",
+        examples={"a key": {"name": "newsletter", "scopes": ["read:data", "write:links"]}},
+    ),
+    list=List(
+        where=listed_keys,
+        access=ADMIN,
+        operation_id="listApiKeys",
+        summary="List API keys without their secrets, oldest first",
+        parameters=(
+            openapi.Parameter("website_id", "only keys that are restricted to this website"),
+            *page_parameters("keys"),
         ),
     ),
-    QueryEndpoint(
-        list_keys,
-        _every(
-            method="GET",
-            operation_id="listApiKeys",
-            summary="List API keys without their secrets, oldest first",
-            parameters=(
-                openapi.Parameter("website_id", "only keys that are restricted to this website"),
-                *page_parameters("keys"),
-            ),
-            responses=(openapi.Response(200, "one page", ApiKeyListResponse),),
-            errors=(*KEY_ERRORS, Malformed),
-        ),
+    show=Show(
+        access=ADMIN, operation_id="showApiKey", summary="Show an API key without its secret"
     ),
-    QueryEndpoint(
-        show_key,
-        _one(
-            method="GET",
-            operation_id="showApiKey",
-            summary="Show an API key without its secret",
-            responses=(SHOWN,),
-            errors=(*KEY_ERRORS, NotFound),
-        ),
+    update=Update(
+        body=ApiKeyChanges,
+        changes=key_changes,
+        access=ADMIN,
+        operation_id="changeApiKey",
+        summary="Update an API key: absent fields stay, expiresAt null clears it",
+        examples={"scopes": {"scopes": ["read:data"]}},
     ),
-    QueryEndpoint(
-        update_key,
-        _one(
-            method="PATCH",
-            operation_id="changeApiKey",
-            summary="Update an API key: absent fields stay, expiresAt null clears it",
-            body=ApiKeyChanges,
-            examples={"scopes": {"scopes": ["read:data"]}},
-            responses=(SHOWN,),
-            errors=CHANGE_ERRORS,
-        ),
+    delete=Verb(
+        access=ADMIN,
+        operation_id="deleteApiKey",
+        summary="Delete an API key: it ends at once and is listed no more",
     ),
-    QueryEndpoint(
-        rotate,
-        _one(
-            method="POST",
-            path="/v1/keys/{key_id}/rotate",
+    actions=(
+        Action(
+            access=ADMIN,
+            run=rotate,
+            path="/rotate",
             operation_id="rotateApiKey",
             summary="Rotate an API key: a new one with the same scopes, the old one ends later",
             description="The old key ends after `overlapHours`, or when it would have ended "
             "before. With 0 it ends at once.",
             body=KeyRotation,
-            responses=(CREATED,),
-            errors=(*CHANGE_ERRORS, Conflict),
+            response=CREATED,
+            errors=(*BODY_ERRORS, Conflict),
         ),
-    ),
-    QueryEndpoint(
-        revoke_key,
-        _one(
-            method="POST",
-            path="/v1/keys/{key_id}/revoke",
+        Action(
+            access=ADMIN,
+            run=revoke,
+            path="/revoke",
             operation_id="revokeApiKey",
             summary="Revoke an API key: it ends at once and stays listed",
-            responses=(SHOWN,),
-            errors=(*KEY_ERRORS, NotFound),
-        ),
-    ),
-    QueryEndpoint(
-        delete_key,
-        _one(
-            method="DELETE",
-            operation_id="deleteApiKey",
-            summary="Delete an API key: it ends at once and is listed no more",
-            responses=(openapi.Response(200, "deleted", SuccessResponse),),
-            errors=(*KEY_ERRORS, NotFound),
+            response=openapi.Response(200, "the key", ONE),
         ),
     ),
 )
-ENDPOINTS = tuple(map(strict_query_string, _ENDPOINTS))
+ENDPOINTS = tuple(endpoints(KEYS))

@@ -1,114 +1,147 @@
 """Short links: create, read, update, delete, list.
 
-A link of another organization answers like one that does not exist.
+The optional fields of a link are those of the record, in each body after `slug`.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
-from msgspec import UNSET
-from starlette.requests import Request
-from starlette.responses import Response
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType, defstruct, structs
 
-from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
-from query.request.body import read_json
-from query.request.instants import parse_instant
-from query.request.query_string import strict_query_string
-from query.resources.link_bodies import (
-    LinkChanges,
-    LinkListResponse,
-    LinkResponse,
-    NewLink,
-    link_resource,
+from query.request.instants import Instant, parse_instant
+from query.resources.pagination import page_parameters
+from query.resources.resource import (
+    Access,
+    Call,
+    Create,
+    Created,
+    List,
+    Resource,
+    Show,
+    Update,
+    Verb,
+    endpoints,
 )
-from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import (
-    read_changes,
-    read_record,
-    require_whole_organization,
-    write_record,
-)
-from query.response.bodies import SuccessResponse
-from query.response.json_response import json_response
-from schemas.errors import Conflict, Malformed, NotFound
-from schemas.http import openapi
+from query.response.bodies import response_types
+from schemas.errors import Conflict
 from schemas.http.auth import authorize_organization
+from schemas.http.openapi import Parameter
 from schemas.plans import Group
-from schemas.registry import Key, KeyScope, Link, validation
+from schemas.registry import KeyScope, Link, validation
 from schemas.registry.link_validation import WIRE_NAMES
-from schemas.registry.records import LINK_FIELDS, LinkFieldKind
+from schemas.registry.records import LINK_FIELDS, LinkField, LinkFieldKind
+from schemas.runtime.clock import format_instant
+
+INSTANT_FIELDS = (
+    *(name for name, field in LINK_FIELDS.items() if field.kind is LinkFieldKind.INSTANT),
+    "created_at",
+    "updated_at",
+)
+LinkBodyT = TypeVar("LinkBodyT", bound=Struct)
 
 
-async def create_link(dependencies: QueryDependencies, request: Request) -> Response:
-    """POST /v1/links: 201 with the new link; 409 when the slug is taken, or there are too many."""
-    key = await _authorize_write(dependencies, request)
-    body = await read_json(request, NewLink)
-    organization_id = body.organization_id or key.organization_id
-    authorize_organization(dependencies.registry, key, organization_id)
+def _type_in_request(field: LinkField) -> Any:
+    if field.kind is LinkFieldKind.INSTANT:
+        return Instant
+    if field.kind is LinkFieldKind.ID:
+        return Annotated[str, Meta(max_length=field.max_length)] | None
+    return str | None
+
+
+def _with_link_fields(
+    type_of: Callable[[LinkField], Any], default: object = NODEFAULT
+) -> Callable[[type[LinkBodyT]], type[LinkBodyT]]:
+    """Put the optional fields of a link after `slug`."""
+    more = [(name, type_of(field), default) for name, field in LINK_FIELDS.items()]
+
+    def extend(struct: type[LinkBodyT]) -> type[LinkBodyT]:
+        types = get_type_hints(struct, include_extras=True)
+        own = [(field.name, types[field.name], field.default) for field in structs.fields(struct)]
+        index = struct.__struct_fields__.index("slug") + 1
+        extended = defstruct(
+            struct.__name__,
+            [*own[:index], *more, *own[index:]],
+            rename="camel",
+            frozen=True,
+            module=struct.__module__,
+            namespace={"__doc__": struct.__doc__},
+        )
+        return cast(type[LinkBodyT], extended)
+
+    return extend
+
+
+@_with_link_fields(_type_in_request, default=None)
+class NewLink(Struct):
+    """The body that creates a link."""
+
+    name: str
+    target_url: str
+    organization_id: str | None = None
+    slug: str | None = None
+
+
+@_with_link_fields(lambda field: _type_in_request(field) | UnsetType, default=UNSET)
+class LinkChanges(Struct):
+    """The body that updates a link: absent fields stay, null clears a field."""
+
+    name: str | UnsetType = UNSET
+    target_url: str | UnsetType = UNSET
+    slug: str | UnsetType = UNSET
+
+
+@_with_link_fields(lambda _field: str | None)
+class LinkResource(Struct):
+    """A short link."""
+
+    id: str
+    organization_id: str
+    name: str
+    target_url: str
+    slug: str
+    created_at: str
+    updated_at: str
+
+
+def link_resource(_call: Call, link: Link) -> LinkResource:
+    """A link as responses show it, instants as ISO 8601."""
+    values: dict[str, Any] = structs.asdict(link)
+    for name in INSTANT_FIELDS:
+        values[name] = format_instant(values[name])
+    return LinkResource(**values)
+
+
+async def make_link(call: Call) -> Created:
+    """A new link of the organization that the body names, by default that of the key."""
+    body = await call.body(NewLink)
+    organization_id = body.organization_id or call.key.organization_id
+    authorize_organization(call.dependencies.registry, call.key, organization_id)
     link = validation.new_link(
         organization_id,
         body.name,
         body.target_url,
-        dependencies.clock(),
+        call.now_ms,
         slug=body.slug,
-        apps=dependencies.app_schemes,
+        apps=call.dependencies.app_schemes,
         **_optional_fields(body),
     )
-    await write_record(dependencies, Link, lambda: dependencies.store_for(key).create(link))
-    return _link_response(link, 201)
+    return Created(link)
 
 
-async def list_links(dependencies: QueryDependencies, request: Request) -> Response:
-    """GET /v1/links: one page of the organization's links, oldest first."""
-    key = await dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
-    params = request.query_params
-    where = {
-        "organization_id": params.get("organizationId") or key.organization_id,
-        "external_id": params.get("externalId"),
-    }
-    authorize_organization(dependencies.registry, key, str(where["organization_id"]))
-    return await list_page(dependencies, request, Link, where, link_resource)
+def listed_links(call: Call) -> dict[str, str | None]:
+    """Links of the organization, or those with one external id."""
+    organization_id = call.parameters.get("organizationId") or call.key.organization_id
+    authorize_organization(call.dependencies.registry, call.key, organization_id)
+    return {"organization_id": organization_id, "external_id": call.parameters.get("externalId")}
 
 
-async def show_link(dependencies: QueryDependencies, request: Request) -> Response:
-    """GET /v1/links/{id}."""
-    key = await dependencies.authorize(request, KeyScope.READ_LINKS, Group.LINKS)
-    return _link_response(await _link_of_tenant(dependencies, key, request))
-
-
-async def update_link(dependencies: QueryDependencies, request: Request) -> Response:
-    """PATCH /v1/links/{id}: update the fields that the body names."""
-    key = await _authorize_write(dependencies, request)
-    link = await _link_of_tenant(dependencies, key, request)
-    changes = _changes(await read_changes(request, LinkChanges), dependencies.app_schemes)
-    store, now = dependencies.store_for(key), dependencies.clock()
-    updated = await write_record(
-        dependencies, Link, lambda: store.update(Link, link.id, now, **changes)
+def link_changes(call: Call, body: LinkChanges) -> dict[str, Any]:
+    """Validated fields of an update."""
+    required = {name: getattr(body, name) for name in ("name", "target_url", "slug")}
+    changes = {name: value for name, value in required.items() if value is not UNSET}
+    return validation.validate_link_fields(
+        {**changes, **_optional_fields(body)}, call.dependencies.app_schemes
     )
-    return _link_response(updated)
-
-
-async def delete_link(dependencies: QueryDependencies, request: Request) -> Response:
-    """DELETE /v1/links/{id}: delete the link; its clicks stay stored."""
-    key = await _authorize_write(dependencies, request)
-    link = await _link_of_tenant(dependencies, key, request)
-    await write_record(
-        dependencies, Link, lambda: dependencies.store_for(key).delete(Link, link.id)
-    )
-    return json_response(SuccessResponse(success=True))
-
-
-def _link_response(link: Link, status: int = 200) -> Response:
-    return json_response(LinkResponse(success=True, data=link_resource(link)), status)
-
-
-async def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
-    key = await dependencies.authorize(request, KeyScope.WRITE_LINKS, Group.LINKS)
-    return require_whole_organization(key)
-
-
-async def _link_of_tenant(dependencies: QueryDependencies, key: Key, request: Request) -> Link:
-    return await read_record(dependencies, key, Link, request.path_params["link_id"])
 
 
 def _optional_fields(body: NewLink | LinkChanges) -> dict[str, Any]:
@@ -123,88 +156,49 @@ def _optional_fields(body: NewLink | LinkChanges) -> dict[str, Any]:
     }
 
 
-def _changes(body: LinkChanges, apps: Sequence[str]) -> dict[str, Any]:
-    required = {name: getattr(body, name) for name in ("name", "target_url", "slug")}
-    changes = {name: value for name, value in required.items() if value is not UNSET}
-    return validation.validate_link_fields({**changes, **_optional_fields(body)}, apps)
-
-
-ID_PARAMETER = openapi.Parameter("link_id", "the link", required=True, location="path")
-
-_ENDPOINTS = (
-    QueryEndpoint(
-        create_link,
-        openapi.Operation(
-            method="POST",
-            path="/v1/links",
-            operation_id="createLink",
-            tag="Links",
-            summary="Create a short link",
-            description="The collector redirects /l/{slug} to the target and counts the clicks.",
-            body=NewLink,
-            examples={"a link": {"name": "Spring", "targetUrl": "https://shop.example/spring"}},
-            responses=(openapi.Response(201, "the link", LinkResponse),),
-            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict),
+READS = Access((KeyScope.READ_LINKS,), Group.LINKS)
+WRITES = Access((KeyScope.WRITE_LINKS,), Group.LINKS, whole_organization=True)
+ONE, PAGE = response_types("Link", "link", "links", LinkResource)
+LINKS = Resource(
+    record=Link,
+    path="/v1/links",
+    tag="Links",
+    word="link",
+    id_name="link_id",
+    shows=link_resource,
+    one=ONE,
+    page=PAGE,
+    create=Create(
+        body=NewLink,
+        make=make_link,
+        access=WRITES,
+        operation_id="createLink",
+        summary="Create a short link",
+        description="The collector redirects /l/{slug} to the target and counts the clicks.",
+        examples={"a link": {"name": "Spring", "targetUrl": "https://shop.example/spring"}},
+    ),
+    list=List(
+        where=listed_links,
+        access=READS,
+        operation_id="listLinks",
+        summary="List links, oldest first",
+        parameters=(
+            Parameter("organizationId", "organization of the links; default: that of the API key"),
+            Parameter("externalId", "only links with this external id"),
+            *page_parameters("links"),
         ),
     ),
-    QueryEndpoint(
-        list_links,
-        openapi.Operation(
-            method="GET",
-            path="/v1/links",
-            operation_id="listLinks",
-            tag="Links",
-            summary="List links, oldest first",
-            parameters=(
-                openapi.Parameter(
-                    "organizationId", "organization of the links; default: that of the API key"
-                ),
-                openapi.Parameter("externalId", "only links with this external id"),
-                *page_parameters("links"),
-            ),
-            responses=(openapi.Response(200, "one page", LinkListResponse),),
-            errors=(*KEY_ERRORS, Malformed),
-        ),
+    show=Show(access=READS, operation_id="showLink", summary="Show a link"),
+    update=Update(
+        body=LinkChanges,
+        changes=link_changes,
+        access=WRITES,
+        operation_id="changeLink",
+        summary="Update a link: absent fields stay, null clears a field",
+        errors=(Conflict,),
     ),
-    QueryEndpoint(
-        show_link,
-        openapi.Operation(
-            method="GET",
-            path="/v1/links/{link_id}",
-            operation_id="showLink",
-            tag="Links",
-            summary="Show a link",
-            parameters=(ID_PARAMETER,),
-            responses=(openapi.Response(200, "the link", LinkResponse),),
-            errors=(*KEY_ERRORS, NotFound),
-        ),
-    ),
-    QueryEndpoint(
-        update_link,
-        openapi.Operation(
-            method="PATCH",
-            path="/v1/links/{link_id}",
-            operation_id="changeLink",
-            tag="Links",
-            summary="Update a link: absent fields stay, null clears a field",
-            parameters=(ID_PARAMETER,),
-            body=LinkChanges,
-            responses=(openapi.Response(200, "the link", LinkResponse),),
-            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict, NotFound),
-        ),
-    ),
-    QueryEndpoint(
-        delete_link,
-        openapi.Operation(
-            method="DELETE",
-            path="/v1/links/{link_id}",
-            operation_id="deleteLink",
-            tag="Links",
-            summary="Delete a link; its clicks stay stored",
-            parameters=(ID_PARAMETER,),
-            responses=(openapi.Response(200, "deleted", SuccessResponse),),
-            errors=(*KEY_ERRORS, NotFound),
-        ),
+    delete=Verb(
+        access=WRITES, operation_id="deleteLink", summary="Delete a link; its clicks stay stored"
     ),
 )
-ENDPOINTS = tuple(map(strict_query_string, _ENDPOINTS))
+ENDPOINTS = tuple(endpoints(LINKS))

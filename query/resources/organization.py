@@ -4,49 +4,77 @@ No key reaches beyond its organization, so organizations are created with `tidem
 """
 
 from functools import partial
+from typing import Annotated, Literal
 
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
-from query.request.body import read_json
 from query.request.query_string import strict_query_string
-from query.resources.record_access import require_whole_organization, write_record
-from query.resources.website_bodies import (
-    OrganizationChanges,
-    OrganizationResponse,
-    organization_resource,
-)
+from query.resources.resource import Access
 from query.response.json_response import json_response
 from schemas.http import openapi
-from schemas.plans import Group
 from schemas.registry import KeyScope, Organization
 from schemas.registry.validation import validate_name
+from schemas.runtime.clock import format_instant
+
+READS = Access((KeyScope.MANAGE_WEBSITES,), whole_organization=True)
+WRITES = Access((KeyScope.ADMIN,), whole_organization=True)
+
+
+class OrganizationChanges(Struct, frozen=True, forbid_unknown_fields=True):
+    """The body that renames the organization."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=255)]
+
+
+class OrganizationResource(Struct, rename="camel"):
+    """The organization of the key."""
+
+    id: str
+    name: str
+    plan: str
+    limits: Annotated[
+        dict[str, int], Meta(description="limits per minute of its own, which replace the plan's")
+    ]
+    created_at: str
+    updated_at: str
+
+
+class OrganizationResponse(Struct):
+    """The organization of the key."""
+
+    success: Literal[True]
+    data: OrganizationResource
 
 
 async def show_organization(dependencies: QueryDependencies, request: Request) -> Response:
     """GET /v1/organization."""
-    scopes = KeyScope.MANAGE_WEBSITES, Group.RECORDS
-    key = require_whole_organization(await dependencies.authorize(request, *scopes))
-    return _organization_response(dependencies.registry.organizations[key.organization_id])
+    call = await READS.authorize(dependencies, request)
+    return _organization_response(dependencies.registry.organizations[call.key.organization_id])
 
 
 async def update_organization(dependencies: QueryDependencies, request: Request) -> Response:
     """PATCH /v1/organization: rename it."""
-    scopes = KeyScope.ADMIN, Group.RECORDS
-    key = require_whole_organization(await dependencies.authorize(request, *scopes))
-    name = validate_name("name", (await read_json(request, OrganizationChanges)).name)
-    store, now = dependencies.store_for(key), dependencies.clock()
-    renamed = await write_record(
-        dependencies,
-        Organization,
-        lambda: store.update(Organization, key.organization_id, now, name=name),
+    call = await WRITES.authorize(dependencies, request)
+    name = validate_name("name", (await call.body(OrganizationChanges)).name)
+    owner, now = call.key.organization_id, call.now_ms
+    renamed = await call.write(
+        Organization, lambda store: store.update(Organization, owner, now, name=name)
     )
     return _organization_response(renamed)
 
 
 def _organization_response(organization: Organization) -> Response:
-    data = organization_resource(organization)
+    data = OrganizationResource(
+        id=organization.id,
+        name=organization.name,
+        plan=organization.plan,
+        limits=dict(organization.limits),
+        created_at=str(format_instant(organization.created_at)),
+        updated_at=str(format_instant(organization.updated_at)),
+    )
     return json_response(OrganizationResponse(success=True, data=data))
 
 

@@ -4,7 +4,7 @@ The bodies are made from the fields of the records, so that a field is declared 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
@@ -13,7 +13,7 @@ from msgspec.structs import FieldInfo
 from query.request.body import convert
 from query.request.filters import Filter
 from query.resources.saved_validation import validate_record
-from query.response.bodies import PageMeta
+from query.response.bodies import response_types
 from query.standard.sql.steps import Step
 from schemas.registry import (
     Annotation,
@@ -242,14 +242,13 @@ def _bodies(saved: SavedType) -> SavedBodies:
     if saved.record is Share:
         shown.append(("path", Annotated[str, PATH_MEANING] | UnsetType, UNSET))
     data = _define(f"{name}Resource", saved.record.__doc__, shown)
-    success = ("success", Literal[True])
-    page = [success, ("data", list.__class_getitem__(data)), ("meta", PageMeta)]
+    one, page = response_types(name, saved.word, saved.words, data)
     updates = f"The body that updates {saved.a_word}: absent fields stay, null clears a field."
     return SavedBodies(
         new=_define(f"New{name}", f"The body that creates {saved.a_word}.", map(_new, own), True),
         changes=_define(f"{name}Changes", updates, map(_change, own), True),
-        response=_define(f"{name}Response", f"One {saved.word}.", [success, ("data", data)]),
-        page=_define(f"{name}ListResponse", f"One page of {saved.words}.", page),
+        response=one,
+        page=page,
     )
 
 

@@ -1,28 +1,23 @@
 """Set-up of a website: its script tag, and whether events have arrived."""
 
 from functools import partial
+from typing import Annotated, Literal
 
-from starlette.requests import Request
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
-from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
+from query.dependencies import QueryDependencies
 from query.engine.engine import Row, Sql
 from query.engine.snapshots import PinnedVersions
-from query.request.query_string import strict_query_string
-from query.resources.website_bodies import (
-    Snippet,
-    SnippetResponse,
-    WebsiteStatus,
-    WebsiteStatusResponse,
-)
-from query.resources.websites import ID_PARAMETER, WEBSITE_PATH, authorize_read, website_of_key
+from query.resources.resource import Access, Action, Call
+from query.response.bodies import StaleReason, Watermark
 from query.response.json_response import json_response
 from query.sql.fragment import merge_values
 from query.sql.select import Relation, Select, render
-from schemas.errors import DataDamaged, Malformed, NotFound, QueryTimeout
+from schemas.errors import DataDamaged, Malformed, QueryTimeout
 from schemas.http import openapi
 from schemas.http.script_tag import EXTRA_SCRIPTS, main_tag, validate_collect_url
-from schemas.registry import Website
+from schemas.registry import KeyScope, Website
 from schemas.runtime.clock import format_instant
 from schemas.tables import EVENTS
 
@@ -36,30 +31,59 @@ COUNTS = """
 TRUTHS = {"true": True, "false": False}
 
 
-async def show_snippet(dependencies: QueryDependencies, request: Request) -> Response:
+class WebsiteStatus(Struct, rename="camel"):
+    """Which events of a website are stored."""
+
+    received: Annotated[bool, Meta(description="whether there is any, of a bot or not")]
+    events: int
+    bot_events: Annotated[int, Meta(description="how many of them are of bots")]
+    first_event_at: str | None
+    last_event_at: str | None
+    watermark: Watermark
+    lag_seconds: float | None
+    stale_reason: StaleReason | UnsetType = UNSET
+
+
+class WebsiteStatusResponse(Struct):
+    """The stored events of one website."""
+
+    success: Literal[True]
+    data: WebsiteStatus
+
+
+class Snippet(Struct, rename="camel"):
+    """The script tag for the pages of a website."""
+
+    script: Annotated[str, Meta(description="put it into the head of every page")]
+    collect_url: str
+
+
+class SnippetResponse(Struct):
+    """The script tag of one website."""
+
+    success: Literal[True]
+    data: Snippet
+
+
+async def show_snippet(call: Call, website: Website) -> Response:
     """GET /v1/websites/{id}/snippet."""
-    key = await authorize_read(dependencies, request)
-    website = await website_of_key(dependencies, key, request)
-    params = request.query_params
-    extras = [name for name in params.get("scripts", "").split(",") if name]
+    extras = [name for name in call.parameters.get("scripts", "").split(",") if name]
     if unknown := next((name for name in extras if name not in EXTRA_SCRIPTS), None):
         raise Malformed(f"'scripts' has '{unknown[:40]}'; scripts are {', '.join(EXTRA_SCRIPTS)}")
-    persist = TRUTHS.get(params.get("persist", "false"))
+    persist = TRUTHS.get(call.parameters.get("persist", "false"))
     if persist is None:
         raise Malformed("'persist' must be true or false")
-    base = dependencies.collect_url
-    if "collect_url" in params:
-        base = validate_collect_url(params["collect_url"])
+    base = call.dependencies.collect_url
+    if "collect_url" in call.parameters:
+        base = validate_collect_url(call.parameters["collect_url"])
     tag = main_tag(base, website.id, [name for name in EXTRA_SCRIPTS if name in extras], persist)
     return json_response(SnippetResponse(success=True, data=Snippet(tag, base)))
 
 
-async def show_status(dependencies: QueryDependencies, request: Request) -> Response:
+async def show_status(call: Call, website: Website) -> Response:
     """GET /v1/websites/{id}/status: what is stored, in the newest version of the table."""
-    key = await authorize_read(dependencies, request)
-    website = await website_of_key(dependencies, key, request)
-    run = partial(_status, dependencies, website)
-    status = await dependencies.snapshots.with_pinned([EVENTS], None, run)
+    run = partial(_status, call.dependencies, website)
+    status = await call.dependencies.snapshots.with_pinned([EVENTS], None, run)
     return json_response(WebsiteStatusResponse(success=True, data=status))
 
 
@@ -101,47 +125,39 @@ async def _counts(dependencies: QueryDependencies, website: Website, pinned: Pin
     return counts
 
 
-_ENDPOINTS = (
-    QueryEndpoint(
-        show_snippet,
-        openapi.Operation(
-            method="GET",
-            path=f"{WEBSITE_PATH}/snippet",
-            operation_id="showSnippet",
-            tag="Websites",
-            summary="Show the script tag for the pages of a website",
-            parameters=(
-                ID_PARAMETER,
-                openapi.Parameter(
-                    "collect_url",
-                    "URL at which browsers reach the collector, or a path of the site; default: "
-                    "`TIDEMARK_COLLECT_URL` of the service, or its local address",
-                ),
-                openapi.Parameter("scripts", f"further scripts: {', '.join(EXTRA_SCRIPTS)}"),
-                openapi.Parameter(
-                    "persist",
-                    "keep visitor and session ids in localStorage",
-                    {"type": "boolean", "default": False},
-                ),
-            ),
-            responses=(openapi.Response(200, "the tag", SnippetResponse),),
-            errors=(*KEY_ERRORS, Malformed, NotFound),
+READS = Access((KeyScope.READ_DATA, KeyScope.MANAGE_WEBSITES))
+SNIPPET = Action(
+    access=READS,
+    run=show_snippet,
+    method="GET",
+    path="/snippet",
+    operation_id="showSnippet",
+    summary="Show the script tag for the pages of a website",
+    parameters=(
+        openapi.Parameter(
+            "collect_url",
+            "URL at which browsers reach the collector, or a path of the site; default: "
+            "`TIDEMARK_COLLECT_URL` of the service, or its local address",
+        ),
+        openapi.Parameter("scripts", f"further scripts: {', '.join(EXTRA_SCRIPTS)}"),
+        openapi.Parameter(
+            "persist",
+            "keep visitor and session ids in localStorage",
+            {"type": "boolean", "default": False},
         ),
     ),
-    QueryEndpoint(
-        show_status,
-        openapi.Operation(
-            method="GET",
-            path=f"{WEBSITE_PATH}/status",
-            operation_id="showWebsiteStatus",
-            tag="Websites",
-            summary="Show whether events of a website have arrived",
-            description="Counts of stored events, with the first and the last. An event is stored "
-            "a second or two after the collector accepted it.",
-            parameters=(ID_PARAMETER,),
-            responses=(openapi.Response(200, "what is stored", WebsiteStatusResponse),),
-            errors=(*KEY_ERRORS, NotFound, QueryTimeout, DataDamaged),
-        ),
-    ),
+    response=openapi.Response(200, "the tag", SnippetResponse),
+    errors=(Malformed,),
 )
-ENDPOINTS = tuple(map(strict_query_string, _ENDPOINTS))
+STATUS = Action(
+    access=READS,
+    run=show_status,
+    method="GET",
+    path="/status",
+    operation_id="showWebsiteStatus",
+    summary="Show whether events of a website have arrived",
+    description="Counts of stored events, with the first and the last. An event is stored "
+    "a second or two after the collector accepted it.",
+    response=openapi.Response(200, "what is stored", WebsiteStatusResponse),
+    errors=(QueryTimeout, DataDamaged),
+)

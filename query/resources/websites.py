@@ -1,185 +1,168 @@
-"""Websites: create, list, read, update, delete.
+"""Websites: create, list, read, update, delete."""
 
-A website of another organization answers like one that does not exist.
-"""
+from typing import Annotated, Any
 
-from functools import partial
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from starlette.requests import Request
-from starlette.responses import Response
-
-from query.dependencies import BODY_ERRORS, KEY_ERRORS, QueryDependencies, QueryEndpoint
-from query.request.body import read_json
-from query.request.query_string import strict_query_string
-from query.resources.pagination import list_page, page_parameters
-from query.resources.record_access import (
-    read_changes,
-    read_record,
-    require_whole_organization,
-    write_record,
-)
-from query.resources.website_bodies import (
-    NewWebsite,
-    WebsiteChanges,
-    WebsiteListResponse,
-    WebsiteResponse,
+from query.resources.pagination import page_parameters
+from query.resources.resource import (
+    Access,
+    Call,
+    Create,
+    Created,
+    List,
+    Resource,
+    Show,
+    Update,
+    Verb,
+    endpoints,
     given_members,
-    website_resource,
 )
-from query.response.bodies import SuccessResponse
-from query.response.json_response import json_response
-from schemas.errors import Conflict, Malformed, NotFound
-from schemas.http import openapi
-from schemas.plans import Group
-from schemas.registry import Key, KeyScope, Website
+from query.resources.website_set_up import READS, SNIPPET, STATUS
+from query.response.bodies import response_types
+from schemas.errors import Malformed
+from schemas.http.openapi import Parameter
+from schemas.registry import KeyScope, Website
+from schemas.registry.allowed_origins import MAX_ORIGINS
 from schemas.registry.record_limits import MAX_RECORDS
 from schemas.registry.validation import new_website, validate_website_fields
+from schemas.runtime.clock import format_instant
 
 NOT_CONFIRMED = (
     "'domain' in the query string must be that of the website, which confirms that its keys, saved "
     "records and access to its events end"
 )
+Domain = Annotated[str, Meta(description="host name, such as shop.example")]
+Name = Annotated[str, Meta(min_length=1, max_length=255)]
+TimeZone = Annotated[str, Meta(description="IANA time zone of its days, such as Europe/Berlin")]
+Origins = Annotated[
+    list[str],
+    Meta(
+        max_length=MAX_ORIGINS,
+        description="origins from which browsers may send without a key, such as "
+        "https://*.shop.example; empty: any",
+    ),
+]
 
 
-async def create_website(dependencies: QueryDependencies, request: Request) -> Response:
-    """POST /v1/websites: 201 with the new website; 409 when there are too many."""
-    key = require_whole_organization(await _authorize_write(dependencies, request))
-    body = await read_json(request, NewWebsite)
-    now = dependencies.clock()
-    website = new_website(key.organization_id, now_ms=now, **given_members(body))
-    store = dependencies.store_for(key)
-    await write_record(dependencies, Website, lambda: store.create(website))
-    return _website_response(website, 201)
+class NewWebsite(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body that creates a website of the key's organization; its name is the domain if none."""
+
+    domain: Domain
+    name: Name | UnsetType = UNSET
+    timezone: TimeZone | UnsetType = UNSET
+    allowed_origins: Origins | UnsetType = UNSET
 
 
-async def list_websites(dependencies: QueryDependencies, request: Request) -> Response:
-    """GET /v1/websites: one page of those that the key has access to, oldest first."""
-    key = await authorize_read(dependencies, request)
-    where = {"organization_id": key.organization_id, "id": key.website_id}
-    return await list_page(dependencies, request, Website, where, website_resource)
+class WebsiteChanges(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The body that updates a website: absent fields stay, a list of origins replaces the other."""
+
+    domain: Domain | UnsetType = UNSET
+    name: Name | UnsetType = UNSET
+    timezone: TimeZone | UnsetType = UNSET
+    allowed_origins: Origins | UnsetType = UNSET
 
 
-async def show_website(dependencies: QueryDependencies, request: Request) -> Response:
-    """GET /v1/websites/{id}."""
-    key = await authorize_read(dependencies, request)
-    return _website_response(await website_of_key(dependencies, key, request))
+class WebsiteResource(Struct, rename="camel"):
+    """A website; its id is the client id of its trackers."""
+
+    id: str
+    organization_id: str
+    name: str
+    domain: Domain
+    timezone: TimeZone
+    allowed_origins: Origins
+    created_at: str
+    updated_at: str
 
 
-async def update_website(dependencies: QueryDependencies, request: Request) -> Response:
-    """PATCH /v1/websites/{id}: update the fields that the body names."""
-    key = await _authorize_write(dependencies, request)
-    website = await website_of_key(dependencies, key, request)
-    changes = validate_website_fields(given_members(await read_changes(request, WebsiteChanges)))
-    store, now = dependencies.store_for(key), dependencies.clock()
-    updated = await write_record(
-        dependencies, Website, lambda: store.update(Website, website.id, now, **changes)
+def website_resource(_call: Call, website: Website) -> WebsiteResource:
+    """A website as responses show it."""
+    return WebsiteResource(
+        id=website.id,
+        organization_id=website.organization_id,
+        name=website.name or website.domain,
+        domain=website.domain,
+        timezone=website.timezone,
+        allowed_origins=list(website.allowed_origins),
+        created_at=str(format_instant(website.created_at)),
+        updated_at=str(format_instant(website.updated_at)),
     )
-    return _website_response(updated)
 
 
-async def delete_website(dependencies: QueryDependencies, request: Request) -> Response:
-    """DELETE /v1/websites/{id}: with all records that belong to it; stored events stay."""
-    key = require_whole_organization(await _authorize_write(dependencies, request))
-    website = await website_of_key(dependencies, key, request)
-    if request.query_params.get("domain") != website.domain:
+async def make_website(call: Call) -> Created:
+    """A new website of the key's organization."""
+    given = given_members(await call.body(NewWebsite))
+    return Created(new_website(call.key.organization_id, now_ms=call.now_ms, **given))
+
+
+def website_changes(_call: Call, body: WebsiteChanges) -> dict[str, Any]:
+    """Validated fields of an update."""
+    return validate_website_fields(given_members(body))
+
+
+def websites_of_key(call: Call) -> dict[str, str | None]:
+    """All websites of the organization, or the one that the key is restricted to."""
+    return {"organization_id": call.key.organization_id, "id": call.key.website_id}
+
+
+def check_confirmation(call: Call, website: Website) -> None:
+    """Malformed unless the query string repeats the domain."""
+    if call.parameters.get("domain") != website.domain:
         raise Malformed(NOT_CONFIRMED)
-    store = dependencies.store_for(key)
-    await write_record(dependencies, Website, lambda: store.delete(Website, website.id))
-    return json_response(SuccessResponse(success=True))
 
 
-async def authorize_read(dependencies: QueryDependencies, request: Request) -> Key:
-    """The key of a request that reads websites."""
-    scopes = KeyScope.READ_DATA, Group.RECORDS, KeyScope.MANAGE_WEBSITES
-    return await dependencies.authorize(request, *scopes)
-
-
-async def website_of_key(dependencies: QueryDependencies, key: Key, request: Request) -> Website:
-    """The website that the path names; NotFound."""
-    return await read_record(dependencies, key, Website, request.path_params["website_id"])
-
-
-async def _authorize_write(dependencies: QueryDependencies, request: Request) -> Key:
-    return await dependencies.authorize(request, KeyScope.MANAGE_WEBSITES, Group.RECORDS)
-
-
-def _website_response(website: Website, status: int = 200) -> Response:
-    return json_response(WebsiteResponse(success=True, data=website_resource(website)), status)
-
-
-WEBSITE_PATH = "/v1/websites/{website_id}"
-ID_PARAMETER = openapi.Parameter("website_id", "the website", required=True, location="path")
-_every = partial(openapi.Operation, path="/v1/websites", tag="Websites")
-_one = partial(openapi.Operation, path=WEBSITE_PATH, tag="Websites")
-
-_ENDPOINTS = (
-    QueryEndpoint(
-        create_website,
-        _every(
-            method="POST",
-            operation_id="createWebsite",
-            summary="Create a website",
-            description="The key needs `manage:websites` and must not be restricted to one "
-            f"website. An organization has at most {MAX_RECORDS[Website]:,} websites.",
-            body=NewWebsite,
-            examples={"a website": {"domain": "shop.example", "timezone": "Europe/Berlin"}},
-            responses=(openapi.Response(201, "the website", WebsiteResponse),),
-            errors=(*KEY_ERRORS, *BODY_ERRORS, Conflict),
-        ),
+WRITES = Access((KeyScope.MANAGE_WEBSITES,))
+WRITES_ALL = Access((KeyScope.MANAGE_WEBSITES,), whole_organization=True)
+ONE, PAGE = response_types("Website", "website", "websites", WebsiteResource)
+WEBSITES = Resource(
+    record=Website,
+    path="/v1/websites",
+    tag="Websites",
+    word="website",
+    id_name="website_id",
+    shows=website_resource,
+    one=ONE,
+    page=PAGE,
+    create=Create(
+        body=NewWebsite,
+        make=make_website,
+        access=WRITES_ALL,
+        operation_id="createWebsite",
+        summary="Create a website",
+        description="The key needs `manage:websites` and must not be restricted to one "
+        f"website. An organization has at most {MAX_RECORDS[Website]:,} websites.",
+        examples={"a website": {"domain": "shop.example", "timezone": "Europe/Berlin"}},
     ),
-    QueryEndpoint(
-        list_websites,
-        _every(
-            method="GET",
-            operation_id="listWebsites",
-            summary="List websites that the key has access to, oldest first",
-            parameters=page_parameters("websites"),
-            responses=(openapi.Response(200, "one page", WebsiteListResponse),),
-            errors=(*KEY_ERRORS, Malformed),
-        ),
+    list=List(
+        where=websites_of_key,
+        access=READS,
+        operation_id="listWebsites",
+        summary="List websites that the key has access to, oldest first",
+        parameters=page_parameters("websites"),
     ),
-    QueryEndpoint(
-        show_website,
-        _one(
-            method="GET",
-            operation_id="showWebsite",
-            summary="Show a website",
-            parameters=(ID_PARAMETER,),
-            responses=(openapi.Response(200, "the website", WebsiteResponse),),
-            errors=(*KEY_ERRORS, NotFound),
-        ),
+    show=Show(access=READS, operation_id="showWebsite", summary="Show a website"),
+    update=Update(
+        body=WebsiteChanges,
+        changes=website_changes,
+        access=WRITES,
+        operation_id="changeWebsite",
+        summary="Update a website: absent fields stay",
+        description="A new time zone changes the days of all results. The key needs "
+        "`manage:websites`.",
+        examples={"origins": {"allowedOrigins": ["https://*.shop.example"]}},
     ),
-    QueryEndpoint(
-        update_website,
-        _one(
-            method="PATCH",
-            operation_id="changeWebsite",
-            summary="Update a website: absent fields stay",
-            description="A new time zone changes the days of all results. The key needs "
-            "`manage:websites`.",
-            parameters=(ID_PARAMETER,),
-            body=WebsiteChanges,
-            examples={"origins": {"allowedOrigins": ["https://*.shop.example"]}},
-            responses=(openapi.Response(200, "the website", WebsiteResponse),),
-            errors=(*KEY_ERRORS, *BODY_ERRORS, NotFound),
-        ),
+    delete=Verb(
+        access=WRITES_ALL,
+        check=check_confirmation,
+        operation_id="deleteWebsite",
+        summary="Delete a website and the records that belong to it",
+        description="Its keys, imports and saved records end at once, and nothing is accepted "
+        "for it any more. Its events stay in the tables, where no key has access to them. The "
+        "key needs `manage:websites` and must not be restricted to one website.",
+        parameters=(Parameter("domain", "that of the website, to confirm", required=True),),
+        errors=(Malformed,),
     ),
-    QueryEndpoint(
-        delete_website,
-        _one(
-            method="DELETE",
-            operation_id="deleteWebsite",
-            summary="Delete a website and the records that belong to it",
-            description="Its keys, imports and saved records end at once, and nothing is accepted "
-            "for it any more. Its events stay in the tables, where no key has access to them. The "
-            "key needs `manage:websites` and must not be restricted to one website.",
-            parameters=(
-                ID_PARAMETER,
-                openapi.Parameter("domain", "that of the website, to confirm", required=True),
-            ),
-            responses=(openapi.Response(200, "deleted", SuccessResponse),),
-            errors=(*KEY_ERRORS, Malformed, NotFound),
-        ),
-    ),
+    actions=(SNIPPET, STATUS),
 )
-ENDPOINTS = tuple(map(strict_query_string, _ENDPOINTS))
+ENDPOINTS = tuple(endpoints(WEBSITES))

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
-
-from schemas.registry import ImportState
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
 
 JsonObject = Mapping[str, Any]
 Objects = Annotated[Sequence[Any], Meta(extra_json_schema={"items": {"type": "object"}})]
@@ -257,32 +255,11 @@ class TablesResponse(Struct, rename="camel"):
     time_buckets: list[str]
 
 
-class ImportResource(Struct, rename="camel"):
-    """An import: items accepted and rejected so far, and rows removed when it was undone."""
-
-    id: str
-    organization_id: str
-    website_id: str
-    name: str
-    state: ImportState
-    accepted: int
-    rejected: int
-    removed: int
-    created_at: str
-    updated_at: str
-    stored: Annotated[int | UnsetType, Meta(description="rows in the table")] = UNSET
-
-
-class ImportResponse(Struct):
-    """One import."""
-
-    success: Literal[True]
-    data: ImportResource
-
-
-class ImportListResponse(Struct):
-    """One page of imports."""
-
-    success: Literal[True]
-    data: list[ImportResource]
-    meta: PageMeta
+def response_types(name: str, word: str, words: str, data: Any) -> tuple[Any, Any]:
+    """The types of responses with one record and with a list, as OpenAPI names them."""
+    success = ("success", Literal[True])
+    one, page = [success, ("data", data)], [success, ("data", list[data]), ("meta", PageMeta)]
+    return (
+        defstruct(f"{name}Response", one, namespace={"__doc__": f"One {word}."}),
+        defstruct(f"{name}ListResponse", page, namespace={"__doc__": f"One page of {words}."}),
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from query.resources.link_bodies import LinkChanges, LinkResource, NewLink
+from query.resources.links import LinkChanges, LinkResource, NewLink
 from schemas.registry.link_validation import WIRE_NAMES
 from schemas.registry.records import LINK_FIELDS, LinkFieldKind
 from tests.query.query_service import InProcessService

@@ -2,13 +2,18 @@
 
 from query.dependencies import QueryEndpoint
 from query.resources import (
+    audit,
     imports,
+    keys,
     links,
-    management,
+    organization,
+    quarantine,
+    rate_limits,
     receipts,
     saved_records,
     shared_dashboards,
     sign_in,
+    websites,
 )
 
 ENDPOINTS: tuple[QueryEndpoint, ...] = (
@@ -18,5 +23,10 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *shared_dashboards.ENDPOINTS,
     *saved_records.ENDPOINTS,
     *sign_in.ENDPOINTS,
-    *management.ENDPOINTS,
+    *organization.ENDPOINTS,
+    *websites.ENDPOINTS,
+    *keys.ENDPOINTS,
+    *audit.ENDPOINTS,
+    *rate_limits.ENDPOINTS,
+    *quarantine.ENDPOINTS,
 )
