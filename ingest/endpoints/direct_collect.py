@@ -1,9 +1,9 @@
 """DirectCollect: accepts the usual request of a known head in one call, without a coroutine.
 
-The usual request is small, has no API key, and has nothing to reject, rename, ignore or adjust. All
-that follows from its head is prepared: sender, envelope and response. Any other request is left to
-the endpoint in `endpoints/collect.py` before anything of it was counted, so that one place decides
-what is refused, and how.
+The usual request is small, is for one website, and has nothing to reject, rename, ignore or adjust.
+All that follows from its head is prepared: sender, envelope and response. Any other request is left
+to the endpoint in `endpoints/collect.py` before anything of it was counted, so that one place
+decides what is refused, and how.
 """
 
 import logging
@@ -11,8 +11,8 @@ import random
 import time
 import weakref
 from typing import Any
-from zlib import crc32
 
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.decoder import Decoder
@@ -20,11 +20,11 @@ from ingest.decoding.lone_surrogates import replace_lone_surrogates
 from ingest.decoding.request_head import READ_HEADS
 from ingest.dependencies import Dependencies
 from ingest.endpoints.rate_limits import SMALL_BODY_BYTES
-from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, partition_hash
+from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
 from schemas.envelope import EnvelopeTemplate
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, is_near, keeps_time
-from schemas.http.admission import RATE_LIMIT_KEY, add_anonymous
+from schemas.http.admission import RATE_LIMIT_KEY, add_to_all
 from schemas.http.asgi import headers_by_name
 from schemas.http.http_requests import count_duration
 from schemas.http.middleware import BEGAN_KEY, REQUEST_ID_HEADER, REQUEST_ID_KEY
@@ -46,11 +46,14 @@ DIRECT = "tidemark.direct"
 CHANGING_HEADERS = {REQUEST_ID_HEADER, *FORWARDING_HEADERS}
 """Headers that proxies add: each such request is looked at by the middleware."""
 
+MAX_WEBSITES = 16
+"""Websites of one sender whose envelopes are prepared; every open connection keeps them."""
+
 SUCCESS_BODY = b'{"status":"success","type":"%b","count":%%d,"receipt":"%%b"}'
 
 
 class DirectCollect:
-    """Accepts requests of one head, for one website, while the registry does not change."""
+    """Accepts requests of one head, from one sender, while the registry does not change."""
 
     def __init__(
         self,
@@ -72,37 +75,37 @@ class DirectCollect:
         self._clock = dependencies.clock
         self._decoder = decoder
         self._admission = self.middleware.admission
-        self._anonymous_ids = dependencies.anonymous_ids
-        self._organization = header.sender.organization
-        self._website_id = website_id = header.sender.subject_id
-        self._client_network = header.client_network
-        self._user_agent = header.head.user_agent
-        self._visitor_seed = partition_hash(website_id, "")
-        self._key_without_visitor = partition_hash(
-            website_id, self._client_network, self._user_agent
-        )
-        self._envelopes = EnvelopeTemplate(header.envelope(website_id, (), b""))
+        self._header = replace(header, clock_offset_ms=0)
+        self._envelopes: dict[str, EnvelopeTemplate] = {}
+        """By website; browsers send for one, servers also for others."""
         self.head = STATUS_LINES[200] + self.middleware.success_template(scope) + b"\r\n%b"
         self.body = SUCCESS_BODY % kind.name.encode()
 
     def accept(self, body: bytes) -> "DirectRequest | None":
         """The request, counted and not queued yet; None if the endpoint must look at it."""
         began, now, size = time.perf_counter(), self._clock(), len(body)
-        admission = self._admission
+        registry, header, admission = self.registry(), self._header, self._admission
+        sender = header.sender
         if (
             size > SMALL_BODY_BYTES
-            or self._registry_source.snapshot is not self.registry()
-            or not admission.network_fits(self._client_network, now)
+            or registry is None
+            or self._registry_source.snapshot is not registry
+            or not (
+                admission.network_fits(header.client_network, now)
+                if sender.key is None
+                else registry.use_key(sender.key, now)
+            )
         ):
             return None
         decoded = self._decoder.decode_plain(replace_lone_surrogates(body))
         if decoded is None:
             return None
         items, array = decoded
-        count, website_id = len(items), self._website_id
+        count, website_id = len(items), items[0].website_id or sender.subject_id
         oldest, newest, all_named = now - MAX_AGE_MS, now + MAX_FUTURE_MS, True
         for item in items:
-            if item.website_id is not None and item.website_id != website_id:
+            item_website_id = item.website_id
+            if (sender.subject_id if item_website_id is None else item_website_id) != website_id:
                 return None
             timestamp = item.timestamp
             if (
@@ -115,27 +118,43 @@ class DirectCollect:
                 return None
             if not item.anonymous_id:
                 all_named = False
-        buckets = admission.anonymous_buckets(
-            self._client_network, self._organization, Group.COLLECT, website_id, now
-        )
+        envelopes = self._envelopes.get(website_id) or self._prepare(website_id, registry)
+        if envelopes is None:
+            return None
+        if sender.key is None:
+            buckets = admission.anonymous_buckets(
+                header.client_network, sender.organization, Group.COLLECT, website_id, now
+            )
+        else:
+            buckets = admission.key_buckets(sender.organization, Group.COLLECT, now)
         if admission.reserves and [b for b in buckets if b.limit.requests <= SMALL_LIMIT]:
             return None  # a server counts it, which takes a round trip
-        share, total = buckets
-        if not (share.fits(now, 1, size, count) and total.fits(now, 1, size, count)):
-            return None
-        visitor, anonymous_id = items[0].anonymous_id, ""
-        if self._client_network and not all_named:
-            anonymous_id = self._anonymous_ids.for_website(
-                website_id, self._client_network, self._user_agent, now
-            )
+        for bucket in buckets:
+            if not bucket.fits(now, 1, size, count):
+                return None
         encoded = EncodedRequest(
-            crc32(visitor.encode(), self._visitor_seed) if visitor else self._key_without_visitor,
-            [self._envelopes.encode(now, count, array, anonymous_id)],
+            header.partition_key(website_id, items),
+            [
+                envelopes.encode(
+                    now, count, array, "" if all_named else header.anonymous_id(website_id, now)
+                )
+            ],
             count,
             website_id,
             now,
         )
-        return DirectRequest(self, encoded, add_anonymous(buckets, now, size, count), began)
+        return DirectRequest(self, encoded, add_to_all(buckets, now, size, count), began)
+
+    def _prepare(self, website_id: str, registry: Snapshot) -> EnvelopeTemplate | None:
+        """What envelopes of a website share; None if the sender may not write to it."""
+        sender = self._header.sender
+        if website_id != sender.subject_id and not sender.can_reach(registry, website_id):
+            return None
+        if len(self._envelopes) >= MAX_WEBSITES:
+            self._envelopes.clear()
+        envelope = self._header.envelope(website_id, (), b"")
+        self._envelopes[website_id] = prepared = EnvelopeTemplate(envelope)
+        return prepared
 
 
 class DirectRequest:
@@ -212,8 +231,7 @@ def _is_usual(scope: Scope, header: EnvelopeHeader) -> bool:
     head = header.head
     return (
         Traces.tracer is None
-        and head.key is None
-        and head.website_id is not None
+        and (head.key is not None or head.website_id is not None)
         and not (head.encoding or head.idempotency_key or head.ignored_parameters or head.awaited)
         and headers_by_name(scope).keys().isdisjoint(CHANGING_HEADERS)
     )

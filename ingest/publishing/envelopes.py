@@ -75,7 +75,9 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
             self.sender.trusted,
             self.head.headers,
             self.head.idempotency_key,
-            anonymous_id=self._anonymous_id(subject_id, items),
+            anonymous_id=""
+            if all(item.anonymous_id for item in items)
+            else self.anonymous_id(subject_id, self.received_ms),
             awaited=self.head.awaited,
             clock_offset_ms=self.clock_offset_ms,
         )
@@ -91,16 +93,12 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
             return partition_hash(subject_id)
         return partition_hash(subject_id, self.client_network, self.head.user_agent)
 
-    def _anonymous_id(self, subject_id: str, items: Sequence[Item]) -> str:
+    def anonymous_id(self, subject_id: str, received_ms: int) -> str:
         """The derived id for items without one; not for servers, whose address is no visitor's."""
-        if (
-            self.sender.trusted
-            or not self.client_network
-            or all(item.anonymous_id for item in items)
-        ):
+        if self.sender.trusted or not self.client_network:
             return ""
         return self.anonymous_ids.for_website(
-            subject_id, self.client_network, self.head.user_agent, self.received_ms
+            subject_id, self.client_network, self.head.user_agent, received_ms
         )
 
 
@@ -117,15 +115,17 @@ def encode_request(
     accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot
 ) -> EncodedRequest:
     """The envelopes of a request; NoneAccepted if the sender has access to no item's website."""
-    own = header.sender.subject_id
-    if not [item for item in accepted.items if item.website_id not in (None, own)]:
-        items = accepted.items
+    items, sender = accepted.items, header.sender
+    own = sender.subject_id
+    websites = {own if item.website_id is None else item.website_id for item in items}
+    if websites == {own} or (len(websites) == 1 and sender.can_reach(registry, *websites)):
+        [website] = websites
         indexes = None if isinstance(accepted.indexes, range) else accepted.indexes
         return EncodedRequest(
-            header.partition_key(own, items),
-            [header.encode(own, items, accepted.array)],
+            header.partition_key(website, items),
+            [header.encode(website, items, accepted.array)],
             len(items),
-            own,
+            website,
             header.received_ms,
             accepted.rejected,
             indexes,

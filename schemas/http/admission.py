@@ -145,6 +145,12 @@ class Admission:
         )
         return (share, tenant.total)
 
+    def key_buckets(
+        self, owner: Organization, group: Group, now_ms: int
+    ) -> Sequence[RateLimitBucket]:
+        """The bucket of a request with an API key."""
+        return (self._tenant(owner, group, owner.id, now_ms).total,)
+
     def check_buckets(
         self, scope: Scope, buckets: Sequence[RateLimitBucket], group: Group, now_ms: int
     ) -> None:
@@ -168,7 +174,7 @@ class Admission:
             self._raise_exceeded(scope, f"{group}{NETWORK}", share.exceeded(1, size, items))
         if not total.fits(now_ms, 1, size, items):
             self._raise_exceeded(scope, group, total.exceeded(1, size, items))
-        scope[RATE_LIMIT_KEY] = add_anonymous(buckets, now_ms, size, items)
+        scope[RATE_LIMIT_KEY] = add_to_all(buckets, now_ms, size, items)
 
     def count_public(self, scope: Scope, client_network: str, cost: int = 1) -> None:
         """Count a request without a tenant, or a rejected one, up to the remaining limit."""
@@ -269,13 +275,16 @@ class Admission:
         self._cleanup_at = max(CLEANUP_THRESHOLD, 2 * len(self._tenants))
 
 
-def add_anonymous(
+def add_to_all(
     buckets: Sequence[RateLimitBucket], now_ms: int, size: int, items: int
 ) -> RateLimitBucket:
-    """Count a request without a key that fits; the bucket with the fewest remaining requests."""
-    share, total = buckets
-    remaining = share.add(now_ms, 1, size, items)
-    return share if remaining <= total.add(now_ms, 1, size, items) else total
+    """Count a request that fits; the bucket with the fewest remaining requests."""
+    nearest, *others = buckets
+    fewest = nearest.add(now_ms, 1, size, items)
+    for bucket in others:
+        if (remaining := bucket.add(now_ms, 1, size, items)) < fewest:
+            nearest, fewest = bucket, remaining
+    return nearest
 
 
 def rejection_cost(rejected: int, size: int) -> int:

@@ -91,10 +91,14 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         key = self.keys.get(parts[0]) if parts else None
         if parts is None or key is None or not secret_matches(parts[1], key.secret_hash):
             return None
+        return key if self.use_key(key, now_ms) else None
+
+    def use_key(self, key: Key, now_ms: int) -> bool:
+        """Whether a key of this snapshot is active; then it counts as used."""
         if not key.is_active(now_ms):
-            return None
+            return False
         self.key_uses[key.id] = now_ms
-        return key
+        return True
 
     def _links(
         self, changed: Sequence[Link], deleted: Sequence[str]

@@ -1,7 +1,7 @@
 """Collector benchmark: acknowledged requests per second and CPU per event, beside a baseline.
 
 `python -m tests.bench.collector` starts a real Kafka and both, and loads them in turns, so that
-whatever else the machine does falls on both.
+whatever else the machine does falls on both: ours with a website id, and with an API key.
 """
 
 import json
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import ensure_topics, required_topics
-from schemas.registry import RegistryStore, validation
+from schemas.registry import KeyScope, RegistryStore, validation
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import to_environment
@@ -46,6 +46,8 @@ CASES = (
     Case("1 event, 256 connections", 1, 256, 2),
     Case("100 events, 16 connections", 100, 16, 3),
 )
+MAX_KEY_RATIO = 1.1
+"""CPU of a request with an API key, beside the same with a website id."""
 PLAIN = "plain Starlette, send_and_wait"
 HOW = (
     "Posts of about 400 bytes an event on keep-alive connections, answered after a real Kafka "
@@ -55,12 +57,14 @@ HOW = (
 
 
 class Server(Struct, frozen=True):
-    """One of the two that are compared."""
+    """A collector, and how requests to it are authenticated."""
 
     name: str
     pid: int
     port: int
     target: str
+    key: str = ""
+    """The API key that it is sent; empty: the website id in its target."""
 
 
 class Run(Struct, frozen=True):
@@ -78,10 +82,13 @@ class Comparison(Struct, frozen=True):
     case: Case
     plain: Run
     ours: Run
+    """With a website id, as from browsers."""
+    keyed: Run
+    """With an API key, as from servers."""
 
 
 def measure() -> BenchmarkResult:
-    """Both in turns, for all cases."""
+    """All in turns, for all cases."""
     with tempfile.TemporaryDirectory() as folder:
         return BenchmarkResult(
             "Collector", HOW, [f for case in compare(Path(folder)) for f in _figures(case)]
@@ -89,9 +96,9 @@ def measure() -> BenchmarkResult:
 
 
 def compare(folder: Path, seconds: float = 4.0, rounds: int = 3) -> list[Comparison]:
-    """Load both in turns, for all cases; medians of the rounds."""
-    with servers(folder) as (plain, ours):
-        return [_case(folder, case, plain, ours, seconds, rounds) for case in CASES]
+    """Load all in turns, for all cases; medians of the rounds."""
+    with servers(folder) as compared:
+        return [_case(folder, case, compared, seconds, rounds) for case in CASES]
 
 
 def _figures(found: Comparison) -> Iterator[Figure]:
@@ -104,19 +111,23 @@ def _figures(found: Comparison) -> Iterator[Figure]:
         f"{case.name}: CPU of the collector", ours.cpu_us_per_event, "µs/event",
         plain.cpu_us_per_event, PLAIN, f"ratio ≤ {1 / case.speed:.2f}",
     )  # fmt: skip
+    yield Figure(
+        f"{case.name}, with an API key: CPU of the collector", found.keyed.cpu_us_per_event,
+        "µs/event", ours.cpu_us_per_event, "with a website id", f"ratio ≤ {MAX_KEY_RATIO}",
+    )  # fmt: skip
     yield Figure(f"{case.name}: answered, median", ours.p50_ms, "ms", plain.p50_ms, PLAIN)
     yield Figure(f"{case.name}: answered, p99", ours.p99_ms, "ms", plain.p99_ms, PLAIN)
 
 
 def _case(
-    folder: Path, case: Case, plain: Server, ours: Server, seconds: float, rounds: int
+    folder: Path, case: Case, compared: Sequence[Server], seconds: float, rounds: int
 ) -> Comparison:
     bodies = folder / f"bodies-{case.events}"
     bodies.write_bytes(b"\n".join(make_bodies(case.events)))
-    runs: dict[str, list[Run]] = {plain.name: [], ours.name: []}
-    for server in (plain, ours) * rounds:
+    runs: dict[str, list[Run]] = {server.name: [] for server in compared}
+    for server in (*compared,) * rounds:
         runs[server.name].append(load(server, case, bodies, seconds))
-    return Comparison(case, _median(runs[plain.name]), _median(runs[ours.name]))
+    return Comparison(case, *(_median(runs[server.name]) for server in compared))
 
 
 def load(server: Server, case: Case, bodies: Path, seconds: float) -> Run:
@@ -126,7 +137,7 @@ def load(server: Server, case: Case, bodies: Path, seconds: float) -> Run:
     done = subprocess.run(
         [
             sys.executable, "-m", "tests.bench.load_generator", str(server.port), server.target,
-            str(case.connections), str(seconds), str(bodies),
+            str(case.connections), str(seconds), str(bodies), "--key", server.key,
         ],
         cwd=ROOT, stdout=subprocess.PIPE, check=True,
     )  # fmt: skip
@@ -167,8 +178,8 @@ def _event(number: int, position: int) -> dict[str, object]:
 
 
 @contextmanager
-def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
-    """Kafka, the plain collector and ours."""
+def servers(folder: Path) -> Iterator[tuple[Server, Server, Server]]:
+    """Kafka, the plain collector, ours with a website id, and the same with an API key."""
     settings = Settings(
         data_dir=str(folder),
         broker_port=free_port(),
@@ -177,7 +188,7 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
     )
     with Broker(folder / "broker", settings.broker_port, settings.broker_controller_port):
         ensure_topics(settings, required_topics(settings))
-        website = _website(settings)
+        website, key = _website_and_key(settings)
         plain_port = free_port()
         commands = [
             ["tests.bench.baseline_collector", settings.brokers, "events", str(plain_port)],
@@ -186,9 +197,10 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server]]:
         started = [_start(settings, command) for command in commands]
         plain = Server("plain", started[0].pid, plain_port, "/track")
         ours = Server("ours", started[1].pid, settings.collect_port, f"/track?website_id={website}")
+        keyed = Server("with a key", ours.pid, ours.port, "/track", key)
         try:
             eventually(lambda: _answers(plain) and _answers(ours))
-            yield plain, ours
+            yield plain, ours, keyed
         finally:
             for process in started:
                 process.terminate()
@@ -200,15 +212,18 @@ def _start(settings: Settings, command: Sequence[str]) -> subprocess.Popen[bytes
     return subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, env=environment)
 
 
-def _website(settings: Settings) -> str:
+def _website_and_key(settings: Settings) -> tuple[str, str]:
+    """The id of a website, and an API key of its organization."""
     migrate(settings.registry_url)
     store, now = RegistryStore(settings.registry_url), now_ms()
     owner = store.create(
         validation.new_organization("Bench", "enterprise", now, {"collect": 10**9})
     )
     website = store.create(validation.new_website(owner.id, "shop.example", now))
+    key, text = validation.new_key(owner.id, [KeyScope.TRACK_EVENTS], now)
+    store.create(key)
     store.close()
-    return website.id
+    return website.id, text
 
 
 def _answers(server: Server) -> bool:

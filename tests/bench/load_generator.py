@@ -1,15 +1,17 @@
 """Load generator process: N keep-alive connections that post as fast as they can.
 
-`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODIES [RATE]` prints one
-JSON object. With a rate, all connections together post so many requests a second at most.
+`python -m tests.bench.load_generator PORT TARGET CONNECTIONS SECONDS BODIES [RATE] [--key KEY]`
+prints one JSON object. With a rate, all connections together post so many requests a second at
+most. With a key, each of them has it in its head.
 Requests and answers are cut by hand, so that most of the machine is left to what is measured.
 """
 
 import asyncio
 import json
-import sys
 import time
+from argparse import ArgumentParser, Namespace
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import uvloop
@@ -72,20 +74,23 @@ class Load:
         self.seconds.append(seconds)
 
 
-async def post(
-    port: int, target: str, connections: int, seconds: float, bodies: list[bytes], rate: float
-) -> str:
-    head = f"POST {target} HTTP/1.1\r\nHost: bench\r\nUser-Agent: {AGENT}\r\n{COMMON}"
+async def post(load_of: Namespace) -> str:
+    connections, rate = load_of.connections, load_of.rate
+    key = f"x-api-key: {load_of.key}\r\n" if load_of.key else ""
+    head = f"POST {load_of.target} HTTP/1.1\r\nHost: bench\r\n{HEADERS}{key}"
     requests = cycle(
-        [f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body for body in bodies]
+        [
+            f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+            for body in load_of.bodies.read_bytes().splitlines()
+        ]
     )
     load, loop = Load(connections / rate if rate else 0.0), asyncio.get_running_loop()
     begun = time.perf_counter()
     clients = [
-        await loop.create_connection(lambda: Client(requests, load), "127.0.0.1", port)
+        await loop.create_connection(lambda: Client(requests, load), "127.0.0.1", load_of.port)
         for _ in range(connections)
     ]
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(load_of.seconds)
     took = time.perf_counter() - begun
     load.seconds.sort()
     result = {
@@ -101,30 +106,25 @@ async def post(
     return json.dumps(result)
 
 
-AGENT = (
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
-    "Chrome/141.0.0.0 Safari/537.36"
+HEADERS = (
+    "User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/141.0.0.0 Safari/537.36\r\nAccept: */*\r\nAccept-Language: en-US,en;q=0.9\r\n"
+    "Accept-Encoding: gzip, deflate\r\nOrigin: https://shop.example\r\n"
+    "Referer: https://shop.example/\r\nContent-Type: application/json\r\n"
 )
-COMMON = (
-    "Accept: */*\r\nAccept-Language: en-US,en;q=0.9\r\nAccept-Encoding: gzip, deflate\r\n"
-    "Origin: https://shop.example\r\nReferer: https://shop.example/\r\n"
-    "Content-Type: application/json\r\n"
-)
+
+
+def read_arguments() -> Namespace:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("target")
+    parser.add_argument("connections", type=int)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("bodies", type=Path, help="file with one body a line")
+    parser.add_argument("rate", type=float, nargs="?", default=0.0)
+    parser.add_argument("--key", default="")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    port, target, connections, seconds, path, *rate = sys.argv[1:]
-    with open(path, "rb") as lines:  # noqa: PTH123 - one body a line
-        bodies = lines.read().splitlines()
-    print(
-        uvloop.run(
-            post(
-                int(port),
-                target,
-                int(connections),
-                float(seconds),
-                bodies,
-                float(rate[0]) if rate else 0.0,
-            )
-        )
-    )
+    print(uvloop.run(post(read_arguments())))

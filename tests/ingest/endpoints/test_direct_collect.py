@@ -5,8 +5,10 @@ import gc
 import re
 import weakref
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import pytest
+from msgspec.structs import replace
 
 from ingest.publishing.partition_queue import DeliveryStatus
 from schemas.http.rate_limit import SMALL_LIMIT
@@ -101,15 +103,103 @@ def test_an_unusual_head_is_left_to_the_endpoint(
     assert {response[:15] for response in responses} == {b"HTTP/1.1 200 OK"}
 
 
-def test_requests_with_a_key_or_with_the_website_in_the_item_are_left_to_the_endpoint(
+def test_requests_with_the_website_in_the_item_or_odd_parameters_are_left_to_the_endpoint(
     collector: InMemoryCollector,
 ) -> None:
-    key = f"Authorization: Bearer {collector.keys['acme-shop']}"
     named = b'{"name": "a", "websiteId": "shop"}'
 
-    assert exchange(collector, [a_post(PLAIN, key, target="/track")] * 3)[1] == 3
     assert exchange(collector, [a_post(named, target="/track")] * 3)[1] == 3
     assert exchange(collector, [a_post(PLAIN, target="/track?website_id=shop&x=1")] * 3)[1] == 3
+
+
+KEYED_BODIES = [
+    PLAIN,
+    b'{"name": "without a visitor"}',
+    b'[{"name": "a", "eventId": "e1", "anonymousId": "v1"}, {"name": "b"}]',
+    b'{"name": "a", "websiteId": "shop", "anonymousId": "v1"}',
+]
+
+
+def keyed(collector: InMemoryCollector, body: bytes, key: str, target: str = "/track") -> bytes:
+    return a_post(body, f"Authorization: Bearer {collector.keys[key]}", target=target)
+
+
+@pytest.mark.parametrize("body", KEYED_BODIES)
+@pytest.mark.parametrize(
+    ("key", "target"),
+    [
+        ("acme-shop", "/track"),
+        ("acme", "/track?website_id=shop"),
+        ("acme", "/track"),
+        ("solo", "/track"),
+    ],
+)
+def test_a_request_with_a_key_is_accepted_and_published_as_by_the_endpoint(
+    collector: InMemoryCollector, body: bytes, key: str, target: str
+) -> None:
+    if key == "solo":
+        body = body.replace(b"shop", b"solo")
+    (first, second), ran = exchange(collector, [keyed(collector, body, key, target)] * 2)
+
+    assert ran == 1
+    assert without_ids(second) == without_ids(first)
+    assert second.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert collector.producer.sent[0] == collector.producer.sent[1]
+    limits = [int(text) for text in re.findall(rb"remaining: (\d+)", first + second)]
+    assert limits[0] - limits[1] == 1
+
+
+def test_a_key_of_an_organization_sends_for_each_of_its_websites_and_for_no_other(
+    collector: InMemoryCollector,
+) -> None:
+    bodies = [
+        b'{"name": "a", "websiteId": "%b"}' % website
+        for website in (b"shop", b"blog", b"shop", b"solo", b"nowhere", b"")
+    ]
+
+    responses, ran = exchange(collector, [keyed(collector, body, "acme") for body in bodies])
+
+    assert [response[9:12] for response in responses] == [b"200"] * 3 + [b"400"] * 3
+    assert ran == 1 + 3
+    assert [request.envelopes[0].subject_id for request in collector.producer.sent] == [
+        "shop", "blog", "shop",
+    ]  # fmt: skip
+
+
+def test_a_key_that_expires_is_refused_from_then_on(
+    collector: InMemoryCollector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = collector.registry.snapshot
+    keys = {id_: replace(key, expires_at=NOW + 1) for id_, key in snapshot.keys.items()}
+    collector.registry.snapshot = replace(snapshot, keys=MappingProxyType(keys))
+    [key] = [key for key in keys.values() if key.website_id == "shop"]
+
+    async def run() -> list[bytes]:
+        connection = InProcessConnection(collector)
+        post = keyed(collector, PLAIN, "acme-shop")
+        responses = [await connection.send(post)]
+        snapshot.key_uses.clear()
+        responses.append(await connection.send(post))
+        assert connection.paths == ["/track"]
+        assert snapshot.key_uses == {key.id: NOW}
+        monkeypatch.setattr("tests.ingest.in_memory_collector.NOW", NOW + 1)
+        return [*responses, await connection.send(post)]
+
+    responses = asyncio.run(run())
+    assert [response[9:12] for response in responses] == [b"200", b"200", b"401"]
+
+
+def test_a_clock_that_was_wrong_once_moves_no_later_request(collector: InMemoryCollector) -> None:
+    skewed = b'{"name": "a", "anonymousId": "v1", "timestamp": %d, "sentAt": %d}' % (
+        NOW - 7_200_000, NOW - 7_200_000,
+    )  # fmt: skip
+
+    (_, later), ran = exchange(collector, [a_post(skewed), a_post(PLAIN)])
+
+    assert ran == 1
+    assert b'"adjusted"' not in later
+    offsets = [request.envelopes[0].clock_offset_ms for request in collector.producer.sent]
+    assert offsets == [7_200_000, 0]
 
 
 def test_a_full_limit_is_refused_and_counted_by_the_endpoint(collector: InMemoryCollector) -> None:
