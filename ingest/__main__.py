@@ -17,12 +17,12 @@ from ingest.publishing.producer import KafkaProducer
 from ingest.publishing.producer_gauges import add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
+from schemas.http.admission import LimitMetrics
 from schemas.http.drain import until_ready
 from schemas.http.error_bodies import collect_error
-from schemas.http.limit_metrics import LimitMetrics
-from schemas.http.limit_usage import COLLECTOR
+from schemas.http.limit_counts import COLLECTOR
 from schemas.http.server import serve
-from schemas.http.shared_rate_limit import SharedRateLimiter
+from schemas.http.shared_limits import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
 from schemas.http.traced_app import traced
 from schemas.kinds import ALL_KINDS

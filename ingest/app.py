@@ -34,7 +34,7 @@ from schemas.http.error_bodies import collect_error
 from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
 from schemas.http.http_requests import HttpRequests
 from schemas.http.http_requests import routes as metric_routes
-from schemas.http.local_rate_limit import LocalRateLimiter, RateLimiter
+from schemas.http.limits import LocalRateLimiter, RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint

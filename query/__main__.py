@@ -4,11 +4,11 @@ import argparse
 import sys
 
 from query.app import create_app
+from schemas.http.admission import LimitMetrics
 from schemas.http.error_bodies import query_error
-from schemas.http.limit_metrics import LimitMetrics
-from schemas.http.limit_usage import QUERY
+from schemas.http.limit_counts import QUERY
 from schemas.http.server import serve
-from schemas.http.shared_rate_limit import SharedRateLimiter
+from schemas.http.shared_limits import SharedRateLimiter
 from schemas.http.telemetry_server import start_telemetry
 from schemas.http.traced_app import traced
 from schemas.registry import (

@@ -49,8 +49,8 @@ from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import HealthCheck, health_endpoint
 from schemas.http.http_requests import HttpRequests, routes
-from schemas.http.limit_usage import LimitUsage
-from schemas.http.local_rate_limit import LocalRateLimiter, RateLimiter
+from schemas.http.limit_counts import LimitUsage
+from schemas.http.limits import LocalRateLimiter, RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
 from schemas.http.unknown_records import reread_for_unknown

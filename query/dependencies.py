@@ -41,9 +41,10 @@ from schemas.errors import (
     Unavailable,
     VersionGone,
 )
+from schemas.http.admission import Account
 from schemas.http.asgi import header
 from schemas.http.auth import KEY_REQUIRED, find_key, read_api_key, require_scope
-from schemas.http.limit_usage import LimitUsage
+from schemas.http.limit_counts import LimitUsage
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import Operation
 from schemas.plans import Group
@@ -220,17 +221,13 @@ class QueryDependencies(Struct, frozen=True):
         middleware: HttpMiddleware = request.scope["app"]
         admission, owner = middleware.admission, self.registry.organizations[key.organization_id]
         if not isinstance(key, ShareKey):
-            if admission.reserves:
-                await admission.reserve_with_key(owner, group, cost)
-            admission.count_with_key(request.scope, owner, group, cost)
+            await admission.admit(request.scope, Account(owner, group), cost=cost)
             return
-        network, now = middleware.client_network(request.scope), self.clock()
-        buckets = admission.anonymous_buckets(network, owner, group, f"shares of {owner.id}", now)
-        if admission.reserves:
-            await admission.reserve(buckets, cost)
-            now = self.clock()
+        account = Account(owner, group, f"shares of {owner.id}")
+        network = middleware.client_network(request.scope)
+        ticket = await admission.admit(request.scope, account, network)
         for _ in range(cost):
-            admission.count_anonymous(request.scope, buckets, group, now)
+            await ticket.charge()
 
 
 Handler = Callable[[QueryDependencies, Request], Awaitable[Response]]

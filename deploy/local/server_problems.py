@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from schemas.http.server_counts import server_address, server_counts
+from schemas.http.limit_counts import server_address, server_counts
 from schemas.runtime.settings import Settings
 
 KAFKA_SECONDS = 8.0

@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from ingest.decoding.request_head import RequestHead
 from schemas.errors import Forbidden, Unauthorized
+from schemas.http.admission import Account
 from schemas.http.auth import authorize_website, require_key
+from schemas.plans import Group
 from schemas.registry import Key, KeyScope, Organization, Snapshot, Website
 from schemas.registry.allowed_origins import origin_allowed
 
@@ -36,6 +38,13 @@ class Sender(Struct, frozen=True, gc=False):
     def trusted(self) -> bool:
         """Whether it sent an API key."""
         return self.key is not None
+
+    @property
+    def account(self) -> Account:
+        """Whose limits its requests count in: the organization's with a key, else the website's."""
+        return Account(
+            self.organization, Group.COLLECT, self.subject_id if self.key is None else None
+        )
 
     @property
     def root_id(self) -> str:

@@ -16,12 +16,6 @@ from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.direct_collect import remember_direct
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
-from ingest.endpoints.rate_limits import (
-    admit_request,
-    charge_rejects,
-    count_request,
-    reserve_request,
-)
 from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse, remarks
 from ingest.endpoints.wait_for_storage import waiting_endpoint
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
@@ -70,10 +64,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         head = read_request_head(scope)
         sender = authenticate(head, registry, now)
         client_network = middleware.client_network(scope)
-        reserves = middleware.admission.reserves
-        if reserves and sender is not None and sender.trusted:
-            await reserve_request(dependencies, sender, client_network)
-        buckets = admit_request(dependencies, scope, sender, client_network, now)
+        ticket = await middleware.admission.admit(scope, sender and sender.account, client_network)
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
         if sender is None or sender.trusted:
@@ -81,18 +72,14 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
             registry = await snapshot_with_websites(dependencies.registry, websites)
         if sender is None:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
+            ticket.account = sender.account
         header = EnvelopeHeader(sender, head, client_network, now, dependencies.anonymous_ids)
         header = header.with_clock_offset(dependencies.clock_offsets, accepted.items)
         encoded = encode_request(accepted, header, registry)
-        if reserves and not sender.trusted:
-            await reserve_request(dependencies, sender, client_network)
-        count_request(
-            dependencies, scope, sender, client_network, buckets, len(body), encoded.count
-        )
+        await ticket.charge(len(body), encoded.count, len(encoded.rejected))
         receipt = await dependencies.publisher.publish(kind.topic, encoded, registry.receipt_key)
         if encoded.rejected:
             record_rejects(dependencies, sender.subject_id, kind.path, encoded.rejected)
-            charge_rejects(dependencies, sender, client_network, len(encoded.rejected))
         answer = success_body(kind, encoded, receipt, head.ignored_parameters)
         await middleware.send_success(scope, send, answer)
         remember_direct(kind, decoder, dependencies, registry, scope, header)

@@ -27,6 +27,7 @@ from schemas.errors import (
     Unauthorized,
     Unavailable,
 )
+from schemas.http.admission import Account
 from schemas.http.asgi import send_json
 from schemas.http.auth import authorize_organization, authorize_website, require_key
 from schemas.http.error_bodies import encode_json
@@ -82,9 +83,7 @@ def debug(dependencies: Dependencies) -> ASGIApp:
         key = require_key(registry, head.key, KeyScope.READ_DATA, dependencies.clock())
         admission = dependencies.middleware.admission
         organization = registry.organizations[key.organization_id]
-        if admission.reserves:
-            await admission.reserve_with_key(organization, Group.QUERY)
-        admission.count_with_key(scope, organization, Group.QUERY)
+        await admission.admit(scope, Account(organization, Group.QUERY))
         subject_id = _subject_id(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
             async with _follow(dependencies, subject_id, key.organization_id) as queue:

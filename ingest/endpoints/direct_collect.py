@@ -19,20 +19,18 @@ from ingest.decoding.decoder import Decoder
 from ingest.decoding.lone_surrogates import replace_lone_surrogates
 from ingest.decoding.request_head import READ_HEADS
 from ingest.dependencies import Dependencies
-from ingest.endpoints.rate_limits import SMALL_BODY_BYTES
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
 from schemas.envelope import EnvelopeTemplate
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, is_near, keeps_time
-from schemas.http.admission import RATE_LIMIT_KEY, add_to_all
+from schemas.http.admission import RATE_LIMIT_KEY, SMALL_BODY_BYTES
 from schemas.http.asgi import headers_by_name
 from schemas.http.http_requests import count_duration
+from schemas.http.limits import RateLimitBucket
 from schemas.http.middleware import BEGAN_KEY, REQUEST_ID_HEADER, REQUEST_ID_KEY
-from schemas.http.rate_limit import SMALL_LIMIT, RateLimitBucket
 from schemas.http.raw_responses import STATUS_LINES
 from schemas.http.untrusted_proxies import FORWARDING_HEADERS
 from schemas.kinds import Kind
-from schemas.plans import Group
 from schemas.registry import Snapshot
 from schemas.runtime.request_id import REQUEST_ID
 from schemas.telemetry.instruments import DIRECT_FAILURES
@@ -75,6 +73,7 @@ class DirectCollect:
         self._clock = dependencies.clock
         self._decoder = decoder
         self._admission = self.middleware.admission
+        self._account = header.sender.account
         self._header = replace(header, clock_offset_ms=0)
         self._envelopes: dict[str, EnvelopeTemplate] = {}
         """By website; browsers send for one, servers also for others."""
@@ -121,17 +120,9 @@ class DirectCollect:
         envelopes = self._envelopes.get(website_id) or self._prepare(website_id, registry)
         if envelopes is None:
             return None
-        if sender.key is None:
-            buckets = admission.anonymous_buckets(
-                header.client_network, sender.organization, Group.COLLECT, website_id, now
-            )
-        else:
-            buckets = admission.key_buckets(sender.organization, Group.COLLECT, now)
-        if admission.reserves and [b for b in buckets if b.limit.requests <= SMALL_LIMIT]:
-            return None  # a server counts it, which takes a round trip
-        for bucket in buckets:
-            if not bucket.fits(now, 1, size, count):
-                return None
+        bucket = admission.count_at_once(self._account, header.client_network, now, size, count)
+        if bucket is None:
+            return None
         encoded = EncodedRequest(
             header.partition_key(website_id, items),
             [
@@ -143,7 +134,7 @@ class DirectCollect:
             website_id,
             now,
         )
-        return DirectRequest(self, encoded, add_to_all(buckets, now, size, count), began)
+        return DirectRequest(self, encoded, bucket, began)
 
     def _prepare(self, website_id: str, registry: Snapshot) -> EnvelopeTemplate | None:
         """What envelopes of a website share; None if the sender may not write to it."""

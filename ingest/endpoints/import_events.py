@@ -26,6 +26,7 @@ from ingest.publishing.throttle import CpuThrottle
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
 from schemas.event_times import MAX_FUTURE_MS, instant_ms
+from schemas.http.admission import Account
 from schemas.http.asgi import send_json
 from schemas.http.auth import OUT_OF_REACH, require_key
 from schemas.http.error_bodies import encode_json
@@ -93,12 +94,10 @@ def import_events(dependencies: Dependencies) -> ASGIApp:
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
         organization = registry.organizations[key.organization_id]
         admission = dependencies.middleware.admission
-        if admission.reserves:
-            await admission.reserve_with_key(organization, Group.COLLECT)
-        admission.count_with_key(scope, organization, Group.COLLECT)
+        ticket = await admission.admit(scope, Account(organization, Group.COLLECT))
         target_import = authorize_import(registry, key, scope["query_string"])
         body = await receive_body(scope, receive, head)
-        admission.count_with_key(scope, organization, Group.COLLECT, cost=0, size=len(body))
+        await ticket.charge(len(body))
         async with throttle.slot():
             accepted = reject_invalid(decode_body(decoder, body), target_import, now)
             envelope = import_envelope(accepted, target_import, now)

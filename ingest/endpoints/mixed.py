@@ -21,12 +21,6 @@ from ingest.decoding.request_head import RequestHead, read_request_head
 from ingest.dependencies import Dependencies
 from ingest.endpoints.debug_log import record_rejects
 from ingest.endpoints.mixed_responses import MixedResult, request_error
-from ingest.endpoints.rate_limits import (
-    admit_request,
-    charge_rejects,
-    count_request,
-    reserve_request,
-)
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import ApiError, MethodNotAllowed, NoneAccepted, PayloadTooLarge
 from schemas.http.openapi import Operation
@@ -61,10 +55,8 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
             dependencies.clock(),
         )
         sender = authenticate(head, dependencies.registry.snapshot, now)
-        reserves = dependencies.middleware.admission.reserves
-        if reserves and sender is not None and sender.trusted:
-            await reserve_request(dependencies, sender, client_network)
-        buckets = admit_request(dependencies, scope, sender, client_network, now)
+        admission = dependencies.middleware.admission
+        ticket = await admission.admit(scope, sender and sender.account, client_network)
         items = await route.read_items(scope, receive, head)
         grouped = group_by_kind(items, route.format_of)
         if sender is None or sender.trusted:
@@ -73,26 +65,16 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
             sender = authenticate_by_website(
                 first_website(grouped), dependencies.registry.snapshot, head
             )
+            ticket.account = sender.account
         encoded = encode_by_kind(grouped, sender, head, client_network, dependencies)
         if encoded:
             item_count = sum(encoded_request.count for _, encoded_request in encoded)
-            if reserves and not sender.trusted:
-                await reserve_request(dependencies, sender, client_network)
-            count_request(
-                dependencies,
-                scope,
-                sender,
-                client_network,
-                buckets,
-                body_size(items, scope),
-                item_count,
-            )
+            await ticket.charge(body_size(items, scope), item_count, len(grouped.rejected))
         result = await publish_by_kind(grouped, encoded, dependencies)
         error = request_error(result, route.error_details(result))
         if error is not None:
             raise error
         record_rejects(dependencies, sender.subject_id, path, grouped.rejected.values())
-        charge_rejects(dependencies, sender, client_network, len(grouped.rejected))
         if head.ignored_parameters:
             result = replace(result, ignored_parameters=head.ignored_parameters)
         await route.respond(send, result)

@@ -17,7 +17,7 @@ from ingest.decoding.limits import MAX_DEPTH
 from ingest.decoding.tracker_formats import json_string
 from ingest.publishing.publish import RECEIPT_HEADER
 from schemas.errors import Malformed
-from schemas.http.rate_limit_headers import Headers
+from schemas.http.limits import Headers
 from schemas.items import object_fields
 from schemas.kinds import KINDS
 from schemas.tables.vitals import METRICS

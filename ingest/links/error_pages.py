@@ -1,6 +1,6 @@
 """Error pages for unknown, expired and rate-limited links."""
 
-from schemas.http.rate_limit_headers import Headers
+from schemas.http.limits import Headers
 
 HTML_HEADERS: Headers = [
     (b"content-type", b"text/html; charset=utf-8"),

@@ -22,10 +22,11 @@ from ingest.links.targets import choose_target, location_header, with_visitor_qu
 from ingest.publishing.click_queue import EncodedClick
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import ApiError, MethodNotAllowed, NotFound, RateLimitExceeded
+from schemas.http.admission import Account
 from schemas.http.asgi import header
 from schemas.http.client_ip import truncate_ip
+from schemas.http.limits import Headers
 from schemas.http.openapi import Operation, Parameter, Response
-from schemas.http.rate_limit_headers import Headers
 from schemas.http.unknown_records import snapshot_with_link
 from schemas.plans import Group
 from schemas.registry import Link
@@ -111,18 +112,10 @@ async def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) ->
         dependencies.middleware.admit_anonymous(scope)
         return
     organization = dependencies.registry.snapshot.organizations[link.organization_id]
-    admission, client_network, now = (
-        dependencies.middleware.admission,
-        dependencies.middleware.client_network(scope),
-        dependencies.clock(),
-    )
-    buckets = admission.anonymous_buckets(
-        client_network, organization, Group.REDIRECTS, organization.id, now
-    )
-    if admission.reserves:
-        await admission.reserve(buckets)
-        now = dependencies.clock()
-    admission.count_anonymous(scope, buckets, Group.REDIRECTS, now)
+    middleware = dependencies.middleware
+    account = Account(organization, Group.REDIRECTS, organization.id)
+    ticket = await middleware.admission.admit(scope, account, middleware.client_network(scope))
+    await ticket.charge()
 
 
 async def _redirect(dependencies: Dependencies, link: Link, scope: Scope, send: Send) -> None:

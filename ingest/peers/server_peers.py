@@ -24,7 +24,7 @@ from ingest.peers.messages import (
     PeerReply,
     encode_message,
 )
-from schemas.http.server_counts import ANSWER_SECONDS, CONNECT_SECONDS, server_address
+from schemas.http.limit_counts import ANSWER_SECONDS, CONNECT_SECONDS, server_address
 from schemas.runtime.limits_access import limits_arguments
 from schemas.runtime.settings import Settings
 

@@ -14,8 +14,7 @@ from query.response.json_response import json_response
 from schemas.errors import Unavailable
 from schemas.http import openapi
 from schemas.http.auth import authorize_website
-from schemas.http.limit_usage import COLLECTOR, QUERY
-from schemas.http.shared_counts import Counted
+from schemas.http.limit_counts import COLLECTOR, QUERY, Counted
 from schemas.plans import NO_LIMIT, WINDOW_SECONDS, Group, Limit, limit_for
 from schemas.registry import KeyScope, Organization
 

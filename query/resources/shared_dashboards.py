@@ -99,8 +99,7 @@ async def _check_password(request: Request, share: Share, password: str | UnsetT
     subjects = (middleware.client_network(request.scope), share.id)
     for limit, subject in zip(ATTEMPTS, subjects, strict=True):
         await middleware.admission.reserve_attempt(limit, subject)
-        attempts = middleware.admission.check_attempts(request.scope, limit, subject)
-        middleware.admission.count_attempt(attempts)
+        middleware.admission.count_attempt(request.scope, limit, subject)
     if not await asyncio.to_thread(password_matches, password, share.password):
         raise Unauthorized(PASSWORD_WRONG)
 

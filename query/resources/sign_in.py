@@ -104,7 +104,7 @@ async def sign_in(dependencies: QueryDependencies, request: Request) -> Response
         key = await _key_of(dependencies, body)
     except Unauthorized:
         # Only here: nobody guesses a key, and others of the network must be able to sign in.
-        admission.count_attempt(admission.check_attempts(request.scope, FAILED_SIGN_INS, network))
+        admission.count_attempt(request.scope, FAILED_SIGN_INS, network)
         raise
     await dependencies.count_request(request, key, Group.RECORDS)
     sign_ins = dependencies.sign_ins

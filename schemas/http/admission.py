@@ -9,22 +9,31 @@
 A client network is a client address truncated to /24 or /48. So one network can use up neither the
 limit of a website, nor that of another website, nor that of a server with a key.
 Response headers show the bucket with the fewest remaining requests.
+
+A request has one `Ticket` and two calls: `admit` before its body is read, where one with a key
+counts, valid or not; and `charge` with what was accepted, where one without a key counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from msgspec import Struct
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 from starlette.types import Scope
 
-from schemas.http.local_rate_limit import RateLimiter
-from schemas.http.rate_limit import (
+from schemas.errors import RateLimitExceeded
+from schemas.http.asgi import WHOLE_BODY_KEY
+from schemas.http.limits import (
+    SMALL_LIMIT,
     ExceededLimit,
     RateLimitBucket,
+    RateLimiter,
+    RateLimitStatus,
     UsedShare,
     count_in_all,
+    rate_limit_error,
 )
-from schemas.http.rate_limit_headers import RateLimitStatus, rate_limit_error
 from schemas.plans import PLANS, Group, Limit, limit_for, network_limit
 from schemas.registry import Organization
 from schemas.runtime.clock import Clock
@@ -42,6 +51,10 @@ REJECTS_PER_REQUEST = 10
 BYTES_PER_REQUEST = 16_384
 """Rejected items, and body bytes, that count as one more rejected request: equal CPU time."""
 
+SMALL_BODY_BYTES = 4_096
+LARGE_BODY = bytes(SMALL_BODY_BYTES + 1)
+"""Placeholder for a body that has not arrived yet."""
+
 UNUSED = UsedShare(0.0, 0.0, 0.0)
 
 CLEANUP_THRESHOLD = 1_000
@@ -50,6 +63,15 @@ CLEANUP_THRESHOLD = 1_000
 NETWORK = "_network"
 """After the name of a group: the part of its limit that one client network may use."""
 PUBLIC_SUBJECT = "unauthenticated or rejected requests from one network"
+
+
+class Account(Struct, frozen=True, gc=False):
+    """Whose limits a request counts in."""
+
+    owner: Organization
+    group: Group
+    subject_id: str | None = None
+    """The website, or what else is limited apart for requests without a key; None: with a key."""
 
 
 class _TenantLimits(Struct, frozen=True, gc=False):
@@ -72,54 +94,145 @@ class AttemptLimit(Struct, frozen=True):
     """Whose attempts they are, as the 429 message names them."""
 
 
+class Ticket:
+    """One request on its way through the limits; to be charged once, or not at all if rejected."""
+
+    __slots__ = ("_admission", "_client_network", "_scope", "account")
+
+    def __init__(
+        self, admission: "Admission", scope: Scope, account: Account | None, client_network: str
+    ) -> None:
+        self._admission = admission
+        self._scope = scope
+        self._client_network = client_network
+        self.account = account
+        """None until the body has named it."""
+
+    async def charge(self, size: int = 0, items: int = 0, rejects: int = 0) -> None:
+        """Count accepted items and the bytes of the body; RateLimitExceeded if they do not fit.
+
+        Without a key the client network is charged for rejected items, and for all that was decoded
+        in vain if it does not fit.
+        """
+        admission, account = self._admission, self.account
+        assert account is not None  # noqa: S101 - the caller has set it
+        if account.subject_id is None:
+            admission.count(self._scope, account, cost=0, size=size, items=items)
+            return
+        network = self._client_network
+        await admission.reserve(account, network)
+        try:
+            admission.count(self._scope, account, network, size=size, items=items)
+        except RateLimitExceeded:
+            if account.group is Group.COLLECT and (cost := rejection_cost(items, size)):
+                admission.charge_network(network, cost)
+            raise
+        if cost := rejection_cost(rejects, 0):
+            admission.charge_network(network, cost)
+
+
 class Admission:
     """Counts requests in rate-limit buckets."""
 
     def __init__(self, limiter: RateLimiter, clock: Clock) -> None:
         self._limiter = limiter
         self._known = limiter.find_anonymous
-        self.reserves = limiter.reserves
-        """Whether small limits are counted by a server; only then need `reserve` be awaited."""
         self._clock = clock
         self._tenants: dict[tuple[Group, str], _TenantLimits] = {}
         self._cleanup_at = CLEANUP_THRESHOLD
         kinds = [f"{group}{part}" for group in Group for part in ("", NETWORK)]
         start_at_zero(LIMITED_REQUESTS, kinds)
 
-    async def reserve_with_key(self, owner: Organization, group: Group, cost: int = 1) -> None:
-        """Wait for the room that `count_with_key` takes, where a server counts it."""
-        await self.reserve((self._tenant(owner, group, owner.id, self._clock()).total,), cost)
+    async def admit(
+        self, scope: Scope, account: Account | None, client_network: str = "", cost: int = 1
+    ) -> Ticket:
+        """The ticket of a request, of which `cost` is counted if it has a key; RateLimitExceeded.
 
-    async def reserve(self, buckets: Sequence[RateLimitBucket], cost: int = 1) -> None:
-        """The same of other buckets, in one round trip."""
-        await self._limiter.reserve(buckets, self._clock(), cost)
+        Without a key nothing is counted yet. Items of a network with too many rejected requests are
+        refused, and large bodies for which there is no room: a small one that has arrived is
+        decoded in the time that a look at its buckets takes.
+        """
+        ticket = Ticket(self, scope, account, client_network)
+        if account is not None and account.subject_id is None:
+            await self.reserve(account, cost=cost)
+            self.count(scope, account, cost=cost)
+        elif account is None or account.group is Group.COLLECT:
+            now = self._clock()
+            self.check_network(scope, client_network, now)
+            if account is not None and len(scope.get(WHOLE_BODY_KEY) or LARGE_BODY) > (
+                SMALL_BODY_BYTES
+            ):
+                self._check(scope, account, self._buckets(account, client_network, now), now)
+        return ticket
 
-    def count_with_key(
+    def count_at_once(
+        self, account: Account, client_network: str, now_ms: int, size: int, items: int
+    ) -> RateLimitBucket | None:
+        """Count a whole request, if it fits and no server need be asked; the bucket to show."""
+        buckets = self._buckets(account, client_network, now_ms)
+        if self._limiter.reserves and [b for b in buckets if b.limit.requests <= SMALL_LIMIT]:
+            return None
+        for bucket in buckets:
+            if not bucket.fits(now_ms, 1, size, items):
+                return None
+        return _add_to_all(buckets, now_ms, 1, size, items)
+
+    async def reserve(self, account: Account, client_network: str = "", cost: int = 1) -> None:
+        """Wait for the room that `count` takes, where a server counts it."""
+        if self._limiter.reserves:
+            now = self._clock()
+            await self._limiter.reserve(self._buckets(account, client_network, now), now, cost)
+
+    def count(
         self,
         scope: Scope,
-        owner: Organization,
-        group: Group,
+        account: Account,
+        client_network: str = "",
         cost: int = 1,
         size: int = 0,
         items: int = 0,
-    ) -> RateLimitBucket:
-        """Count a request with an API key; `count_size` counts its bytes and items later."""
+    ) -> None:
+        """Count a request in all buckets of its sender, or in none; RateLimitExceeded."""
         now = self._clock()
-        bucket = self._tenant(owner, group, owner.id, now).total
-        if not bucket.fits(now, cost, size, items):
-            exceeded = bucket.exceeded(cost, size, items)
-            message = f"{exceeded.message} {_advice(owner)}"
-            self._raise_exceeded(scope, group, ExceededLimit(exceeded.status, message))
-        bucket.add(now, cost, size, items)
-        scope[RATE_LIMIT_KEY] = bucket
-        return bucket
+        buckets = self._buckets(account, client_network, now)
+        self._check(scope, account, buckets, now, cost, size, items)
+        scope[RATE_LIMIT_KEY] = _add_to_all(buckets, now, cost, size, items)
 
-    def count_size(self, scope: Scope, bucket: RateLimitBucket, size: int, items: int) -> None:
-        """Count bytes and items of a request that is counted already."""
-        now = self._clock()
-        if not bucket.fits(now, 0, size, items):
-            self._raise_exceeded(scope, Group.COLLECT, bucket.exceeded(0, size, items))
-        bucket.add(now, 0, size, items)
+    def _buckets(
+        self, account: Account, client_network: str, now_ms: int
+    ) -> tuple[RateLimitBucket, ...]:
+        """With a key that of the organization; else the share of the network, and the total."""
+        owner, subject_id = account.owner, account.subject_id
+        key = (account.group, owner.id if subject_id is None else subject_id)
+        tenant = self._tenants.get(key)
+        if tenant is None or tenant.owner is not owner:
+            tenant = self._tenants[key] = self._new_tenant(owner, key, now_ms, tenant)
+        if subject_id is None:
+            return (tenant.total,)
+        share = self._limiter.anonymous_bucket(
+            (key, client_network), tenant.network_limit, tenant.network_subject, now_ms
+        )
+        return (share, tenant.total)
+
+    def _check(
+        self,
+        scope: Scope,
+        account: Account,
+        buckets: Sequence[RateLimitBucket],
+        now_ms: int,
+        cost: int = 1,
+        size: int = 0,
+        items: int = 0,
+    ) -> None:
+        for bucket in buckets:
+            if bucket.fits(now_ms, cost, size, items):
+                continue
+            exceeded, group = bucket.exceeded(cost, size, items), account.group
+            if account.subject_id is None:
+                message = f"{exceeded.message} {_advice(account.owner)}"
+                exceeded = ExceededLimit(exceeded.status, message)
+            is_share = bucket is not buckets[-1]
+            self._raise_exceeded(scope, f"{group}{NETWORK}" if is_share else group, exceeded)
 
     def check_network(self, scope: Scope, client_network: str, now_ms: int) -> None:
         """Reject a network with too many rejected requests, before decoding; counts nothing."""
@@ -131,50 +244,6 @@ class Admission:
         """Whether `check_network` passes."""
         public = self._known(client_network)
         return public is None or public.fits(now_ms)
-
-    def anonymous_buckets(
-        self, client_network: str, owner: Organization, group: Group, subject: str, now_ms: int
-    ) -> Sequence[RateLimitBucket]:
-        """Buckets of a request without a key: the share of its network, and the total."""
-        tenant = self._tenants.get((group, subject))
-        if tenant is None or tenant.owner is not owner:
-            tenant = self._tenant(owner, group, subject, now_ms)
-        key = (tenant.key, client_network)
-        share = self._limiter.anonymous_bucket(
-            key, tenant.network_limit, tenant.network_subject, now_ms
-        )
-        return (share, tenant.total)
-
-    def key_buckets(
-        self, owner: Organization, group: Group, now_ms: int
-    ) -> Sequence[RateLimitBucket]:
-        """The bucket of a request with an API key."""
-        return (self._tenant(owner, group, owner.id, now_ms).total,)
-
-    def check_buckets(
-        self, scope: Scope, buckets: Sequence[RateLimitBucket], group: Group, now_ms: int
-    ) -> None:
-        """Reject the request if one of the buckets is full; counts nothing."""
-        for kind, bucket in zip((f"{group}{NETWORK}", group), buckets, strict=True):
-            if not bucket.fits(now_ms):
-                self._raise_exceeded(scope, kind, bucket.exceeded())
-
-    def count_anonymous(
-        self,
-        scope: Scope,
-        buckets: Sequence[RateLimitBucket],
-        group: Group,
-        now_ms: int,
-        size: int = 0,
-        items: int = 0,
-    ) -> None:
-        """Count a valid request without a key."""
-        share, total = buckets
-        if not share.fits(now_ms, 1, size, items):
-            self._raise_exceeded(scope, f"{group}{NETWORK}", share.exceeded(1, size, items))
-        if not total.fits(now_ms, 1, size, items):
-            self._raise_exceeded(scope, group, total.exceeded(1, size, items))
-        scope[RATE_LIMIT_KEY] = add_to_all(buckets, now_ms, size, items)
 
     def count_public(self, scope: Scope, client_network: str, cost: int = 1) -> None:
         """Count a request without a tenant, or a rejected one, up to the remaining limit."""
@@ -195,24 +264,21 @@ class Admission:
 
     async def reserve_attempt(self, limit: AttemptLimit, id_: str) -> None:
         """Wait for the room of an attempt that counts in any case."""
-        if self.reserves:
-            await self.reserve((self._attempts(limit, id_, self._clock()),))
+        if self._limiter.reserves:
+            now = self._clock()
+            await self._limiter.reserve((self._attempts(limit, id_, now),), now)
 
     def _attempts(self, limit: AttemptLimit, id_: str, now_ms: int) -> RateLimitBucket:
         key = (limit.name, id_)
         return self._limiter.anonymous_bucket(key, limit.limit, limit.subject, now_ms)
 
-    def check_attempts(self, scope: Scope, limit: AttemptLimit, id_: str) -> RateLimitBucket:
-        """The bucket of failed attempts at a secret; rejects the request when it is full."""
+    def count_attempt(self, scope: Scope, limit: AttemptLimit, id_: str) -> None:
+        """Count an attempt at a secret; RateLimitExceeded after too many."""
         now = self._clock()
         bucket = self._attempts(limit, id_, now)
         if not bucket.fits(now):
             self._raise_exceeded(scope, limit.name, bucket.exceeded())
-        return bucket
-
-    def count_attempt(self, bucket: RateLimitBucket) -> None:
-        """Count an attempt."""
-        bucket.add(self._clock(), 1, 0)
+        bucket.add(now, 1, 0)
 
     def public_status(self, client_network: str) -> RateLimitStatus:
         """State of the public bucket of a client network."""
@@ -238,13 +304,6 @@ class Admission:
         LIMITED_REQUESTS.labels(kind).inc()
         scope[RATE_LIMIT_KEY] = exceeded.status
         raise rate_limit_error(exceeded.status, self._clock(), exceeded.message)
-
-    def _tenant(self, owner: Organization, group: Group, id_: str, now_ms: int) -> _TenantLimits:
-        key = (group, id_)
-        tenant = self._tenants.get(key)
-        if tenant is None or tenant.owner is not owner:
-            tenant = self._tenants[key] = self._new_tenant(owner, key, now_ms, tenant)
-        return tenant
 
     def _new_tenant(
         self, owner: Organization, key: tuple[Group, str], now_ms: int, before: _TenantLimits | None
@@ -275,14 +334,14 @@ class Admission:
         self._cleanup_at = max(CLEANUP_THRESHOLD, 2 * len(self._tenants))
 
 
-def add_to_all(
-    buckets: Sequence[RateLimitBucket], now_ms: int, size: int, items: int
+def _add_to_all(
+    buckets: Sequence[RateLimitBucket], now_ms: int, cost: int, size: int, items: int
 ) -> RateLimitBucket:
     """Count a request that fits; the bucket with the fewest remaining requests."""
     nearest, *others = buckets
-    fewest = nearest.add(now_ms, 1, size, items)
+    fewest = nearest.add(now_ms, cost, size, items)
     for bucket in others:
-        if (remaining := bucket.add(now_ms, 1, size, items)) < fewest:
+        if (remaining := bucket.add(now_ms, cost, size, items)) < fewest:
             nearest, fewest = bucket, remaining
     return nearest
 
@@ -302,3 +361,27 @@ def _subject(owner: Organization, group: Group, id_: str) -> str:
 
 def _advice(owner: Organization) -> str:
     return f"An operator sets limits with 'tidemark organizations update {owner.id} --limit'."
+
+
+class LimitMetrics(Collector):
+    """How much of its rate limits the tenant uses that is nearest to them.
+
+    The buckets of tenants are read when the metrics are requested, so requests cost no more.
+
+    One value for each group of endpoints and each of what is limited; no tenant is named.
+    """
+
+    def __init__(self, admission: Admission) -> None:
+        self._admission = admission
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        shares = GaugeMetricFamily(
+            "tidemark_limit_used_ratio",
+            "Share of a rate limit in use, of the tenant that is nearest to it, by group of "
+            "endpoints and by what is limited: requests, bytes or items",
+            labels=("limit", "unit"),
+        )
+        for group, used in self._admission.used_shares().items():
+            for unit, share in used._asdict().items():
+                shares.add_metric((group, unit), share)
+        yield shares

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import PayloadTooLarge, RequestTimeout
 from schemas.http.error_bodies import encode_json
-from schemas.http.rate_limit_headers import Headers
+from schemas.http.limits import Headers
 
 WHOLE_BODY_KEY = "tidemark.body"
 """Key of the ASGI scope: the body, once it was read or if our protocol received it in one piece."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from starlette.types import Scope
 
 from schemas.http.asgi import header, headers_by_name
-from schemas.http.rate_limit_headers import Headers
+from schemas.http.limits import Headers
 
 EXPOSED_HEADERS = (
     b"X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id"

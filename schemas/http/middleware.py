@@ -33,8 +33,7 @@ from schemas.http.client_ip import client_ip, truncate_ip
 from schemas.http.drain import Drain
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.http_requests import HttpRequests, routes
-from schemas.http.local_rate_limit import RateLimiter
-from schemas.http.rate_limit_headers import HEADER_LINES, Headers
+from schemas.http.limits import HEADER_LINES, Headers, RateLimiter
 from schemas.http.unknown_records import RereadRegistry, never_reread
 from schemas.http.untrusted_proxies import UntrustedProxies
 from schemas.runtime.clock import Clock

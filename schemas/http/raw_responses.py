@@ -4,8 +4,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from schemas.errors import ApiError
 from schemas.http.error_bodies import ErrorShape, encode_json
+from schemas.http.limits import WINDOW_MS, Headers, RateLimitStatus
 from schemas.http.middleware import PUBLIC_REQUESTS
-from schemas.http.rate_limit_headers import WINDOW_MS, Headers, RateLimitStatus
 from schemas.runtime.clock import now_ms
 
 NOSNIFF_HEADER = (b"x-content-type-options", b"nosniff")

@@ -14,8 +14,8 @@ from starlette.types import Scope, Send
 
 from schemas.http.admission import BYTES_PER_REQUEST
 from schemas.http.asgi import header
+from schemas.http.limits import Headers
 from schemas.http.middleware import HttpMiddleware
-from schemas.http.rate_limit_headers import Headers
 
 WORTHWHILE = 0.9
 """Share of its size below which a compressed content is sent."""

@@ -136,7 +136,7 @@ USERS = {
     "prometheus_client": {
         "schemas/telemetry/",
         "schemas/http/http_requests.py",
-        "schemas/http/limit_metrics.py",
+        "schemas/http/admission.py",
         "schemas/http/telemetry_server.py",
         "stream/consumer/partition_lag.py",
     },
@@ -155,7 +155,7 @@ USERS = {
         "schemas/http/raw_responses.py",
         "schemas/http/server.py",
     },
-    "valkey": {"ingest/peers/server_peers.py", "schemas/http/server_counts.py"},
+    "valkey": {"ingest/peers/server_peers.py", "schemas/http/limit_counts.py"},
     "xlsxwriter": {"query/formats/xlsx.py"},
 }
 """The files that import each library; a path that ends in / stands for all files of that folder."""

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ingest.publishing.partition_queue import DeliveryStatus
-from schemas.http.rate_limit import SMALL_LIMIT
+from schemas.http.limits import SMALL_LIMIT
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 from tests.ingest.server.in_process_connection import InProcessConnection, a_post, exchange
 
@@ -310,7 +310,7 @@ def test_an_idle_connection_keeps_no_old_registry(collector: InMemoryCollector) 
 def test_small_limits_that_a_server_counts_are_left_to_the_endpoint(
     collector: InMemoryCollector,
 ) -> None:
-    collector.app.admission.reserves = True
+    collector.app.admission._limiter.reserves = True
     _, large = exchange(collector, [a_post(PLAIN)] * 2)
     collector.set_limits("acme", collect=SMALL_LIMIT)
     _, small = exchange(collector, [a_post(PLAIN)] * 2)

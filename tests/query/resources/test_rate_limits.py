@@ -3,8 +3,14 @@
 import asyncio
 from typing import Any
 
-from schemas.http.limit_usage import COLLECTOR, QUERY
-from schemas.http.shared_counts import Counted, MachineCounts, bucket_name, counts_path
+from schemas.http.limit_counts import (
+    COLLECTOR,
+    QUERY,
+    Counted,
+    MachineCounts,
+    bucket_name,
+    counts_path,
+)
 from schemas.plans import PLANS, Group
 from schemas.registry import KeyScope, Organization
 from schemas.registry.validation import new_key

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from schemas.http import reservations
-from schemas.http.shared_rate_limit import SharedRateLimiter
+from schemas.http import shared_limits
+from schemas.http.shared_limits import SharedRateLimiter
 from schemas.plans import Limit
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -52,7 +52,7 @@ def main(data: str, requests: str, seconds: str, start: str, url: str, password_
     settings = Settings(
         data_dir=str(Path(data)), limits_url=url, limits_password_file=password_file
     )
-    reservations.MAX_WAIT_SECONDS = LONG_WAIT_SECONDS
+    shared_limits.MAX_WAIT_SECONDS = LONG_WAIT_SECONDS
     time.sleep(max(0.0, float(start) - time.time()))
     print(asyncio.run(flood(settings, Limit(int(requests)), float(seconds))))
 

@@ -1,15 +1,41 @@
-"""Buckets of requests with keys, of websites, and of client networks."""
+"""Buckets of requests with keys, of websites, and of client networks; the metric of used limits."""
 
-from typing import Any
+from contextlib import (
+    suppress,
+)
+from typing import (
+    Any,
+)
 
 import pytest
 
-from schemas.errors import RateLimitExceeded
-from schemas.http import admission
-from schemas.http.admission import PUBLIC_GROUP_LIMIT, RATE_LIMIT_KEY, Admission
-from schemas.http.local_rate_limit import LocalRateLimiter
-from schemas.plans import MIB, Group
-from schemas.registry import Organization
+from schemas.errors import (
+    RateLimitExceeded,
+)
+from schemas.http import (
+    admission,
+)
+from schemas.http.admission import (
+    PUBLIC_GROUP_LIMIT,
+    RATE_LIMIT_KEY,
+    Account,
+    Admission,
+    LimitMetrics,
+)
+from schemas.http.limits import (
+    WINDOW_MS,
+    LocalRateLimiter,
+)
+from schemas.plans import (
+    MIB,
+    Group,
+)
+from schemas.registry import (
+    Organization,
+)
+from schemas.telemetry.instruments import (
+    LIMITED_REQUESTS,
+)
 
 NOW = 1_000_000
 HOME, CAFE = "203.0.113.0", "198.51.100.0"
@@ -29,13 +55,13 @@ class Counting:
     def keyed(self, owner: Organization, cost: int = 1, size: int = 0) -> int:
         """Requests that are left."""
         scope: dict[str, Any] = {}
-        self.admission.count_with_key(scope, owner, Group.COLLECT, cost, size)
+        self.admission.count(scope, Account(owner, Group.COLLECT), cost=cost, size=size)
         return self._left(scope)
 
     def anonymous(self, owner: Organization, website: str, network: str, size: int = 0) -> int:
         scope: dict[str, Any] = {}
-        buckets = self.admission.anonymous_buckets(network, owner, Group.COLLECT, website, self.now)
-        self.admission.count_anonymous(scope, buckets, Group.COLLECT, self.now, size)
+        account = Account(owner, Group.COLLECT, website)
+        self.admission.count(scope, account, network, size=size)
         return self._left(scope)
 
     def public(self, network: str, cost: int = 1) -> int:
@@ -128,7 +154,7 @@ def test_rejected_requests_of_a_network_are_counted_up_to_the_limit(
 def test_a_flood_of_networks_evicts_no_tenant(
     counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schemas.http.local_rate_limit.MAX_ANONYMOUS_BUCKETS", 100)
+    monkeypatch.setattr("schemas.http.limits.MAX_ANONYMOUS_BUCKETS", 100)
     owner = an_organization(collect=1_000)
     counting.keyed(owner, 1_000)
 
@@ -150,3 +176,56 @@ def test_idle_tenants_take_no_memory(counting: Counting, monkeypatch: pytest.Mon
         counting.anonymous(an_organization(), f"website {minute}", HOME)
 
     assert len(counting.admission._tenants) <= 10
+
+
+def limited(id_: str) -> Organization:
+    limits = {"collect": 10, "collect_mib": 1, "collect_items": 200, "query": 4}
+    return Organization(id=id_, name="", plan="free", limits=limits, created_at=1, updated_at=1)
+
+
+def shares(counting: Admission) -> dict[tuple[str, str], float]:
+    """Those that are not 0, by group and unit."""
+    [family] = LimitMetrics(counting).collect()
+    return {
+        (sample.labels["limit"], sample.labels["unit"]): sample.value
+        for sample in family.samples
+        if sample.value
+    }
+
+
+def test_the_tenant_nearest_to_each_limit_is_shown() -> None:
+    now = NOW
+    counting = Admission(LocalRateLimiter(), lambda: now)
+    acme, globex = limited("acme"), limited("globex")
+    for _ in range(3):
+        counting.count({}, Account(acme, Group.COLLECT), size=MIB // 8, items=10)
+    counting.count({}, Account(globex, Group.COLLECT), size=MIB // 2, items=20)
+    counting.count({}, Account(globex, Group.QUERY))
+
+    assert shares(counting) == {
+        ("collect", "requests"): 0.3,
+        ("collect", "bytes"): 0.5,
+        ("collect", "items"): 0.15,
+        ("query", "requests"): 0.25,
+    }
+    now = NOW + WINDOW_MS
+    assert shares(counting) == {}
+
+
+def test_rejected_requests_are_counted_by_the_kind_of_limit() -> None:
+    counting, acme = Admission(LocalRateLimiter(), lambda: NOW), limited("acme")
+
+    def counted(kind: str) -> float:
+        return float(LIMITED_REQUESTS.labels(kind)._value.get())
+
+    kinds = ("query", "query_network", "public")
+    before = [counted(kind) for kind in kinds]
+    counting.count({}, Account(acme, Group.QUERY), cost=4)
+    for _ in range(5):
+        with pytest.raises(RateLimitExceeded):
+            counting.count({}, Account(acme, Group.QUERY))
+    for network in ("a", "a", "a", "b", "b", "c"):
+        with suppress(RateLimitExceeded):
+            counting.count({}, Account(acme, Group.QUERY, "shares"), network)
+
+    assert [counted(kind) - was for kind, was in zip(kinds, before, strict=True)] == [6, 1, 0]

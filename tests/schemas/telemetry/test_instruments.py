@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.http.admission import Admission
-from schemas.http.local_rate_limit import LocalRateLimiter
+from schemas.http.limits import LocalRateLimiter
 from schemas.kinds import CUSTOM_EVENT
 from schemas.telemetry.instruments import REGISTRY
 from stream.enrich.rules.lookups import Lookups

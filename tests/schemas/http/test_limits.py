@@ -1,15 +1,41 @@
-"""The sliding window: what it passes, rejects and keeps in memory."""
+"""The sliding window: what it passes, rejects and keeps in memory; its headers and errors."""
 
 import sys
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import (
+    Sequence,
+)
+from copy import (
+    deepcopy,
+)
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
+from hypothesis import (
+    given,
+)
+from hypothesis import (
+    strategies as st,
+)
 
-from schemas.http.rate_limit import STEP_MS, ExceededLimit, RateLimitBucket, count_in_all
-from schemas.http.rate_limit_headers import WINDOW_MS, RateLimitStatus
-from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit, limit_for, network_limit
+from schemas.http import limits
+from schemas.http.limits import (
+    STEP_MS,
+    WINDOW_MS,
+    ExceededLimit,
+    LocalRateLimiter,
+    RateLimitBucket,
+    RateLimitStatus,
+    count_in_all,
+    rate_limit_error,
+)
+from schemas.plans import (
+    MIB,
+    NO_LIMIT,
+    PLANS,
+    Group,
+    Limit,
+    limit_for,
+    network_limit,
+)
 
 NOW = 1_000_000
 
@@ -207,3 +233,37 @@ def test_a_bucket_stays_small_under_many_requests() -> None:
     numbers = 4 * 14 * sys.getsizeof(NOW)
     sizes = map(sys.getsizeof, (bucket, bucket.older, *bucket.older))
     assert numbers + sum(sizes) < 3_000
+
+
+def test_a_flood_of_networks_evicts_idle_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_ANONYMOUS_BUCKETS", 100)
+    limiter, limit = LocalRateLimiter(), Limit(1, MIB)
+    for name in ("busy", "idle"):
+        count_in_all((limiter.anonymous_bucket(name, limit, name, NOW),), NOW)
+
+    for number in range(1_000):
+        limiter.anonymous_bucket(number, limit, "", NOW)
+        if number % 50 == 0:
+            assert is_refused(limiter.anonymous_bucket("busy", limit, "busy", NOW), NOW)
+
+    assert len(limiter._anonymous) == 100
+    assert limiter.find_anonymous("idle") is None
+
+
+def test_the_headers_are_whole_seconds() -> None:
+    assert RateLimitStatus(5, 4, 1_060_001).headers() == [
+        (b"x-ratelimit-limit", b"5"),
+        (b"x-ratelimit-remaining", b"4"),
+        (b"x-ratelimit-reset", b"1061"),
+    ]
+
+
+def test_a_rate_limit_error_says_when_to_retry() -> None:
+    error = rate_limit_error(RateLimitStatus(5, -1, 1_060_000), 1_030_500)
+
+    assert error.details == {
+        "limit": 5,
+        "remaining": 0,
+        "reset": "1970-01-01T00:17:40.000Z",
+        "retryAfter": 30,
+    }

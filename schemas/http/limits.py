@@ -1,31 +1,78 @@
-"""Rate limit: a sliding-window log per bucket, with at most 15 entries.
+"""Rate limits: a sliding-window log per bucket, its X-RateLimit-* headers, the buckets in memory.
 
-Requests within STEP share an entry, which leaves the window 60 s after its last request. So never
-more than the limit passes within any 60 s, and a request is rejected only if the limit was used
-within the last 65 s.
+Requests within STEP share an entry of a bucket, which leaves the window 60 s after its last
+request: at most 15 entries. So never more than the limit passes within any 60 s, and a request is
+rejected only if the limit was used within the last 65 s.
 
 Only a part of the items and bytes of a minute may come within one STEP, to bound bursts.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from schemas.http.rate_limit_headers import (
-    WINDOW_MS,
-    HeaderNumbers,
-    Headers,
-    RateLimitStatus,
-    rate_limit_headers,
-)
-from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, Limit
+from schemas.errors import RateLimitExceeded
+from schemas.plans import BURST_BYTES, BURST_ITEMS, BURST_SHARE, WINDOW_SECONDS, Limit
 
+Headers = list[tuple[bytes, bytes]]
+
+WINDOW_MS = WINDOW_SECONDS * 1000
 STEP_MS = WINDOW_MS // 12
 FAR_FUTURE_MS = 2**62
 
 SMALL_LIMIT = 1_000
 """Requests up to which a limit is small: one request too many would be a thousandth or more."""
+
+MAX_ANONYMOUS_BUCKETS = 30_000
+"""Buckets of client networks in memory; 250 bytes each, 2 KB at most."""
+
+HeaderNumbers = tuple[int, int, int]
+"""Limit, remaining requests, and reset in Unix seconds, rounded up."""
+
+HEADER_LINES = b"x-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelimit-reset: %d\r\n"
+"""The same headers as bytes of a response, to be filled with HeaderNumbers."""
+
+
+def rate_limit_headers(numbers: HeaderNumbers) -> Headers:
+    """X-RateLimit-Limit, -Remaining and -Reset."""
+    limit, remaining, reset = numbers
+    return [
+        (b"x-ratelimit-limit", b"%d" % limit),
+        (b"x-ratelimit-remaining", b"%d" % remaining),
+        (b"x-ratelimit-reset", b"%d" % reset),
+    ]
+
+
+class RateLimitStatus(Struct, frozen=True, gc=False):
+    """State of a rate limit, as responses show it."""
+
+    limit: int
+    remaining: int
+    reset_ms: int
+
+    def header_numbers(self) -> HeaderNumbers:
+        """What the headers show."""
+        return self.limit, self.remaining, -(-self.reset_ms // 1000)
+
+    def headers(self) -> Headers:
+        """The X-RateLimit-* response headers."""
+        return rate_limit_headers(self.header_numbers())
+
+
+def rate_limit_error(
+    status: RateLimitStatus, now_ms: int, which_limit: str = ""
+) -> RateLimitExceeded:
+    """The 429 error, with the limit that is exceeded and the time of its reset."""
+    reset = datetime.fromtimestamp(status.reset_ms / 1000, UTC)
+    return RateLimitExceeded(
+        status.limit,
+        reset.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        max(1, -(-(status.reset_ms - now_ms) // 1000)),
+        which_limit,
+    )
 
 
 class WindowEntry(Struct, frozen=True, gc=False):
@@ -259,3 +306,71 @@ def count_in_all(
         if remaining < fewest:
             nearest, fewest = bucket, remaining
     return nearest
+
+
+class RateLimiter(Protocol):
+    """Creates buckets; those of `SharedRateLimiter` have the counts of all processes."""
+
+    problem: str | None
+    """Why counts are not shared with other processes."""
+    reserves: bool
+    """Whether `reserve` does anything: small limits are counted by a server."""
+
+    async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
+        """Wait until it is known whether a request fits small limits of several machines."""
+
+    def tenant_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
+        """A new bucket of a tenant; the caller keeps it."""
+
+    def anonymous_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
+        """The bucket of an unauthenticated client network; an LRU cache bounds their number."""
+
+    @property
+    def find_anonymous(self) -> Callable[[Hashable], RateLimitBucket | None]:
+        """Returns the bucket of a client network, if there is one."""
+
+
+class LocalRateLimiter:
+    """Counts in this process, in bounded memory."""
+
+    def __init__(self) -> None:
+        self.problem: str | None = None
+        self.reserves = False
+        self._anonymous: OrderedDict[Hashable, RateLimitBucket] = OrderedDict()
+        self.find_anonymous: Callable[[Hashable], RateLimitBucket | None] = self._anonymous.get
+
+    def new_bucket(
+        self,
+        key: Hashable,  # noqa: ARG002
+        limit: Limit,
+        subject: str,
+        now_ms: int,
+    ) -> RateLimitBucket:
+        """A bucket without counts."""
+        return RateLimitBucket(limit, subject, now_ms)
+
+    async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
+        """Nothing to wait for: counts of this process are at hand."""
+
+    def tenant_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
+        return self.new_bucket(key, limit, subject, now_ms)
+
+    def anonymous_bucket(
+        self, key: Hashable, limit: Limit, subject: str, now_ms: int
+    ) -> RateLimitBucket:
+        bucket = self._anonymous.get(key)
+        if bucket is None:
+            bucket = self._anonymous[key] = self.new_bucket(key, limit, subject, now_ms)
+            if len(self._anonymous) > MAX_ANONYMOUS_BUCKETS:
+                self._anonymous.popitem(last=False)
+            return bucket
+        self._anonymous.move_to_end(key)
+        if bucket.limit is not limit:
+            bucket.agree(limit)
+        return bucket
