@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import product
 
-from ingest.app import SALTS_FOLDER, create_app
+from ingest.app import SALTS_FOLDER, Collector, create_app
 from ingest.peers.all_peers import AllPeers
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import DailySalts
 from ingest.publishing.click_queue import ClickQueue
+from ingest.publishing.kafka_connection import UnsupportedAiokafka, check_aiokafka
 from ingest.publishing.producer import KafkaProducer
 from ingest.publishing.producer_gauges import add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--name", default="collector-1", help="name of this process")
     try:
         run(load_settings(), parser.parse_args().name)
-    except InvalidSetting as error:
+    except (InvalidSetting, UnsupportedAiokafka) as error:
         sys.exit(f"collector: {error}")
     except (DatabaseError, ImportError) as error:
         sys.exit(f"collector: {registry_unavailable(error)}")
@@ -65,15 +66,29 @@ def run(settings: Settings, name: str) -> None:
     set_umask(settings)
     silence("aiokafka")
     tracer = start_traces(settings, "collector", name)
+    check_aiokafka()
     producer = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
     follower = RegistryFollower(
         RegistryStore(settings.registry_url), Backups.for_settings(settings)
     )
-    acknowledged_counter = AcknowledgedCounter(settings.data, name)
-    clicks = ClickQueue(producer)
+    recent_requests = RecentRequests()
+    peers = AllPeers.for_settings(settings, recent_requests)
+    limiter = SharedRateLimiter.for_settings(settings, COLLECTOR)
     shared_salts = RegistrySalts.on_server(settings.registry_url)
-    salts = DailySalts(settings.data / SALTS_FOLDER, shared_salts)
-    salts.fetch(now_ms())
+    collector = Collector(
+        settings,
+        now_ms,
+        follower,
+        producer,
+        ClickQueue(producer),
+        DailySalts(settings.data / SALTS_FOLDER, shared_salts),
+        producer.disk,
+        AcknowledgedCounter(settings.data, name),
+        recent_requests,
+        limiter,
+        peers,
+    )
+    collector.salts.fetch(now_ms())
 
     def is_ready() -> bool:
         return producer.unavailable_reason is None
@@ -85,8 +100,8 @@ def run(settings: Settings, name: str) -> None:
         background_tasks = [
             asyncio.create_task(follower.run()),
             asyncio.create_task(producer.disk.run()),
-            asyncio.create_task(acknowledged_counter.run()),
-            asyncio.create_task(salts.run(now_ms)),
+            asyncio.create_task(collector.acknowledged_counter.run()),
+            asyncio.create_task(collector.salts.run(now_ms)),
         ]
         async with peers.running():
             await until_ready(is_ready)
@@ -96,30 +111,13 @@ def run(settings: Settings, name: str) -> None:
             with suppress(asyncio.CancelledError):
                 await task
         await limiter.close()
-        clicks.close()
+        collector.clicks.close()
         await producer.close(FLUSH_TIMEOUT_SECONDS)
-        clicks.count_unacknowledged()
+        collector.clicks.count_unacknowledged()
         with suppress(OSError):
-            acknowledged_counter.write()
+            collector.acknowledged_counter.write()
 
-    recent_requests = RecentRequests()
-    peers = AllPeers.for_settings(settings, recent_requests)
-    limiter = SharedRateLimiter.for_settings(settings, COLLECTOR)
-    app = create_app(
-        producer,
-        follower,
-        now_ms,
-        settings,
-        lifespan,
-        recent_requests,
-        clicks,
-        salts,
-        producer.disk,
-        acknowledged_counter,
-        limiter=limiter,
-        peers=peers,
-    )
-
+    app = create_app(collector, lifespan=lifespan)
     start_telemetry(settings, name, app.requests, LimitMetrics(app.admission))
     add_producer_gauges(producer)
     for kind, outcome in product(ALL_KINDS, ("acknowledged", "failed")):

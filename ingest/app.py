@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
+from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,7 +18,7 @@ from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
 from ingest.endpoints.robots import ROBOTS_ENDPOINT
 from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes
 from ingest.links.redirect import LINKS_ENDPOINT
-from ingest.peers.messages import NoPeers, Peers
+from ingest.peers.messages import Peers
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
 from ingest.publishing.click_queue import ClickQueue
@@ -34,7 +35,7 @@ from schemas.http.error_bodies import collect_error
 from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
 from schemas.http.http_requests import HttpRequests
 from schemas.http.http_requests import routes as metric_routes
-from schemas.http.limits import LocalRateLimiter, RateLimiter
+from schemas.http.limits import RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import ApiDescription
 from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
@@ -87,29 +88,36 @@ Lifespan = Callable[[object], AbstractAsyncContextManager[None]]
 """ASGI lifespan: starts background tasks and stops them."""
 
 
+class Collector(Struct, frozen=True):
+    """The parts of one collector process, made at start."""
+
+    settings: Settings
+    clock: Clock
+    registry: SnapshotSource
+    producer: Producer
+    clicks: ClickQueue
+    salts: DailySalts
+    disk_floor: DiskFloor
+    acknowledged_counter: AcknowledgedCounter
+    recent_requests: RecentRequests
+    limiter: RateLimiter
+    peers: Peers
+
+
 def create_app(
-    producer: Producer,
-    registry: SnapshotSource,
-    clock: Clock,
-    settings: Settings,
-    lifespan: Lifespan | None = None,
-    recent_requests: RecentRequests | None = None,
-    clicks: ClickQueue | None = None,
-    salts: DailySalts | None = None,
-    disk_floor: DiskFloor | None = None,
-    acknowledged_counter: AcknowledgedCounter | None = None,
+    collector: Collector,
     endpoints: Sequence[CollectorEndpoint] = ENDPOINTS,
-    limiter: RateLimiter | None = None,
-    peers: Peers | None = None,
+    lifespan: Lifespan | None = None,
 ) -> HttpMiddleware:
-    """The collector as an ASGI application; without `limiter` and `peers` it is alone."""
-    limiter = limiter or LocalRateLimiter()
+    """The collector as an ASGI application."""
+    settings, clock, registry = collector.settings, collector.clock, collector.registry
+    producer, clicks = collector.producer, collector.clicks
     routes: dict[str, ASGIApp] = {}
     prefixes = tuple(endpoint.path for endpoint in endpoints if endpoint.serves_paths_below)
     middleware = HttpMiddleware(
         dispatcher(routes, prefixes),
         shape=collect_error,
-        limiter=limiter,
+        limiter=collector.limiter,
         clock=clock,
         trusted=parse_networks(settings.trusted_proxies),
         countries=parse_header_names(settings.country_headers),
@@ -117,34 +125,31 @@ def create_app(
         credentials=True,
     )
     middleware.reread_registry = reread_for_unknown(registry)
-    recent_requests = recent_requests or RecentRequests()
-    anonymous_ids = AnonymousIds(salts or DailySalts(settings.data / SALTS_FOLDER))
-    acknowledged_counter = acknowledged_counter or AcknowledgedCounter(
-        settings.data, "collector", clock
-    )
-    publisher = Publisher(producer, acknowledged_counter, settings.ingest_epoch, recent_requests)
-    clicks = clicks or ClickQueue(producer)
     dependencies = Dependencies(
         middleware,
         registry,
         clock,
-        anonymous_ids,
+        AnonymousIds(collector.salts),
         ClockOffsets(),
-        publisher,
+        Publisher(
+            producer,
+            collector.acknowledged_counter,
+            settings.ingest_epoch,
+            collector.recent_requests,
+        ),
         clicks,
         StorageWatch(settings),
-        peers or NoPeers(),
+        collector.peers,
     )
-    disk_floor = disk_floor or DiskFloor(settings)
     checks = {
         "kafka": lambda: producer.unavailable_reason,
-        "disk": lambda: disk_floor.unavailable_reason,
+        "disk": lambda: collector.disk_floor.unavailable_reason,
     }
     # The last snapshot is enough to accept items: these checks report, and make nothing unready.
     noncritical_checks = {
         "partitions": lambda: producer.partition_problem,
         "registry": lambda: registry.error,
-        "limits": lambda: limiter.problem,
+        "limits": lambda: collector.limiter.problem,
         "proxies": lambda: middleware.untrusted_proxies.problem,
         "storing": remembered(lambda: refusal_reason(settings.data / "run", clock())),
     }

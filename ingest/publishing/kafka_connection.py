@@ -7,11 +7,13 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from importlib.metadata import version
 from typing import Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.client import ConnectionGroup
 from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.producer.sender import Sender
 from aiokafka.protocol.admin import DescribeConfigsRequest
 from aiokafka.protocol.metadata import MetadataRequest
 from aiokafka.structs import RecordMetadata
@@ -40,6 +42,28 @@ RETIRE_SECONDS = 10.0
 
 TOPIC = 2
 """Kafka's number of the kind of resource."""
+
+
+TESTED_VERSION = "0.14.0"
+"""Of aiokafka, as the locks pin it: `stop_producer` uses attributes that it does not document."""
+
+
+class UnsupportedAiokafka(Exception):
+    """The installed aiokafka lacks a private attribute that this module uses."""
+
+
+def check_aiokafka() -> None:
+    """UnsupportedAiokafka, which names the attribute, if one that `stop_producer` uses is gone."""
+    present = {
+        "AIOKafkaProducer._sender": "_sender" in AIOKafkaProducer.__init__.__code__.co_names,
+        "Sender.sender_task": hasattr(Sender, "sender_task"),
+    }
+    for attribute, is_there in present.items():
+        if not is_there:
+            raise UnsupportedAiokafka(
+                f"aiokafka {version('aiokafka')} has no '{attribute}', by which a collector stops "
+                f"a producer in bounded time; install aiokafka=={TESTED_VERSION}"
+            )
 
 
 class KafkaConnection:

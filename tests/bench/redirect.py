@@ -21,13 +21,13 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
-from ingest.app import create_app
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from schemas.errors import Unavailable
 from schemas.runtime.settings import Settings
 from tests.asgi_client import http_scope
 from tests.bench.results import BenchmarkResult, Figure
 from tests.ingest.in_memory_collector import NOW, FixedSnapshotSource, in_memory_collector
+from tests.ingest.lone_collector import lone_collector
 
 TIMES, ROUNDS = 5_000, 7
 TARGET = "https://t.example/a?b=c"
@@ -63,7 +63,7 @@ def measure() -> BenchmarkResult:
     with tempfile.TemporaryDirectory() as folder:
         settings, registry = Settings(data_dir=folder), unlimited(Path(folder))
         with_kafka, without = (
-            create_app(DiscardingProducer(refusing), registry, lambda: NOW, settings)
+            lone_collector(DiscardingProducer(refusing), registry, lambda: NOW, settings)
             for refusing in (None, "away")
         )
         logging.getLogger("ingest.publishing.click_queue").setLevel(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ingest.app import ENDPOINTS, SALTS_FOLDER, create_app
+from ingest.app import ENDPOINTS, SALTS_FOLDER
 from ingest.dependencies import CollectorEndpoint
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import AnonymousIds, DailySalts
@@ -33,6 +33,7 @@ from schemas.registry.validation import new_key
 from schemas.runtime.settings import Settings
 from tests.asgi_client import ADDRESS, request_once
 from tests.http_client import Reply
+from tests.ingest.lone_collector import lone_collector
 
 NOW = 1_795_000_000_000
 """2026-11-18T11:06:40Z"""
@@ -147,15 +148,10 @@ def in_memory_collector(
     keys, texts = _keys()
     registry = FixedSnapshotSource(_snapshot(keys))
     resolved_settings, recent = Settings(data_dir=str(folder), **settings), RecentRequests()
-    app = create_app(
-        producer,
-        registry,
-        lambda: NOW,
-        resolved_settings,
-        recent_requests=recent,
-        acknowledged_counter=acknowledged_counter,
-        endpoints=endpoints,
-    )
+    parts: dict[str, Any] = {"recent_requests": recent}
+    if acknowledged_counter is not None:
+        parts["acknowledged_counter"] = acknowledged_counter
+    app = lone_collector(producer, registry, lambda: NOW, resolved_settings, endpoints, **parts)
     return InMemoryCollector(app, producer, registry, texts, recent)
 
 

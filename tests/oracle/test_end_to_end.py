@@ -12,7 +12,6 @@ from typing import Any
 import duckdb
 import pytest
 
-from ingest.app import create_app
 from schemas.kinds import KINDS, TABLES, Kind
 from schemas.lake.delta_table import open_table, read_version
 from schemas.registry import Snapshot
@@ -23,6 +22,7 @@ from stream.rows.kafka_message import KafkaMessage
 from stream.writing.batch_writer import BatchWriter
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import FixedSnapshotSource, InMemoryProducer
+from tests.ingest.lone_collector import lone_collector
 from tests.oracle.expected_rows import Expected, StoredPost, expected
 from tests.oracle.oracles import expected_result
 from tests.oracle.posted_requests import BAD, Post, post_strategy
@@ -51,7 +51,7 @@ class Pipeline:
         held = registry()
         self.key = held.keys["acme-track"]
         known = FixedSnapshotSource(Snapshot.read(held.store))
-        self.app = create_app(self.outbox, known, lambda: self.now, self.settings)
+        self.app = lone_collector(self.outbox, known, lambda: self.now, self.settings)
         self.arrived: dict[str, list[KafkaMessage]] = {}
         self.drains: dict[str, BatchWriter] = {}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec import Struct
 
-from ingest.app import collector_api, create_app
+from ingest.app import collector_api
 from schemas.http.middleware import HttpMiddleware
 from schemas.kinds import KINDS
 from schemas.registry import RegistryFollower, RegistryStore
@@ -14,6 +14,7 @@ from schemas.runtime.settings import Settings
 from tests.access_model import Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import NOW, InMemoryProducer
+from tests.ingest.lone_collector import lone_collector
 
 EXAMPLES = {kind.path: kind.examples for kind in KINDS if kind.path}
 MIXED_BODIES: dict[str, object] = {
@@ -45,7 +46,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     everybody = tuple(callers(store, NOW))
     follower = RegistryFollower(store)
     producer = InMemoryProducer()
-    app = create_app(producer, follower, lambda: NOW, settings)
+    app = lone_collector(producer, follower, lambda: NOW, settings)
     yield Collector(app, producer, everybody)
     store.close()
 

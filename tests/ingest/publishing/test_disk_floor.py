@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from ingest.app import create_app
 from ingest.publishing.disk_floor import MIB, DiskFloor
 from ingest.publishing.producer import KAFKA_UNAVAILABLE, KafkaProducer
 from schemas.errors import Unavailable
 from schemas.runtime.settings import Settings
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import NOW, FixedSnapshotSource, in_memory_collector
+from tests.ingest.lone_collector import lone_collector
 
 
 class Disk:
@@ -86,7 +86,7 @@ def test_a_full_disk_is_the_error_and_shown_in_health(tmp_path: Path) -> None:
     settings = Settings(data_dir=str(tmp_path), disk_floor_mb=2**40)
     producer, registry = KafkaProducer(settings, ["events"]), in_memory_collector(tmp_path).registry
     assert isinstance(registry, FixedSnapshotSource)
-    app = create_app(producer, registry, lambda: NOW, settings, disk_floor=producer.disk)
+    app = lone_collector(producer, registry, lambda: NOW, settings, disk_floor=producer.disk)
 
     refused = request_once(app, "POST", "/track?website_id=shop", {"name": "a"})
 

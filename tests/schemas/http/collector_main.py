@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from ingest.app import create_app
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.asgi import send_json
@@ -16,6 +15,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import load_settings
 from schemas.runtime.settings import Settings
 from tests.ingest.in_memory_collector import in_memory_collector
+from tests.ingest.lone_collector import lone_collector
 
 
 class DiscardingProducer:
@@ -40,7 +40,7 @@ def main(settings: Settings) -> None:
         for name, one in registry.snapshot.organizations.items()
     }
     registry.snapshot = msgspec.structs.replace(registry.snapshot, organizations=organizations)
-    app = create_app(DiscardingProducer(), registry, now_ms, settings)
+    app = lone_collector(DiscardingProducer(), registry, now_ms, settings)
 
     async def with_long_answers(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/long":

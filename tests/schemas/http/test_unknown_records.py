@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ingest.app import create_app
 from schemas.http.middleware import HttpMiddleware
 from schemas.registry import RegistryFollower, RegistryStore, validation
 from schemas.registry.contents import RegistryVersion
@@ -16,6 +15,7 @@ from schemas.registry.on_demand_read import BURST_READS, MAX_WAITING
 from schemas.runtime.settings import Settings
 from tests.asgi_client import request_once, send_request
 from tests.ingest.in_memory_collector import NOW, InMemoryProducer
+from tests.ingest.lone_collector import lone_collector
 from tests.query.query_service import start_service
 
 
@@ -42,7 +42,7 @@ def store(new_registry: Path, tmp_path: Path) -> Iterator[CountedStore]:
 def app(store: CountedStore, tmp_path: Path) -> HttpMiddleware:
     """A collector that never polls the registry."""
     settings = Settings(data_dir=str(tmp_path))
-    return create_app(InMemoryProducer(), RegistryFollower(store), lambda: NOW, settings)
+    return lone_collector(InMemoryProducer(), RegistryFollower(store), lambda: NOW, settings)
 
 
 def test_a_new_link_redirects_at_once(app: HttpMiddleware, store: CountedStore) -> None:
