@@ -19,8 +19,8 @@ from ingest.publishing.producer_gauges import add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.admission import LimitMetrics
-from schemas.http.drain import until_ready
 from schemas.http.error_bodies import collect_error
+from schemas.http.health import until_ready
 from schemas.http.limit_counts import COLLECTOR
 from schemas.http.server import serve
 from schemas.http.shared_limits import SharedRateLimiter

@@ -29,7 +29,7 @@ from ingest.publishing.recent_requests import RecentRequests
 from ingest.publishing.storage_watch import StorageWatch
 from schemas.errors import MethodNotAllowed
 from schemas.http.client_ip import parse_header_names
-from schemas.http.docs.pages import api_pages
+from schemas.http.docs.pages import OPENAPI_PATH, api_pages, openapi_endpoint
 from schemas.http.docs.root_page import ROOT_OPERATION, OtherService, ServiceOverview, root_page
 from schemas.http.error_bodies import collect_error
 from schemas.http.health import HEALTH_OPERATIONS, HEALTH_PATHS, health_endpoint, remembered
@@ -37,10 +37,8 @@ from schemas.http.http_requests import HttpRequests
 from schemas.http.http_requests import routes as metric_routes
 from schemas.http.limits import RateLimiter
 from schemas.http.middleware import HttpMiddleware
-from schemas.http.openapi import ApiDescription
-from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
+from schemas.http.openapi import ApiDescription, usage_by_path
 from schemas.http.unknown_records import reread_for_unknown
-from schemas.http.usage import usage_by_path
 from schemas.kinds import KINDS
 from schemas.runtime.clock import Clock
 from schemas.runtime.heartbeat import refusal_reason

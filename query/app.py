@@ -43,18 +43,17 @@ from query.standard import type_catalogue
 from query.standard.parsed_texts import parse_ahead
 from schemas.errors import MethodNotAllowed
 from schemas.http.asgi import AsgiEndpoint
+from schemas.http.docs.pages import OPENAPI_PATH, openapi_endpoint
 from schemas.http.docs.root_page import OtherService, ServiceOverview, root_page
-from schemas.http.drain import Drain, until_ready
 from schemas.http.error_bodies import query_error
 from schemas.http.health import HEALTH_PATHS as HEALTH
-from schemas.http.health import HealthCheck, health_endpoint
+from schemas.http.health import Drain, HealthCheck, health_endpoint, until_ready
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.limit_counts import LimitUsage
 from schemas.http.limits import LocalRateLimiter, RateLimiter
 from schemas.http.middleware import HttpMiddleware
-from schemas.http.openapi_endpoint import OPENAPI_PATH, openapi_endpoint
+from schemas.http.openapi import usage_by_path
 from schemas.http.unknown_records import reread_for_unknown
-from schemas.http.usage import usage_by_path
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.retention import table_retention
 from schemas.registry import Backups, RegistryFollower, RegistryStore

@@ -25,11 +25,11 @@ from schemas.envelope import EnvelopeTemplate
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, is_near, keeps_time
 from schemas.http.admission import RATE_LIMIT_KEY, SMALL_BODY_BYTES
 from schemas.http.asgi import headers_by_name
+from schemas.http.client_ip import FORWARDING_HEADERS
 from schemas.http.http_requests import count_duration
 from schemas.http.limits import RateLimitBucket
 from schemas.http.middleware import BEGAN_KEY, REQUEST_ID_HEADER, REQUEST_ID_KEY
-from schemas.http.raw_responses import STATUS_LINES
-from schemas.http.untrusted_proxies import FORWARDING_HEADERS
+from schemas.http.protocol import STATUS_LINES
 from schemas.kinds import Kind
 from schemas.registry import Snapshot
 from schemas.runtime.request_id import REQUEST_ID

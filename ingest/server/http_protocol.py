@@ -13,12 +13,9 @@ from typing import Any
 from ingest.decoding.request_head import READ_HEADS
 from ingest.endpoints.direct_collect import DIRECT, DirectCollect
 from ingest.endpoints.mixed_routes import MIXED_ROUTES
-from ingest.server.direct_cycle import DirectCycle
-from ingest.server.fast_path import FastPathCycle
-from ingest.server.known_head import KnownHead
+from ingest.server.fast_path import DirectCycle, FastPathCycle, KnownHead
 from schemas.http.asgi import WHOLE_BODY_KEY
-from schemas.http.http_connection import IDLE
-from schemas.http.http_protocol import PARSE_SLICE_BYTES, HttpProtocol
+from schemas.http.protocol import IDLE, PARSE_SLICE_BYTES, HttpProtocol
 from schemas.kinds import KINDS
 from schemas.telemetry.instruments import DIRECT_FAILURES
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, defstruct
 
 from query.standard.query_types import FAMILIES
-from schemas.http.openapi_components import schema_name
+from schemas.http.openapi import schema_name
 
 TYPES = tuple(query_type for family in FAMILIES for query_type in family)
 USES = Counter(query_type.row for query_type in TYPES)

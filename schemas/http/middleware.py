@@ -29,13 +29,12 @@ from schemas.http.asgi import (
     headers_by_name,
     send_json,
 )
-from schemas.http.client_ip import client_ip, truncate_ip
-from schemas.http.drain import Drain
+from schemas.http.client_ip import UntrustedProxies, client_ip, truncate_ip
 from schemas.http.error_bodies import ErrorShape
+from schemas.http.health import Drain
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.limits import HEADER_LINES, Headers, RateLimiter
 from schemas.http.unknown_records import RereadRegistry, never_reread
-from schemas.http.untrusted_proxies import UntrustedProxies
 from schemas.runtime.clock import Clock
 from schemas.runtime.networks import Networks, in_networks
 from schemas.runtime.request_id import begin_request

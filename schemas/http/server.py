@@ -18,11 +18,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
-from schemas.http.drain import Drain, accept_all
 from schemas.http.error_bodies import ErrorShape
-from schemas.http.health import HealthCheck
-from schemas.http.http_protocol import HttpProtocol
-from schemas.http.raw_responses import NOSNIFF_HEADER
+from schemas.http.health import Drain, HealthCheck
+from schemas.http.protocol import NOSNIFF_HEADER, HttpProtocol
 from schemas.runtime import log_setup
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
@@ -92,6 +90,17 @@ class DrainingServer(uvicorn.Server):
         return self.config.http_protocol_class(  # type: ignore[call-arg]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
+
+
+def accept_all(listener: socket.socket) -> Sequence[socket.socket]:
+    """Every connection that waits at the listener."""
+    accepted: list[socket.socket] = []
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            connection.setblocking(False)
+            accepted.append(connection)
+    return accepted
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -29,8 +29,7 @@ from prometheus_client import (
 )
 from prometheus_client.registry import Collector
 
-from schemas.http.health import HEALTH_PATHS, Health
-from schemas.http.heartbeat_health import heartbeat_health
+from schemas.http.health import HEALTH_PATHS, Health, heartbeat_health
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import REGISTRY
 from schemas.telemetry.process_gauges import add_process_gauges

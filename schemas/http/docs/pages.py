@@ -1,4 +1,4 @@
-"""The API page of a service (Swagger UI with its OpenAPI document), and static files.
+"""The API page of a service (Swagger UI), its OpenAPI document, and static files.
 
 Nothing is loaded from other hosts.
 """
@@ -12,11 +12,13 @@ from string import Template
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import MethodNotAllowed, Unavailable
+from schemas.http.openapi import ApiDescription, encode_document
 from schemas.http.static_content import StaticContent, send_static
 
 FOLDER = Path(__file__).parent
 
 API_PAGE_PATH = "/docs"
+OPENAPI_PATH = "/openapi.json"
 
 HEADERS = [
     (
@@ -75,6 +77,21 @@ def static_endpoint(body: Callable[[], bytes], media_type: str) -> ASGIApp:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed("GET, HEAD")
         await send_static(scope, send, content(), HEADERS)
+
+    return endpoint
+
+
+def openapi_endpoint(service: Callable[[], ApiDescription]) -> ASGIApp:
+    """The endpoint of the document, which is built for the first request and cached."""
+
+    @cache
+    def document() -> StaticContent:
+        return StaticContent.of(encode_document(service()), "application/json")
+
+    async def endpoint(scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            raise MethodNotAllowed("GET")
+        await send_static(scope, send, document(), [(b"cache-control", b"no-cache")])
 
     return endpoint
 

@@ -10,9 +10,9 @@ from uvicorn.server import ServerState
 
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
-from schemas.http.drain import Drain
 from schemas.http.error_bodies import collect_error
-from schemas.http.raw_responses import NOSNIFF_HEADER
+from schemas.http.health import Drain
+from schemas.http.protocol import NOSNIFF_HEADER
 from tests.asgi_client import ADDRESS
 from tests.ingest.in_memory_collector import InMemoryCollector
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest.server.known_head import MAX_HEAD_BYTES, KnownHead
+from ingest.server.fast_path import MAX_HEAD_BYTES, KnownHead
 from schemas.http.asgi import BY_NAME
 from tests.http_client import Reply
 from tests.ingest.collector_process import CollectorProcess, published_names

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from schemas.http.asgi import ClientDisconnected, read_body, send_json
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
 from schemas.http.error_bodies import query_error
-from schemas.http.http_protocol import HttpProtocol
+from schemas.http.protocol import HttpProtocol
 from schemas.http.server import bind
 from schemas.runtime.networks import parse_networks
 from tests.installation import eventually, free_port

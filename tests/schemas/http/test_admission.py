@@ -1,20 +1,12 @@
 """Buckets of requests with keys, of websites, and of client networks; the metric of used limits."""
 
-from contextlib import (
-    suppress,
-)
-from typing import (
-    Any,
-)
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from schemas.errors import (
-    RateLimitExceeded,
-)
-from schemas.http import (
-    admission,
-)
+from schemas.errors import RateLimitExceeded
+from schemas.http import admission
 from schemas.http.admission import (
     PUBLIC_GROUP_LIMIT,
     RATE_LIMIT_KEY,
@@ -22,20 +14,10 @@ from schemas.http.admission import (
     Admission,
     LimitMetrics,
 )
-from schemas.http.limits import (
-    WINDOW_MS,
-    LocalRateLimiter,
-)
-from schemas.plans import (
-    MIB,
-    Group,
-)
-from schemas.registry import (
-    Organization,
-)
-from schemas.telemetry.instruments import (
-    LIMITED_REQUESTS,
-)
+from schemas.http.limits import WINDOW_MS, LocalRateLimiter
+from schemas.plans import MIB, Group
+from schemas.registry import Organization
+from schemas.telemetry.instruments import LIMITED_REQUESTS
 
 NOW = 1_000_000
 HOME, CAFE = "203.0.113.0", "198.51.100.0"

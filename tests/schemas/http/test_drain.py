@@ -10,7 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from schemas.http.drain import STOPPING, accept_all
+from schemas.http.health import STOPPING
+from schemas.http.server import accept_all
 from tests.installation import eventually
 from tests.schemas.http.services import RunningService, collector, query
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schemas.http.eviction import MAX_SAMPLED, SAMPLE_SIZE, NetworkGroups
+from schemas.http.connection_limits import MAX_SAMPLED, SAMPLE_SIZE, NetworkGroups
 
 
 class FixedConnection:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.http.heartbeat_health import heartbeat_health
+from schemas.http.health import heartbeat_health
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import REFUSED, Heartbeat, write_heartbeat
 

@@ -1,23 +1,13 @@
 """Counts that processes share, in a file and on a real Valkey server, and who reads them."""
 
 import asyncio
-from collections.abc import (
-    Iterator,
-)
-from contextlib import (
-    closing,
-)
-from pathlib import (
-    Path,
-)
-from typing import (
-    Any,
-)
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 import pytest
-from valkey import (
-    Valkey,
-)
+from valkey import Valkey
 
 from schemas.http import limit_counts
 from schemas.http.limit_counts import (
@@ -33,34 +23,14 @@ from schemas.http.limit_counts import (
     server_address,
     server_counts,
 )
-from schemas.http.limits import (
-    STEP_MS,
-    WINDOW_MS,
-)
-from schemas.http.shared_limits import (
-    SharedRateLimiter,
-)
-from schemas.plans import (
-    Group,
-    Limit,
-)
-from schemas.runtime.clock import (
-    now_ms,
-)
-from schemas.runtime.settings import (
-    Settings,
-)
-from tests.installation import (
-    free_port,
-)
-from tests.tls_proxy import (
-    Certificates,
-    TlsProxy,
-)
-from tests.valkey_server import (
-    PASSWORD,
-    ValkeyServer,
-)
+from schemas.http.limits import STEP_MS, WINDOW_MS
+from schemas.http.shared_limits import SharedRateLimiter
+from schemas.plans import Group, Limit
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
+from tests.installation import free_port
+from tests.tls_proxy import Certificates, TlsProxy
+from tests.valkey_server import PASSWORD, ValkeyServer
 
 NOW = 1_796_000_000_000
 A, B = b"a" * 16, b"b" * 16

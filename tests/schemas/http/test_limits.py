@@ -1,20 +1,12 @@
 """The sliding window: what it passes, rejects and keeps in memory; its headers and errors."""
 
 import sys
-from collections.abc import (
-    Sequence,
-)
-from copy import (
-    deepcopy,
-)
+from collections.abc import Sequence
+from copy import deepcopy
 
 import pytest
-from hypothesis import (
-    given,
-)
-from hypothesis import (
-    strategies as st,
-)
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.http import limits
 from schemas.http.limits import (
@@ -27,15 +19,7 @@ from schemas.http.limits import (
     count_in_all,
     rate_limit_error,
 )
-from schemas.plans import (
-    MIB,
-    NO_LIMIT,
-    PLANS,
-    Group,
-    Limit,
-    limit_for,
-    network_limit,
-)
+from schemas.plans import MIB, NO_LIMIT, PLANS, Group, Limit, limit_for, network_limit
 
 NOW = 1_000_000
 

@@ -7,8 +7,13 @@ from msgspec import Struct, defstruct
 
 from ingest.app import collector_api
 from query.app import OPENAPI_SERVICE
-from schemas.http.openapi import ApiDescription, openapi_document
-from schemas.http.openapi_components import SchemaNameTaken, component_schemas, schema_name
+from schemas.http.openapi import (
+    ApiDescription,
+    SchemaNameTaken,
+    component_schemas,
+    openapi_document,
+    schema_name,
+)
 
 
 class Row(Struct):

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 
-from schemas.http.pipelining import PAUSE_SECONDS, STARTS, PipelineScheduler
+from schemas.http.connection_limits import PAUSE_SECONDS, STARTS, PipelineScheduler
 
 begun: Counter[str] = Counter()
 

@@ -4,57 +4,23 @@ import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
-from pathlib import (
-    Path,
-)
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
-from schemas.errors import (
-    RateLimitExceeded,
-)
+from schemas.errors import RateLimitExceeded
 from schemas.http import shared_limits
-from schemas.http.admission import (
-    Account,
-    Admission,
-)
-from schemas.http.limit_counts import (
-    Counted,
-    MachineCounts,
-    ServerCounts,
-    server_address,
-)
-from schemas.http.limits import (
-    RateLimitBucket,
-)
-from schemas.http.shared_limits import (
-    PROCESSES,
-    SharedRateLimiter,
-)
-from schemas.plans import (
-    Group,
-    Limit,
-)
-from schemas.registry import (
-    Organization,
-)
-from schemas.runtime.clock import (
-    now_ms,
-)
-from schemas.telemetry.instruments import (
-    LIMIT_FAILURES,
-)
-from tests.installation import (
-    eventually,
-)
-from tests.valkey_server import (
-    PASSWORD,
-    ValkeyServer,
-)
+from schemas.http.admission import Account, Admission
+from schemas.http.limit_counts import Counted, MachineCounts, ServerCounts, server_address
+from schemas.http.limits import RateLimitBucket
+from schemas.http.shared_limits import PROCESSES, SharedRateLimiter
+from schemas.plans import Group, Limit
+from schemas.registry import Organization
+from schemas.runtime.clock import now_ms
+from schemas.telemetry.instruments import LIMIT_FAILURES
+from tests.installation import eventually
+from tests.valkey_server import PASSWORD, ValkeyServer
 
 FLOOD = Path(__file__).parent / "limit_flood.py"
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ from deploy.local.doctor.check import CheckContext
 from deploy.local.doctor.processes import PROXIES_CHECK
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
-from schemas.http.untrusted_proxies import REPORT_MS, UntrustedProxies
+from schemas.http.client_ip import REPORT_MS, UntrustedProxies
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from tests.asgi_client import http_scope, request_once

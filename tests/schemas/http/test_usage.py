@@ -1,7 +1,6 @@
 """The sentence that tells how a POST route is called."""
 
-from schemas.http.openapi import Operation, Response
-from schemas.http.usage import usage_by_path
+from schemas.http.openapi import Operation, Response, usage_by_path
 
 
 def operation(method: str, path: str, *schemes: str) -> Operation:
