@@ -14,8 +14,7 @@ from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import DailySalts
 from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.kafka_connection import UnsupportedAiokafka, check_aiokafka
-from ingest.publishing.producer import KafkaProducer
-from ingest.publishing.producer_gauges import add_producer_gauges
+from ingest.publishing.producer import KafkaProducer, add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.admission import LimitMetrics

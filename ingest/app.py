@@ -10,10 +10,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.dependencies import CollectorEndpoint, Dependencies, SnapshotSource
 from ingest.endpoints.collect import collect_endpoint
-from ingest.endpoints.debug import DEBUG_ENDPOINT
-from ingest.endpoints.debug_log import error_recorder
+from ingest.endpoints.debug import DEBUG_ENDPOINT, error_recorder
 from ingest.endpoints.import_events import IMPORT_ENDPOINT
-from ingest.endpoints.mixed_routes import MIXED_ENDPOINTS
+from ingest.endpoints.mixed import MIXED_ENDPOINTS
 from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
 from ingest.endpoints.robots import ROBOTS_ENDPOINT
 from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes

@@ -13,7 +13,7 @@ from ingest.decoding.ignored_parameters import IgnoredParameters
 from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.endpoints.debug_log import record_rejects
+from ingest.endpoints.debug import record_rejects
 from ingest.endpoints.direct_collect import remember_direct
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
 from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse, remarks

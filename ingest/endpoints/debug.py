@@ -2,22 +2,39 @@
 
 It requires a key with `read:data`: what visitors did is data, and a key that may only send must not
 read it.
+
+`error_recorder` and `record_rejects` remember rejected requests and items for it; `DebugLines` has
+its entries, one per item, with what was ignored, moved or repeated.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs
 
+import msgspec
+from msgspec import Raw
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.decoding.request_head import read_request_head
+from ingest.decoding.auth import authenticate
+from ingest.decoding.decoder import RejectedItem
+from ingest.decoding.field_aliases import RawFields
+from ingest.decoding.ignored_members import ignored_members
+from ingest.decoding.ignored_parameters import WEBSITE_PARAMETER_NAMES
+from ingest.decoding.request_head import read_request_head, website_outside_body
+from ingest.decoding.tracker_formats import CLICK_ID_PARAMETERS
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.endpoints.debug_lines import DebugLines
 from ingest.endpoints.responses import DebugResponse
 from ingest.peers.all_peers import PeerReader
-from ingest.publishing.recent_requests import FollowerQueue, merged, put_dropping_oldest
+from ingest.publishing.recent_requests import (
+    FollowerQueue,
+    RecentRequest,
+    RequestError,
+    merged,
+    put_dropping_oldest,
+)
+from schemas.envelope import Envelope, decode_envelope
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -27,14 +44,189 @@ from schemas.errors import (
     Unauthorized,
     Unavailable,
 )
+from schemas.event_times import event_time_ms, instant_ms
 from schemas.http.admission import Account
-from schemas.http.asgi import send_json
+from schemas.http.asgi import headers_by_name, send_json
 from schemas.http.auth import authorize_organization, authorize_website, require_key
 from schemas.http.error_bodies import encode_json
+from schemas.http.middleware import OnError
 from schemas.http.openapi import Operation, Parameter, Response
+from schemas.items import Item
+from schemas.kinds import ALL_KINDS, Kind
 from schemas.plans import Group
+from schemas.receipts import unverified
 from schemas.registry import Key, Snapshot
 from schemas.registry import KeyScope as KeyScope
+from schemas.runtime.clock import format_instant
+from schemas.telemetry.instruments import REJECTED_ITEMS, start_at_zero
+
+MAX_KEPT_REJECTS = 50
+"""Rejected items kept per request."""
+MAX_MESSAGE_LENGTH = 256
+"""Maximum length of a message; some repeat the value that was sent."""
+
+
+def error_recorder(dependencies: Dependencies, paths: Collection[str]) -> OnError:
+    """Records the errors of these routes for the website of the request."""
+    start_at_zero(REJECTED_ITEMS, paths)
+
+    def record_error(scope: Scope, error: ApiError) -> None:
+        subject_id = _named_subject_id(scope, dependencies) if scope["path"] in paths else None
+        if subject_id is not None:
+            dependencies.publisher.recent_requests.add(
+                subject_id, _rejected_request(error, scope["path"], dependencies.clock())
+            )
+
+    return record_error
+
+
+def record_rejects(
+    dependencies: Dependencies, subject_id: str, path: str, rejected: Iterable[RejectedItem]
+) -> None:
+    """Record the rejects of an accepted request."""
+    if rejects := tuple(rejected):
+        REJECTED_ITEMS.labels(path).inc(len(rejects))
+        kept_rejects = _truncated(rejects)
+        dependencies.publisher.recent_requests.add(
+            subject_id,
+            RecentRequest(
+                dependencies.clock(),
+                path,
+                rejected=kept_rejects,
+                omitted_rejects=len(rejects) - len(kept_rejects),
+            ),
+        )
+
+
+def _rejected_request(error: ApiError, path: str, now_ms: int) -> RecentRequest:
+    rejected = tuple(error.details.get("rejected", ()))
+    kept_rejects = _truncated(rejected)
+    request_error = RequestError(error.status, error.code, error.message[:MAX_MESSAGE_LENGTH])
+    return RecentRequest(
+        now_ms,
+        path,
+        rejected=kept_rejects,
+        error=request_error,
+        omitted_rejects=len(rejected) - len(kept_rejects),
+    )
+
+
+def _truncated(rejected: Sequence[RejectedItem]) -> tuple[RejectedItem, ...]:
+    """The first 50 rejects, with truncated messages."""
+    return tuple(
+        RejectedItem(reject.index, reject.code, reject.message[:MAX_MESSAGE_LENGTH])
+        for reject in rejected[:MAX_KEPT_REJECTS]
+    )
+
+
+def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
+    """The subject of a rejected request, by its headers and query string; None if unknown."""
+    registry = dependencies.registry.snapshot
+    try:
+        head = read_request_head(scope)
+        sender = authenticate(head, registry, dependencies.clock())
+    except ApiError:  # a wrong key, or one of another website: exactly what /debug should show
+        sender = None
+    if sender is not None:
+        return sender.subject_id
+    website_id = website_outside_body(scope["query_string"], headers_by_name(scope))
+    return website_id if website_id in registry.websites else None
+
+
+REJECTS_OMITTED = "more items were rejected than are kept here"
+ITEMS_OMITTED = "too large to show here; it was published"
+MAX_SEEN_IDS = 10_000
+"""Event ids that a stream remembers to mark repeated ones."""
+
+KINDS_BY_TOPIC = {kind.topic: kind for kind in ALL_KINDS}
+FORMAT_MEMBERS = frozenset(("type", *WEBSITE_PARAMETER_NAMES, *CLICK_ID_PARAMETERS))
+"""Members that tracker formats read; they are published with the item."""
+
+DebugLine = dict[str, Any]
+
+_raws = msgspec.json.Decoder(list[Raw])
+_fields = msgspec.json.Decoder(RawFields)
+_items = {kind.topic: msgspec.json.Decoder(kind.item) for kind in ALL_KINDS}
+
+
+class DebugLines:
+    """The entries of a sequence of requests, from the oldest to the newest."""
+
+    def __init__(self) -> None:
+        self._seen_ids: set[tuple[str, str]] = set()
+
+    def of_request(self, request: RecentRequest) -> Iterator[DebugLine]:
+        """The entries of the next request, in the order of its items."""
+        received_at = {"receivedAt": format_instant(request.at_ms)}
+        if request.receipt:
+            yield from self._accepted_lines(request, received_at)
+        refused = {**received_at, "accepted": False, "path": request.topic_or_path}
+        for reject in request.rejected:
+            yield {**refused, **msgspec.to_builtins(reject)}
+        if request.omitted_rejects:
+            yield {**refused, "count": request.omitted_rejects, "message": REJECTS_OMITTED}
+        if request.error is not None:
+            yield {**refused, **msgspec.to_builtins(request.error)}
+
+    def _accepted_lines(
+        self, request: RecentRequest, received_at: DebugLine
+    ) -> Iterator[DebugLine]:
+        kind = KINDS_BY_TOPIC[request.topic_or_path]
+        shared = {
+            **received_at,
+            "accepted": True,
+            "type": kind.name,
+            "receipt": request.receipt,
+        }
+        if not request.envelope:
+            yield {**shared, "count": request.count, "message": ITEMS_OMITTED}
+            return
+        envelope = decode_envelope(request.envelope)
+        origin = {
+            "address": envelope.client_network,
+            "userAgent": envelope.user_agent,
+            "headers": envelope.headers,
+            "byServer": envelope.trusted,
+        }
+        indexes = unverified(request.receipt).indexes
+        for position, raw in enumerate(_raws.decode(envelope.items), request.first_item):
+            place = {"index": position if indexes is None else indexes[position]}
+            remarks = self._remarks(kind, raw, envelope)
+            yield {**shared, **place, **origin, "item": raw, **remarks}
+
+    def _remarks(self, kind: Kind, raw: Raw, envelope: Envelope) -> DebugLine:
+        """What is stored otherwise than it was sent."""
+        item = _items[kind.topic].decode(raw)
+        remarks: DebugLine = {}
+        if ignored := ignored_members(0, kind, _fields.decode(raw), FORMAT_MEMBERS):
+            remarks |= {"ignored": ignored.names, "hint": ignored.message}
+        if (stored := stored_time(item, envelope)) is not None:
+            remarks["storedTime"] = format_instant(stored)
+        if self._is_repeated(kind, item):
+            remarks["repeated"] = True
+        return remarks
+
+    def _is_repeated(self, kind: Kind, item: Item) -> bool:
+        """Whether an item before had the same event id."""
+        if not item.event_id:
+            return False
+        key = (kind.topic, item.event_id)
+        if key in self._seen_ids:
+            return True
+        if len(self._seen_ids) >= MAX_SEEN_IDS:
+            self._seen_ids.clear()
+        self._seen_ids.add(key)
+        return False
+
+
+def stored_time(item: Item, envelope: Envelope) -> int | None:
+    """The event time, if the timestamp as Unix milliseconds or ISO 8601 does not name it."""
+    if item.timestamp is None:
+        return None
+    time_ms = event_time_ms(item.timestamp, envelope.received_ms, envelope.clock_offset_ms)
+    named = instant_ms(item.timestamp) if isinstance(item.timestamp, str) else item.timestamp
+    return None if named is None or int(named) == time_ms else time_ms
+
 
 DEBUG_PATH = "/debug"
 MAX_SHOWN_ITEMS = 100

@@ -10,12 +10,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.request_head import RequestHead, read_link_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.links.error_pages import (
-    EXPIRED_LINK_PAGE,
-    HTML_HEADERS,
-    RATE_LIMITED_PAGE,
-    UNKNOWN_LINK_PAGE,
-)
 from ingest.links.link_previews import has_preview, is_preview_bot, preview_page
 from ingest.links.qr_codes import QrCodes
 from ingest.links.targets import choose_target, location_header, with_visitor_query
@@ -31,6 +25,44 @@ from schemas.http.unknown_records import snapshot_with_link
 from schemas.plans import Group
 from schemas.registry import Link
 from schemas.tables.clicks import Click
+
+HTML_HEADERS: Headers = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-store"),
+]
+
+_STYLE = (
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem;"
+    "color:#222;background:#fff}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}"
+)
+
+
+def error_page(title: str, advice: str) -> bytes:
+    """An HTML page; title and advice are our own text and not escaped."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex">
+<title>{title}</title>
+<style>{_STYLE}</style>
+</head>
+<body><h1>{title}</h1><p>{advice}</p></body>
+</html>
+""".encode()
+
+
+UNKNOWN_LINK_PAGE = error_page(
+    "Link not found", "Check the address, or ask the sender for the correct link."
+)
+EXPIRED_LINK_PAGE = error_page("This link has expired", "Ask the sender for a new link.")
+RATE_LIMITED_PAGE = error_page("Too many requests for this link", "Try again in a minute.")
+
 
 LINKS_PATH = "/l/"
 QR_CODE_SUFFIX = "/qr.svg"

@@ -11,11 +11,58 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from ingest.publishing.chunk_trace import ChunkTrace, trace_request
 from schemas.envelope import encode_chunk
 from schemas.kafka.request_ids import MAX_IDS, Headers, request_id_headers
+from schemas.kafka.trace_headers import MAX_REQUESTS, trace_headers
 from schemas.runtime.request_id import REQUEST_ID
-from schemas.telemetry.spans import Traces
+from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span, Traces
+
+
+class ChunkTrace:
+    """The requests of one chunk that are recorded; the first MAX_REQUESTS of them by name."""
+
+    def __init__(self) -> None:
+        self._requests: list[Span] = []
+        self._recorded = 0
+        self._span: Span | None = None
+
+    def add(self, request: Span) -> None:
+        """A request of the chunk, whose span is running."""
+        self._recorded += 1
+        if len(self._requests) < MAX_REQUESTS:
+            self._requests.append(request)
+
+    def begin(self, topic_partition: str, items: int, size: int) -> Headers:
+        """Begin the span below that of the first request; the headers that name all."""
+        links = [request.traceparent for request in self._requests]
+        attributes: Attributes = {
+            "messaging.system": "kafka",
+            "messaging.destination.name": topic_partition.rpartition("/")[0],
+            "messaging.destination.partition.id": topic_partition.rpartition("/")[2],
+            "messaging.message.body.size": size,
+            "tidemark.items": items,
+            "tidemark.requests.recorded": self._recorded,
+        }
+        self._span = self._requests[0].child("produce", attributes, links, sends=True)
+        return trace_headers(self._span.traceparent, links)
+
+    def end(self, outcome: str, offset: int) -> None:
+        """End it with what became of the message, and its offset where Kafka told one."""
+        if self._span is not None:
+            self._span.note({"tidemark.outcome": outcome, "messaging.kafka.offset": offset})
+            self._span.end("" if outcome == "acknowledged" else outcome)
+
+
+def trace_request(trace: ChunkTrace | None, items: int) -> ChunkTrace | None:
+    """The trace of a chunk with the current request, if that is recorded."""
+    request = CURRENT_SPAN.get()
+    if request is None:
+        return trace
+    request.count("tidemark.items", items)
+    trace = trace or ChunkTrace()
+    trace.add(request)
+    return trace
+
 
 LINGER_SECONDS = 0.003
 """Pause of a busy queue between an acknowledgement and the next chunk.

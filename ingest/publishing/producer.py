@@ -21,6 +21,7 @@ from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.kafka_connection import (
     CONNECT_TIMEOUT_SECONDS,
     CONNECTION_ERRORS,
+    MAX_MESSAGE_BYTES,
     DeliveryError,
     KafkaConnection,
 )
@@ -31,11 +32,45 @@ from ingest.publishing.partition_queue import (
     PartitionQueue,
     PendingDelivery,
 )
-from ingest.publishing.topic import Topic
 from schemas.errors import PayloadTooLarge, Unavailable
 from schemas.kafka.request_ids import Headers
+from schemas.kafka.topic_configuration import MESSAGE_SIZE, Configuration, refusal
 from schemas.runtime.settings import Settings
-from schemas.telemetry.instruments import acknowledgement_seconds, chunk_bytes
+from schemas.telemetry.instruments import acknowledgement_seconds, chunk_bytes, gauge
+
+FRAMING_BYTES = 64 * 1024
+"""Part of a message that is for the framing of chunk and Kafka."""
+
+
+class Topic:
+    """A topic as this collector sends to it."""
+
+    def __init__(self, name: str, chunk_bytes: int) -> None:
+        self.name = name
+        """Its name in Kafka, which has the topic prefix."""
+        self.id = ""
+        """Kafka's topic id, if known."""
+        self.queues: list[PartitionQueue] = []
+        """By partition."""
+        self._wanted_chunk_bytes = chunk_bytes
+        self.limit_messages(MAX_MESSAGE_BYTES)
+
+    def configure(self, configuration: Configuration) -> None:
+        """Respect its configuration in Kafka; DeliveryError if nothing may be sent to it."""
+        if problem := refusal(configuration):
+            raise DeliveryError(f"topic {self.name} {problem}")
+        message_bytes = int(configuration.get(MESSAGE_SIZE, MAX_MESSAGE_BYTES))
+        self.limit_messages(min(message_bytes, MAX_MESSAGE_BYTES))
+
+    def limit_messages(self, message_bytes: int) -> None:
+        """Let requests and chunks fit into messages of so many bytes, from now on."""
+        self.request_bytes = max(message_bytes - FRAMING_BYTES, message_bytes // 2)
+        """Maximum size of one request."""
+        self.chunk_bytes = min(self._wanted_chunk_bytes, self.request_bytes)
+        """Bytes after which a chunk takes no more requests."""
+        for queue in self.queues:
+            queue.chunk_bytes = self.chunk_bytes
+
 
 log = logging.getLogger(__name__)
 
@@ -296,3 +331,32 @@ def _exit_on_error(task: "asyncio.Task[None]") -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.critical("producer task failed", exc_info=error)
         signal.raise_signal(signal.SIGTERM)
+
+
+def add_producer_gauges(producer: KafkaProducer) -> None:
+    """Add the gauges of the one producer of this process to its metrics."""
+
+    def rejecting() -> int:
+        queues = list(producer.queues())
+        return len(queues) if producer.unavailable_reason else sum(q.closed for q in queues)
+
+    gauge(
+        "tidemark_in_flight_bytes",
+        "Bytes that are queued for Kafka or sent, and not acknowledged",
+        lambda: producer.in_flight.bytes,
+    )
+    gauge(
+        "tidemark_rejecting_partitions",
+        "Topic partitions that reject requests, because Kafka does not acknowledge",
+        rejecting,
+    )
+    gauge(
+        "tidemark_kafka_available",
+        "1 while a Kafka broker responds to this collector",
+        lambda: producer.unavailable_reason is None,
+    )
+    gauge(
+        "tidemark_producers_replaced",
+        "Kafka connections that were replaced after a failed delivery",
+        lambda: producer.counts.producers_replaced,
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 from ingest.decoding.request_head import READ_HEADS
 from ingest.endpoints.direct_collect import DIRECT, DirectCollect
-from ingest.endpoints.mixed_routes import MIXED_ROUTES
+from ingest.endpoints.mixed import MIXED_ROUTES
 from ingest.server.fast_path import DirectCycle, FastPathCycle, KnownHead
 from schemas.http.asgi import WHOLE_BODY_KEY
 from schemas.http.protocol import IDLE, PARSE_SLICE_BYTES, HttpProtocol

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ingest.app import ENDPOINTS, collector_api
 from ingest.decoding.tracker_formats import TRACKER_FORMATS
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.endpoints.mixed_routes import MIXED_ROUTES
+from ingest.endpoints.mixed import MIXED_ROUTES
 from schemas.http.asgi import send_json
 from schemas.http.openapi import Operation, Response, openapi_document
 from schemas.kinds import KINDS

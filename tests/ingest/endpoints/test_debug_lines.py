@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.endpoints.debug_lines import DebugLines
+from ingest.endpoints.debug import DebugLines
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 

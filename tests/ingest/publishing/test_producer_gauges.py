@@ -1,7 +1,6 @@
 """The gauges of the producer."""
 
-from ingest.publishing.producer import KafkaProducer
-from ingest.publishing.producer_gauges import add_producer_gauges
+from ingest.publishing.producer import KafkaProducer, add_producer_gauges
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import REGISTRY
 

@@ -11,7 +11,7 @@ from ingest.publishing.partition_queue import (
     InFlightBytes,
     PartitionQueue,
 )
-from ingest.publishing.topic import FRAMING_BYTES, Topic
+from ingest.publishing.producer import FRAMING_BYTES, Topic
 from schemas.kafka.request_ids import Headers
 
 CHUNK_BYTES = 262_144
