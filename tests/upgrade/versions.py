@@ -29,7 +29,9 @@ class Version(Struct, frozen=True):
     @property
     def drains(self) -> bool:
         """Whether its services finish requests on open connections before they end."""
-        return (self.tree / "schemas" / "http" / "drain.py").exists()
+        folder = self.tree / "schemas" / "http"
+        health = folder / "health.py"
+        return (folder / "drain.py").exists() or "class Drain" in health.read_text()
 
     def command(self, module: str, *arguments: str) -> list[str]:
         """Runs a module of this tree with the packages of this environment."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest.endpoints import debug_lines
+from ingest.endpoints import debug
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import InMemoryCollector
 
@@ -151,7 +151,7 @@ def test_items_of_large_requests_are_counted_only(collector: InMemoryCollector) 
 
     assert (line["count"], line["message"], "item" in line) == (
         100,
-        debug_lines.ITEMS_OMITTED,
+        debug.ITEMS_OMITTED,
         False,
     )
 
