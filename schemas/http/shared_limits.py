@@ -114,8 +114,8 @@ class SharedBucket(RateLimitBucket):
         limit = self.limit
         if 0 < cost <= self.reserved(now_ms):
             return self._fits_size(size, items)
+        age_ms = now_ms - self.known_ms
         if limit.requests <= SMALL_LIMIT and self._limiter.is_exact:
-            age_ms = now_ms - self.known_ms
             fits = self._fits_all(cost, size, items)
             if 0 <= age_ms < self.known_leaves_ms and not fits:
                 return False  # nothing has left the window since
@@ -123,9 +123,10 @@ class SharedBucket(RateLimitBucket):
                 return fits  # it is exchanged when it is added
             if self._limiter.exchange_now(self):
                 return self._fits_all(cost, size, items)
-        if not 0 <= now_ms - self.known_ms < self.known_leaves_ms:
+        if not 0 <= age_ms < self.known_leaves_ms:
             self._limiter.share(self)
-            return self.asked_requests < max(1, limit.requests // PROCESSES)
+            is_small = limit.requests <= SMALL_LIMIT and 0 <= age_ms < KNOWN_MS
+            return self.asked_requests < (1 if is_small else max(1, limit.requests // PROCESSES))
         fits = self._fits_all(cost, size, items) and self.asked_requests < self.allowance
         if not fits:
             self._limiter.share(self)
