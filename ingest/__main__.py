@@ -13,7 +13,7 @@ from ingest.peers.all_peers import AllPeers
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
 from ingest.publishing.anonymous_id import DailySalts
 from ingest.publishing.click_queue import ClickQueue
-from ingest.publishing.kafka_connection import UnsupportedAiokafka, check_aiokafka
+from ingest.publishing.kafka_connection import check_aiokafka
 from ingest.publishing.producer import KafkaProducer, add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
 from ingest.server.http_protocol import CollectorProtocol
@@ -38,6 +38,7 @@ from schemas.registry import (
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import InvalidSetting, load_settings
 from schemas.runtime.file_permissions import set_umask
+from schemas.runtime.library_names import UnsupportedLibrary
 from schemas.runtime.log_setup import silence
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import ITEMS
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--name", default="collector-1", help="name of this process")
     try:
         run(load_settings(), parser.parse_args().name)
-    except (InvalidSetting, UnsupportedAiokafka) as error:
+    except (InvalidSetting, UnsupportedLibrary) as error:
         sys.exit(f"collector: {error}")
     except (DatabaseError, ImportError) as error:
         sys.exit(f"collector: {registry_unavailable(error)}")

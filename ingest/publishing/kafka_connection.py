@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Self
 
 from aiokafka import AIOKafkaProducer
@@ -23,6 +22,7 @@ from schemas.kafka.request_ids import Headers
 from schemas.kafka.topic_configuration import CHECKED, Configuration
 from schemas.lake.topic_identity import fetch_topic_identities
 from schemas.runtime.kafka_access import client_arguments
+from schemas.runtime.library_names import require_names
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -44,26 +44,15 @@ TOPIC = 2
 """Kafka's number of the kind of resource."""
 
 
-TESTED_VERSION = "0.14.0"
-"""Of aiokafka, as the locks pin it: `stop_producer` uses attributes that it does not document."""
-
-
-class UnsupportedAiokafka(Exception):
-    """The installed aiokafka lacks a private attribute that this module uses."""
+TESTED_AIOKAFKA = "0.14.0"
+"""As the locks pin it."""
 
 
 def check_aiokafka() -> None:
-    """UnsupportedAiokafka, which names the attribute, if one that `stop_producer` uses is gone."""
-    present = {
-        "AIOKafkaProducer._sender": "_sender" in AIOKafkaProducer.__init__.__code__.co_names,
-        "Sender.sender_task": hasattr(Sender, "sender_task"),
-    }
-    for attribute, is_there in present.items():
-        if not is_there:
-            raise UnsupportedAiokafka(
-                f"aiokafka {version('aiokafka')} has no '{attribute}', by which a collector stops "
-                f"a producer in bounded time; install aiokafka=={TESTED_VERSION}"
-            )
+    """UnsupportedLibrary if an attribute is gone that `stop_producer` needs."""
+    require_names(
+        "aiokafka", TESTED_AIOKAFKA, {AIOKafkaProducer: ["_sender"], Sender: ["sender_task"]}
+    )
 
 
 class KafkaConnection:

@@ -47,6 +47,7 @@ from schemas.http.error_bodies import ErrorShape, encode_json
 from schemas.http.limits import WINDOW_MS, Headers, RateLimitStatus
 from schemas.http.middleware import PUBLIC_REQUESTS
 from schemas.runtime.clock import now_ms
+from schemas.runtime.library_names import require_names
 
 NOSNIFF_HEADER = (b"x-content-type-options", b"nosniff")
 """On every response, so that no browser treats stored text as a page."""
@@ -141,6 +142,29 @@ CLOSE_DELAY_SECONDS = 0.05
 """Between an error response and the close: it paces a client that reconnects at once."""
 CONTINUE_RESPONSE = b"HTTP/1.1 100 Continue\r\n\r\n"
 TOO_MANY_CONNECTIONS = "Too many connections, in total or from this address; retry later"
+
+
+TESTED_UVICORN = "0.54.0"
+"""As the locks pin it."""
+
+
+def check_uvicorn() -> None:
+    """UnsupportedLibrary if an attribute is gone that the connection overrides or reads."""
+    require_names(
+        "uvicorn",
+        TESTED_UVICORN,
+        {
+            HttpToolsProtocol: [
+                *("_start_asgi_task", "cycle", "expect_100_continue", "flow", "headers", "on_url"),
+                *("on_response_complete", "parser", "pipeline", "scope", "server_state", "tasks"),
+            ],
+            RequestResponseCycle: [
+                *("disconnected", "keep_alive", "message_event"),
+                *("response_complete", "response_started"),
+            ],
+            FlowControl: ["_transport", "read_paused", "write_paused"],
+        },
+    )
 
 
 class HttpConnection(HttpToolsProtocol):

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,10 +21,11 @@ from starlette.types import ASGIApp
 from schemas.http.connection_limits import ConnectionLimits, OpenConnections
 from schemas.http.error_bodies import ErrorShape
 from schemas.http.health import Drain, HealthCheck
-from schemas.http.protocol import NOSNIFF_HEADER, HttpProtocol
+from schemas.http.protocol import NOSNIFF_HEADER, HttpProtocol, check_uvicorn
 from schemas.runtime import log_setup
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, remove_heartbeat, write_heartbeat
+from schemas.runtime.library_names import UnsupportedLibrary
 from schemas.runtime.networks import parse_networks
 from schemas.runtime.settings import Settings
 
@@ -135,6 +137,10 @@ def serve(
     called at the signal, to end endless responses. `warning` is part of the heartbeat, for
     `tidemark status`. `drain` is what the health checks of the application look at.
     """
+    try:
+        check_uvicorn()
+    except UnsupportedLibrary as error:
+        sys.exit(f"{name}: {error}")
     log_setup.set_up_logging(settings)
     drain = drain or Drain()
     connections = OpenConnections(

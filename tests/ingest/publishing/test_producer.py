@@ -5,20 +5,13 @@ from pathlib import Path
 
 import pytest
 from aiokafka.errors import OutOfOrderSequenceNumber
-from aiokafka.producer.sender import Sender
 
 from deploy.local.kafka.broker import Broker
-from ingest.publishing.kafka_connection import (
-    TESTED_VERSION,
-    UnsupportedAiokafka,
-    check_aiokafka,
-)
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus
 from ingest.publishing.producer import KafkaProducer
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import PayloadTooLarge, Unavailable
 from tests.ingest.collector_process import published_names, start_collector
-from tests.installation import ROOT
 
 
 def an_event(name: str) -> list[bytes]:
@@ -126,17 +119,3 @@ def test_bytes_in_flight_are_bounded(tmp_path: Path, broker: Broker) -> None:
         return report.status
 
     assert asyncio.run(running()) is DeliveryStatus.ACKNOWLEDGED
-
-
-def test_an_aiokafka_without_a_private_attribute_is_named_at_start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    check_aiokafka()
-    monkeypatch.delattr(Sender, "sender_task")
-
-    with pytest.raises(UnsupportedAiokafka, match=r"no 'Sender\.sender_task'.*aiokafka==0\.14\.0"):
-        check_aiokafka()
-
-
-def test_the_aiokafka_that_was_tested_is_pinned() -> None:
-    assert f"\naiokafka=={TESTED_VERSION} " in (ROOT / "deploy/locks/run.txt").read_text()
