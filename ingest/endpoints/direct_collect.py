@@ -84,17 +84,17 @@ class DirectCollect:
         """The request, counted and not queued yet; None if the endpoint must look at it."""
         began, now, size = time.perf_counter(), self._clock(), len(body)
         registry, header, admission = self.registry(), self._header, self._admission
-        sender = header.sender
+        sender, network = header.sender, header.client_network
         if (
             size > SMALL_BODY_BYTES
             or registry is None
             or self._registry_source.snapshot is not registry
-            or not (
-                admission.network_fits(header.client_network, now)
-                if sender.key is None
-                else registry.use_key(sender.key, now)
-            )
         ):
+            return None
+        if sender.key is None:
+            if not admission.network_fits(network, now):
+                return None
+        elif not registry.use_key(sender.key, now):
             return None
         decoded = self._decoder.decode_plain(replace_lone_surrogates(body))
         if decoded is None:
@@ -120,21 +120,16 @@ class DirectCollect:
         envelopes = self._envelopes.get(website_id) or self._prepare(website_id, registry)
         if envelopes is None:
             return None
-        bucket = admission.count_at_once(self._account, header.client_network, now, size, count)
-        if bucket is None:
-            return None
+        anonymous_id = "" if all_named else header.anonymous_id(website_id, now)
         encoded = EncodedRequest(
             header.partition_key(website_id, items),
-            [
-                envelopes.encode(
-                    now, count, array, "" if all_named else header.anonymous_id(website_id, now)
-                )
-            ],
+            [envelopes.encode(now, count, array, anonymous_id)],
             count,
             website_id,
             now,
         )
-        return DirectRequest(self, encoded, bucket, began)
+        bucket = admission.count_at_once(self._account, network, now, size, count)
+        return None if bucket is None else DirectRequest(self, encoded, bucket, began)
 
     def _prepare(self, website_id: str, registry: Snapshot) -> EnvelopeTemplate | None:
         """What envelopes of a website share; None if the sender may not write to it."""
