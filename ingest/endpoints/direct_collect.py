@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ingest.decoding.auth import authenticate
 from ingest.decoding.decoder import Decoder
 from ingest.decoding.lone_surrogates import replace_lone_surrogates
 from ingest.decoding.request_head import READ_HEADS
@@ -22,6 +23,7 @@ from ingest.dependencies import Dependencies
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
 from schemas.envelope import EnvelopeTemplate
+from schemas.errors import ApiError
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, is_near, keeps_time
 from schemas.http.admission import RATE_LIMIT_KEY, SMALL_BODY_BYTES
 from schemas.http.asgi import headers_by_name
@@ -206,7 +208,7 @@ def remember_direct(
     if known is not None and known.registry() is registry:
         return
     try:
-        if _is_usual(scope, header):
+        if _is_usual(scope, header) and _is_authentic(header, registry):
             shared[DIRECT] = DirectCollect(kind, decoder, dependencies, registry, scope, header)
     except Exception:  # this request has its response already
         DIRECT_FAILURES.inc()
@@ -221,3 +223,11 @@ def _is_usual(scope: Scope, header: EnvelopeHeader) -> bool:
         and not (head.encoding or head.idempotency_key or head.ignored_parameters or head.awaited)
         and headers_by_name(scope).keys().isdisjoint(CHANGING_HEADERS)
     )
+
+
+def _is_authentic(header: EnvelopeHeader, registry: Snapshot) -> bool:
+    """Whether this registry has the same sender: it may have been read again since the request."""
+    try:
+        return authenticate(header.head, registry, header.received_ms) == header.sender
+    except ApiError:
+        return False

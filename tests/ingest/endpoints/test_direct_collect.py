@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from ingest.publishing.partition_queue import DeliveryStatus
 from schemas.http.limits import SMALL_LIMIT
-from tests.ingest.in_memory_collector import NOW, InMemoryCollector
+from schemas.registry import Snapshot
+from tests.ingest.in_memory_collector import NOW, FixedSnapshotSource, InMemoryCollector
 from tests.ingest.server.in_process_connection import InProcessConnection, a_post, exchange
 
 PLAIN = b'{"name": "plain", "anonymousId": "v1"}'
@@ -187,6 +188,24 @@ def test_a_key_that_expires_is_refused_from_then_on(
 
     responses = asyncio.run(run())
     assert [response[9:12] for response in responses] == [b"200", b"200", b"401"]
+
+
+def test_a_key_that_is_revoked_during_a_request_is_refused_in_the_next(
+    collector: InMemoryCollector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def newer_than(source: FixedSnapshotSource, snapshot: Snapshot, _ids: object) -> bool:
+        revoked = {id_: replace(key, revoked_at=NOW) for id_, key in snapshot.keys.items()}
+        source.snapshot = replace(snapshot, keys=MappingProxyType(revoked))
+        return True
+
+    monkeypatch.setattr(FixedSnapshotSource, "newer_than", newer_than)
+    first = b'[{"name": "a"}, {"name": "b", "websiteId": "nowhere"}]'
+
+    posts = [keyed(collector, body, "acme") for body in (first, PLAIN)]
+    responses, ran = exchange(collector, posts)
+
+    assert [response[9:12] for response in responses] == [b"200", b"401"]
+    assert ran == 2
 
 
 def test_a_clock_that_was_wrong_once_moves_no_later_request(collector: InMemoryCollector) -> None:
