@@ -50,7 +50,7 @@ from schemas.http.health import HEALTH_PATHS as HEALTH
 from schemas.http.health import Drain, HealthCheck, health_endpoint, until_ready
 from schemas.http.http_requests import HttpRequests, routes
 from schemas.http.limit_counts import LimitUsage
-from schemas.http.limits import LocalRateLimiter, RateLimiter
+from schemas.http.limits import RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.http.openapi import usage_by_path
 from schemas.http.unknown_records import reread_for_unknown
@@ -123,7 +123,7 @@ def create_app(
     page: Path = PAGE_FOLDER,
 ) -> QueryService:
     """The query service over lake and registry; without a `limiter` it counts alone."""
-    limiter = limiter or LocalRateLimiter()
+    limiter = limiter or RateLimiter()
     source = data_file_source(settings)
     damaged = DamagedFiles(settings.lake_url, settings.data, source)
     spill = settings.data / "spill" / name

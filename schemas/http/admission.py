@@ -31,6 +31,7 @@ from schemas.http.limits import (
     RateLimiter,
     RateLimitStatus,
     UsedShare,
+    add_to_all,
     count_in_all,
     rate_limit_error,
 )
@@ -175,7 +176,7 @@ class Admission:
         for bucket in buckets:
             if not bucket.fits(now_ms, 1, size, items):
                 return None
-        return _add_to_all(buckets, now_ms, 1, size, items)
+        return add_to_all(buckets, now_ms, 1, size, items)
 
     async def reserve(self, account: Account, client_network: str = "", cost: int = 1) -> None:
         """Wait for the room that `count` takes, where a server counts it."""
@@ -196,7 +197,7 @@ class Admission:
         now = self._clock()
         buckets = self._buckets(account, client_network, now)
         self._check(scope, account, buckets, now, cost, size, items)
-        scope[RATE_LIMIT_KEY] = _add_to_all(buckets, now, cost, size, items)
+        scope[RATE_LIMIT_KEY] = add_to_all(buckets, now, cost, size, items)
 
     def _buckets(
         self, account: Account, client_network: str, now_ms: int
@@ -332,18 +333,6 @@ class Admission:
             if tenant.total.requests or tenant.total.bytes
         }
         self._cleanup_at = max(CLEANUP_THRESHOLD, 2 * len(self._tenants))
-
-
-def _add_to_all(
-    buckets: Sequence[RateLimitBucket], now_ms: int, cost: int, size: int, items: int
-) -> RateLimitBucket:
-    """Count a request that fits; the bucket with the fewest remaining requests."""
-    nearest, *others = buckets
-    fewest = nearest.add(now_ms, cost, size, items)
-    for bucket in others:
-        if (remaining := bucket.add(now_ms, cost, size, items)) < fewest:
-            nearest, fewest = bucket, remaining
-    return nearest
 
 
 def rejection_cost(rejected: int, size: int) -> int:

@@ -10,7 +10,7 @@ Only a part of the items and bytes of a minute may come within one STEP, to boun
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -36,16 +36,6 @@ HEADER_LINES = b"x-ratelimit-limit: %d\r\nx-ratelimit-remaining: %d\r\nx-ratelim
 """The same headers as bytes of a response, to be filled with HeaderNumbers."""
 
 
-def rate_limit_headers(numbers: HeaderNumbers) -> Headers:
-    """X-RateLimit-Limit, -Remaining and -Reset."""
-    limit, remaining, reset = numbers
-    return [
-        (b"x-ratelimit-limit", b"%d" % limit),
-        (b"x-ratelimit-remaining", b"%d" % remaining),
-        (b"x-ratelimit-reset", b"%d" % reset),
-    ]
-
-
 class RateLimitStatus(Struct, frozen=True, gc=False):
     """State of a rate limit, as responses show it."""
 
@@ -59,7 +49,12 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
 
     def headers(self) -> Headers:
         """The X-RateLimit-* response headers."""
-        return rate_limit_headers(self.header_numbers())
+        limit, remaining, reset = self.header_numbers()
+        return [
+            (b"x-ratelimit-limit", b"%d" % limit),
+            (b"x-ratelimit-remaining", b"%d" % remaining),
+            (b"x-ratelimit-reset", b"%d" % reset),
+        ]
 
 
 def rate_limit_error(
@@ -198,14 +193,11 @@ class RateLimitBucket:
 
     def header_numbers(self) -> HeaderNumbers:
         """What the X-RateLimit-* response headers show."""
-        limit = self.limit.requests
-        remaining = limit - self.requests
-        resets = self.last_ms + WINDOW_MS if self.leaves_ms == FAR_FUTURE_MS else self.leaves_ms
-        return limit, remaining if remaining > 0 else 0, -(-resets // 1000)
+        return self.status().header_numbers()
 
     def headers(self) -> Headers:
         """The X-RateLimit-* response headers."""
-        return rate_limit_headers(self.header_numbers())
+        return self.status().headers()
 
     def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> "ExceededLimit":
         """The limit that a request exceeds, and when it fits."""
@@ -300,48 +292,34 @@ def count_in_all(
     for bucket in buckets:
         if not bucket.fits(now_ms, cost, size, items):
             return bucket.exceeded(cost, size, items)
+    return add_to_all(buckets, now_ms, cost, size, items)
+
+
+def add_to_all(
+    buckets: Sequence[RateLimitBucket], now_ms: int, cost: int, size: int, items: int
+) -> RateLimitBucket:
+    """Count a request that fits; the bucket with the fewest remaining requests."""
     nearest, fewest = buckets[0], FAR_FUTURE_MS
     for bucket in buckets:
-        remaining = bucket.add(now_ms, cost, size, items)
-        if remaining < fewest:
+        if (remaining := bucket.add(now_ms, cost, size, items)) < fewest:
             nearest, fewest = bucket, remaining
     return nearest
 
 
-class RateLimiter(Protocol):
-    """Creates buckets; those of `SharedRateLimiter` have the counts of all processes."""
+class RateLimiter:
+    """Creates buckets with the counts of this process, in bounded memory.
 
-    problem: str | None
-    """Why counts are not shared with other processes."""
-    reserves: bool
-    """Whether `reserve` does anything: small limits are counted by a server."""
-
-    async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
-        """Wait until it is known whether a request fits small limits of several machines."""
-
-    def tenant_bucket(
-        self, key: Hashable, limit: Limit, subject: str, now_ms: int
-    ) -> RateLimitBucket:
-        """A new bucket of a tenant; the caller keeps it."""
-
-    def anonymous_bucket(
-        self, key: Hashable, limit: Limit, subject: str, now_ms: int
-    ) -> RateLimitBucket:
-        """The bucket of an unauthenticated client network; an LRU cache bounds their number."""
-
-    @property
-    def find_anonymous(self) -> Callable[[Hashable], RateLimitBucket | None]:
-        """Returns the bucket of a client network, if there is one."""
-
-
-class LocalRateLimiter:
-    """Counts in this process, in bounded memory."""
+    Those of `SharedRateLimiter` have the counts of all processes.
+    """
 
     def __init__(self) -> None:
         self.problem: str | None = None
+        """Why counts are not shared with other processes."""
         self.reserves = False
+        """Whether `reserve` does anything: small limits are counted by a server."""
         self._anonymous: OrderedDict[Hashable, RateLimitBucket] = OrderedDict()
         self.find_anonymous: Callable[[Hashable], RateLimitBucket | None] = self._anonymous.get
+        """Returns the bucket of a client network, if there is one."""
 
     def new_bucket(
         self,
@@ -354,16 +332,18 @@ class LocalRateLimiter:
         return RateLimitBucket(limit, subject, now_ms)
 
     async def reserve(self, buckets: Sequence[RateLimitBucket], now_ms: int, cost: int = 1) -> None:
-        """Nothing to wait for: counts of this process are at hand."""
+        """Wait until it is known whether a request fits small limits of several machines."""
 
     def tenant_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
     ) -> RateLimitBucket:
+        """A new bucket of a tenant; the caller keeps it."""
         return self.new_bucket(key, limit, subject, now_ms)
 
     def anonymous_bucket(
         self, key: Hashable, limit: Limit, subject: str, now_ms: int
     ) -> RateLimitBucket:
+        """The bucket of an unauthenticated client network; an LRU cache bounds their number."""
         bucket = self._anonymous.get(key)
         if bucket is None:
             bucket = self._anonymous[key] = self.new_bucket(key, limit, subject, now_ms)

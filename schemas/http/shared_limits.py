@@ -32,9 +32,8 @@ from schemas.http.limits import (
     STEP_MS,
     WINDOW_MS,
     ExceededLimit,
-    HeaderNumbers,
-    LocalRateLimiter,
     RateLimitBucket,
+    RateLimiter,
     RateLimitStatus,
 )
 from schemas.plans import Limit
@@ -246,12 +245,6 @@ class SharedBucket(RateLimitBucket):
         remaining = min(own.remaining, max(0, self.limit.requests - self.all_requests))
         return RateLimitStatus(own.limit, remaining, own.reset_ms)
 
-    def header_numbers(self) -> HeaderNumbers:
-        limit, remaining, reset = super().header_numbers()
-        if abs(self.last_ms - self.known_ms) < KNOWN_MS:
-            remaining = min(remaining, max(0, limit - self.all_requests))
-        return limit, remaining, reset
-
     def exceeded(self, cost: int = 1, size: int = 0, items: int = 0) -> ExceededLimit:
         limit = self.limit
         if self.all_requests + cost > limit.requests:
@@ -277,7 +270,7 @@ class SharedBucket(RateLimitBucket):
         return ExceededLimit(resets, f"The limit for {self.subject} is {exceeded} per minute.")
 
 
-class SharedRateLimiter(LocalRateLimiter):
+class SharedRateLimiter(RateLimiter):
     """Shares counts with the processes of this machine, or through a server with all machines."""
 
     def __init__(

@@ -12,7 +12,7 @@ from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer
 from ingest.publishing.recent_requests import RecentRequests
-from schemas.http.limits import LocalRateLimiter
+from schemas.http.limits import RateLimiter
 from schemas.http.middleware import HttpMiddleware
 from schemas.runtime.clock import Clock
 from schemas.runtime.settings import Settings
@@ -33,7 +33,7 @@ def lone_collector(
         "disk_floor": DiskFloor(settings),
         "acknowledged_counter": AcknowledgedCounter(settings.data, "collector", clock),
         "recent_requests": RecentRequests(),
-        "limiter": LocalRateLimiter(),
+        "limiter": RateLimiter(),
         "peers": NoPeers(),
     }
     collector = Collector(settings, clock, registry, producer, **(usual | parts))

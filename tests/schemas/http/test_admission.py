@@ -14,7 +14,7 @@ from schemas.http.admission import (
     Admission,
     LimitMetrics,
 )
-from schemas.http.limits import WINDOW_MS, LocalRateLimiter
+from schemas.http.limits import WINDOW_MS, RateLimiter
 from schemas.plans import MIB, Group
 from schemas.registry import Organization
 from schemas.telemetry.instruments import LIMITED_REQUESTS
@@ -32,7 +32,7 @@ class Counting:
 
     def __init__(self) -> None:
         self.now = NOW
-        self.admission = Admission(LocalRateLimiter(), lambda: self.now)
+        self.admission = Admission(RateLimiter(), lambda: self.now)
 
     def keyed(self, owner: Organization, cost: int = 1, size: int = 0) -> int:
         """Requests that are left."""
@@ -177,7 +177,7 @@ def shares(counting: Admission) -> dict[tuple[str, str], float]:
 
 def test_the_tenant_nearest_to_each_limit_is_shown() -> None:
     now = NOW
-    counting = Admission(LocalRateLimiter(), lambda: now)
+    counting = Admission(RateLimiter(), lambda: now)
     acme, globex = limited("acme"), limited("globex")
     for _ in range(3):
         counting.count({}, Account(acme, Group.COLLECT), size=MIB // 8, items=10)
@@ -195,7 +195,7 @@ def test_the_tenant_nearest_to_each_limit_is_shown() -> None:
 
 
 def test_rejected_requests_are_counted_by_the_kind_of_limit() -> None:
-    counting, acme = Admission(LocalRateLimiter(), lambda: NOW), limited("acme")
+    counting, acme = Admission(RateLimiter(), lambda: NOW), limited("acme")
 
     def counted(kind: str) -> float:
         return float(LIMITED_REQUESTS.labels(kind)._value.get())

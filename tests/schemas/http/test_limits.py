@@ -13,8 +13,8 @@ from schemas.http.limits import (
     STEP_MS,
     WINDOW_MS,
     ExceededLimit,
-    LocalRateLimiter,
     RateLimitBucket,
+    RateLimiter,
     RateLimitStatus,
     count_in_all,
     rate_limit_error,
@@ -221,7 +221,7 @@ def test_a_bucket_stays_small_under_many_requests() -> None:
 
 def test_a_flood_of_networks_evicts_idle_ones_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_ANONYMOUS_BUCKETS", 100)
-    limiter, limit = LocalRateLimiter(), Limit(1, MIB)
+    limiter, limit = RateLimiter(), Limit(1, MIB)
     for name in ("busy", "idle"):
         count_in_all((limiter.anonymous_bucket(name, limit, name, NOW),), NOW)
 

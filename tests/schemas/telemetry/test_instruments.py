@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.http.admission import Admission
-from schemas.http.limits import LocalRateLimiter
+from schemas.http.limits import RateLimiter
 from schemas.kinds import CUSTOM_EVENT
 from schemas.telemetry.instruments import REGISTRY
 from stream.enrich.rules.lookups import Lookups
@@ -41,6 +41,6 @@ def test_counters_of_a_worker_and_a_keeper_exist_before_their_first_event(tmp_pa
 )
 def test_a_series_exists(tmp_path: Path, name: str, labels: dict[str, str]) -> None:
     MaintenanceScheduler(settings(tmp_path))
-    Admission(LocalRateLimiter(), lambda: 0)
+    Admission(RateLimiter(), lambda: 0)
 
     assert REGISTRY.get_sample_value(name, labels) is not None
