@@ -7,6 +7,7 @@ reopened. A query pins the versions that it got and never sees anything else.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import TypeVar
 
 from deltalake.exceptions import DeltaError
@@ -45,7 +46,7 @@ MAX_OLD_VERSIONS = 16
 """Historic versions that are cached, beside the newest of each table."""
 
 
-class PinnedVersion(Struct, frozen=True):
+class PinnedVersion(Struct, frozen=True, dict=True):
     """One version of one table, and when the log was checked for it."""
 
     version: TableVersion
@@ -59,13 +60,24 @@ class PinnedVersion(Struct, frozen=True):
     def data_files(
         self, subjects: Sequence[str] | None, start_ms: int, end_ms: int
     ) -> Sequence[DataFile]:
-        """The data files that may hold rows of the subjects with start <= ts < end."""
-        wanted = (None,) if subjects is None else subjects
-        files = self.version.data_files
-        if len(wanted) == 1:
-            [one] = wanted
-            return [f for f in files if f.may_contain(one, start_ms, end_ms)]
-        return [f for f in files if any(f.may_contain(one, start_ms, end_ms) for one in wanted)]
+        """The data files that may hold rows of the subjects with start <= ts < end.
+
+        Each choice is made once: several scopes of a query have the same subjects and time range.
+        """
+        wanted = (None,) if subjects is None else tuple(subjects)
+        chosen = self._chosen_files
+        if (key := (wanted, start_ms, end_ms)) not in chosen:
+            chosen[key] = [
+                file
+                for file in self.version.data_files
+                if any(file.may_contain(subject, start_ms, end_ms) for subject in wanted)
+            ]
+        return chosen[key]
+
+    @cached_property
+    def _chosen_files(self) -> dict[tuple[tuple[str | None, ...], int, int], Sequence[DataFile]]:
+        """Data files by subjects, start and end."""
+        return {}
 
 
 class PinnedVersions(Struct, frozen=True):

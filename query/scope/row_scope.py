@@ -1,6 +1,7 @@
 """Scope: which rows of a table version a query may see; and scopes in further tables."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from msgspec import Struct, structs
 
@@ -13,7 +14,7 @@ from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import EVENTS, IDENTITIES, Table
 
 
-class Scope(Struct, frozen=True):
+class Scope(Struct, frozen=True, dict=True):
     """Which rows of a table version a query may see."""
 
     pinned: PinnedVersion
@@ -53,7 +54,7 @@ class Scope(Struct, frozen=True):
     def table(self) -> Table:
         return self.pinned.version.table
 
-    @property
+    @cached_property
     def data_files(self) -> Sequence[DataFile]:
         """The data files that may hold rows of the subject and the time range."""
         same = self.subject_column == self.table.subject_column
@@ -70,7 +71,7 @@ class Scope(Struct, frozen=True):
         start, last = self.time_range.start_ms, self.time_range.end_ms - 1
         return self.key_spans.may_have_rows(max(low, start), min(high, last))
 
-    @property
+    @cached_property
     def version(self) -> TableVersion:
         """The version of the table with these data files only."""
         return self.pinned.version.with_files(self.data_files)

@@ -165,8 +165,8 @@ async def _relation(
         EPOCH: f"COALESCE({EPOCH}, 0) AS {EPOCH}",  # older rows have no epoch
         PROFILE_COLUMN: f"{PROFILES}.{PROFILE_COLUMN}",
         **(PERSON_NAME if scope.names_person else {}),
-        **{n: f"{fact.sql} AS {n}" for n, fact in VISITOR_FACT_COLUMNS.items()},
-        **{n: f"{fact.sql_in(scope.table)} AS {n}" for n, fact in BY_COLUMN.items()},
+        **{n: f"{VISITOR_FACT_COLUMNS[n].sql} AS {n}" for n in names if n in VISITOR_FACT_COLUMNS},
+        **{n: f"{BY_COLUMN[n].sql_in(scope.table)} AS {n}" for n in names if n in BY_COLUMN},
     }
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
     if not scope.include_bots:
