@@ -5,6 +5,7 @@ from msgspec import Struct
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date, Instant
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import ERRORS as STORED
 
 
@@ -42,15 +43,7 @@ ERRORS = (
         table=STORED,
         row=ErrorMessage,
         default_limit=50,
-        sql="""
-            SELECT message                      AS label,
-                   COUNT(*)                     AS errors,
-                   COUNT(DISTINCT visitor_hash) AS users,
-                   MAX(ms)                      AS last_seen
-              FROM scoped
-             GROUP BY message
-             ORDER BY errors DESC, label
-        """,
+        sql=grouped_rows(ErrorMessage, {"name": "message"}, first=("count",)),
     ),
     QueryType(
         name="errors_by_page",
@@ -59,14 +52,7 @@ ERRORS = (
         table=STORED,
         row=ErrorPage,
         default_limit=20,
-        sql="""
-            SELECT COALESCE(path, '')           AS label,
-                   COUNT(*)                     AS errors,
-                   COUNT(DISTINCT visitor_hash) AS users
-              FROM scoped
-             GROUP BY COALESCE(path, '')
-             ORDER BY errors DESC, label
-        """,
+        sql=grouped_rows(ErrorPage, {"name": "COALESCE(path, '')"}, first=("errors",)),
     ),
     QueryType(
         name="errors_by_type",
@@ -75,15 +61,7 @@ ERRORS = (
         table=STORED,
         row=ErrorType,
         default_limit=20,
-        sql="""
-            SELECT error_type                    AS label,
-                   COUNT(*)                      AS errors,
-                   COUNT(DISTINCT visitor_hash)  AS users,
-                   COUNT(DISTINCT session_hash)  AS sessions
-              FROM scoped
-             GROUP BY error_type
-             ORDER BY errors DESC, label NULLS LAST
-        """,
+        sql=grouped_rows(ErrorType, {"name": "error_type"}, first=("count",)),
     ),
     QueryType(
         name="error_trends",
@@ -91,13 +69,6 @@ ERRORS = (
         subject=SubjectKind.WEBSITE,
         table=STORED,
         row=ErrorBucket,
-        sql="""
-            SELECT bucket,
-                   COUNT(*)                     AS errors,
-                   COUNT(DISTINCT visitor_hash) AS users
-              FROM scoped
-             GROUP BY bucket
-             ORDER BY bucket
-        """,
+        sql=grouped_rows(ErrorBucket, {"date": "bucket"}),
     ),
 )

@@ -8,6 +8,7 @@ from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.standard.declaration.fields import Instant, Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import EVENTS as STORED
 
 
@@ -40,21 +41,13 @@ EVENTS = (
         row=CustomEventRow,
         default_limit=10_000,
         prepared=CustomEventNames(),
-        sql=f"""
-            SELECT name                                      AS label,
-                   COUNT(*)                                  AS total_events,
-                   COUNT(DISTINCT visitor_hash)              AS unique_users,
-                   COUNT(DISTINCT session_hash)              AS unique_sessions,
-                   MAX(ms)                                   AS last_occurrence,
-                   MIN(ms)                                   AS first_occurrence,
-                   COUNT(NULLIF(properties, '{{}}'))           AS events_with_properties,
-                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
-              FROM scoped
-             WHERE {IS_CUSTOM}
-             GROUP BY name
-             ORDER BY unique_users DESC, total_events DESC, label
-        """,  # noqa: S608
+        sql=grouped_rows(
+            CustomEventRow,
+            {"name": "name"},
+            where=IS_CUSTOM,
+            first=("unique_users", "total_events"),
+            measures={"events_with_properties": "COUNT(NULLIF(properties, '{}'))"},
+        ),
     ),
     QueryType(
         name="custom_events_summary",
@@ -63,15 +56,13 @@ EVENTS = (
         table=STORED,
         row=CustomEventTotals,
         prepared=PreparedTotals(),
-        sql=f"""
-            SELECT COUNT(*)                     AS total_events,
-                   COUNT(DISTINCT name)         AS unique_event_types,
-                   COUNT(DISTINCT visitor_hash) AS unique_users,
-                   COUNT(DISTINCT session_hash) AS unique_sessions,
-                   COUNT(DISTINCT path)         AS unique_pages
-              FROM scoped
-             WHERE {IS_CUSTOM}
-             ORDER BY total_events
-        """,  # noqa: S608
+        sql=grouped_rows(
+            CustomEventTotals,
+            where=IS_CUSTOM,
+            measures={
+                "unique_event_types": "COUNT(DISTINCT name)",
+                "unique_pages": "COUNT(DISTINCT path)",
+            },
+        ),
     ),
 )

@@ -1,10 +1,13 @@
 """Query types of one short link."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from query.request.subject import SubjectKind
 from query.standard.declaration.fields import Date
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import CLICKS
 
 
@@ -39,128 +42,83 @@ class LinkCountry(Struct, frozen=True):
     clicks: int
 
 
-def _top(name: str, column: str, description: str, limit: int = 10) -> QueryType:
+REFERRER = "COALESCE(referrer_name, referrer, 'Direct')"
+KNOWN_REFERRER = f"NULLIF({REFERRER}, 'Direct')"
+COUNTRY = "COALESCE(country, 'Unknown')"
+
+
+def link_type(
+    name: str,
+    row: type[Struct],
+    description: str,
+    groups: Mapping[str, str] | None = None,
+    measures: Mapping[str, str] | None = None,
+    *,
+    limit: int = 100,
+) -> QueryType:
+    """Clicks by groups, those with most clicks first."""
+    is_list = groups is not None and "date" not in groups
     return QueryType(
         name=name,
         description=description,
         subject=SubjectKind.LINK,
         table=CLICKS,
-        row=LinkShare,
+        row=row,
         default_limit=limit,
-        sql=f"""
-            SELECT COALESCE({column}, 'Unknown') AS label,
-                   COUNT(*)                      AS clicks
-              FROM scoped
-             GROUP BY COALESCE({column}, 'Unknown')
-             ORDER BY clicks DESC, label
-        """,  # noqa: S608
+        sql=grouped_rows(row, groups, first=("clicks",) if is_list else (), measures=measures),
     )
 
 
-def _top_locations(name: str, column: str, description: str) -> QueryType:
-    return QueryType(
-        name=name,
-        description=description,
-        subject=SubjectKind.LINK,
-        table=CLICKS,
-        row=LinkCountry,
-        default_limit=10,
-        sql=f"""
-            SELECT COALESCE({column}, 'Unknown') AS label,
-                   COALESCE(country, '')         AS country_label,
-                   COUNT(*)                      AS clicks
-              FROM scoped
-             GROUP BY COALESCE({column}, 'Unknown'), COALESCE(country, '')
-             ORDER BY clicks DESC, label, country_label
-        """,  # noqa: S608
-    )
+def top_type(name: str, column: str, description: str, limit: int = 10) -> QueryType:
+    """Clicks by a column."""
+    groups = {"name": f"COALESCE({column}, 'Unknown')"}
+    return link_type(name, LinkShare, description, groups, limit=limit)
 
 
-def _distinct_values(name: str, value: str, description: str) -> QueryType:
-    return QueryType(
-        name=name,
-        description=description,
-        subject=SubjectKind.LINK,
-        table=CLICKS,
-        row=ValuesOfBucket,
-        sql=f"""
-            SELECT bucket,
-                   COUNT(DISTINCT {value}) AS distinct_values
-              FROM scoped
-             GROUP BY bucket
-             ORDER BY bucket
-        """,  # noqa: S608
-    )
+def location_type(name: str, column: str, description: str) -> QueryType:
+    """Clicks by a column and country."""
+    groups = {"name": f"COALESCE({column}, 'Unknown')", "country": "COALESCE(country, '')"}
+    return link_type(name, LinkCountry, description, groups, limit=10)
 
 
-REFERRER = "NULLIF(COALESCE(referrer_name, referrer, 'Direct'), 'Direct')"
+def distinct_type(name: str, value: str, description: str) -> QueryType:
+    """Distinct values of each bucket."""
+    measures = {"value": f"COUNT(DISTINCT {value})"}
+    return link_type(name, ValuesOfBucket, description, {"date": "bucket"}, measures)
+
 
 LINKS = (
-    QueryType(
-        name="link_total_clicks",
-        description="clicks of the link",
-        subject=SubjectKind.LINK,
-        table=CLICKS,
-        row=TotalClicks,
-        sql="""
-            SELECT COUNT(*) AS total
-              FROM scoped
-             ORDER BY total
-        """,
+    link_type("link_total_clicks", TotalClicks, "clicks of the link"),
+    link_type(
+        "link_clicks_by_day",
+        ClicksOfBucket,
+        "clicks of each day, or of each hour when `granularity` is `hourly`",
+        {"date": "bucket"},
     ),
-    QueryType(
-        name="link_clicks_by_day",
-        description="clicks of each day, or of each hour when `granularity` is `hourly`",
-        subject=SubjectKind.LINK,
-        table=CLICKS,
-        row=ClicksOfBucket,
-        sql="""
-            SELECT bucket,
-                   COUNT(*) AS clicks
-              FROM scoped
-             GROUP BY bucket
-             ORDER BY bucket
-        """,
-    ),
-    QueryType(
-        name="link_top_referrers",
-        description="clicks by referrer; `Direct` without one",
-        subject=SubjectKind.LINK,
-        table=CLICKS,
-        row=LinkReferrer,
-        default_limit=10,
+    link_type(
+        "link_top_referrers",
+        LinkReferrer,
+        "clicks by referrer; `Direct` without one",
+        {"name": REFERRER},
         # Several addresses of one referrer are one row, shown with the first of them.
-        sql="""
-            SELECT COALESCE(referrer_name, referrer, 'Direct') AS label,
-                   COALESCE(MIN(referrer), 'Direct')           AS address,
-                   COUNT(*)                                    AS clicks
-              FROM scoped
-             GROUP BY COALESCE(referrer_name, referrer, 'Direct')
-             ORDER BY clicks DESC, label
-        """,
+        {"referrer": "COALESCE(MIN(referrer), 'Direct')"},
+        limit=10,
     ),
-    _top("link_top_devices", "device_type", "clicks by device type", limit=100),
-    _top("link_top_browsers", "browser_name", "clicks by browser"),
-    QueryType(
-        name="link_top_countries",
-        description="clicks by country",
-        subject=SubjectKind.LINK,
-        table=CLICKS,
-        row=LinkCountry,
-        default_limit=10,
-        sql="""
-            SELECT COALESCE(country, 'Unknown') AS label,
-                   COALESCE(country, 'Unknown') AS country_label,
-                   COUNT(*)                     AS clicks
-              FROM scoped
-             GROUP BY COALESCE(country, 'Unknown')
-             ORDER BY clicks DESC, label
-        """,
+    top_type("link_top_devices", "device_type", "clicks by device type", limit=100),
+    top_type("link_top_browsers", "browser_name", "clicks by browser"),
+    link_type(
+        "link_top_countries",
+        LinkCountry,
+        "clicks by country",
+        {"name": COUNTRY, "country": COUNTRY},
+        limit=10,
     ),
-    _distinct_values(
-        "link_referrers_by_day", REFERRER, "distinct referrers of each bucket, without `Direct`"
+    distinct_type(
+        "link_referrers_by_day",
+        KNOWN_REFERRER,
+        "distinct referrers of each bucket, without `Direct`",
     ),
-    _distinct_values("link_countries_by_day", "country", "distinct countries of each bucket"),
-    _top_locations("link_top_regions", "region", "clicks by region and country"),
-    _top_locations("link_top_cities", "city", "clicks by city and country"),
+    distinct_type("link_countries_by_day", "country", "distinct countries of each bucket"),
+    location_type("link_top_regions", "region", "clicks by region and country"),
+    location_type("link_top_cities", "city", "clicks by city and country"),
 )

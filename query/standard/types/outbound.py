@@ -4,8 +4,10 @@ from msgspec import Struct
 
 from query.prepared.outbound_clicks import OutboundClicks
 from query.request.subject import SubjectKind
+from query.sql.row_definitions import IS_OUTBOUND
 from query.standard.declaration.fields import Instant, Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.grouped_rows import ROWS, grouped_rows
 from schemas.tables import EVENTS
 
 
@@ -35,20 +37,13 @@ OUTBOUND = (
         table=EVENTS,
         row=OutboundLink,
         prepared=OutboundClicks(by_domain=False),
-        sql="""
-            SELECT COALESCE(href, '')           AS target,
-                   COALESCE(link_text, '')      AS label,
-                   COUNT(*)                     AS total_clicks,
-                   COUNT(DISTINCT visitor_hash) AS unique_users,
-                   COUNT(DISTINCT session_hash) AS unique_sessions,
-                   COUNT(*)                     AS percentage_part,
-                   SUM(COUNT(*)) OVER ()        AS percentage_whole,
-                   MAX(ms)                      AS last_clicked
-              FROM scoped
-             WHERE outbound_domain IS NOT NULL
-             GROUP BY COALESCE(href, ''), COALESCE(link_text, '')
-             ORDER BY total_clicks DESC, target, label
-        """,
+        sql=grouped_rows(
+            OutboundLink,
+            {"href": "COALESCE(href, '')", "text": "COALESCE(link_text, '')"},
+            where=IS_OUTBOUND,
+            first=("total_clicks",),
+            share_of=ROWS,
+        ),
     ),
     QueryType(
         name="outbound_domains",
@@ -57,17 +52,13 @@ OUTBOUND = (
         table=EVENTS,
         row=OutboundDomain,
         prepared=OutboundClicks(by_domain=True),
-        sql="""
-            SELECT outbound_domain              AS target,
-                   COUNT(*)                     AS total_clicks,
-                   COUNT(DISTINCT visitor_hash) AS unique_users,
-                   COUNT(DISTINCT href)         AS unique_links,
-                   COUNT(*)                     AS percentage_part,
-                   SUM(COUNT(*)) OVER ()        AS percentage_whole
-              FROM scoped
-             WHERE outbound_domain IS NOT NULL
-             GROUP BY outbound_domain
-             ORDER BY total_clicks DESC, target
-        """,
+        sql=grouped_rows(
+            OutboundDomain,
+            {"domain": "outbound_domain"},
+            where=IS_OUTBOUND,
+            first=("total_clicks",),
+            measures={"unique_links": "COUNT(DISTINCT href)"},
+            share_of=ROWS,
+        ),
     ),
 )

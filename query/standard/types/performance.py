@@ -9,7 +9,7 @@ from query.sql.row_definitions import IS_TIMED
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Date, Median
 from query.standard.declaration.query_type import QueryType
-from query.standard.sql.percentiles import greatest_first, mean_columns, quantile_columns
+from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import EVENTS
 
 
@@ -47,15 +47,6 @@ class Overview(Struct, frozen=True):
     avg_render_time: Average
 
 
-LOAD = (
-    f"{mean_columns('avg_load_time', 'load_time')},\n"
-    f"{quantile_columns('p50_load_time', 'load_time', 50)}"
-)
-REST = ",\n".join(
-    mean_columns(f"avg_{name}", name) for name in ("ttfb", "dom_ready_time", "render_time")
-)
-
-
 def ranked(group: str) -> Cte:
     """Page views ranked by load time within each group."""
     return Cte(
@@ -90,20 +81,11 @@ def loading(name: str, column: str, description: str) -> QueryType:
         row=PageLoadTime,
         prepared=measured(PageLoadTime, column, first=SLOWEST),
         ctes=(ranked(column),),
-        sql=f"""
-            SELECT label,
-                   COUNT(DISTINCT visitor_hash) AS visitors,
-                   {LOAD},
-                   {REST},
-                   COUNT(*)                     AS pageviews
-              FROM ranked
-             GROUP BY label
-             ORDER BY {greatest_first(*SLOWEST)}
-        """,  # noqa: S608
+        sql=grouped_rows(PageLoadTime, {"name": "label"}, first=SLOWEST, source="ranked"),
     )
 
 
-def series(name: str, row: type[Struct], columns: str, description: str) -> QueryType:
+def series(name: str, row: type[Struct], description: str) -> QueryType:
     """Load timings of each bucket."""
     return QueryType(
         name=name,
@@ -113,14 +95,7 @@ def series(name: str, row: type[Struct], columns: str, description: str) -> Quer
         row=row,
         prepared=measured(row, "bucket"),
         ctes=(ranked("bucket"),),
-        sql=f"""
-            SELECT label,
-                   {columns},
-                   COUNT(*) AS pageviews
-              FROM ranked
-             GROUP BY label
-             ORDER BY label
-        """,  # noqa: S608
+        sql=grouped_rows(row, {"date": "label"}, source="ranked"),
     )
 
 
@@ -131,12 +106,9 @@ PERFORMANCE = (
     loading("performance_by_os", "os_name", "operating system"),
     loading("performance_by_region", "region", "region"),
     series(
-        "performance_time_series",
-        LoadTimeByBucket,
-        f"{LOAD},\n{REST}",
-        "load timings of each bucket in milliseconds",
+        "performance_time_series", LoadTimeByBucket, "load timings of each bucket in milliseconds"
     ),
-    series("load_time_performance", LoadTime, LOAD, "load times of each bucket in milliseconds"),
+    series("load_time_performance", LoadTime, "load times of each bucket in milliseconds"),
     QueryType(
         name="performance_overview",
         description="mean load timings of the website in milliseconds",
@@ -144,13 +116,6 @@ PERFORMANCE = (
         table=EVENTS,
         row=Overview,
         prepared=measured(Overview),
-        sql=f"""
-            SELECT {mean_columns("avg_load_time", "load_time")},
-                   {mean_columns("avg_dom_ready_time", "dom_ready_time")},
-                   {mean_columns("avg_render_time", "render_time")}
-              FROM scoped
-             WHERE {IS_TIMED}
-             ORDER BY avg_load_time_count
-        """,  # noqa: S608
+        sql=grouped_rows(Overview, where=IS_TIMED),
     ),
 )

@@ -1,5 +1,7 @@
 """Query types of page views by browser, operating system, screen and window."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from query.engine.engine import Row
@@ -9,6 +11,7 @@ from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import EVENTS
 
 
@@ -49,28 +52,23 @@ class ViewportPattern(Struct, frozen=True):
     percentage: Percent
 
 
-PAGEVIEWS = "COUNT(*) AS pageviews"
-VISITORS = "COUNT(DISTINCT visitor_hash) AS visitors"
-SESSIONS = "COUNT(DISTINCT session_hash) AS sessions"
-SHARE = """COUNT(DISTINCT visitor_hash) AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole"""
 DEVICE = "COALESCE(device_type, '')"
 OS = "os_name || CASE WHEN os_version IS NULL THEN '' ELSE ' ' || os_version END"
 VERSION = "COALESCE(browser_version, '')"
+BROWSER = f"browser_name || CASE WHEN {VERSION} = '' THEN '' ELSE ' ' || {VERSION} END"
 
 
 def technology_type(
     name: str,
     row: type[Struct],
     description: str,
-    *columns: str,
-    group: str,
-    order: str = "visitors DESC, pageviews DESC, label",
+    groups: Mapping[str, str],
+    *,
+    first: tuple[str, str] = ("visitors", "pageviews"),
     limit: int = 100,
     prepared: PreparedForm | None = None,
 ) -> QueryType:
-    """Page views by `group`, expressions of which the first must be there."""
-    selected = ",\n                   ".join(columns)
+    """Page views by groups, of which the first must be there."""
     return QueryType(
         name=name,
         description=description,
@@ -79,14 +77,12 @@ def technology_type(
         row=row,
         default_limit=limit,
         prepared=prepared,
-        sql=f"""
-            SELECT {selected}
-              FROM scoped
-             WHERE {PAGE_VIEW}
-               AND {group.partition(",")[0]} IS NOT NULL
-             GROUP BY {group}
-             ORDER BY {order}
-        """,  # noqa: S608
+        sql=grouped_rows(
+            row,
+            groups,
+            where=f"{PAGE_VIEW} AND {next(iter(groups.values()))} IS NOT NULL",
+            first=first,
+        ),
     )
 
 
@@ -106,47 +102,28 @@ TECHNOLOGY = (
         "screen_resolution",
         Screen,
         "visitors and page views by size of the screen and device type",
-        "screen_resolution AS label",
-        PAGEVIEWS,
-        VISITORS,
-        f"{DEVICE} AS device",
-        SHARE,
-        group=f"screen_resolution, {DEVICE}",
-        order="visitors DESC, pageviews DESC, label, device",
+        {"name": "screen_resolution", "device_type": DEVICE},
         prepared=Breakdown(("screen_resolution", "device_type"), screen_with_device),
     ),
     technology_type(
         "screen_resolutions",
         PageviewShare,
         "visitors and page views by size of the screen",
-        "screen_resolution AS label",
-        PAGEVIEWS,
-        VISITORS,
-        group="screen_resolution",
+        {"name": "screen_resolution"},
         prepared=Breakdown(("screen_resolution",), without_share),
     ),
     technology_type(
         "browsers_grouped",
         Browser,
         "visitors and page views by browser and version, named together",
-        f"browser_name || CASE WHEN {VERSION} = '' THEN '' ELSE ' ' || {VERSION} END AS label",
-        "browser_name AS browser",
-        f"{VERSION} AS version",
-        PAGEVIEWS,
-        VISITORS,
-        SESSIONS,
-        group=f"browser_name, {VERSION}",
-        order="visitors DESC, pageviews DESC, label, browser, version",
+        {"name": BROWSER, "browser_name": "browser_name", "browser_version": VERSION},
         prepared=GroupedSessions(("browser_name", "browser_version")),
     ),
     technology_type(
         "os_versions",
         PageviewShare,
         "visitors and page views by operating system and version",
-        f"{OS} AS label",
-        PAGEVIEWS,
-        VISITORS,
-        group=OS,
+        {"name": OS},
         limit=25,
         prepared=Breakdown(("os_name", "os_version"), without_share, together=True),
     ),
@@ -154,24 +131,15 @@ TECHNOLOGY = (
         "viewport_vs_resolution",
         Viewport,
         "visitors and page views by size of the window and device type",
-        "viewport_size AS label",
-        VISITORS,
-        PAGEVIEWS,
-        f"{DEVICE} AS device",
-        group=f"viewport_size, {DEVICE}",
-        order="visitors DESC, pageviews DESC, label, device",
+        {"viewport_size": "viewport_size", "device_type": DEVICE},
         limit=200,
     ),
     technology_type(
         "viewport_patterns",
         ViewportPattern,
         "visitors and sessions by size of the window",
-        "viewport_size AS label",
-        VISITORS,
-        SESSIONS,
-        SHARE,
-        group="viewport_size",
-        order="visitors DESC, sessions DESC, label",
+        {"viewport_size": "viewport_size"},
+        first=("visitors", "sessions"),
         limit=50,
     ),
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.prepared.forms import PreparedForm, by_row
 from query.prepared.visit_breakdown import by_visit
@@ -12,6 +12,7 @@ from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte
 from query.standard.declaration.fields import Percent
 from query.standard.declaration.query_type import QueryType
+from query.standard.sql.grouped_rows import grouped_rows
 from schemas.tables import EVENTS
 
 
@@ -44,18 +45,12 @@ def top_type(
         row=TopEntry,
         default_limit=limit,
         prepared=prepared or by_row(label),
-        sql=f"""
-            SELECT {label}                                   AS label,
-                   COUNT(*)                                  AS pageviews,
-                   COUNT(DISTINCT visitor_hash)              AS visitors,
-                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
-              FROM scoped
-             WHERE {PAGE_VIEW}
-               AND {label} IS NOT NULL
-             GROUP BY {label}
-             ORDER BY visitors DESC, pageviews DESC, label
-        """,  # noqa: S608
+        sql=grouped_rows(
+            TopEntry,
+            {"name": label},
+            where=f"{PAGE_VIEW} AND {label} IS NOT NULL",
+            first=("visitors", "pageviews"),
+        ),
     )
 
 
@@ -84,7 +79,8 @@ class BrowserVersion(Struct, frozen=True):
 def two_column_type(
     name: str, row: type[Struct], first: str, second: str, description: str
 ) -> QueryType:
-    """Page views by two facts; those without the first are left out."""
+    """Page views by two facts, the first two fields; those without the first are left out."""
+    fields = [field.name for field in structs.fields(row)]
     return QueryType(
         name=name,
         description=description,
@@ -92,19 +88,12 @@ def two_column_type(
         table=EVENTS,
         row=row,
         prepared=by_row(first, second),
-        sql=f"""
-            SELECT {first}                                   AS label,
-                   COALESCE({second}, '')                    AS second_label,
-                   COUNT(*)                                  AS pageviews,
-                   COUNT(DISTINCT visitor_hash)              AS visitors,
-                   COUNT(DISTINCT visitor_hash)              AS percentage_part,
-                   SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
-              FROM scoped
-             WHERE {PAGE_VIEW}
-               AND {first} IS NOT NULL
-             GROUP BY {first}, COALESCE({second}, '')
-             ORDER BY visitors DESC, pageviews DESC, label, second_label
-        """,  # noqa: S608
+        sql=grouped_rows(
+            row,
+            {fields[0]: first, fields[1]: f"COALESCE({second}, '')"},
+            where=f"{PAGE_VIEW} AND {first} IS NOT NULL",
+            first=("visitors", "pageviews"),
+        ),
     )
 
 

@@ -19,13 +19,13 @@ WITH scoped AS (
     link_id = 'go' AND ts >= TIMESTAMP '2026-11-01 00:00:00.000000 UTC' AND ts < TIMESTAMP '2026-12-01 00:00:00.000000 UTC' AND is_bot IS DISTINCT FROM TRUE
 )
 SELECT
-  bucket,
-  COUNT(*) AS clicks
+  bucket AS row_date,
+  COUNT(*) AS row_clicks
 FROM scoped
 GROUP BY
   bucket
 ORDER BY
-  bucket;
+  row_date;
 
 -- outbound_domains
 WITH scoped AS (
@@ -52,10 +52,10 @@ WITH scoped AS (
     AND is_bot IS DISTINCT FROM TRUE
 ), result AS (
   SELECT
-    outbound_domain AS target,
-    COUNT(*) AS total_clicks,
-    COUNT(DISTINCT visitor_hash) AS unique_users,
-    COUNT(DISTINCT href) AS unique_links,
+    outbound_domain AS row_domain,
+    COUNT(*) AS row_total_clicks,
+    COUNT(DISTINCT visitor_hash) AS row_unique_users,
+    COUNT(DISTINCT href) AS row_unique_links,
     COUNT(*) AS percentage_part,
     SUM(COUNT(*)) OVER () AS percentage_whole
   FROM scoped
@@ -69,8 +69,8 @@ SELECT
   COUNT(*) OVER () AS total_rows
 FROM result
 ORDER BY
-  total_clicks DESC,
-  target
+  row_total_clicks DESC,
+  row_domain
 OFFSET 0
 LIMIT 100;
 
@@ -99,9 +99,9 @@ WITH scoped AS (
     AND is_bot IS DISTINCT FROM TRUE
 ), result AS (
   SELECT
-    path AS label,
-    COUNT(*) AS pageviews,
-    COUNT(DISTINCT visitor_hash) AS visitors,
+    path AS row_name,
+    COUNT(*) AS row_pageviews,
+    COUNT(DISTINCT visitor_hash) AS row_visitors,
     COUNT(DISTINCT visitor_hash) AS percentage_part,
     SUM(COUNT(DISTINCT visitor_hash)) OVER () AS percentage_whole
   FROM scoped
@@ -115,9 +115,9 @@ SELECT
   COUNT(*) OVER () AS total_rows
 FROM result
 ORDER BY
-  visitors DESC,
-  pageviews DESC,
-  label
+  row_visitors DESC,
+  row_pageviews DESC,
+  row_name
 OFFSET 0
 LIMIT 100;
 
