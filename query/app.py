@@ -15,7 +15,7 @@ import query.custom.endpoint
 import query.export.endpoint
 import query.metrics.endpoint
 import query.standard.endpoint
-from query.custom import explain, table_catalogue
+from query.custom import compile_endpoint, table_catalogue
 from query.dependencies import QueryDependencies, QueryEndpoint
 from query.docs.dashboard import PAGE_FOLDER, Dashboard, read_page
 from query.docs.openapi import describe_api
@@ -71,7 +71,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *query.metrics.endpoint.ENDPOINTS,
     *metrics_catalogue.ENDPOINTS,
     *query.custom.endpoint.ENDPOINTS,
-    *explain.ENDPOINTS,
+    *compile_endpoint.ENDPOINTS,
     *type_catalogue.ENDPOINTS,
     *table_catalogue.ENDPOINTS,
     *query.export.endpoint.ENDPOINTS,

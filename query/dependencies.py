@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from math import inf
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, field
 from starlette.requests import Request
@@ -21,7 +21,7 @@ from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import MAX_ACTIVE, ExportLimiter, TenantLimiter, TenantSlots
 from query.prepared.prepared_results import PreparedResults
-from query.response.large_response import cancel_on_disconnect
+from query.response.large_response import cancelled_on_disconnect
 from query.response.response_budget import ResponseBudget, ResponseMemory
 from query.sign_in.share_access import ShareKey, is_share_access, key_of_access
 from query.sign_in.sign_ins import SignIns
@@ -191,19 +191,16 @@ class QueryDependencies(Struct, frozen=True):
         ends = asyncio.get_running_loop().time() + self.timeout_seconds
         return self.parsing.slot(tenant, ends)
 
-    async def run_within_budget(
-        self,
-        request: Request,
-        tenant: str,
-        work: Callable[[ResponseBudget], Coroutine[Any, Any, Response]],
-    ) -> Response:
-        """Run the work within one budget; it is cancelled when the client leaves.
+    @asynccontextmanager
+    async def budget(self, request: Request, tenant: str) -> AsyncIterator[ResponseBudget]:
+        """The budget of one response, whose work is cancelled when the client leaves.
 
         The body of the request must have been read. The response closes the budget.
         """
         budget = ResponseBudget(self.response_memory, tenant, self.timeout_seconds)
         try:
-            return await cancel_on_disconnect(request.receive, work(budget))
+            async with cancelled_on_disconnect(request.receive):
+                yield budget
         except BaseException:
             budget.close()
             raise

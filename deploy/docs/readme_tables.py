@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ingest.endpoints.scripts import read_manifest
-from query.custom.aggregates import AGGREGATES, AVERAGED_TYPES, NUMBER_TYPES, ORDERED_TYPES
+from query.sql.aggregates import AGGREGATES, AVERAGED_TYPES, NUMBER_TYPES, ORDERED_TYPES
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.metrics.metrics import METRICS

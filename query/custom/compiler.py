@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from query.custom.aggregates import ResultType
 from query.custom.session_table import PREFIX, sessions
 from query.custom.tables import CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
@@ -12,9 +11,9 @@ from query.request.property_path import MAX_SUMMED, is_property
 from query.scope.scope import Scope, scoped_rows
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS
 from query.scope.visits import BY_COLUMN
+from query.sql.aggregates import ResultType
 from query.sql.fragment import Fragment, merge_values
 from query.sql.portable import names_in
-from query.sql.result_forms import Count, Page
 from query.sql.select import ResultForm, Select, render
 from schemas.tables import ColumnType
 
@@ -22,32 +21,17 @@ HASH_COLUMNS = {"anonymous_id": "visitor_hash", "session_id": "session_hash"}
 """Ids counted by their hash: the same result, several times as fast."""
 
 
-async def compile_page(
-    engine: Engine, plan: ValidatedQuery, scope: Scope, limit: int, offset: int = 0
-) -> Sql:
-    """The statement for one page; the last column is the number of rows of all pages.
-
-    `scope` carries the filters of a stored table.
-    """
-    order = tuple(
-        f"o{term.position} {'DESC' if term.descending else 'ASC'} NULLS LAST" for term in plan.order
-    )
-    page = Page(order=order, where=plan.having.text)
-    return await _compile(engine, plan, scope, page, {"limit": limit, "offset": offset})
-
-
-async def compile_count(engine: Engine, plan: ValidatedQuery, scope: Scope) -> Sql:
-    """The statement that counts the rows of all pages."""
-    return await _compile(engine, plan, scope, Count(where=plan.having.text), {})
-
-
-async def _compile(
+async def compile_query(
     engine: Engine,
     plan: ValidatedQuery,
     scope: Scope,
     form: ResultForm,
     values: Mapping[str, object],
 ) -> Sql:
+    """The statement for one form of the result, with the bound values of that form.
+
+    `scope` carries the filters of a stored table.
+    """
     outputs = _outputs(plan, scope)
     text = ",\n".join(f"{value.text} AS o{i}" for i, value in enumerate(outputs))
     output_names = frozenset[str]().union(*(names_in(value.text) for value in outputs))
@@ -63,7 +47,7 @@ async def _compile(
         body=f"SELECT {text} FROM {source}{_where(where)}{_grouping(plan)}",  # noqa: S608
         form=form,
     )
-    bound = [value.values for value in (*outputs, where, plan.having)]
+    bound = [value.values for value in (*outputs, where)]
     return Sql(render(select, engine.dialect), merge_values(scoped.values, *bound, values))
 
 

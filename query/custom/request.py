@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from query.engine.requested_versions import AsOf
+from query.request.comparison_range import CompareOptions
 from query.request.filters import Filter
 from query.request.order import FieldName, OrderTerm
 
@@ -45,6 +46,7 @@ class CustomRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     timezone: str | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = DEFAULT_LIMIT
     page: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    compare: str | CompareOptions | None = None
     as_of: AsOf = None
     include_bots: bool = field(name="include_bots", default=False)
     person: Literal["device", "profile"] = "device"

@@ -1,16 +1,39 @@
-"""The scope of a custom query or an export in the pinned version of its table."""
+"""Which stored rows an API key may see: the scope of a custom query or an export."""
 
 from collections.abc import Mapping, Sequence
 
-from query.custom.row_access import RowAccess
+from msgspec import Struct
+
 from query.custom.tables import CustomTable
 from query.engine.snapshots import PinnedVersion
 from query.request.query import Query
+from query.request.subject import QuerySubject, SubjectKind
 from query.scope.scope import Scope
 from query.scope.visitor_sets import visitor_target
 from query.sql.fragment import Fragment, all_of
-from schemas.errors import Malformed
-from schemas.tables import EVENTS, IDENTITIES, Table
+from schemas.errors import Forbidden, Malformed
+from schemas.http.auth import OUT_OF_REACH
+from schemas.registry import Key
+from schemas.tables import CLICKS, EVENTS, IDENTITIES, Table
+
+
+class RowAccess(Struct, frozen=True):
+    """The column and its values that select the rows of a caller."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess:
+    """Rows of the website or link; for clicks of a website, of all links of its organization."""
+    stored = table.table
+    if subject.kind is SubjectKind.LINK and stored is not CLICKS:
+        raise Malformed(f"Table '{table.name}' requires 'website_id', not 'link_id'")
+    if subject.kind is SubjectKind.WEBSITE and stored is CLICKS:
+        if key.website_id is not None:
+            raise Forbidden(OUT_OF_REACH.format(what="links of the organization"))
+        return RowAccess("organization_id", (key.organization_id,))
+    return RowAccess(stored.subject_column, subject.ids)
 
 
 def custom_scope(

@@ -6,7 +6,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.custom.validation import TIME_GROUPS
 from query.dependencies import QueryDependencies, QueryEndpoint
@@ -16,6 +15,7 @@ from query.request.query_string import check_query_string
 from query.request.subject import SubjectKind
 from query.response.bodies import TablesResponse
 from query.response.catalogue_response import NOT_MODIFIED, Catalogue, encode_catalogue
+from query.sql.aggregates import AGGREGATES
 from schemas.errors import RateLimitExceeded
 from schemas.http import openapi
 from schemas.tables import CLICKS, ColumnType

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from query.custom import aggregates
-from query.custom.aggregates import ALL_TYPES, Aggregate, ResultType
 from query.custom.request import ALIAS, CustomQueryBody, SelectTerm
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable, tables_read
 from query.request.buckets import GRANULARITIES, Granularity
@@ -19,6 +17,9 @@ from query.request.suggestions import (
     unknown_column_message,
     unknown_name_message,
 )
+from query.run.groups import OutputOrder
+from query.sql import aggregates
+from query.sql.aggregates import ALL_TYPES, Aggregate, ResultType
 from query.sql.fragment import Fragment
 from schemas.errors import Malformed
 from schemas.tables import ColumnType, Table
@@ -40,13 +41,6 @@ class SelectedValue(Struct, frozen=True):
     alias: str
 
 
-class SortTerm(Struct, frozen=True):
-    """One term of the order: the position of an output, groups first."""
-
-    position: int
-    descending: bool
-
-
 class ValidatedQuery(Struct, frozen=True):
     """A validated custom query."""
 
@@ -56,7 +50,7 @@ class ValidatedQuery(Struct, frozen=True):
     where: Fragment
     having: Fragment
     """Conditions on the outputs, which are named `o` and their position."""
-    order: tuple[SortTerm, ...]
+    order: tuple[OutputOrder, ...]
 
     @property
     def granularity(self) -> Granularity | None:
@@ -186,10 +180,10 @@ def _type(select: SelectedValue) -> ColumnType:
     return ColumnType.DECIMAL
 
 
-def _order(query: CustomQueryBody, outputs: Sequence[str]) -> tuple[SortTerm, ...]:
+def _order(query: CustomQueryBody, outputs: Sequence[str]) -> tuple[OutputOrder, ...]:
     """`orderBy`, else the first alias descending; then every group, so that the order is total."""
     groups = len(query.group_by)
-    terms = [SortTerm(groups, descending=True)]
+    terms = [OutputOrder(groups, descending=True)]
     if query.order_by:
         terms = []
         for i, term in enumerate(query.order_by):
@@ -198,5 +192,5 @@ def _order(query: CustomQueryBody, outputs: Sequence[str]) -> tuple[SortTerm, ..
                     "field", term.field, outputs, f" in 'query.orderBy[{i}]'"
                 )
                 raise Malformed(message)
-            terms.append(SortTerm(outputs.index(term.field), term.direction == "desc"))
-    return (*terms, *(SortTerm(position, descending=False) for position in range(groups)))
+            terms.append(OutputOrder(outputs.index(term.field), term.direction == "desc"))
+    return (*terms, *(OutputOrder(position, descending=False) for position in range(groups)))

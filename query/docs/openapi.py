@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from query.custom.aggregates import AGGREGATES
 from query.custom.request import ALIAS
 from query.custom.tables import CUSTOM_TABLES
 from query.dependencies import QueryEndpoint
@@ -14,6 +13,7 @@ from query.request.operators import OPERATORS
 from query.request.presets import PRESETS
 from query.response.bodies import ErrorResponse, RateLimitResponse
 from query.sign_in.session_cookie import SESSION_COOKIE
+from query.sql.aggregates import AGGREGATES
 from query.standard.query_types import FAMILIES
 from schemas.http.docs.root_page import ROOT_OPERATION
 from schemas.http.health import HEALTH_OPERATIONS as HEALTH

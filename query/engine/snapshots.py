@@ -7,6 +7,7 @@ reopened. A query pins the versions that it got and never sees anything else.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from query.engine.engine import DataFileMissing
 from query.engine.newest_version import NewestVersion, unreadable
 from query.engine.requested_versions import AsOf, requested_version
 from query.engine.vacuumed_files import lacks_files
-from schemas.errors import DataDamaged, Malformed, Unavailable, VersionGone
+from schemas.errors import ApiError, DataDamaged, Malformed, Unavailable, VersionGone
 from schemas.kinds import DERIVED_TABLES
 from schemas.lake.committed_offsets import NO_VERSION, SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import (
@@ -192,33 +193,38 @@ class SnapshotCache:
         tables: Sequence[Table],
         as_of: AsOf,
         run: Callable[[PinnedVersions], Awaitable[T]],
-        reset: Callable[[], None] = lambda: None,
     ) -> T:
-        """Run on one version per table; once more when vacuum deleted a data file meanwhile.
-
-        `reset` undoes what the first run left behind. When a file is missing twice: VersionGone if
-        the request named the version, else Unavailable.
-        """
+        """Run on one version per table; once more when vacuum deleted a data file meanwhile."""
         for reopen in (False, True):
-            with child_span("snapshot", {"tidemark.tables": " ".join(t.name for t in tables)}):
-                pinned = await self._pin_all(tables, as_of, reopen)
-            try:
+            pinned = await self.pin_all(tables, as_of, reopen)
+            with suppress(DataFileMissing):
                 return await run(pinned)
-            except DataFileMissing:
-                reset()
-        await self.raise_if_vacuumed(as_of, tables)
-        raise Unavailable(UNREADABLE)
+        raise await self.missing_files(tables, as_of)
 
-    async def _pin_all(self, tables: Iterable[Table], as_of: AsOf, reopen: bool) -> PinnedVersions:
+    async def pin_all(
+        self, tables: Sequence[Table], as_of: AsOf, reopen: bool = False
+    ) -> PinnedVersions:
         """The version of each table; a damaged log fails only the queries of its table."""
         versions: dict[str, PinnedVersion] = {}
         damaged: dict[str, DataDamaged] = {}
-        for table in tables:
-            try:
-                versions[table.name] = await self.pin_at(table, as_of, reopen)
-            except DataDamaged as error:
-                damaged[table.name] = error
+        with child_span("snapshot", {"tidemark.tables": " ".join(t.name for t in tables)}):
+            for table in tables:
+                try:
+                    versions[table.name] = await self.pin_at(table, as_of, reopen)
+                except DataDamaged as error:
+                    damaged[table.name] = error
         return PinnedVersions(versions, damaged)
+
+    async def missing_files(self, tables: Sequence[Table], as_of: AsOf) -> ApiError:
+        """The error for data files that are missing twice.
+
+        VersionGone if the request named the version, else Unavailable.
+        """
+        try:
+            await self.raise_if_vacuumed(as_of, tables)
+        except VersionGone as error:
+            return error
+        return Unavailable(UNREADABLE)
 
     async def raise_if_vacuumed(self, as_of: AsOf, tables: Iterable[Table]) -> None:
         """VersionGone when data files of the requested versions have been deleted."""

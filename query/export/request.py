@@ -6,8 +6,7 @@ import msgspec
 from msgspec import Struct
 from starlette.datastructures import QueryParams
 
-from query.custom.row_access import RowAccess, row_access
-from query.custom.scope import tables_of_visitors
+from query.custom.scope import RowAccess, row_access, tables_of_visitors
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable, tables_read
 from query.engine.requested_versions import AsOf
 from query.export.columns import parse_columns

@@ -9,16 +9,14 @@ from query.metrics.fields import FIELDS
 from query.metrics.terms import SelectedMetric
 from query.request.filter_struct import fields_named, names_behavior
 from query.request.order import OrderTerm
-from query.request.query import MAX_ROWS, Query
-from query.request.time_range import Granularity, SeriesPoint
+from query.request.query import Query
+from query.request.time_range import Granularity
 from query.scope.profiles import PROFILE_FIELD, names_profile
 from query.scope.visitor_facts import IS_NEW, VISITOR_PREFIX, names_visitor_facts
 from query.sql.fragment import Fragment
 from query.sql.portable import names_in
 from query.standard.declaration.result_check import DAILY_IDS, ResultCheck
 from schemas.tables import EVENTS, IDENTITIES, Table
-
-DEFAULT_LIMIT = 1_000
 
 
 class MetricsQuery(Struct, frozen=True, kw_only=True):
@@ -81,21 +79,11 @@ class MetricsQuery(Struct, frozen=True, kw_only=True):
         return [granularity for granularity in times if granularity is not None]
 
     @property
-    def points(self) -> Sequence[SeriesPoint]:
-        """Every bucket of the time range, of the first dimension that is one."""
-        return self.query.time_range.points(self.by_buckets[0])
-
-    @property
     def is_series(self) -> bool:
         """Whether the result has a row for every bucket of the time range."""
         if len(self.dimensions) != 1 or self.having.text:
             return False
         return bool(self.by_buckets)
-
-    @property
-    def limit_offset(self) -> tuple[int, int]:
-        """Rows of the page, and rows before it."""
-        return self.query.page.limit_offset(MAX_ROWS if self.is_series else DEFAULT_LIMIT)
 
     @property
     def order(self) -> Sequence[OrderTerm]:

@@ -64,7 +64,11 @@ class MetricsRequest(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 def parse_request(
-    body: MetricsRequest, subject: QuerySubject, zone: str | None, now_ms: int
+    body: MetricsRequest,
+    subject: QuerySubject,
+    zone: str | None,
+    now_ms: int,
+    prepared: bool = True,
 ) -> MetricsQuery:
     """The query of a body; `zone` of the query string overrides the body's time zone."""
     if subject.kind is not SubjectKind.WEBSITE:
@@ -102,6 +106,7 @@ def parse_request(
             filters=body.filters,
             include_bots=body.include_bots,
             by_profile=body.person == "profile",
+            prepared=prepared,
             as_of=body.as_of,
             page=PageOptions(body.page, body.limit, body.order_by),
             comparison_range=compared,

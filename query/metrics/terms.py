@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field, structs
 
-from query.custom import aggregates
-from query.custom.aggregates import NUMBER_TYPES, Aggregate
 from query.metrics.fields import FIELDS
 from query.metrics.metric import Metric, Part, Source, Unit, ratio
 from query.metrics.metrics import BY_NAME, VISITORS
@@ -15,6 +13,8 @@ from query.metrics.money import REVENUE, MoneyTerm, revenue
 from query.request.order import FieldName
 from query.request.property_path import MAX_SUMMED, PREFIX, is_property, parse_property
 from query.request.suggestions import METRIC_WORDS, shorten, unknown_name_message
+from query.sql import aggregates
+from query.sql.aggregates import NUMBER_TYPES, Aggregate
 from query.sql.fragment import Fragment, all_of, merge_values
 from query.standard.sql.steps import (
     GoalStep,

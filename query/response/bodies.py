@@ -175,6 +175,7 @@ class CustomMeta(Struct, rename="camel"):
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
     prepared: Prepared | UnsetType = UNSET
+    warnings: Warnings | UnsetType = UNSET
 
 
 class CustomResponse(Struct):
@@ -183,6 +184,7 @@ class CustomResponse(Struct):
     success: Literal[True]
     data: Objects
     meta: CustomMeta
+    comparison: QueryComparison | UnsetType = UNSET
 
 
 class MetricsMeta(Struct, rename="camel"):
@@ -201,6 +203,7 @@ class MetricsMeta(Struct, rename="camel"):
     definitions: dict[str, str] | UnsetType = UNSET
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
+    prepared: Prepared | UnsetType = UNSET
     warnings: Warnings | UnsetType = UNSET
 
 

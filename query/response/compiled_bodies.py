@@ -20,18 +20,6 @@ class TableScan(Struct):
     rows: int
 
 
-class ExplainResponse(Struct):
-    """SQL and tables of a custom query."""
-
-    success: Literal[True]
-    sql: str
-    values: dict[str, Any]
-    tables: list[TableScan]
-    prepared: IsPrepared
-    engine: EngineName | UnsetType = UNSET
-    reason: Reason | UnsetType = UNSET
-
-
 FurtherStatement = Annotated[
     Literal["page_keys", "newest_rows", "nested_lists", "comparison", "stored_columns"],
     Meta(
@@ -40,6 +28,23 @@ FurtherStatement = Annotated[
         "`stored_columns` completes the rows of prepared results"
     ),
 ]
+Further = Annotated[
+    list[FurtherStatement],
+    Meta(description="statements that depend on rows, and are not shown"),
+]
+
+
+class ExplainResponse(Struct):
+    """SQL and tables of a metrics or custom query."""
+
+    success: Literal[True]
+    sql: str
+    values: dict[str, Any]
+    tables: list[TableScan]
+    prepared: IsPrepared
+    further: Further | UnsetType = UNSET
+    engine: EngineName | UnsetType = UNSET
+    reason: Reason | UnsetType = UNSET
 
 
 class CompiledQuery(Struct):
@@ -52,10 +57,7 @@ class CompiledQuery(Struct):
     ] = UNSET
     values: dict[str, Any] | UnsetType = UNSET
     tables: list[TableScan] | UnsetType = UNSET
-    further: Annotated[
-        list[FurtherStatement] | UnsetType,
-        Meta(description="statements that depend on rows, and are not shown"),
-    ] = UNSET
+    further: Further | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
     prepared: IsPrepared | UnsetType = UNSET
     reason: Reason | UnsetType = UNSET

@@ -5,10 +5,11 @@ against the budget until they are sent, so slow clients hold a limited amount of
 """
 
 import asyncio
+from asyncio import current_task
 from collections import deque
-from collections.abc import Coroutine, Iterable, Iterator
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -18,8 +19,6 @@ from schemas.http.asgi import ClientDisconnected
 
 SEND_BYTES = 262_144
 """Size of one send; larger responses wait for the client after each."""
-
-T = TypeVar("T")
 
 
 class LargeResponse(Response):
@@ -52,24 +51,31 @@ def merge_pieces(pieces: deque[bytes]) -> Iterator[bytes]:
         yield b"".join(batch)
 
 
-async def cancel_on_disconnect(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Run the work; cancel it as soon as the client has left.
+@asynccontextmanager
+async def cancelled_on_disconnect(receive: Receive) -> AsyncIterator[None]:
+    """Cancels the work in its body, and raises ClientDisconnected, when the client has left.
 
     The body of the request must have been read.
     """
-    working = asyncio.ensure_future(work)
-    disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
-    try:
-        await asyncio.wait((working, disconnect), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnected
-        return working.result()
-    finally:
-        disconnect.cancel()
-        if not working.done():
+    has_left = False
+    working = current_task()
+
+    async def watch() -> None:
+        nonlocal has_left
+        await wait_for_disconnect(receive)
+        has_left = True
+        if working is not None:
             working.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await working
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not has_left or working is None or working.uncancel():
+            raise  # cancelled from outside as well
+        raise ClientDisconnected from None
+    finally:
+        watching.cancel()
 
 
 async def wait_for_disconnect(receive: Receive) -> None:

@@ -4,11 +4,13 @@ Each query has an outcome of its own. Each request of an array counts against th
 fails alone; all of them share one budget of time, rows and bytes.
 """
 
+import secrets
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,39 +19,43 @@ from query.formats.negotiation import (
     FILE_MEDIA_TYPES,
     FORMAT_PARAMETERS,
     check_single_query,
-    negotiate_format,
 )
-from query.formats.output_formats import FORMATS, JSON, Format
+from query.formats.output_formats import JSON, Format
 from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
+from query.request.filters import count_conditions
 from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.query import Query
-from query.request.query_string import check_query_string
-from query.request.subject import SUBJECT_PARAMETERS, QuerySubject, authorized_subject
+from query.request.subject import SUBJECT_PARAMETERS
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import (
     BatchResponse,
+    QueryComparison,
+    QueryMeta,
+    QueryOutcome,
+    StandardMeta,
     StandardResponse,
     StreamEnd,
 )
-from query.response.json_response import EncodedJson, json_pieces
+from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
-from query.standard.batch import ComparedResult, run_all
-from query.standard.comparison_columns import compared_table
+from query.run.journey import Answered, Caller, authorize, run_and_encode, run_plans
+from query.run.plan import Answer, Versions
+from query.standard.comparison import compared_table
+from query.standard.plan import StandardPlan
 from query.standard.query_types import QUERY_TYPES
 from query.standard.request import (
+    DEFAULT_LIMIT,
     StandardRequest,
     StandardRequestBody,
     parse_request,
 )
-from query.standard.response import entry_of, response_body
 from query.standard.stream import STREAM_PARAMETER, SendLine, StreamedOutcomes, wants_stream
 from schemas.errors import ApiError, Malformed
 from schemas.http import openapi
-from schemas.http.error_bodies import query_error
+from schemas.http.error_bodies import encode_json, query_error
 from schemas.plans import Group
-from schemas.registry import Key, KeyScope
 
 MAX_REQUESTS = 25
 """Requests of one body."""
@@ -59,48 +65,47 @@ TYPES_PER_REQUEST_COUNT = 10
 
 async def run_standard_queries(dependencies: QueryDependencies, request: Request) -> Response:
     """Respond to a request, or to an array of them."""
-    key = await dependencies.authorize_or_share(request, KeyScope.READ_DATA, Group.QUERY)
-    check_query_string(request, ENDPOINTS[0].operation)
-    subject = authorized_subject(dependencies, key, request)
-    format_ = negotiate_format(request, FORMATS, JSON)
+    operation = ENDPOINTS[0].operation
+    caller = await authorize(dependencies, request, operation, Group.QUERY, shares=True)
     body = await read_bytes(request)
-    streamed = wants_stream(request)
-    if streamed and (format_ is not JSON or body.lstrip()[:1] == b"["):
+    is_array, is_streamed = body.lstrip()[:1] == b"[", wants_stream(request)
+    if is_streamed and (caller.format is not JSON or is_array):
         raise Malformed(
             "'stream' is for one request that is answered as JSON, not an array or a file"
         )
-    if body.lstrip()[:1] == b"[":
-        bodies = _split_bodies(body, format_)
-        respond = partial(_batch_response, dependencies, request, key, subject, bodies)
-    else:
-        parsed = await parse_counted(dependencies, request, key, subject, body)
-        if streamed:
-            respond = partial(_streamed_response, dependencies, parsed)
-        elif format_ is JSON:
-            respond = partial(_single_response, dependencies, parsed)
-        else:
-            check_single_query(format_, len(parsed.queries))
-            respond = partial(_file_response, dependencies, parsed.queries[0], format_)
-    return await dependencies.run_within_budget(request, subject.tenant, respond)
+    if is_array:
+        bodies = _split_bodies(body, caller.format)
+        async with dependencies.budget(request, caller.subject.tenant) as budget:
+            batch = await _run_batch(dependencies, request, caller, bodies, budget)
+            return LargeResponse(json_pieces(batch), budget, media_type="application/json")
+    parsed = await parse_counted(dependencies, request, caller, body)
+    check_single_query(caller.format, len(parsed.queries))
+    async with dependencies.budget(request, caller.subject.tenant) as budget:
+        if is_streamed:
+            return StreamedOutcomes(partial(_stream, dependencies, parsed, budget), budget)
+        if caller.format is not JSON:
+            encode = partial(run_and_encode, partial(_file, caller.format, budget), budget)
+            return (await run_plans(dependencies, budget, parsed.plans, encode)).only
+        response = await _run(dependencies, parsed, budget)
+        return LargeResponse(json_pieces(response), budget, media_type="application/json")
 
 
 async def parse_counted(
     dependencies: QueryDependencies,
     request: Request,
-    key: Key,
-    subject: QuerySubject,
+    caller: Caller,
     body: bytes,
     group: Group = Group.QUERY,
 ) -> StandardRequest:
     """The queries of a request that is counted once already; many of them count again."""
-    time_zone = request.query_params.get("timezone")
+    time_zone, subject = request.query_params.get("timezone"), caller.subject
     async with dependencies.parsing_slot(subject.tenant):
         wire_body = decode_json(body, StandardRequestBody)
         parsed = parse_request(
             wire_body, subject, time_zone, dependencies.clock(), uses_prepared(request)
         )
     if more := (len(parsed.queries) - 1) // TYPES_PER_REQUEST_COUNT:
-        await dependencies.count_request(request, key, group, more)
+        await dependencies.count_request(request, caller.key, group, more)
     return parsed
 
 
@@ -118,72 +123,138 @@ def _split_bodies(body: bytes, format_: Format) -> list[bytes]:
     return [bytes(raw) for raw in bodies]
 
 
-async def _single_response(
-    dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
-) -> Response:
-    return _response(await response_body(dependencies, request, budget), budget)
-
-
-async def _batch_response(
+async def _run_batch(
     dependencies: QueryDependencies,
     request: Request,
-    key: Key,
-    subject: QuerySubject,
+    caller: Caller,
     bodies: list[bytes],
     budget: ResponseBudget,
-) -> Response:
+) -> BatchResponse:
     """One request after the other; the first is already counted."""
     results = []
     for i, body in enumerate(bodies):
         savepoint = budget.savepoint()
         try:
             if i:
-                await dependencies.count_request(request, key, Group.QUERY)
-            parsed = await parse_counted(dependencies, request, key, subject, body)
-            result: object = await response_body(dependencies, parsed, budget)
+                await dependencies.count_request(request, caller.key, Group.QUERY)
+            parsed = await parse_counted(dependencies, request, caller, body)
+            result: object = await _run(dependencies, parsed, budget)
         except ApiError as error:
             budget.roll_back(savepoint)
             result = query_error(error)
         results.append(EncodedJson(tuple(json_pieces(result))))
-    return _response(BatchResponse(success=True, batch=True, results=results), budget)
+    return BatchResponse(success=True, batch=True, results=results)
 
 
-async def _file_response(
-    dependencies: QueryDependencies, query: Query, format_: Format, budget: ResponseBudget
-) -> Response:
+async def _run(
+    dependencies: QueryDependencies,
+    request: StandardRequest,
+    budget: ResponseBudget,
+    answered: Answered[StandardPlan, EncodedJson] | None = None,
+) -> StandardResponse:
+    """The response to one request: an entry for each query, and what they have in common."""
+    encode = partial(run_and_encode, partial(_success_entry, budget), budget)
+    run = await run_plans(dependencies, budget, request.plans, encode, answered)
+    both = zip(request.queries, run.outcomes, strict=True)
+    entries = [_entry(query, outcome) for query, outcome in both]
+    return StandardResponse(
+        success=True,
+        query_id=request.body.id or f"q_{secrets.token_hex(8)}",
+        failed=sum(isinstance(outcome, ApiError) for outcome in run.outcomes),
+        data=cast(list[QueryOutcome], entries),  # each is a QueryOutcome, encoded already
+        meta=_meta(dependencies, request, run.versions),
+    )
+
+
+async def _stream(
+    dependencies: QueryDependencies,
+    request: StandardRequest,
+    budget: ResponseBudget,
+    send_line: SendLine,
+) -> object:
+    """Send each outcome as soon as it is there; the last line."""
+
+    async def answered(plan: StandardPlan, outcome: EncodedJson | ApiError) -> None:
+        await send_line(_entry(plan.query, outcome))
+        if isinstance(outcome, EncodedJson):
+            budget.release(sum(map(len, outcome.pieces)))
+
+    body = await _run(dependencies, request, budget, answered)
+    return StreamEnd(body.success, body.query_id, body.failed, body.meta)
+
+
+def _file(format_: Format, budget: ResponseBudget, plan: StandardPlan, answer: Answer) -> Response:
     """The rows of the one query as a file."""
-
-    def encode(query: Query, compared: ComparedResult) -> Response:
-        columns, rows = compared_table(
-            QUERY_TYPES[query.name], compared.result.rows, compared.comparison
-        )
-        return table_response(format_, query.name, columns, rows, budget)
-
-    _, [outcome] = await run_all([query], dependencies, budget, encode)
-    if isinstance(outcome, ApiError):
-        raise outcome
-    return outcome
+    columns, rows = compared_table(QUERY_TYPES[plan.name], answer.page.rows, answer.comparison)
+    return table_response(format_, plan.name, columns, rows, budget)
 
 
-async def _streamed_response(
-    dependencies: QueryDependencies, request: StandardRequest, budget: ResponseBudget
-) -> Response:
-    """Each outcome as soon as it is there."""
-
-    async def run(send_line: SendLine) -> object:
-        async def answered(query: Query, outcome: EncodedJson | ApiError) -> None:
-            await send_line(entry_of(query, outcome))
-            if isinstance(outcome, EncodedJson):
-                budget.release(sum(map(len, outcome.pieces)))
-
-        body = await response_body(dependencies, request, budget, answered)
-        return StreamEnd(body.success, body.query_id, body.failed, body.meta)
-
-    return StreamedOutcomes(run, budget)
+def _entry(query: Query, outcome: EncodedJson | ApiError) -> EncodedJson:
+    """The entry of a query in the response: its encoded rows, or its error."""
+    if isinstance(outcome, EncodedJson):
+        return outcome
+    failed = QueryOutcome(
+        parameter=query.label, success=False, data=(), error=outcome.message, code=outcome.code
+    )
+    return EncodedJson((encode_json(failed),))
 
 
-def _response(body: StandardResponse | BatchResponse, budget: ResponseBudget) -> Response:
-    return LargeResponse(json_pieces(body), budget, media_type="application/json")
+def _success_entry(budget: ResponseBudget, plan: StandardPlan, answer: Answer) -> EncodedJson:
+    comparison = answer.comparison
+    entry = QueryOutcome(
+        parameter=plan.query.label,
+        success=True,
+        data=answer.page.rows,
+        meta=QueryMeta(
+            answer.page.total,
+            answer.partial_bucket,
+            answer.annotations or UNSET,
+            answer.engine,
+            answer.page.prepared or UNSET,
+            answer.warnings or UNSET,
+        ),
+        comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
+        if comparison
+        else UNSET,
+    )
+    return encode_within(entry, budget)
+
+
+def _meta(
+    dependencies: QueryDependencies, request: StandardRequest, versions: Versions
+) -> StandardMeta:
+    """What all queries of the request have in common."""
+    freshness = dependencies.freshness.freshness_of(versions.values())
+    body, queries = request.body, request.queries
+    return StandardMeta(
+        parameters=[query.label for query in queries],
+        total_parameters=len(queries),
+        page=_common([query.page.number for query in queries], body.page),
+        limit=_common([_limit(query) for query in queries], body.limit or DEFAULT_LIMIT),
+        filters_applied=_common(
+            [count_conditions(body.filters) + count_conditions(q.own_filters) for q in queries],
+            count_conditions(body.filters),
+        ),
+        timezone=queries[0].time_range.zone,
+        watermark=freshness.watermark,
+        lag_seconds=freshness.lag_seconds,
+        stale_reason=freshness.stale_reason,
+        versions={name: pinned.version.number for name, pinned in versions.items()},
+    )
+
+
+def _limit(query: Query) -> int:
+    """The most rows of its page; those of an unknown type are never read."""
+    query_type = QUERY_TYPES.get(query.name)
+    if query_type is None:
+        return query.page.limit or DEFAULT_LIMIT
+    limit, _ = query.page.limit_offset(query_type.default_limit, query_type.max_limit)
+    return limit
+
+
+def _common(values: Sequence[int], otherwise: int) -> int:
+    """What applied to all queries; that of the body where they differ."""
+    return values[0] if len({*values}) == 1 else otherwise
 
 
 ENDPOINTS = (

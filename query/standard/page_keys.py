@@ -1,25 +1,37 @@
 """Finds the keys on the page first, then computes only their rows.
 
 A row of a long list aggregates much about one session or visitor. Computing the rows of all pages
-takes ten times as long as sorting their keys. So a first statement sorts only the keys, and the
-type's own statement then reads the few that are on the page.
+takes ten times as long as sorting their keys. So the keys alone are sorted first, by prepared
+results or by a statement, and the type's own statement then reads the few that are on the page.
+
+Of a list of single events by time, the numbers of rows by quarter of an hour tell since when the
+rows up to the end of the page are, and only their time is read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
 
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
+from query.prepared.forms import PreparedForm
+from query.prepared.listed_keys import KeyList, ListedKeys, first_of, score_bounds
+from query.prepared.not_prepared import NotPrepared
+from query.prepared.part_tables import QUARTER_MS
 from query.request.order import OrderTerm
 from query.request.time_range import TimeRange
+from query.response.worker_threads import run_in_worker
 from query.scope.key_spans import key_spans
 from query.scope.row_scope import of_whole_visits
 from query.scope.scope import Scope
 from query.sql.fragment import Fragment, merge_values
 from query.sql.select import Cte
-from query.standard.declaration.listing import PageKeyQuery
+from query.standard.declaration.listing import NewestRows, PageKeyQuery, PreparedKeys
 from query.standard.declaration.statement import Statement
 from query.standard.statement import build_statement
+from schemas.errors import ResultTooLarge
+from schemas.telemetry.instruments import LIST_PAGES
 
 VISIT_KEY = "session_hash"
 MAX_KEYS = 1_000
@@ -39,6 +51,69 @@ class PageKeys(Struct, frozen=True):
 
     scope: Scope
     total: int
+
+
+async def find_prepared_keys(
+    key_query: PageKeyQuery,
+    scope: Scope,
+    orders: Sequence[OrderTerm],
+    last: int,
+    keys_of: Callable[[KeyList], Awaitable[Sequence[Row]]],
+    fetch: Callable[[Statement], Awaitable[list[Row]]],
+) -> PageKeys | None:
+    """The keys of the rows up to the `last`; None when they are too many or not found so."""
+    if key_query.prepared is None:
+        return None
+    found = await _find(key_query, key_query.prepared, scope, orders, last, keys_of, fetch)
+    LIST_PAGES.labels("rows" if found is None else "prepared").inc()
+    return found
+
+
+async def _find(
+    key_query: PageKeyQuery,
+    keys: PreparedKeys,
+    scope: Scope,
+    orders: Sequence[OrderTerm],
+    last: int,
+    keys_of: Callable[[KeyList], Awaitable[Sequence[Row]]],
+    fetch: Callable[[Statement], Awaitable[list[Row]]],
+) -> PageKeys | None:
+    fields = [term.field for term in orders]
+    if last > MAX_KEYS or not keys.can_order_by(fields):
+        return None
+    try:
+        listed = await keys_of(keys.form.with_fields(fields))
+    except NotPrepared:
+        return None
+    if not isinstance(listed, ListedKeys):  # nothing is listed where there are no rows
+        return None
+    try:
+        counts = {field: await fetch(statement) for field, statement in keys.counts.items()}
+    except ResultTooLarge:  # the search by SQL joins them without a result
+        return None
+    rows = await run_in_worker(len(listed), partial(_first, keys, listed, counts, orders, last))
+    if not rows:
+        return None
+    return PageKeys(narrowed_scope(scope, key_query.column, rows), len(listed))
+
+
+def _first(
+    keys: PreparedKeys,
+    listed: ListedKeys,
+    counts: Mapping[str, Sequence[Row]],
+    orders: Sequence[OrderTerm],
+    last: int,
+) -> Sequence[Row]:
+    """Hash, first and last instant of what may be among the first; nothing when it is too much."""
+    values = dict(listed.values)
+    for field, counted in counts.items():
+        values[field] = (listed.of_hashes(counted),) * 2
+    for field, score in keys.scores.items():
+        values[field] = score_bounds(score, values)
+    terms = [(order.field, order.direction == "asc") for order in orders]
+    terms += [(field, False) for field in keys.own_order]
+    positions = first_of([(values[f], ascending) for f, ascending in terms], len(listed), last)
+    return listed.rows(positions) if len(positions) <= MAX_KEYS else ()
 
 
 async def find_page_keys(
@@ -145,3 +220,39 @@ def narrowed_scope(scope: Scope, key: str, rows: Sequence[Row]) -> Scope:
         return structs.replace(of_whole_visits(narrowed), **in_spans)
     # With a filter on rows, visits may reach beyond the rows that the keys were found by.
     return narrowed if scope.where.text else structs.replace(narrowed, **in_spans)
+
+
+async def find_newest_rows(
+    newest: NewestRows,
+    scope: Scope,
+    last: int,
+    rows_of: Callable[[PreparedForm], Awaitable[Sequence[Row]]],
+    fetch: Callable[[Statement], Awaitable[list[Row]]],
+) -> tuple[PageKeys, bool]:
+    """The time of the newest rows up to the `last`, and the number of all rows.
+
+    And whether prepared results counted them.
+    """
+    try:
+        counts, prepared = await rows_of(newest.form), True
+    except NotPrepared:
+        counts, prepared = await fetch(newest.counts), False
+    LIST_PAGES.labels("prepared" if prepared else "rows").inc()
+    found = PageKeys(since_row(scope, counts, last), sum(count for _, count in counts))
+    return found, prepared
+
+
+def since_row(scope: Scope, counts: Sequence[Row], last: int) -> Scope:
+    """The scope from the quarter of its newest rows up to the `last`.
+
+    `counts` are quarters since 1970 in ascending order, and the number of rows in each.
+    """
+    own = scope.time_range
+    from_end = counts[::-1]
+    sums = accumulate(count for _, count in from_end)
+    quarters = (row[0] for row, known in zip(from_end, sums, strict=True) if known >= last)
+    first = next(quarters, counts[0][0] if counts else own.end_ms // QUARTER_MS)
+    start_ms = max(own.start_ms, first * QUARTER_MS)
+    return structs.replace(
+        scope, time_range=TimeRange(start_ms, own.end_ms, own.zone), fact_range=own
+    )

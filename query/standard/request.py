@@ -19,6 +19,7 @@ from query.request.subject import QuerySubject
 from query.request.time_parameters import parse_time_range
 from query.request.time_range import Granularity, check_time_zone
 from query.standard.applicability import check_body_members
+from query.standard.plan import StandardPlan
 from query.standard.query_types import QUERY_TYPES
 from query.standard.shared_queries import check_shared_body, check_shared_query
 from schemas.errors import Malformed
@@ -83,6 +84,11 @@ class StandardRequest(Struct, frozen=True):
 
     body: StandardRequestBody
     queries: tuple[Query, ...]
+
+    @property
+    def plans(self) -> Sequence[StandardPlan]:
+        """A plan for each query."""
+        return [StandardPlan(query) for query in self.queries]
 
 
 def parse_request(

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from query.formats.output_formats import NDJSON
 from query.response.json_response import EncodedJson
-from query.response.large_response import cancel_on_disconnect
+from query.response.large_response import cancelled_on_disconnect
 from query.response.response_budget import ResponseBudget
 from schemas.errors import ApiError, Malformed
 from schemas.http.error_bodies import encode_json, query_error
@@ -54,7 +54,8 @@ class StreamedOutcomes(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         try:
-            await cancel_on_disconnect(receive, self._send(send))
+            async with cancelled_on_disconnect(receive):
+                await self._send(send)
         finally:
             self._budget.close()
 

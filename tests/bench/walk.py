@@ -38,7 +38,7 @@ def walk(service: InProcessService, path: str, body: dict[str, Any]) -> tuple[in
         reply = service.ask("POST", path, body, website_id="shop")
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type] # None ends it
+        threading.setprofile(None)
     assert reply.status == 200, reply.json
     return len({name for name, _ in entered}), len({*entered}), len(entered)
 

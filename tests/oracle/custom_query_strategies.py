@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from query.custom.aggregates import AGGREGATES
+from query.sql.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomTable
 from tests.oracle.behaviors import behaviors
 from tests.oracle.custom import DATE_PARTS, TIME, CustomQuery, alias, output_name

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.custom.aggregates import BY_NAME
+from query.sql.aggregates import BY_NAME
 from tests.oracle.custom import AGGREGATES, CustomQuery, expected_result
 from tests.oracle.custom_query_strategies import custom_queries
 from tests.oracle.fixed_traffic import fixed_traffic

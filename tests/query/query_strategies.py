@@ -7,7 +7,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES
 from query.metrics.conditions import filter_fields
 from query.metrics.fields import FIELDS
@@ -16,6 +15,7 @@ from query.request.buckets import GRANULARITIES
 from query.request.filters import FilterField
 from query.request.operators import OPERATORS, Arity
 from query.request.time_range import TimeRange
+from query.sql.aggregates import AGGREGATES
 from query.standard.applicability import uses_granularity
 from query.standard.declaration.fields import field_specs
 from query.standard.declaration.statement import requested_range

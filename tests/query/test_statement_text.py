@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.custom.compiler import compile_page
+from query.custom.compiler import compile_query
 from query.custom.request import CustomQueryBody
 from query.custom.validation import validate
 from query.engine.duckdb_engine import DuckDBEngine, PoolLimits
 from query.engine.snapshots import PinnedVersion
 from query.request.time_range import TimeRange
 from query.scope.scope import Scope
+from query.sql.result_forms import Page
 from schemas.lake.delta_table import TableVersion
 from tests.query.hostile_settings import SETTINGS
 from tests.query.query_strategies import names_in
@@ -52,7 +53,7 @@ def sql_of(engine: DuckDBEngine, query: dict[str, Any]) -> str:
     pinned = PinnedVersion(TableVersion(plan.table.table, 0, ()), 0)
     column, day = plan.table.table.subject_column, TimeRange(0, 86_400_000, "UTC")
     scope = Scope(pinned, column, ("shop",), day, events=pinned)
-    return asyncio.run(compile_page(engine, plan, scope, 10)).text
+    return asyncio.run(compile_query(engine, plan, scope, Page(), {})).text
 
 
 def test_a_long_list_makes_no_longer_statement_than_a_short_one(engine: DuckDBEngine) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from query.metrics.plan import plan_of
 from query.metrics.query import MetricsQuery
 from query.metrics.request import MetricsRequest, parse_request
 from query.request.subject import QuerySubject, SubjectKind
@@ -52,7 +53,7 @@ def test_a_series_has_one_bucket_of_time_and_no_having(more: Any, is_series: boo
     query = parsed("visits", **more)
 
     assert query.is_series is is_series
-    assert query.limit_offset == (10_000 if is_series else 1_000, 0)
+    assert plan_of(query).limit_offset == (10_000 if is_series else 1_000, 0)
 
 
 def test_columns_are_named_by_position() -> None:

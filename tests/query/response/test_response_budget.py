@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from query.response.json_response import encode_within, json_pieces, reserve_pieces
-from query.response.large_response import SEND_BYTES, LargeResponse, cancel_on_disconnect
+from query.response.large_response import SEND_BYTES, LargeResponse, cancelled_on_disconnect
 from query.response.response_budget import MAX_RESPONSES_PER_TENANT, ResponseBudget, ResponseMemory
 from schemas.errors import ResultTooLarge, Unavailable
 from schemas.http.asgi import ClientDisconnected
@@ -164,15 +164,16 @@ def test_work_ends_with_the_client_that_wanted_it() -> None:
     ended: list[str] = []
 
     async def forever() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append("work")
+        async with cancelled_on_disconnect(leaves):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("work")
 
     async def leaves() -> dict[str, str]:
         await asyncio.sleep(0.01)
         return {"type": "http.disconnect"}
 
     with pytest.raises(ClientDisconnected):
-        asyncio.run(cancel_on_disconnect(leaves, forever()))
+        asyncio.run(forever())
     assert ended == ["work"]

@@ -11,7 +11,7 @@ import pytest
 from query.prepared import not_prepared
 from query.request.subject import SubjectKind
 from query.standard.declaration.query_type import QueryType
-from query.standard.prepared_query import NO_FORM, OTHER_FILTERS
+from query.standard.plan import NO_FORM, OTHER_FILTERS
 from query.standard.query_types import FAMILIES, QUERY_TYPES
 from tests.query.engine.trino.coordinator import Coordinator, coordinator
 from tests.query.lake import a_view

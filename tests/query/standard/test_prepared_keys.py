@@ -12,8 +12,7 @@ from query.engine.engine import Row, Sql
 from query.prepared.listed_keys import KeyList, ListedKeys
 from query.request.order import OrderTerm
 from query.standard.declaration.fields import field_specs
-from query.standard.page_keys import find_page_keys
-from query.standard.prepared_keys import find_prepared_keys
+from query.standard.page_keys import find_page_keys, find_prepared_keys
 from query.standard.query_types import QUERY_TYPES
 from schemas.errors import ResultTooLarge
 from schemas.telemetry.instruments import LIST_PAGES
@@ -84,7 +83,7 @@ def test_stored_rows_are_searched_only_where_parts_have_no_answer(
         searched.append(wanted)
         return await find_page_keys(*wanted)
 
-    monkeypatch.setattr("query.standard.execute.find_page_keys", noted)
+    monkeypatch.setattr("query.standard.plan.find_page_keys", noted)
 
     assert entry(service, name, **more)["success"]
 

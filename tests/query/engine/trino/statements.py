@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from query.custom.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES
 from query.metrics.metrics import METRICS
 from query.request.operators import OPERATORS, Arity
 from query.request.subject import SubjectKind
+from query.sql.aggregates import AGGREGATES
 from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import ALL_KINDS
 from tests.query.engine.trino.coordinator import Coordinator, coordinator

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from query.request.time_range import TimeRange
-from query.standard.annotations import MAX_ANNOTATIONS, annotations_within
+from query.run.annotations import MAX_ANNOTATIONS, annotations_within
 from schemas.registry import Annotation, SavedRecords
 from schemas.runtime.clock import parse_instant_ms
 from tests.query.query_service import InProcessService, start_service

@@ -45,11 +45,20 @@ def test_what_cannot_be_asked_cannot_be_explained(service: InProcessService) -> 
     assert (reply.status, reply.json["code"]) == (400, "VALIDATION_ERROR")
 
 
-def test_a_metrics_query_is_told_from_the_others(service: InProcessService) -> None:
-    body = {"metrics": ["visits"], **NOVEMBER}
+def test_a_metrics_query_is_explained(service: InProcessService) -> None:
+    service.holds(a_view("/"), a_view("/b", website="rival"))
+    metrics = {"metrics": ["visits"], "dimensions": ["path"], "compare": "previous_period"}
 
-    reply = service.ask("POST", "/v1/query/compile", body, website_id="shop")
+    body = service.ask("POST", "/v1/query/compile", {**metrics, **NOVEMBER}, website_id="shop").json
 
-    assert reply.json["error"] == (
-        "Queries of 'metrics' cannot be compiled; give 'parameters' or 'query'"
-    )
+    assert body["success"]
+    assert body["tables"] == [{"name": "events", "version": 0, "rows": 1}]
+    assert body["further"] == ["comparison"]
+    assert all(f"${name}" in body["sql"] for name in body["values"])
+
+
+def test_the_members_of_a_body_decide_its_language(service: InProcessService) -> None:
+    reply = service.ask("POST", "/v1/query/compile", {"metrics": [], **NOVEMBER}, website_id="shop")
+
+    assert (reply.status, reply.json["code"]) == (400, "VALIDATION_ERROR")
+    assert "'metrics'" in reply.json["error"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from query.custom.aggregates import AGGREGATES
+from query.sql.aggregates import AGGREGATES
 from tests.query.custom_queries import rows
 from tests.query.lake import (
     a_vital,

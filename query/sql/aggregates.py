@@ -1,4 +1,4 @@
-"""AGGREGATES of custom queries."""
+"""AGGREGATES of custom and metrics queries."""
 
 from enum import StrEnum
 

@@ -1,0 +1,116 @@
+"""The plan of a metrics query: its dimensions are groups, its metrics are values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from query.engine.engine import Engine, Sql
+from query.formats.columns import ColumnKind, group_kind
+from query.metrics.compile import compile_query
+from query.metrics.conditions import compile_filters
+from query.metrics.dimensions import Dimension
+from query.metrics.metric import Unit
+from query.metrics.query import MetricsQuery
+from query.request.query import Query
+from query.response.bodies import ResultWarning
+from query.run.groups import GroupedPlan, Output, OutputOrder
+from query.run.plan import Source, Versions
+from query.scope.scope import Scope
+from query.sql.fragment import Fragment
+from query.sql.select import ResultForm
+from query.standard.statement import build_statement
+from schemas.runtime.clock import format_instant
+from schemas.tables import EVENTS, IDENTITIES, ColumnType, Table
+
+DECIMALS = 6
+"""Decimals of a value that is no ratio."""
+SHOWN: Mapping[ColumnType, Callable[[Any], Any]] = {
+    ColumnType.TIMESTAMP: format_instant,
+    ColumnType.DECIMAL: float,
+}
+
+
+def plan_of(query: MetricsQuery) -> GroupedPlan:
+    """The plan of a validated query."""
+    outputs = list(query.columns)
+    return GroupedPlan(
+        query=query.query,
+        name="metrics",
+        file_name="metrics",
+        groups=tuple(_group(d, f"d{i}") for i, d in enumerate(query.dimensions)),
+        values=tuple(
+            Output(
+                selected.name,
+                f"m{i}",
+                ColumnKind.INTEGER if selected.metric.unit is Unit.COUNT else ColumnKind.NUMBER,
+                None if selected.metric.unit is Unit.COUNT else _rounded,
+                of_nothing=selected.metric.unit.of_nothing,
+            )
+            for i, selected in enumerate(query.metrics)
+        ),
+        having=query.having,
+        order=tuple(
+            OutputOrder(outputs.index(t.field), t.direction == "desc") for t in query.order
+        ),
+        tables=list(dict.fromkeys([*query.tables, *query.further_tables])),
+        compile=partial(_compile, query),
+        scope=partial(_scope_of, query.tables[0]),
+        warnings=partial(_warnings, query) if query.checks else None,
+        has_every_bucket=query.is_series,
+        not_prepared="metrics read stored rows",
+    )
+
+
+def _group(dimension: Dimension, column: str) -> Output:
+    time = dimension.time
+    labels = time.granularity if time else dimension.bucket
+    is_bucket = time is not None and time.granularity is not None
+    kind = group_kind(dimension.type, is_bucket)
+    show = SHOWN.get(dimension.type)
+    return Output(dimension.name, column, kind, show, labels, is_time=time is not None)
+
+
+def _rounded(value: Any) -> float:
+    return round(float(value), DECIMALS)
+
+
+async def _compile(
+    metrics: MetricsQuery,
+    engine: Engine,
+    query: Query,
+    versions: Versions,
+    form: ResultForm,
+    values: Fragment,
+) -> Sql:
+    scopes = {table.name: _scope_of(table, query, versions) for table in metrics.tables}
+    selected = [metric.metric for metric in metrics.metrics]
+    return await compile_query(engine, scopes, metrics.dimensions, selected, form, values)
+
+
+def _scope_of(table: Table, query: Query, versions: Versions) -> Scope:
+    """The rows of a table that the query may see."""
+    conditions = compile_filters(query.filters, query.time_range, table, query.subject.saved)
+    return Scope(
+        pinned=versions[table.name],
+        subject_column=table.subject_column,
+        subjects=query.subject.ids,
+        time_range=query.time_range,
+        where=conditions.where,
+        visit_where=conditions.visit_where,
+        session_where=conditions.session_where,
+        events=versions.get(EVENTS.name),
+        include_bots=query.include_bots,
+        identities=versions.get(IDENTITIES.name),
+        by_profile=query.by_profile,
+    )
+
+
+async def _warnings(metrics: MetricsQuery, query: Query, source: Source) -> Sequence[ResultWarning]:
+    """What the values of the result leave out or cannot tell."""
+    scope = _scope_of(EVENTS, query, source.versions)
+    warnings: dict[str, ResultWarning] = {}
+    for check in metrics.checks:
+        sql = await build_statement(source.engine, scope, check.statement, {EVENTS.name: scope})
+        for row in await source.rows(sql):
+            warnings |= {warning.message: warning for warning in check.warnings(row)}
+    return list(warnings.values())

@@ -1,0 +1,98 @@
+"""Responses to metrics and custom queries: the rows of one grouped plan, as JSON or as a file."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from query.dependencies import QueryDependencies
+from query.formats.output_formats import JSON, Format
+from query.formats.result_table import row_values
+from query.formats.table_response import table_response
+from query.response.bodies import QueryComparison
+from query.response.json_response import EncodedJson, encode_within, json_pieces
+from query.response.large_response import LargeResponse
+from query.response.response_budget import ResponseBudget
+from query.run.comparison import comparison_columns, comparison_values
+from query.run.groups import GroupedPlan, numbers_of
+from query.run.journey import run_and_encode, run_plans
+from query.run.plan import Answer, Versions
+
+
+class EncodedRows(Struct, frozen=True):
+    """The rows and their comparison, encoded, and the result that they are of."""
+
+    rows: EncodedJson
+    comparison: EncodedJson | UnsetType
+    answer: Answer
+
+
+Body = Callable[[EncodedRows, dict[str, Any]], Struct]
+"""Makes the body of a response from the rows, and the members of `meta` that both have."""
+
+
+async def respond(
+    dependencies: QueryDependencies,
+    request: Request,
+    plan: GroupedPlan,
+    format_: Format,
+    body: Body,
+) -> Response:
+    """Run the query of an authorized request, within the budget of its response."""
+    async with dependencies.budget(request, plan.query.subject.tenant) as budget:
+        if format_ is not JSON:
+            as_file = partial(run_and_encode, partial(_file, format_, budget), budget)
+            return (await run_plans(dependencies, budget, [plan], as_file)).only
+        as_json = partial(run_and_encode, partial(_encoded, budget), budget)
+        run = await run_plans(dependencies, budget, [plan], as_json)
+        meta = _meta(dependencies, plan, run.only.answer, run.versions)
+        pieces = json_pieces(body(run.only, meta))
+        return LargeResponse(pieces, budget, media_type="application/json")
+
+
+def _encoded(budget: ResponseBudget, plan: GroupedPlan, answer: Answer) -> EncodedRows:
+    rows = encode_within(plan.result_rows(answer.page.rows), budget)
+    one = answer.comparison
+    if one is None:
+        return EncodedRows(rows, UNSET, answer)
+    comparison = encode_within(QueryComparison(one.start, one.end, one.rows), budget)
+    return EncodedRows(rows, comparison, answer)
+
+
+def _file(format_: Format, budget: ResponseBudget, plan: GroupedPlan, answer: Answer) -> Response:
+    columns = plan.columns
+    rows = row_values(columns, plan.result_rows(answer.page.rows))
+    if answer.comparison is not None:
+        by_name = {column.name: column for column in columns}
+        times = [group.name for group in plan.groups if group.is_time]
+        numbers = [value.name for value in numbers_of(plan)]
+        both = zip(rows, answer.comparison.rows, strict=True)
+        rows = [[*row, *comparison_values(other, times, numbers)] for row, other in both]
+        columns += comparison_columns([by_name[n] for n in times], [by_name[n] for n in numbers])
+    return table_response(format_, plan.file_name, columns, rows, budget)
+
+
+def _meta(
+    dependencies: QueryDependencies, plan: GroupedPlan, answer: Answer, versions: Versions
+) -> dict[str, Any]:
+    """What is said of the rows of either language."""
+    freshness = dependencies.freshness.freshness_of(versions.values())
+    return {
+        "row_count": len(answer.page.rows),
+        "total_rows": answer.page.total,
+        "page": plan.query.page.number,
+        "limit": plan.limit_offset[0],
+        "timezone": plan.query.time_range.zone,
+        "watermark": freshness.watermark,
+        "lag_seconds": freshness.lag_seconds,
+        "stale_reason": freshness.stale_reason,
+        "versions": {name: pinned.version.number for name, pinned in versions.items()},
+        "partial_bucket": answer.partial_bucket,
+        "annotations": answer.annotations or UNSET,
+        "engine": answer.engine,
+        "prepared": answer.page.prepared or UNSET,
+        "warnings": answer.warnings or UNSET,
+    }
