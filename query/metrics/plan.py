@@ -10,7 +10,9 @@ from query.metrics.compile import compile_query
 from query.metrics.conditions import compile_filters
 from query.metrics.dimensions import Dimension
 from query.metrics.metric import Unit
+from query.metrics.prepared_form import prepared_form
 from query.metrics.query import MetricsQuery
+from query.prepared.not_prepared import NotPrepared
 from query.request.query import Query
 from query.response.bodies import ResultWarning
 from query.run.groups import GroupedPlan, Output, OutputOrder
@@ -33,6 +35,10 @@ SHOWN: Mapping[ColumnType, Callable[[Any], Any]] = {
 def plan_of(query: MetricsQuery) -> GroupedPlan:
     """The plan of a validated query."""
     outputs = list(query.columns)
+    try:
+        form, reason = prepared_form(query), ""
+    except NotPrepared as error:
+        form, reason = None, str(error)
     return GroupedPlan(
         query=query.query,
         name="metrics",
@@ -57,7 +63,8 @@ def plan_of(query: MetricsQuery) -> GroupedPlan:
         scope=partial(_scope_of, query.tables[0]),
         warnings=partial(_warnings, query) if query.checks else None,
         has_every_bucket=query.is_series,
-        not_prepared="metrics read stored rows",
+        form=form,
+        not_prepared=reason,
     )
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from query.prepared.custom_event_groups import CustomEventsByQuarter
 from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import Filtered, PreparedForm
+from query.prepared.metric_rows import MetricGroups
 from query.prepared.not_prepared import NO_QUARTER, OTHER_QUARTERS, NotPrepared
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters, by_bucket
@@ -77,7 +78,9 @@ def quarters_within(form: PreparedForm, cut: CutRange, granularity: Granularity)
         inner = inner.form
     if isinstance(inner, NOT_OF_CUT_QUARTERS):
         return None
-    by_hour = isinstance(inner, RowGroups) and any(isinstance(g, DatePart) for g in inner.groups)
+    by_hour = isinstance(inner, RowGroups | MetricGroups) and any(
+        isinstance(g, DatePart) for g in inner.groups
+    )
     outer = (
         by_bucket(cut.outer, Granularity.HOURLY)
         if by_hour

@@ -16,6 +16,7 @@ from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
+from query.prepared.metric_rows import MetricGroups, MetricTotals
 from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.row_groups import RowGroups
@@ -250,7 +251,7 @@ def _reads_visits_alone(form: PreparedForm) -> bool:
     return {*form.tables} <= visit_filters.TABLES and not isinstance(form, AfterEarlier)
 
 
-OF_TOTALS_INDEX = (Totals, TotalsByBucket, SessionsByDuration, SessionsByBucket)
+OF_TOTALS_INDEX = (Totals, TotalsByBucket, MetricTotals, SessionsByDuration, SessionsByBucket)
 """Forms that read no more than the index of totals."""
 
 
@@ -259,7 +260,14 @@ def index_between_quarters(form: PreparedForm) -> str | None:
     return TOTALS_INDEX if isinstance(form, OF_TOTALS_INDEX) else None
 
 
-HAVING_NOTHING = (CustomEventTotals, GoalCounts, MeasuredGroups, RowGroups)
+HAVING_NOTHING = (
+    CustomEventTotals,
+    GoalCounts,
+    MeasuredGroups,
+    MetricGroups,
+    MetricTotals,
+    RowGroups,
+)
 """Forms that may have a row where there are no rows."""
 
 

@@ -21,6 +21,7 @@ from query.prepared.numbering import Numbering
 from query.prepared.ordered_durations import OrderedDurations
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.part_folder import PartKey
+from query.prepared.row_index import RowIndex
 from query.prepared.session_lists import ListedSessions
 from query.prepared.session_places import SessionPlaces
 from query.prepared.session_values import SessionValues
@@ -34,15 +35,16 @@ MAGIC = b"TMINDEX1"
 SOURCES = (
     "breakdown", "crossing_sessions", "group_index", "group_numbers", "joined_parts",
     "kept_positions", "numbered_parts", "numbering", "ordered_durations", "page_views", "part_join",
-    "part_texts", "session_lists", "session_places", "session_values", "sessions", "totals_index",
-    "visit_breakdown", "visit_index", "visit_page_index", "visit_pages", "visitor_entries",
+    "part_texts", "row_columns", "row_index", "session_lists", "session_places",
+    "session_values", "sessions", "totals_index", "visit_breakdown", "visit_index",
+    "visit_page_index", "visit_pages", "visitor_entries",
 )  # fmt: skip
 KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
         GroupIndex, GroupsIndex, LongVisits, Numbering, PartKey, Sessions, TotalsIndex,
         VisitorEntries, VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
-        OrderedDurations, SessionPlaces, ListedSessions,
+        OrderedDurations, SessionPlaces, ListedSessions, RowIndex,
     )
 }  # fmt: skip
 ARRAY, KIND, PAIRS = "array", "struct", "pairs"

@@ -107,6 +107,16 @@ def field_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldText
     return _place_texts(joined, field)
 
 
+def in_order(texts: FieldTexts) -> tuple[Sequence[str | None], RowValues]:
+    """The texts in ascending order after NULL, and the number of each row's among them."""
+    ordered: list[str | None] = [None, *sorted(text for text in texts.texts if text is not None)]
+    if ordered == [*texts.texts]:
+        return ordered, texts.values()
+    rank = {text: i for i, text in enumerate(ordered)}
+    ranks = smallest(np.array([rank[text] for text in texts.texts], np.int64))
+    return ordered, texts.values(ranks)
+
+
 class _OfRows(Struct, frozen=True, eq=False):
     """Those that the tables of the rows have."""
 

@@ -9,17 +9,18 @@ from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import VISITS
 from query.prepared.part_texts import TEXT_BYTES
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
-from query.prepared.row_columns import FieldTexts, PartRows, RowValues, field_texts
+from query.prepared.row_columns import FieldTexts, PartRows, RowValues, field_texts, in_order
+from query.prepared.row_index import RowIndex, row_index
 from query.prepared.row_sources import VISIT_FIELDS, RowSource
 from query.prepared.row_sums import RowSums, SummedGroups
 from query.prepared.text_filters import RowFilter, check_evaluations, rows_kept
@@ -43,6 +44,11 @@ class CountedField(Struct, frozen=True):
     is_distinct: bool = False
 
 
+DISTINCT_VISITORS = CountedField("anonymous_id", is_distinct=True)
+INDEXED = frozenset((CountedField(), DISTINCT_VISITORS))
+"""What an index of rows counts."""
+
+
 class _Dimension(Struct, frozen=True, eq=False):
     """Values by which rows are grouped, in ascending order with NULL first."""
 
@@ -60,6 +66,20 @@ class FoundGroups(Struct, frozen=True, eq=False):
     """The number of the value of each group."""
     counts: Sequence[Numbers]
     """What is counted of each."""
+
+    def plus(self, other: "FoundGroups", sign: int = 1) -> "FoundGroups":
+        """The sums, or the differences, of groups by one column."""
+        values = self.values[0]
+        if not {*other.values[0]} <= {*values}:
+            texts = {*values, *other.values[0]} - {None}
+            values = [None, *sorted(texts)]
+        number = {value: i for i, value in enumerate(values)}
+        counts = np.zeros((len(self.counts), len(values)), np.int64)
+        for groups, factor in ((self, 1), (other, sign)):
+            own = [number[groups.values[0][i]] for i in groups.columns[0].tolist()]
+            for total, count in zip(counts, groups.counts, strict=True):
+                total[own] += factor * count
+        return FoundGroups([values], [np.arange(len(values))], [*counts])
 
 
 class RowGroups(Struct, frozen=True):
@@ -114,10 +134,43 @@ class RowGroups(Struct, frozen=True):
         found = self.found(joined, quarters)
         at = np.flatnonzero(self._having(found.counts))
         columns = [each[at] for each in found.columns]
-        return _array_rows(found.values, columns, [each[at] for each in found.counts])
+        return array_rows(found.values, columns, [each[at] for each in found.counts])
 
     def found(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
         """The groups that have rows; NotPrepared when parts cannot tell them."""
+        index = self._index(joined)
+        return (
+            self._read(joined, quarters)
+            if index is None
+            else self._of_index(joined, index, quarters)
+        )
+
+    def _index(self, joined: JoinedParts) -> RowIndex | None:
+        """The index that has all that is counted; None when rows have to be read."""
+        if len(self.groups) != 1 or self._filters or not {*self.counted} <= INDEXED:
+            return None
+        [group] = self.groups
+        if isinstance(group, Granularity | DatePart):
+            return None
+        return row_index(joined, self.source, group)
+
+    def _of_index(self, joined: JoinedParts, index: RowIndex, quarters: Quarters) -> "FoundGroups":
+        """The groups of an index; visitors with rows without a stored part are counted anew."""
+        plain = structs.replace(self, counted=(CountedField(), DISTINCT_VISITORS))
+        counts = index.groups.between(joined.first, joined.end)
+        groups = FoundGroups([index.values], [np.arange(len(index.values))], counts)
+        if joined.has_rest:
+            tables = [table.table.name for table in self.source.tables]
+            flags = joined.rest_flags(tables, VISITOR_COLUMN)
+            rows = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=True)
+            groups = groups.plus(plain._read(rows.of_stored(), quarters), -1)
+            groups = groups.plus(plain._read(rows, quarters))
+        having = np.flatnonzero(groups.counts[0])
+        counts = [groups.counts[each.is_distinct][having] for each in self.counted]
+        return FoundGroups(groups.values, [groups.columns[0][having]], counts)
+
+    def _read(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
+        """The groups of the rows themselves."""
         texts = {field: field_texts(joined, self.source, field) for field in self.fields}
         dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
         groups = self._summed(joined, texts, dimensions)
@@ -128,7 +181,7 @@ class RowGroups(Struct, frozen=True):
         self, group: Group, texts: Mapping[str, FieldTexts], quarters: Quarters
     ) -> _Dimension:
         if not isinstance(group, Granularity | DatePart):
-            return _of_texts(texts[group])
+            return _Dimension(*in_order(texts[group]))
         values, of_quarters = quarters.numbers, quarters.buckets
         if isinstance(group, DatePart) and self.time_range is not None:
             parts = date_parts(quarters, self.time_range, group)
@@ -231,24 +284,13 @@ class _Condition:
         return self._filter.kept(len(rows.counts), of_rows)
 
 
-def _of_texts(texts: FieldTexts) -> _Dimension:
-    """By the texts of a field in ascending order."""
-    named = [text for text in texts.texts if text is not None]
-    ordered: list[str | None] = [None, *sorted(named)]
-    if ordered == texts.texts:
-        return _Dimension(ordered, texts.values())
-    place = {text: i for i, text in enumerate(ordered)}
-    places = smallest(np.array([place[text] for text in texts.texts], np.int64))
-    return _Dimension(ordered, texts.values(places))
-
-
 def _values(field: str, texts: Mapping[str, FieldTexts]) -> RowValues:
     """The number of a field of each row; 0 is none."""
     column = HASHED.get(field)
     return texts[field].values() if column is None else lambda rows: rows.column(column)
 
 
-def _array_rows(
+def array_rows(
     values: Sequence[Sequence[Any]], columns: Sequence[Numbers], counts: Sequence[Numbers]
 ) -> ArrayRows:
     """The rows, whose own order is that of their groups, NULL last; fields are their positions."""

@@ -197,11 +197,16 @@ class BoundGroups(Struct, frozen=True):
         plan = self.plan
         if plan.form is None:
             raise NotPrepared(plan.not_prepared)
-        scope = structs.replace(self.scope, where=Fragment())  # the form has the filters
+        nothing = Fragment()  # the form has the filters
+        scope = structs.replace(
+            self.scope, where=nothing, visit_where=nothing, session_where=nothing
+        )
         return await self.source.prepared_rows(plan.form, plan.query, scope)
 
     async def page_of(self, rows: Sequence[Row]) -> Page:
         limit, offset = self.plan.limit_offset
+        if self.plan.has_every_bucket:
+            rows = self._every_bucket(rows)
         if not isinstance(rows, ArrayRows):
             return Page(rows[offset : offset + limit], len(rows))
         orders = [(str(term.position), not term.descending) for term in self.plan.order]
@@ -213,8 +218,7 @@ class BoundGroups(Struct, frozen=True):
         limit, offset = plan.limit_offset
         rows = await self._fetch(*self._page_form())
         if plan.has_every_bucket:
-            series = self._every_bucket(rows)
-            return Page(series[offset : offset + limit], len(series))
+            return await self.page_of(rows)
         total = rows[0][-1] if rows else 0
         if not rows and offset:
             [(total,)] = await self._fetch(Count(where=plan.having.text), plan.having)
