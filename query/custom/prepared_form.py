@@ -39,7 +39,7 @@ def prepared_form(query: CustomQueryBody, plan: ValidatedQuery, time_range: Time
     """The form of a query, which is valid; NotPrepared says why parts cannot answer it."""
     table = plan.table
     if table.is_computed or table.table is not EVENTS:
-        raise NotPrepared(f"parts are of the tables 'events' and 'outbound', not '{table.name}'")
+        raise NotPrepared(f"rollups have the tables 'events' and 'outbound', not '{table.name}'")
     filters = [_renamed(each, table) for each in query.filters]
     filters += [IS_OUTBOUND] if table.where else []
     having = [_on_count(each, plan.outputs) for each in query.having]
@@ -55,7 +55,7 @@ def prepared_form(query: CustomQueryBody, plan: ValidatedQuery, time_range: Time
     for field in own.fields:
         if not own.source.may_tell(field):
             kind = OF_ONE_KIND if OTHER_ROWS.may_tell(field) else ""
-            raise NotPrepared(f"parts do not have '{field}' of these rows{kind}")
+            raise NotPrepared(f"rollups do not have '{field}' of these rows{kind}")
     return own
 
 
@@ -66,7 +66,7 @@ def _group(column: CustomColumn) -> Group:
 def _counted(select: SelectedValue) -> CountedField:
     name = select.aggregate.name
     if name not in AGGREGATES:
-        raise NotPrepared(f"parts have the aggregates {' and '.join(AGGREGATES)}, not '{name}'")
+        raise NotPrepared(f"rollups have the aggregates {' and '.join(AGGREGATES)}, not '{name}'")
     field = None if select.column is None else _field(select.column)
     return CountedField(field, AGGREGATES[name])
 
@@ -74,19 +74,19 @@ def _counted(select: SelectedValue) -> CountedField:
 def _field(column: CustomColumn) -> str:
     """The name that parts have for a column."""
     if column.values or column.scope is ColumnScope.VISITOR:
-        raise NotPrepared(f"parts do not have '{column.name}'")
+        raise NotPrepared(f"rollups do not have '{column.name}'")
     return BY_COLUMN[column.sql].field if column.scope is ColumnScope.VISIT else column.sql
 
 
 def _renamed(filter_: Filter, table: CustomTable) -> Filter:
     """The filter with the names that parts have."""
     if names_behavior(filter_):
-        raise NotPrepared("parts do not tell what visitors did")
+        raise NotPrepared("rollups do not have what visitors did")
 
     def renamed(condition: Filter) -> Filter:
         name = condition.field or ""
         if (column := table.column(name)) is None:
-            raise NotPrepared(f"parts do not have '{name}'")
+            raise NotPrepared(f"rollups do not have '{name}'")
         return structs.replace(condition, field=_field(column))
 
     return with_conditions(filter_, renamed)

@@ -1,6 +1,5 @@
 """KeptIndexes: what is made once of all rows of a set of parts, in memory and in the folder."""
 
-import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +7,8 @@ from functools import partial
 from typing import Any
 
 from query.prepared.byte_cache import ByteCache
-from query.prepared.index_folder import IndexFolder
-from query.prepared.part_folder import PartKey
+from query.prepared.index_folder import IndexFolder, PartSet, log
 from schemas.lake.delta_table import DataFile
-
-log = logging.getLogger(__name__)
 
 LEAST_SECONDS, LEAST_BYTES = 0.05, 64 * 1024
 """An index is stored that took so long or has so many bytes; others are made as quickly as read."""
@@ -27,8 +23,6 @@ FEW_PARTS, FEW_ROWS = 12, 4_000_000
 joined with the day before and the day after it, which have parts of its sessions."""
 WRITER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
 """Writes behind the queries that indexes were made for."""
-
-PartSet = frozenset[PartKey]
 
 
 def are_few(parts: PartSet, data_files: Iterable[DataFile]) -> bool:

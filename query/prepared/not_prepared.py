@@ -1,35 +1,36 @@
-"""NotPrepared: parts cannot answer a query, and why."""
+"""NotPrepared: why a query reads the stored rows. Callers see these sentences."""
 
-NO_QUARTER = "no whole quarter of an hour is within the time range"
+NO_QUARTER = "the time range has no whole quarter-hour"
 OTHER_QUARTERS = (
-    "the time range begins or ends within a quarter of an hour, and that is in another hour or day "
-    "of the result than the next quarter, or the query lists visitors or tells who is new; or its "
-    "buckets are no whole quarters, as minutes are not"
+    "the time range begins or ends within a quarter-hour that is in another hour or day of the "
+    "result than the next one, or the query lists visitors or counts new ones; or its buckets are "
+    "minutes"
 )
 NO_PARTS = (
-    "most rows are in data files without a part (what they add up to): those written today (UTC), "
-    "also by an import of earlier days, and those not asked before"
+    "most rows are in data files without a rollup: files of today (UTC), also of an import of "
+    "earlier days, and files that no query has read before"
 )
-NO_VISIT_PARTS = f"of the visits {NO_PARTS}"
-TOO_DIVERSE = "the rows without a part have too many different values to be summed up"
-COSTLY_FILTERS = "the filters have many conditions on many different texts"
-PART_GONE = "a part was removed or damaged; it is made anew"
+NO_VISIT_PARTS = f"for facts of the visit, {NO_PARTS}"
+TOO_DIVERSE = "the rows without a rollup have too many different values to be aggregated"
+COSTLY_FILTERS = "the filters have too many conditions for the different values of their fields"
+PART_GONE = "a rollup was removed or damaged; it is built again in the background"
 UNTOLD_VISITS = (
-    "parts cannot tell the order of page views within each visit, or which rows meet the filters"
+    "not answerable from rollups: page views of one visit share a timestamp, or the filters name "
+    "visit facts of events without a session"
 )
 UNTOLD_PLACES = (
-    "a session, or the rows of a visitor without one, has more than 256 combinations of places and "
-    "devices within a quarter of an hour: parts do not tell which of its rows has which"
+    "not answerable from rollups: a session, or a visitor without one, has more than 256 "
+    "combinations of country, device and the like within a quarter-hour"
 )
 UNTOLD_FACTS = (
-    "parts cannot tell the order of page views within each visit, or facts that the query names of "
-    "rows without a session"
+    "not answerable from rollups: page views of one visit share a timestamp, or the query needs "
+    "visit facts of events without a session"
 )
-TOO_MANY_KEYS = "the time range has too many quarters of an hour, data files and sessions"
-TOO_MANY_GROUPS = "too many rows for so many possible groups, or for so many distinct counts"
+TOO_MANY_KEYS = "the time range has too many quarter-hours, data files and sessions"
+TOO_MANY_GROUPS = "the query has too many rows for its number of possible groups or values"
 SWITCHED_OFF = "prepared results are switched off"
-OTHER_ENGINE = "another engine than DuckDB reads the stored rows"
+OTHER_ENGINE = "the stored rows are read by another engine than DuckDB"
 
 
 class NotPrepared(Exception):
-    """Parts cannot answer a query; the text says why."""
+    """Rollups do not answer a query; the text says why."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.prepared.part import smallest
 
-BLOCK = 8_192
+DURATION_BLOCK = 8_192
 """Sessions of a block."""
 FEW = 3_000
 """Sessions that are partitioned in less time than bins are summed up."""
@@ -111,8 +111,10 @@ class OrderedDurations(Struct, frozen=True, eq=False):
 
     def counts_before(self, position: int) -> Numbers:
         """How many of each bin come before a position."""
-        block = position // BLOCK
-        counts: Numbers = self.before[block] + self._counts(self.bins[block * BLOCK : position])
+        block = position // DURATION_BLOCK
+        counts: Numbers = self.before[block] + self._counts(
+            self.bins[block * DURATION_BLOCK : position]
+        )
         return counts
 
 
@@ -122,9 +124,9 @@ def order_durations(durations: Numbers) -> OrderedDurations:
     bins = smallest(bins_of(edges, durations))
     by_bin = np.argsort(bins, kind="stable").astype(np.uint32)  # fast for few bytes
     counts = np.bincount(bins, minlength=len(edges))
-    before = np.zeros((len(durations) // BLOCK + 1, len(edges)), np.int64)
+    before = np.zeros((len(durations) // DURATION_BLOCK + 1, len(edges)), np.int64)
     for i in range(1, len(before)):
-        own = bins[(i - 1) * BLOCK : i * BLOCK]
+        own = bins[(i - 1) * DURATION_BLOCK : i * DURATION_BLOCK]
         before[i] = before[i - 1] + np.bincount(own, minlength=len(edges))
     begins = np.concatenate([[0], np.cumsum(counts)])
     return OrderedDurations(edges, bins, by_bin, begins, smallest(before))

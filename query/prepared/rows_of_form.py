@@ -36,11 +36,11 @@ async def rows_of_form(
 
 
 def reads_stored_rows(query: Query) -> str:
-    """Why a query cannot be answered from parts, which hold all rows of one website but bots'."""
+    """Why a query cannot be answered from rollups."""
     reasons = {
         "the request has prepared=false": not query.prepared,
-        "parts have no rows of bots": query.include_bots,
-        "parts tell devices, not persons": query.by_profile,
-        "parts are of single websites": len(query.subject.ids) != 1,
+        "rollups have no events of bots": query.include_bots,
+        "rollups count devices, not profiles": query.by_profile,
+        "a rollup has one website": len(query.subject.ids) != 1,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")

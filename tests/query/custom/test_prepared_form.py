@@ -74,7 +74,7 @@ OF_KIND = "of these rows; of one kind of events they have"
         ({"table": "sessions"}, "'events' and 'outbound', not 'sessions'"),
         (
             {"selects": [{"field": "scroll_depth", "aggregate": "avg"}]},
-            "parts have the aggregates count and uniq, not 'avg'",
+            "rollups have the aggregates count and uniq, not 'avg'",
         ),
         ({"selects": [{"field": "title", "aggregate": "uniq"}]}, "do not have 'title'"),
         ({"groupBy": ["title"]}, "do not have 'title' of these rows$"),
@@ -105,7 +105,7 @@ OF_KIND = "of these rows; of one kind of events they have"
             {"filters": [{"field": "traits.plan", "op": "eq", "value": "pro"}]},
             "do not have 'traits.plan'",
         ),
-        ({"filters": [{"has_done": {"event": "Sign up"}}]}, "do not tell what visitors did"),
+        ({"filters": [{"has_done": {"event": "Sign up"}}]}, "do not have what visitors did"),
     ],
     ids=str,
 )

@@ -127,7 +127,7 @@ def test_short_sessions_are_cut_at_both_ends(stored: int) -> None:
 
 @pytest.mark.parametrize("stored", [PARTS, PARTS - 1])
 def test_medians_of_many_sessions(stored: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("query.prepared.ordered_durations.BLOCK", 16)
+    monkeypatch.setattr("query.prepared.ordered_durations.DURATION_BLOCK", 16)
     rows = [
         structs.replace(row, session_key=i // 2, span_ms=row.span_ms + i * i % 977)
         for i, row in enumerate(some_rows(11, 1000))

@@ -115,9 +115,9 @@ def test_some_types_have_prepared_rows() -> None:
     ("more", "reason"),
     [
         ({"filters": [PATH_FILTER]}, OTHER_FILTERS),
-        ({"include_bots": True}, "parts have no rows of bots"),
-        ({"person": "profile"}, "parts tell devices, not persons"),
-        ({"subject": {"website_id": "shop,blog"}}, "parts are of single websites"),
+        ({"include_bots": True}, "rollups have no events of bots"),
+        ({"person": "profile"}, "rollups count devices, not profiles"),
+        ({"subject": {"website_id": "shop,blog"}}, "a rollup has one website"),
         ({"granularity": "minute", "startDate": "2026-11-30"}, not_prepared.OTHER_QUARTERS),
         ({"startDate": "2026-11-30 23:50:00"}, not_prepared.NO_QUARTER),
         ({"compare": "previous_period"}, None),
