@@ -11,15 +11,13 @@ from typing import Any
 from msgspec import Struct
 from starlette.routing import Route, Router
 
-import query.custom.endpoint
 import query.export.endpoint
-import query.metrics.endpoint
-import query.standard.endpoint
-from query.custom import compile_endpoint, table_catalogue
+from query.custom import table_catalogue
 from query.dependencies import QueryDependencies, QueryEndpoint
 from query.docs.dashboard import PAGE_FOLDER, Dashboard, read_page
 from query.docs.openapi import describe_api
 from query.docs.pages import PAGES
+from query.endpoints import custom, explain, metrics, standard
 from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_source import data_file_source
 from query.engine.freshness import FreshnessTracker
@@ -67,11 +65,11 @@ STANDARD_CONCURRENCY, CUSTOM_CONCURRENCY = 3, 2
 """Concurrent queries of one organization: one fewer than the pool runs, so that others get in."""
 
 ENDPOINTS: tuple[QueryEndpoint, ...] = (
-    *query.standard.endpoint.ENDPOINTS,
-    *query.metrics.endpoint.ENDPOINTS,
+    *standard.ENDPOINTS,
+    *metrics.ENDPOINTS,
     *metrics_catalogue.ENDPOINTS,
-    *query.custom.endpoint.ENDPOINTS,
-    *compile_endpoint.ENDPOINTS,
+    *custom.ENDPOINTS,
+    *explain.ENDPOINTS,
     *type_catalogue.ENDPOINTS,
     *table_catalogue.ENDPOINTS,
     *query.export.endpoint.ENDPOINTS,

@@ -206,7 +206,8 @@ class BoundGroups(Struct, frozen=True):
     async def page_of(self, rows: Sequence[Row]) -> Page:
         limit, offset = self.plan.limit_offset
         if self.plan.has_every_bucket:
-            rows = self._every_bucket(rows)
+            series = self._every_bucket(rows)
+            return Page(series[offset : offset + limit], len(series))
         if not isinstance(rows, ArrayRows):
             return Page(rows[offset : offset + limit], len(rows))
         orders = [(str(term.position), not term.descending) for term in self.plan.order]
@@ -215,12 +216,11 @@ class BoundGroups(Struct, frozen=True):
 
     async def stored_page(self) -> Page:
         plan = self.plan
-        limit, offset = plan.limit_offset
         rows = await self._fetch(*self._page_form())
         if plan.has_every_bucket:
             return await self.page_of(rows)
         total = rows[0][-1] if rows else 0
-        if not rows and offset:
+        if not rows and plan.query.page.number > 1:
             [(total,)] = await self._fetch(Count(where=plan.having.text), plan.having)
         return Page([row[:-1] for row in rows], total)
 

@@ -146,8 +146,8 @@ def test_a_link_has_no_metrics(service: InProcessService) -> None:
 
     assert reply.status == 400
     assert reply.json["error"] == (
-        "Unknown parameter 'link_id' in the query string; known are website_id, timezone, prepared, "
-        "format, formulas, bom"
+        "Unknown parameter 'link_id' in the query string; known are website_id, timezone, "
+        "prepared, format, formulas, bom"
     )
 
 

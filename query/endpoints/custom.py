@@ -9,13 +9,13 @@ from starlette.responses import Response
 from query.custom.plan import parse_request
 from query.custom.request import CustomRequest
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
+from query.endpoints.grouped import EncodedRows, respond
 from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS
 from query.request.body import read_json
 from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.subject import SUBJECT_PARAMETERS
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import CustomMeta, CustomResponse
-from query.run.grouped_response import EncodedRows, respond
 from query.run.journey import authorize
 from schemas.http import openapi
 from schemas.plans import Group

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
+from query.endpoints.grouped import EncodedRows, respond
 from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS
 from query.metrics.catalogue import definitions_of
 from query.metrics.plan import plan_of
@@ -16,7 +17,6 @@ from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.subject import SUBJECT_PARAMETERS, SubjectKind
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import MetricsMeta, MetricsResponse
-from query.run.grouped_response import EncodedRows, respond
 from query.run.journey import authorize
 from schemas.http import openapi
 from schemas.plans import Group

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
+from query.endpoints.stream import STREAM_PARAMETER, SendLine, StreamedOutcomes, wants_stream
 from query.formats.negotiation import (
     FILE_MEDIA_TYPES,
     FORMAT_PARAMETERS,
@@ -51,7 +52,6 @@ from query.standard.request import (
     StandardRequestBody,
     parse_request,
 )
-from query.standard.stream import STREAM_PARAMETER, SendLine, StreamedOutcomes, wants_stream
 from schemas.errors import ApiError, Malformed
 from schemas.http import openapi
 from schemas.http.error_bodies import encode_json, query_error

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from query.custom.plan import parse_request as parse_custom
 from query.custom.request import CustomRequest
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
+from query.endpoints.standard import parse_counted
 from query.metrics.plan import plan_of
 from query.metrics.request import MetricsRequest
 from query.metrics.request import parse_request as parse_metrics
@@ -26,7 +27,6 @@ from query.response.large_response import LargeResponse
 from query.run.explain import Explainer, Explanation
 from query.run.groups import GroupedPlan
 from query.run.journey import Caller, authorize, run_plans
-from query.standard.endpoint import parse_counted
 from query.standard.plan import StandardPlan
 from query.standard.request import StandardRequestBody
 from schemas.errors import ApiError, NotAcceptable
