@@ -6,45 +6,24 @@ source has gets a row as well; formulas of the metrics make `m0`, `m1`, ... of t
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from query.engine.engine import Engine, Sql
 from query.metrics.dimensions import Dimension
 from query.metrics.metric import Metric, Part, Source
-from query.metrics.new_visitors import new_in_buckets
-from query.metrics.table_sources import group_by, grouped, relation_of, row_ctes
+from query.metrics.table_sources import group_by, grouped, row_ctes
 from query.metrics.visit_sources import VISIT_SOURCES, visit_ctes
 from query.request.time_range import TimeRange
-from query.response.worker_threads import run_in_worker
-from query.scope.scope import (
-    SCOPED,
-    Scope,
-    ScopedRelations,
-    WantedRelation,
-    scoped_relations,
-)
-from query.scope.session_rows import session_rows
+from query.scope.scope import MS, Scope
+from query.scope.visitor_facts import FIRST_SEEN, IS_NEW
 from query.scope.visitor_times import seen_range
-from query.scope.visits import NamesRead, names_read
 from query.sql.fragment import Fragment, merge_values
-from query.sql.select import Cte, Relation, ResultForm, Select, render
-from query.standard.declaration.statement import columns_used
-from query.standard.statement import OF_MATCHING_VISITS, TEXT_PER_ROW, VISIT_ROWS
-
-
-class CompiledBody(Struct, frozen=True):
-    """The CTEs and the SELECT over the relations of the tables and `visit_rows`."""
-
-    ctes: tuple[Cte, ...]
-    body: str
-    values: dict[str, object]
-
-    @property
-    def read(self) -> NamesRead:
-        """What it names."""
-        return names_read((self.body, *(cte.sql for cte in self.ctes)))
+from query.sql.portable import names_in
+from query.sql.select import Cte, ResultForm
+from query.standard.declaration.statement import Statement
+from query.standard.statement import build_statement
+from schemas.tables import EVENTS
 
 
 async def compile_query(
@@ -62,43 +41,15 @@ async def compile_query(
     first = next(iter(scopes.values()))
     history = seen_range(first)
     dimensions = [d.bucketed(history, i) for i, d in enumerate(dimensions)]
-    compiled = compile_body(first.time_range, dimensions, metrics)
-    relations = await _relations(engine, scopes, compiled.read)
-    select = Select(
-        relations=relations.relations, ctes=compiled.ctes, body=compiled.body, form=form
-    )
-    bound = merge_values(relations.values, compiled.values, values.values)
-    size = sum(len(cte.sql) for cte in compiled.ctes) // TEXT_PER_ROW
-    return Sql(await run_in_worker(size, partial(render, select, engine.dialect)), bound)
+    statement = compile_statement(first.time_range, dimensions, metrics)
+    bound = merge_values(statement.values, values.values)
+    statement = structs.replace(statement, form=form, values=bound)
+    return await build_statement(engine, scopes.get(EVENTS.name, first), statement, scopes)
 
 
-async def _relations(
-    engine: Engine,
-    scopes: Mapping[str, Scope],
-    read: NamesRead,
-) -> ScopedRelations:
-    """The relations that a statement with these names reads."""
-    names = read.names
-    named = {relation_of(scope.table): scope for scope in scopes.values()}
-    of_events = named.get(SCOPED, next(iter(scopes.values())))
-    of_sessions = session_rows(engine, of_events, names, VISIT_ROWS)
-    names |= of_sessions.names
-    if VISIT_ROWS in names and named[SCOPED].where.text:
-        named[VISIT_ROWS] = structs.replace(named[SCOPED], where=Fragment(OF_MATCHING_VISITS))
-    wanted = {
-        name: WantedRelation(one, columns_used(one.table, names)) for name, one in named.items()
-    }
-    scoped = await scoped_relations(engine, {**wanted, **of_sessions.sources}, read.facts)
-    relations: list[Relation | Cte] = list(scoped.relations)
-    if VISIT_ROWS in names and VISIT_ROWS not in named:
-        relations.append(Cte(VISIT_ROWS, f"SELECT * FROM {SCOPED}"))  # noqa: S608
-    relations += of_sessions.ctes
-    return ScopedRelations(tuple(relations), scoped.values)
-
-
-def compile_body(
+def compile_statement(
     time_range: TimeRange, dimensions: Sequence[Dimension], metrics: Sequence[Metric]
-) -> CompiledBody:
+) -> Statement:
     """The rows of the result, in no order."""
     by_name = {part.name: part for metric in metrics for part in metric.parts}
     parts = [new_in_buckets(part, dimensions, time_range) for part in by_name.values()]
@@ -121,7 +72,7 @@ def compile_body(
         bound |= dimension.values
     for part in parts:
         bound |= part.values
-    return CompiledBody(tuple(ctes), body, bound)
+    return Statement(sql=body, ctes=tuple(ctes), values=bound)
 
 
 def _union(sources: Sequence[Source], keys: int, parts: Sequence[Part]) -> Cte:
@@ -134,3 +85,20 @@ def _union(sources: Sequence[Source], keys: int, parts: Sequence[Part]) -> Cte:
 
 def _keys(count: int) -> list[str]:
     return [f"d{i}" for i in range(count)]
+
+
+def new_in_buckets(part: Part, dimensions: Sequence[Dimension], time_range: TimeRange) -> Part:
+    """The part for rows that are grouped by buckets of time, with new visitors in one bucket each.
+
+    Any other part, and one that is not grouped by buckets, is returned as it is.
+    """
+    buckets = [(i, d) for i, d in enumerate(dimensions) if d.time and d.time.granularity]
+    if not buckets or IS_NEW.column not in names_in(part.sql):
+        return part
+    conditions, values = [IS_NEW.column], dict(part.values)
+    for position, dimension in buckets:
+        first = dimension.at(FIRST_SEEN.column, time_range, position).with_prefix("first_")
+        values |= first.values
+        conditions.append(f"{first.text} = {dimension.at(MS, time_range, position).text}")
+    is_new = f"({' AND '.join(conditions)})"
+    return structs.replace(part, sql=part.sql.replace(IS_NEW.column, is_new), values=values)

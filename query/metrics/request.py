@@ -6,28 +6,30 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field, structs
 
 from query.engine.requested_versions import AsOf
-from query.metrics.applicability import check_points, check_tables
-from query.metrics.conditions import compile_filters
-from query.metrics.dimensions import parse_dimensions
-from query.metrics.goal_filters import expand_goals
+from query.metrics.conditions import compile_filters, tables_with
+from query.metrics.dimensions import TIME_PREFIX, parse_dimensions
+from query.metrics.goal_filters import GOAL, PREFIX, expand_goals
 from query.metrics.money import CURRENCY, MoneyTerm, choose_money, currency_of_row
 from query.metrics.query import MetricsQuery
-from query.metrics.shared_metrics import check_shared_metrics
 from query.metrics.terms import MetricTerm, SelectedMetric, select_metrics
 from query.request.comparison_range import CompareOptions, comparison_range
-from query.request.filters import Filter, FilterField, compile_conditions
+from query.request.filters import Filter, FilterField, compile_conditions, fields_named
 from query.request.order import FieldName, OrderTerm
 from query.request.query import MAX_ROWS, PageOptions, Query
 from query.request.segments import expand_segments
 from query.request.subject import QuerySubject, SubjectKind
-from query.request.suggestions import unknown_name_message
+from query.request.suggestions import shorten, unknown_name_message
 from query.request.time_parameters import parse_time_range
-from query.request.time_range import check_time_zone
+from query.request.time_range import MAX_POINTS, check_time_zone
 from query.sql.fragment import Fragment
-from query.standard.shared_queries import check_shared_body
+from query.standard.shared_queries import (
+    check_shared_body,
+    check_shared_field,
+    check_shared_steps,
+)
 from query.standard.sql.steps import GoalStep, resolve_step
 from query.standard.types.goals import MAX_GOALS
-from schemas.errors import Malformed
+from schemas.errors import Forbidden, Malformed
 from schemas.registry import SavedRecords
 from schemas.tables import ColumnType
 
@@ -76,7 +78,7 @@ def parse_request(
     saved, shared = subject.saved, subject.shared_filters
     if shared is not None:
         check_shared_body(body.filters, body.include_bots)
-        check_shared_metrics(body.metrics, body.dimensions, body.goals)
+        _check_shared(body.metrics, body.dimensions, body.goals)
     filters = expand_goals(expand_segments(body.filters, saved), saved)
     filters += shared or ()
     body = structs.replace(body, filters=filters)
@@ -117,8 +119,8 @@ def parse_request(
     )
     for table in parsed.tables:
         compile_filters(body.filters, time_range, table, saved)
-    check_tables(parsed)
-    check_points(parsed)
+    _check_tables(parsed)
+    _check_points(parsed)
     for i, term in enumerate(body.order_by):
         if term.field not in parsed.columns:
             where = f" in 'orderBy[{i}]'"
@@ -138,3 +140,48 @@ def _currency(body: MetricsRequest, saved: SavedRecords) -> Fragment:
 def _having(having: Sequence[Filter], metrics: Sequence[SelectedMetric]) -> Fragment:
     fields = {m.name: FilterField(ColumnType.DECIMAL, f"m{i}") for i, m in enumerate(metrics)}
     return compile_conditions(having, fields, "the metrics of the query", "having", "h")
+
+
+def _check_shared(
+    metrics: Sequence[str | MetricTerm], dimensions: Sequence[str], goals: Sequence[GoalStep]
+) -> None:
+    """Forbidden when a metrics query asks for more than a shared dashboard shows."""
+    for dimension in dimensions:
+        if not dimension.startswith(TIME_PREFIX):
+            check_shared_field(dimension)
+    if any(not isinstance(metric, str) for metric in metrics):
+        raise Forbidden("A shared dashboard takes metrics by their names only")
+    check_shared_steps(goals)
+
+
+def _check_tables(query: MetricsQuery) -> None:
+    """Malformed when the rows of a metric do not have a dimension or a filtered field."""
+    dimensions = {d.name: d.tables for d in query.dimensions}
+    filtered = set().union(*map(fields_named, query.query.filters))
+    shown = {name: GOAL if name.startswith(PREFIX) else name for name in filtered}
+    fields = dimensions | {shown[name]: tables_with(name) for name in sorted(filtered)}
+    for selected in query.metrics:
+        for table in selected.metric.tables:
+            for name, tables in fields.items():
+                if table.name not in tables:
+                    raise Malformed(
+                        f"The metric '{selected.name}' is of table '{table.name}', whose rows have "
+                        f"no '{shorten(name)}'; leave out one of them, or ask in two queries"
+                    )
+
+
+def _check_points(query: MetricsQuery) -> None:
+    """Malformed when the result has a row for every bucket, and there are too many.
+
+    Otherwise the rows are those with data, and only their number is limited.
+    """
+    if not query.is_series:
+        return
+    count = query.query.time_range.point_count(query.by_buckets[0])
+    if count > MAX_POINTS:
+        raise Malformed(
+            f"The query needs a row for each of the {count:,} buckets of "
+            f"'{query.dimensions[0].name}'; at most {MAX_POINTS:,} are allowed; use a shorter "
+            "time range or a coarser part of time; 'having' leaves only buckets with data, as in "
+            "[{'field': 'events', 'operator': 'gt', 'value': 0}]"
+        )

@@ -41,8 +41,7 @@ from query.standard.declaration.fields import ABSENT, FieldSpec, field_specs, no
 from query.standard.declaration.listing import PageKeyQuery
 from query.standard.declaration.query_type import QueryType
 from query.standard.declaration.result_check import DAILY_IDS, ResultCheck
-from query.standard.declaration.statement import Statement, requested_range
-from query.standard.declaration.stored_columns import StoredColumns
+from query.standard.declaration.statement import Statement, StoredColumns, requested_range
 from query.standard.nested_lists import fill_nested_lists
 from query.standard.page_keys import (
     MAX_KEYS,

@@ -30,6 +30,8 @@ TEXT_PER_ROW = 20
 """Characters that take as long to parse as a row takes to encode: long texts go to a thread."""
 VISIT_ROWS = "visit_rows"
 """All rows of the visits that have a row in `scoped`: metrics of visits read it."""
+READ_FROM_SCOPED = (SCOPED, VISIT_ROWS, PROPERTY_ENTRIES)
+"""The relation with the rows of the scope, and those that are computed from it."""
 OF_MATCHING_VISITS = f"session_hash IN (SELECT session_hash FROM {SCOPED})"  # noqa: S608
 
 
@@ -48,7 +50,9 @@ async def build_statement(
         scope = structs.replace(scope, fact_range=longest)
     of_sessions = session_rows(engine, scope, names, VISIT_ROWS)
     names |= of_sessions.names
-    scopes = {SCOPED: scope}
+    others = {table_cte_name(other.table) for other in (other_scopes or {}).values()}
+    of_others = not names.isdisjoint(others) and names.isdisjoint(READ_FROM_SCOPED)
+    scopes = {} if of_others else {SCOPED: scope}
     if VISIT_ROWS in names and scope.where.text:
         scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
     for other in (other_scopes or {}).values():

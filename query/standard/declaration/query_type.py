@@ -31,11 +31,11 @@ from query.standard.declaration.listing import Listing, PageKeyQuery
 from query.standard.declaration.result_check import ResultCheck
 from query.standard.declaration.statement import (
     Statement,
+    StoredColumns,
     TimeRangeOverride,
     columns_used,
     other_tables,
 )
-from query.standard.declaration.stored_columns import StoredColumns
 from schemas.registry import SavedRecords
 from schemas.tables import Table
 

@@ -10,6 +10,7 @@ traits of each visitor who was identified: `profile_visitor`). A text that does 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -79,6 +80,17 @@ class Statement(Struct, frozen=True, kw_only=True):
     def names(self) -> frozenset[str]:
         """The columns and relations that the SQL names."""
         return self.read.names
+
+
+JoinColumns: TypeAlias = Callable[[Sequence[Row], Sequence[Row]], Sequence[Row]]
+"""The rows that the SQL of a type would give, from prepared rows and those of a statement."""
+
+
+class StoredColumns(Struct, frozen=True, kw_only=True):
+    """Columns of a type that prepared results do not have, by a smaller statement in its scope."""
+
+    statement: Statement
+    join: JoinColumns
 
 
 def columns_used(table: Table, names: frozenset[str]) -> list[str]:

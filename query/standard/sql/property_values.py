@@ -14,8 +14,7 @@ from msgspec import Struct
 from query.engine.engine import Row
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
-from query.standard.declaration.statement import Statement
-from query.standard.declaration.stored_columns import JoinColumns, StoredColumns
+from query.standard.declaration.statement import JoinColumns, Statement, StoredColumns
 
 MAX_VALUE_LENGTH = 512
 TOP_VALUES = 10

@@ -14,7 +14,7 @@ from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte
 from query.standard.declaration.fields import FieldSpec, Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.stored_columns import JoinColumns
+from query.standard.declaration.statement import JoinColumns
 from query.standard.sql.property_values import (
     MAX_FEW_VALUES,
     RANKED_VALUES,

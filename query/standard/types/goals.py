@@ -20,8 +20,7 @@ from query.sql.row_definitions import PAGE_EXIT, PAGE_VIEW_NAMES
 from query.sql.select import Cte
 from query.standard.declaration.fields import Group, OptionalAmount, Other, Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Statement
-from query.standard.declaration.stored_columns import StoredColumns
+from query.standard.declaration.statement import Statement, StoredColumns
 from query.standard.sql.breakdown import (
     GROUP_COLUMNS,
     GROUP_CTES,

@@ -11,8 +11,7 @@ from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.fields import Average, Median, Percent
 from query.standard.declaration.query_type import QueryType
-from query.standard.declaration.statement import Statement
-from query.standard.declaration.stored_columns import StoredColumns
+from query.standard.declaration.statement import Statement, StoredColumns
 from query.standard.sql.page_view_reports import (
     VIEW_REPORTS,
     VIEWS_OF_VISITORS,

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from query.metrics.compile import CompiledBody, compile_body
+from query.metrics.compile import compile_statement
 from query.metrics.dimensions import parse_dimensions
 from query.metrics.metrics import BY_NAME
 from query.request.time_range import TimeRange
+from query.standard.declaration.statement import Statement
 
 DAY = TimeRange(0, 86_400_000, "Asia/Kolkata")
 
 
-def compiled(metrics: Sequence[str], *dimensions: str) -> CompiledBody:
-    return compile_body(DAY, parse_dimensions(dimensions), [BY_NAME[name] for name in metrics])
+def compiled(metrics: Sequence[str], *dimensions: str) -> Statement:
+    return compile_statement(DAY, parse_dimensions(dimensions), [BY_NAME[name] for name in metrics])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_each_source_has_all_columns_in_one_order() -> None:
 def test_values_of_a_request_are_bound() -> None:
     body = compiled(["events"], "properties.it's", "time:hour")
 
-    texts = [body.body, *(cte.sql for cte in body.ctes)]
+    texts = [body.sql, *(cte.sql for cte in body.ctes)]
     assert not any("it's" in text for text in texts)
     assert body.values["dimension0_path"] == "/it's"
     assert body.values["time1_offset_0"] == 19_800_000
