@@ -50,9 +50,9 @@ async def build_statement(
         scope = structs.replace(scope, fact_range=longest)
     of_sessions = session_rows(engine, scope, names, VISIT_ROWS)
     names |= of_sessions.names
-    others = {table_cte_name(other.table) for other in (other_scopes or {}).values()}
-    of_others = not names.isdisjoint(others) and names.isdisjoint(READ_FROM_SCOPED)
-    scopes = {} if of_others else {SCOPED: scope}
+    tables = {table_cte_name(other.table) for other in (other_scopes or {}).values()}
+    reads_others = not names.isdisjoint(tables) and names.isdisjoint(READ_FROM_SCOPED)
+    scopes = {} if reads_others else {SCOPED: scope}
     if VISIT_ROWS in names and scope.where.text:
         scopes[VISIT_ROWS] = structs.replace(scope, where=Fragment(OF_MATCHING_VISITS))
     for other in (other_scopes or {}).values():

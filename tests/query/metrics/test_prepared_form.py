@@ -43,7 +43,8 @@ def ask(service: InProcessService, prepared: str = "true", **body: Any) -> Any:
 def test_events_and_visitors_are_those_of_stored_rows(
     service: InProcessService, dimension: str | None, more: Any
 ) -> None:
-    body = {"metrics": ["events", "visitors"], "dimensions": [dimension] if dimension else []}
+    dimensions = [dimension] if dimension else []
+    body: Any = {"metrics": ["events", "visitors"], "dimensions": dimensions}
 
     prepared = ask(service, **body, **more)
     stored = ask(service, "false", **body, **more)
