@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 
 from ingest.endpoints.scripts import read_manifest
-from query.sql.aggregates import AGGREGATES, AVERAGED_TYPES, NUMBER_TYPES, ORDERED_TYPES
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
 from query.metrics.metrics import METRICS
 from query.metrics.vitals import VITAL_METRICS, VITALS
 from query.request.operators import OPERATORS
 from query.scope.visits import FACTS, ROW_PREFIX, SOURCE_FACTS, VISIT_PREFIX
+from query.sql.aggregates import AGGREGATES, AVERAGED_TYPES, NUMBER_TYPES, ORDERED_TYPES
 from query.standard.declaration.fields import describe_row
 from query.standard.declaration.query_type import QueryType
 from query.standard.query_types import FAMILIES

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from query.sql.aggregates import AGGREGATES
 from query.custom.tables import CUSTOM_TABLES, CustomTable
+from query.sql.aggregates import AGGREGATES
 from tests.oracle.behaviors import behaviors
 from tests.oracle.custom import DATE_PARTS, TIME, CustomQuery, alias, output_name
 from tests.oracle.filters import FilterJson

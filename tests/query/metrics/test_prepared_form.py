@@ -29,7 +29,7 @@ def ask(service: InProcessService, prepared: str = "true", **body: Any) -> Any:
     return reply.json
 
 
-@pytest.mark.parametrize("dimension", [None, "path", "country", "visit.channel", "time:day"])
+@pytest.mark.parametrize("dimension", [None, "country", "visit.channel", "time:day"])
 @pytest.mark.parametrize(
     "more",
     [
@@ -58,10 +58,11 @@ def test_events_and_visitors_are_those_of_stored_rows(
     [
         ({"metrics": ["page_views"]}, True),
         ({"metrics": ["page_views"], "dimensions": ["time:week"]}, True),
-        # paths of other events have no page views, and a row
+        ({"metrics": ["page_views"], "dimensions": ["visit.entry_page"]}, True),
         ({"metrics": ["page_views"], "dimensions": ["path"]}, False),
-        ({"metrics": ["page_views", "events"]}, False),
-        ({"metrics": ["visits"]}, False),
+        ({"metrics": ["page_views", "events"]}, True),
+        ({"metrics": ["visits", "bounce_rate"]}, True),
+        ({"metrics": ["visits"], "dimensions": ["path"]}, False),
         ({"metrics": ["events"], "having": [where("events", 0, "gt")]}, False),
         ({"metrics": ["events"], "include_bots": True}, False),
     ],
