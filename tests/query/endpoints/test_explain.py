@@ -52,7 +52,7 @@ def test_a_metrics_query_is_explained(service: InProcessService) -> None:
     body = service.ask("POST", "/v1/query/compile", {**metrics, **NOVEMBER}, website_id="shop").json
 
     assert body["success"]
-    assert body["tables"] == [{"name": "events", "version": 0, "rows": 1}]
+    assert body["tables"] == [{"name": "events", "version": 1, "rows": 1}]
     assert body["further"] == ["comparison"]
     assert all(f"${name}" in body["sql"] for name in body["values"])
 
