@@ -79,7 +79,8 @@ async def run_standard_queries(dependencies: QueryDependencies, request: Request
             batch = await _run_batch(dependencies, request, caller, bodies, budget)
             return LargeResponse(json_pieces(batch), budget, media_type="application/json")
     parsed = await parse_counted(dependencies, request, caller, body)
-    check_single_query(caller.format, len(parsed.queries))
+    if caller.format is not JSON:
+        check_single_query(caller.format, len(parsed.queries))
     async with dependencies.budget(request, caller.subject.tenant) as budget:
         if is_streamed:
             return StreamedOutcomes(partial(_stream, dependencies, parsed, budget), budget)
