@@ -12,7 +12,7 @@ from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.endpoints.grouped import EncodedRows, respond
 from query.formats.negotiation import FILE_MEDIA_TYPES, FORMAT_PARAMETERS
 from query.request.body import read_json
-from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
+from query.request.query_string import PREPARED_PARAMETER, uses_prepared
 from query.request.subject import SUBJECT_PARAMETERS
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import CustomMeta, CustomResponse

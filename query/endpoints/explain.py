@@ -18,7 +18,7 @@ from query.metrics.plan import plan_of
 from query.metrics.request import MetricsRequest
 from query.metrics.request import parse_request as parse_metrics
 from query.request.body import decode_json, read_bytes
-from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
+from query.request.query_string import PREPARED_PARAMETER, uses_prepared
 from query.request.subject import SUBJECT_PARAMETERS
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.compiled_bodies import CompiledQueries, CompiledQuery, ExplainResponse

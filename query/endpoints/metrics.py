@@ -13,7 +13,7 @@ from query.metrics.catalogue import definitions_of
 from query.metrics.plan import plan_of
 from query.metrics.request import MetricsRequest, parse_request
 from query.request.body import read_json
-from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
+from query.request.query_string import PREPARED_PARAMETER, uses_prepared
 from query.request.subject import SUBJECT_PARAMETERS, SubjectKind
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import MetricsMeta, MetricsResponse

@@ -25,8 +25,8 @@ from query.formats.output_formats import JSON, Format
 from query.formats.table_response import table_response
 from query.request.body import decode_json, read_bytes
 from query.request.filters import count_conditions
-from query.request.prepared_parameter import PREPARED_PARAMETER, uses_prepared
 from query.request.query import Query
+from query.request.query_string import PREPARED_PARAMETER, uses_prepared
 from query.request.subject import SUBJECT_PARAMETERS
 from query.request.time_parameters import EXAMPLE_DATES, TIME_ZONE_PARAMETER
 from query.response.bodies import (

@@ -23,9 +23,9 @@ PLACE = "a metrics query"
 class RowConditions(Struct, frozen=True):
     """Filters as conditions: on the rows, and on the visits alone."""
 
-    where: Fragment
-    visit_where: Fragment
-    session_where: Fragment
+    where: Fragment = Fragment()
+    visit_where: Fragment = Fragment()
+    session_where: Fragment = Fragment()
     """`visit_where` for rows of the prepared table of sessions."""
 
 
@@ -72,6 +72,8 @@ def compile_filters(
 
     `saved` has the goals that filters name.
     """
+    if not filters:
+        return RowConditions()
     named = set().union(*map(fields_named, filters))
     goals = goal_conditions(named, saved)
     fields = filter_fields(table, time_range, goals)

@@ -1,6 +1,8 @@
 """Decodes JSON bodies into structs; errors name the field and the rule."""
 
+import json
 import re
+from collections import Counter
 from typing import Any, TypeVar
 
 import msgspec
@@ -8,7 +10,6 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from query.request.allowed_values import advice
-from query.request.duplicate_members import check_members
 from query.request.member_names import rename_members
 from schemas.errors import Malformed
 from schemas.http.asgi import read_body
@@ -47,6 +48,22 @@ def decode_json(body: bytes, shape: type[T], at: str = "") -> T:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(_not_json(body, error, at)) from None
     return _convert_renamed(decode_json(body, Any, at), shape, at)
+
+
+def check_members(text: bytes, at: str = "") -> None:
+    """Malformed when an object of this valid JSON text has a member twice.
+
+    `at` names the query parameter that holds the text, if any.
+    """
+
+    def check(members: list[tuple[str, Any]]) -> None:
+        if len(members) > 1 and len(dict(members)) < len(members):
+            name, _ = Counter(name for name, _ in members).most_common(1)[0]
+            where = f"'{at}'" if at else "The body"
+            raise Malformed(f"{where} has the member '{name[:60]}' twice in one object; keep one")
+
+    # Numbers stay text: only the names of members are looked at.
+    json.loads(text.decode(), object_pairs_hook=check, parse_int=str, parse_float=str)
 
 
 def convert(value: object, shape: type[T], at: str, outer: type[Struct] | None = None) -> T:

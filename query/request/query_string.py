@@ -1,4 +1,4 @@
-"""Refuses unknown parameters in the query string of a question."""
+"""The query string of a request: refuses unknown parameters, reads `?prepared=`."""
 
 import typing
 from collections import Counter
@@ -14,7 +14,14 @@ from query.dependencies import QueryDependencies, QueryEndpoint
 from query.request.member_names import fold, member_names
 from query.request.suggestions import shorten, unknown_name_message
 from schemas.errors import Malformed
-from schemas.http.openapi import Operation
+from schemas.http.openapi import Operation, Parameter
+
+PREPARED_PARAMETER = Parameter(
+    "prepared",
+    "`false`: read the stored rows only, no prepared results; the rows of the result are the same",
+    {"type": "boolean"},
+)
+FLAGS: Mapping[str, bool] = {"true": True, "false": False}
 
 
 def check_query_string(request: Request, operation: Operation) -> None:
@@ -26,6 +33,14 @@ def check_query_string(request: Request, operation: Operation) -> None:
             raise Malformed(_unknown(name, known, operation))
         if count > 1:
             raise Malformed(f"'{name}' is given {count} times in the query string; give it once")
+
+
+def uses_prepared(request: Request) -> bool:
+    """Whether the request permits prepared results, as it does by default."""
+    text = request.query_params.get(PREPARED_PARAMETER.name, "true")
+    if text not in FLAGS:
+        raise Malformed(f"'prepared' is '{text[:40]}'; it must be true or false")
+    return FLAGS[text]
 
 
 def strict_query_string(endpoint: QueryEndpoint) -> QueryEndpoint:
