@@ -19,7 +19,7 @@ from query.response.response_budget import ResponseBudget
 from query.run.comparison import comparison_columns, comparison_values
 from query.run.groups import GroupedPlan, numbers_of
 from query.run.journey import run_and_encode, run_plans
-from query.run.plan import Answer, Versions
+from query.run.plan import QueryResult, Versions
 
 
 class EncodedRows(Struct, frozen=True):
@@ -27,7 +27,7 @@ class EncodedRows(Struct, frozen=True):
 
     rows: EncodedJson
     comparison: EncodedJson | UnsetType
-    answer: Answer
+    result: QueryResult
 
 
 Body = Callable[[EncodedRows, dict[str, Any]], Struct]
@@ -48,41 +48,43 @@ async def respond(
             return (await run_plans(dependencies, budget, [plan], as_file)).only
         as_json = partial(run_and_encode, partial(_encoded, budget), budget)
         run = await run_plans(dependencies, budget, [plan], as_json)
-        meta = _meta(dependencies, plan, run.only.answer, run.versions)
+        meta = _meta(dependencies, plan, run.only.result, run.versions)
         pieces = json_pieces(body(run.only, meta))
         return LargeResponse(pieces, budget, media_type="application/json")
 
 
-def _encoded(budget: ResponseBudget, plan: GroupedPlan, answer: Answer) -> EncodedRows:
-    rows = encode_within(plan.result_rows(answer.page.rows), budget)
-    one = answer.comparison
+def _encoded(budget: ResponseBudget, plan: GroupedPlan, result: QueryResult) -> EncodedRows:
+    rows = encode_within(plan.result_rows(result.page.rows), budget)
+    one = result.comparison
     if one is None:
-        return EncodedRows(rows, UNSET, answer)
+        return EncodedRows(rows, UNSET, result)
     comparison = encode_within(QueryComparison(one.start, one.end, one.rows), budget)
-    return EncodedRows(rows, comparison, answer)
+    return EncodedRows(rows, comparison, result)
 
 
-def _file(format_: Format, budget: ResponseBudget, plan: GroupedPlan, answer: Answer) -> Response:
+def _file(
+    format_: Format, budget: ResponseBudget, plan: GroupedPlan, result: QueryResult
+) -> Response:
     columns = plan.columns
-    rows = row_values(columns, plan.result_rows(answer.page.rows))
-    if answer.comparison is not None:
+    rows = row_values(columns, plan.result_rows(result.page.rows))
+    if result.comparison is not None:
         by_name = {column.name: column for column in columns}
         times = [group.name for group in plan.groups if group.is_time]
         numbers = [value.name for value in numbers_of(plan)]
-        both = zip(rows, answer.comparison.rows, strict=True)
+        both = zip(rows, result.comparison.rows, strict=True)
         rows = [[*row, *comparison_values(other, times, numbers)] for row, other in both]
         columns += comparison_columns([by_name[n] for n in times], [by_name[n] for n in numbers])
     return table_response(format_, plan.file_name, columns, rows, budget)
 
 
 def _meta(
-    dependencies: QueryDependencies, plan: GroupedPlan, answer: Answer, versions: Versions
+    dependencies: QueryDependencies, plan: GroupedPlan, result: QueryResult, versions: Versions
 ) -> dict[str, Any]:
     """What is said of the rows of either language."""
     freshness = dependencies.freshness.freshness_of(versions.values())
     return {
-        "row_count": len(answer.page.rows),
-        "total_rows": answer.page.total,
+        "row_count": len(result.page.rows),
+        "total_rows": result.page.total,
         "page": plan.query.page.number,
         "limit": plan.limit_offset[0],
         "timezone": plan.query.time_range.zone,
@@ -90,9 +92,9 @@ def _meta(
         "lag_seconds": freshness.lag_seconds,
         "stale_reason": freshness.stale_reason,
         "versions": {name: pinned.version.number for name, pinned in versions.items()},
-        "partial_bucket": answer.partial_bucket,
-        "annotations": answer.annotations or UNSET,
-        "engine": answer.engine,
-        "prepared": answer.page.prepared or UNSET,
-        "warnings": answer.warnings or UNSET,
+        "partial_bucket": result.partial_bucket,
+        "annotations": result.annotations or UNSET,
+        "engine": result.engine,
+        "prepared": result.page.prepared or UNSET,
+        "warnings": result.warnings or UNSET,
     }

@@ -42,7 +42,7 @@ from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
 from query.run.journey import Answered, Caller, authorize, run_and_encode, run_plans
-from query.run.plan import Answer, Versions
+from query.run.plan import QueryResult, Versions
 from query.standard.comparison import compared_table
 from query.standard.plan import StandardPlan
 from query.standard.query_types import QUERY_TYPES
@@ -184,9 +184,11 @@ async def _stream(
     return StreamEnd(body.success, body.query_id, body.failed, body.meta)
 
 
-def _file(format_: Format, budget: ResponseBudget, plan: StandardPlan, answer: Answer) -> Response:
+def _file(
+    format_: Format, budget: ResponseBudget, plan: StandardPlan, result: QueryResult
+) -> Response:
     """The rows of the one query as a file."""
-    columns, rows = compared_table(QUERY_TYPES[plan.name], answer.page.rows, answer.comparison)
+    columns, rows = compared_table(QUERY_TYPES[plan.name], result.page.rows, result.comparison)
     return table_response(format_, plan.name, columns, rows, budget)
 
 
@@ -200,19 +202,19 @@ def _entry(query: Query, outcome: EncodedJson | ApiError) -> EncodedJson:
     return EncodedJson((encode_json(failed),))
 
 
-def _success_entry(budget: ResponseBudget, plan: StandardPlan, answer: Answer) -> EncodedJson:
-    comparison = answer.comparison
+def _success_entry(budget: ResponseBudget, plan: StandardPlan, result: QueryResult) -> EncodedJson:
+    comparison = result.comparison
     entry = QueryOutcome(
         parameter=plan.query.label,
         success=True,
-        data=answer.page.rows,
+        data=result.page.rows,
         meta=QueryMeta(
-            answer.page.total,
-            answer.partial_bucket,
-            answer.annotations or UNSET,
-            answer.engine,
-            answer.page.prepared or UNSET,
-            answer.warnings or UNSET,
+            result.page.total,
+            result.partial_bucket,
+            result.annotations or UNSET,
+            result.engine,
+            result.page.prepared or UNSET,
+            result.warnings or UNSET,
         ),
         comparison=QueryComparison(comparison.start, comparison.end, comparison.rows)
         if comparison

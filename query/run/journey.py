@@ -26,7 +26,7 @@ from query.request.subject import QuerySubject, authorized_subject
 from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
 from query.run.annotations import annotations_within
-from query.run.plan import Answer, BoundPlan, Plan, Source, Versions, read_page
+from query.run.plan import BoundPlan, Plan, QueryResult, Source, Versions, read_page
 from schemas.errors import ApiError, Unavailable
 from schemas.http.openapi import Operation
 from schemas.plans import Group
@@ -41,7 +41,7 @@ Outcome = TypeVar("Outcome")
 P = TypeVar("P", bound=Plan)
 Step = Callable[[P, BoundPlan], Awaitable[Outcome]]
 """Makes the outcome of one query: runs and encodes it, or explains it."""
-Encode = Callable[[P, Answer], Outcome]
+Encode = Callable[[P, QueryResult], Outcome]
 """Encodes a result within the budget; runs in a thread when there are many rows."""
 Answered = Callable[[P, Outcome | ApiError], Awaitable[None]]
 """Takes the outcome of one query."""
@@ -194,14 +194,14 @@ async def run_and_encode(
     with timed_query(plan.name, bound.source.engine.name):
         page = await read_page(bound)
         comparison = None if query.comparison_range is None else await bound.compare(page)
-    answer = Answer(page, comparison, engine=bound.source.reported_engine)
+    result = QueryResult(page, comparison, engine=bound.source.reported_engine)
     if bucket is not None:
-        answer = structs.replace(
-            answer,
+        result = structs.replace(
+            result,
             partial_bucket=bound.time_range.current_bucket_label(query.now_ms, bucket),
             annotations=annotations_within(query.subject.saved, bound.time_range),
         )
     if warnings := await bound.warnings():
-        answer = structs.replace(answer, warnings=warnings)
+        result = structs.replace(result, warnings=warnings)
     budget.add_rows(len(page.rows) + len(comparison.rows if comparison else ()))
-    return await run_in_worker(len(page.rows), partial(encode, plan, answer))
+    return await run_in_worker(len(page.rows), partial(encode, plan, result))
