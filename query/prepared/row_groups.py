@@ -166,8 +166,8 @@ class RowGroups(Struct, frozen=True):
             groups = groups.plus(plain._read(rows.of_stored(), quarters), -1)
             groups = groups.plus(plain._read(rows, quarters))
         having = np.flatnonzero(groups.counts[0])
-        counts = [groups.counts[each.is_distinct][having] for each in self.counted]
-        return FoundGroups(groups.values, [groups.columns[0][having]], counts)
+        counted = [groups.counts[each.is_distinct][having] for each in self.counted]
+        return FoundGroups(groups.values, [groups.columns[0][having]], counted)
 
     def _read(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
         """The groups of the rows themselves."""

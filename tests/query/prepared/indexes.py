@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 from query.prepared import kept_indexes
 from query.prepared.breakdown import GroupsIndex, index_of
 from query.prepared.byte_cache import ByteCache
-from query.prepared.index_folder import IndexFolder
-from query.prepared.kept_indexes import KeptIndexes, PartSet
+from query.prepared.index_folder import IndexFolder, PartSet
+from query.prepared.kept_indexes import KeptIndexes
 from query.prepared.numbering import number
 from query.prepared.ordered_durations import order_durations
 from query.prepared.page_views import OrderedViews, PageViewIndex

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from query.prepared.ordered_durations import (
-    BLOCK,
+    DURATION_BLOCK,
     MOST_BINS,
     ChosenDurations,
     OrderedDurations,
     order_durations,
 )
 
-COUNT = 5 * BLOCK + 77
+COUNT = 5 * DURATION_BLOCK + 77
 FREQUENT = 1_800
 RARE = 10_000_000
 
@@ -42,8 +42,8 @@ def at_every_rank(chosen: ChosenDurations, index: OrderedDurations, seed: int) -
 @pytest.mark.parametrize("seed", range(20))
 def test_durations_of_ranges_without_some_and_with_others(seed: int) -> None:
     chance = Random(seed)
-    low = chance.choice((0, BLOCK, chance.randrange(COUNT // 2)))
-    high = chance.choice((COUNT, 3 * BLOCK, chance.randrange(COUNT // 2 + 1, COUNT)))
+    low = chance.choice((0, DURATION_BLOCK, chance.randrange(COUNT // 2)))
+    high = chance.choice((COUNT, 3 * DURATION_BLOCK, chance.randrange(COUNT // 2 + 1, COUNT)))
     without = np.array(sorted(chance.sample(range(low, high), chance.choice((0, 1, 5_000)))), int)
     values = (0, 1, FREQUENT - 1, FREQUENT, FREQUENT + 1, RARE, 2**40)
     others = np.array([chance.choice(values) for _ in range(chance.choice((0, 3, 9_000)))], int)
