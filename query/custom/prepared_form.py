@@ -11,8 +11,8 @@ from query.custom.tables import ColumnScope, CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.prepared.not_prepared import NotPrepared
 from query.prepared.part_tables import FACTS, PAGES
+from query.prepared.row_columns import ALL_ROWS, OTHER_ROWS, view_rows
 from query.prepared.row_groups import CountedField, Group, RowGroups
-from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, view_rows
 from query.prepared.text_filters import NEGATIONS
 from query.request.filter_struct import Filter, names_behavior, with_conditions
 from query.request.filter_values import Value, decimal_of

@@ -4,15 +4,36 @@ A list of a million paths takes some ten bytes a path so, and its first page is 
 sorting the others.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.lazy_rows import LazyRows
+
+
+class LazyRows(Sequence[Row]):
+    """The rows in their order."""
+
+    @abstractmethod
+    def rows(self, at: Numbers) -> Sequence[Row]:
+        """The rows at some positions."""
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Row]: ...
+    def __getitem__(self, key: int | slice) -> Row | Sequence[Row]:
+        if isinstance(key, int):
+            return self.rows(np.array([range(len(self))[key]]))[0]
+        return self.rows(np.arange(len(self))[key])
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows(np.arange(len(self))))
+
 
 Key: TypeAlias = Callable[[Numbers], Numbers]
 """The values by which rows at some positions are sorted, the least first."""

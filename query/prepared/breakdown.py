@@ -9,13 +9,12 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
-from query.prepared.group_index import GroupIndex, index_groups
-from query.prepared.group_numbers import number_combinations, sums
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.lazy_rows import LazyRows
-from query.prepared.part import QUARTER_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.array_rows import LazyRows
+from query.prepared.groups_index import GroupIndex, index_groups, number_combinations, sums
 from query.prepared.part_tables import BY_COLUMN, label
-from query.prepared.part_texts import NumberedTexts
+from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.shared_ids import NumberedTexts
 
 Texts: TypeAlias = tuple[str, ...]
 """The texts of a group."""

@@ -9,12 +9,12 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.prepared.breakdown import NamedGroups, shares
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import FACTS, PAGES
 from query.prepared.quarters import Quarters
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.row_columns import view_rows
 from query.prepared.row_groups import CountedField, RowGroups
-from query.prepared.row_sources import view_rows
-from query.prepared.visit_filters import FACT_BY_FIELD
+from query.prepared.session_filters import FACT_BY_FIELD
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter, fields_named, names_behavior, with_conditions
 from query.request.time_range import TimeRange

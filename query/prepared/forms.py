@@ -8,22 +8,20 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared import row_filters, row_places, visit_filters
+from query.prepared import attribute_rank, session_filters
 from query.prepared.breakdown import groups_by, shares, table_of
-from query.prepared.custom_event_groups import CustomEventTotals
+from query.prepared.custom_events import CustomEventTotals
 from query.prepared.filtered_breakdown import filtered_breakdown
-from query.prepared.form_ranges import AfterEarlier, OfBuckets, OfWholeRange
 from query.prepared.goal_counts import GoalCounts
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.metric_rows import MetricGroups, MetricTotals
 from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
-from query.prepared.quarters import Quarters, whole_range
+from query.prepared.quarters import AfterEarlier, OfBuckets, OfWholeRange, Quarters, whole_range
+from query.prepared.rollup_view import JoinedParts
 from query.prepared.row_groups import RowGroups
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
-from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
-from query.prepared.totals_index import TABLES, TOTALS_INDEX
+from query.prepared.totals_index import NO_TOTALS, TABLES, TOTALS_INDEX, BucketTotals, bucket_totals
 from query.prepared.visit_breakdown import VisitBreakdown
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
@@ -162,7 +160,7 @@ class Filtered(Struct, frozen=True):
 class OfVisits(Filtered, frozen=True):
     """Filters on facts of the visit."""
 
-    kept: ClassVar[KeepsRows] = staticmethod(visit_filters.rows_of_visits)
+    kept: ClassVar[KeepsRows] = staticmethod(session_filters.rows_of_visits)
 
     @property
     def tables(self) -> Sequence[str]:
@@ -187,11 +185,11 @@ class OfFacts(Filtered, frozen=True):
 class OfPlaces(Filtered, frozen=True):
     """Filters on places and devices of rows."""
 
-    kept: ClassVar[KeepsRows] = staticmethod(row_filters.rows_of_places)
+    kept: ClassVar[KeepsRows] = staticmethod(session_filters.rows_of_places)
 
     @property
     def tables(self) -> Sequence[str]:
-        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *row_places.TABLES))]
+        return [*dict.fromkeys((*self.form.tables, SESSIONS.name, *attribute_rank.TABLES))]
 
 
 def of_filters(
@@ -207,7 +205,7 @@ def of_filters(
         return form, keeps
     if (filtered := _of_breakdown(form, filters)) is not None:
         return filtered, None
-    of_visits, others = visit_filters.divided(filters)
+    of_visits, others = session_filters.divided(filters)
     chosen = _of_others(form, others)
     if chosen is None or not of_visits:
         return chosen
@@ -235,11 +233,11 @@ def _of_others(
         return form, None
     if (keeps := keeps_all(filters, form.filter_fields)) is not None:
         return form, keeps
-    of_places = [each for each in filters if row_filters.is_of_places(each)]
+    of_places = [each for each in filters if session_filters.is_of_places(each)]
     if [*form.tables] == [FACTS.name]:
         whole = len(of_places) == len(filters)
         return (OfFacts(form, msgspec.json.encode(filters)), None) if whole else None
-    others = [each for each in filters if not row_filters.is_of_places(each)]
+    others = [each for each in filters if not session_filters.is_of_places(each)]
     keeps = keeps_all(others, form.filter_fields)
     if not of_places or keeps is None or not _reads_visits_alone(form):
         return None
@@ -248,7 +246,7 @@ def _of_others(
 
 def _reads_visits_alone(form: PreparedForm) -> bool:
     """Whether the rows of chosen visits are enough; who is new follows from all rows."""
-    return {*form.tables} <= visit_filters.TABLES and not isinstance(form, AfterEarlier)
+    return {*form.tables} <= session_filters.SESSION_TABLES and not isinstance(form, AfterEarlier)
 
 
 OF_TOTALS_INDEX = (Totals, TotalsByBucket, MetricTotals, SessionsByDuration, SessionsByBucket)

@@ -8,13 +8,11 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.form_ranges import OfWholeRange
-from query.prepared.joined_parts import ChooseTexts, JoinedParts
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.part_tables import OTHER_EVENTS, PAGES, label
-from query.prepared.quarters import Quarters
-from query.prepared.totals import row_totals
-from query.prepared.totals_index import TABLES
+from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_view import ChooseTexts, JoinedParts
+from query.prepared.totals_index import TABLES, row_totals
 from query.sql.event_condition import WILDCARD
 
 GROUP = (1, None, 0)

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
+from query.prepared.array_rows import LazyRows
 from query.prepared.forms import PreparedForm
-from query.prepared.lazy_rows import LazyRows
 
 Bounds: TypeAlias = tuple[Numbers, Numbers]
 """The least and the greatest value that each key may have; the same where it is known."""

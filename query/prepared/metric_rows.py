@@ -9,10 +9,9 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.form_ranges import OfWholeRange
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
-from query.prepared.quarters import Quarters, by_bucket, whole_range
+from query.prepared.quarters import OfWholeRange, Quarters, by_bucket, whole_range
+from query.prepared.rollup_view import JoinedParts
 from query.prepared.row_groups import (
     DISTINCT_VISITORS,
     CountedField,
@@ -21,8 +20,7 @@ from query.prepared.row_groups import (
     RowGroups,
     array_rows,
 )
-from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
-from query.prepared.totals_index import TABLES
+from query.prepared.totals_index import NO_TOTALS, TABLES, BucketTotals, bucket_totals
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 

@@ -1,7 +1,11 @@
-"""Paths of sessions from parts: sequences of pages, with their sessions and visitors."""
+"""Paths of sessions through pages, and the flow from page to page.
+
+The pages of a path are packed into one number, from which they are read again.
+"""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -10,16 +14,95 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
-from query.prepared.form_ranges import OfWholeRange
-from query.prepared.group_numbers import KEY_BITS
-from query.prepared.joined_labels import SEPARATOR, LabelOrder, label_order
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.numbering import WITHOUT
-from query.prepared.packed_keys import pack_columns
-from query.prepared.page_changes import PageChanges, page_changes
-from query.prepared.page_views import ordered_views
+from query.prepared.groups_index import KEY_BITS, sort_order
+from query.prepared.page_views import PageChanges, ordered_views, page_changes
 from query.prepared.part_tables import PAGE_VIEWS
-from query.prepared.quarters import Quarters
+from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.shared_ids import WITHOUT
+
+SEPARATOR = " → "
+
+
+class LabelOrder(Struct, frozen=True, eq=False):
+    """The place of each page in the order of labels: as their last one, and before another."""
+
+    last: Numbers
+    before: Numbers
+
+
+def label_order(texts: Sequence[str]) -> LabelOrder | None:
+    """The order, of distinct texts; None when the first page of a label cannot be told from it.
+
+    Labels differ first where one of their pages does. The texts there, each with the separator
+    unless it is the last one, are in the order of the labels, as long as no text with a separator
+    begins with another one.
+    """
+    separated = sorted(text + SEPARATOR for text in texts)
+    if any(b.startswith(a) for a, b in pairwise(separated)):
+        return None
+    both = sorted([*((text, 0) for text in texts), *((text + SEPARATOR, 1) for text in texts)])
+    place = {token: i for i, token in enumerate(both)}
+    return LabelOrder(
+        np.array([place[text, 0] for text in texts], np.int64),
+        np.array([place[text + SEPARATOR, 1] for text in texts], np.int64),
+    )
+
+
+class PackedKeys(Struct, frozen=True, eq=False):
+    """The key of each row: the values of columns, the last one in the lowest bits."""
+
+    keys: Numbers
+    bits: int
+    """Of the greatest key, at most."""
+    widths: Sequence[int] = ()
+    """Bits of each column."""
+    replaced: "PackedKeys | None" = None
+    """The distinct keys of columns before these, whose position is in the bits above."""
+
+    def plus(self, column: Numbers) -> "PackedKeys":
+        """With a further column of numbers from 0 to below 2**32, of fewer than 2**31 rows."""
+        width = int(column.max(initial=0)).bit_length()
+        own = self.within(KEY_BITS - width)
+        keys = own.keys << width | column
+        return PackedKeys(keys, own.bits + width, [*own.widths, width], own.replaced)
+
+    def within(self, bits: int) -> "PackedKeys":
+        """Keys of no more bits; so many that rows can be told apart always suffice."""
+        if self.bits <= bits:
+            return self
+        found, numbers = number_distinct(self.keys)
+        distinct = PackedKeys(found, self.bits, self.widths, self.replaced)
+        return PackedKeys(numbers, len(found).bit_length(), (), distinct)
+
+    def columns(self, keys: Numbers) -> list[Numbers]:
+        """The values of each column, from some keys."""
+        own: list[Numbers] = []
+        for width in reversed(self.widths):
+            own.insert(0, (keys & ((1 << width) - 1)).astype(np.uint32))
+            keys = keys >> width
+        if self.replaced is None:
+            return own
+        return [*self.replaced.columns(self.replaced.keys[keys]), *own]
+
+
+def pack_columns(columns: Iterable[Numbers], row_count: int) -> PackedKeys:
+    """The keys of rows."""
+    packed = PackedKeys(np.zeros(row_count, np.int64), 0)
+    for column in columns:
+        packed = packed.plus(column)
+    return packed
+
+
+def number_distinct(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """The distinct keys, and for each row the position of its own: by a table of hashes.
+
+    It takes a third of the time of sorting keys that do not have room for their positions.
+    """
+    import pyarrow as pa
+
+    encoded = pa.array(keys).dictionary_encode()
+    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(np.int64)
 
 
 class PagePaths(OfWholeRange, frozen=True):
@@ -176,3 +259,63 @@ def _rows(paths: CountedPaths, labels: LabelOrder, texts: Sequence[str]) -> Arra
     }
     size = paths.size + sum(len(text) + 60 for text in texts)
     return ArrayRows(count, [by_sessions, *by_label], make, by_field, size)
+
+
+class PageFlow(OfWholeRange, frozen=True):
+    """A row for each page and the next one, most transitions first."""
+
+    tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if (views := ordered_views(joined)) is None:
+            return None
+        texts = views.texts
+        if (labels := label_order(texts)) is None:
+            return None
+        sources, targets, transitions, sessions = count_transitions(page_changes(views), len(texts))
+
+        def make(at: Numbers) -> Sequence[Row]:
+            columns = (each[at].tolist() for each in (sources, targets, transitions, sessions))
+            return [
+                (texts[a], texts[b], f"{texts[a]}{SEPARATOR}{texts[b]}", count, own)
+                for a, b, count, own in zip(*columns, strict=True)
+            ]
+
+        def by_transitions(at: Numbers) -> Numbers:
+            return -transitions[at]
+
+        # a label is sorted by its first page, then by its second one
+        by_label = labels.before[sources].astype(np.int64) * (2 * len(texts) + 1)
+        by_label += labels.last[targets]
+        by_field = {
+            "from_path": (sources.__getitem__,),
+            "to_path": (targets.__getitem__,),
+            "name": (by_label.__getitem__,),
+            "transitions": (transitions.__getitem__,),
+            "sessions": (sessions.__getitem__,),
+        }
+        arrays = (sources, targets, transitions, sessions, by_label)
+        size = sum(each.nbytes for each in arrays) + sum(len(text) + 60 for text in texts)
+        keys = (by_transitions, sources.__getitem__, targets.__getitem__)
+        return ArrayRows(len(sources), keys, make, by_field, size)
+
+
+def count_transitions(
+    changes: PageChanges, page_count: int
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Pages, next pages, how often that is so, and in how many sessions."""
+    is_last = np.zeros(len(changes.pages), np.bool_)
+    is_last[changes.borders[1:] - 1] = True
+    has_next = np.flatnonzero(~is_last)
+    pairs = changes.pages[has_next].astype(np.int64) * page_count + changes.pages[has_next + 1]
+    order = sort_order(pairs)  # sessions stay in order within each pair
+    pairs, sessions = pairs[order], changes.sessions[has_next][order]
+    begins = np.ones(len(pairs), np.bool_)
+    begins[1:] = pairs[1:] != pairs[:-1]
+    other = begins.copy()
+    other[1:] |= sessions[1:] != sessions[:-1]
+    starts = np.flatnonzero(begins)
+    transitions = np.diff(np.append(starts, len(pairs)))
+    counts = np.add.reduceat(other, starts, dtype=np.int64) if len(starts) else transitions
+    found = pairs[starts]
+    return found // max(1, page_count), found % max(1, page_count), transitions, counts

@@ -1,8 +1,4 @@
-"""Page views of sessions in their order, from parts.
-
-The index has all page views of a set of parts, session after session; a time range takes those of
-its quarters. Rows without a part (today's) are put in order with those of the same sessions.
-"""
+"""Page views of sessions in their order, and where the page changes."""
 
 from collections.abc import Sequence
 
@@ -10,10 +6,10 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.group_numbers import KEY_BITS
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.groups_index import KEY_BITS
 from query.prepared.part_tables import PAGE_VIEWS, QUARTER_MS, label
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_view import JoinedParts
 
 TIE = "tie"
 COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, "start_ms", TIE)
@@ -146,3 +142,37 @@ def _is_told(views: OrderedViews, ms: Numbers, ties: Numbers) -> bool:
     differs = (views.pages[1:] != views.pages[:-1]) | (views.visitors[1:] != views.visitors[:-1])
     group = np.concatenate([[0], np.cumsum(~same)])
     return not np.isin(group[1:][same & differs], group[twice]).any()
+
+
+class PageChanges(Struct, frozen=True, eq=False):
+    """Session after session, each in order; the first page view of a session is one of them."""
+
+    sessions: Numbers
+    visitors: Numbers
+    pages: Numbers
+    borders: Numbers
+    """Where the changes of each session begin, and the number of all."""
+
+    @property
+    def starts(self) -> Numbers:
+        """Where the changes of each session begin."""
+        return self.borders[:-1]
+
+    def ends_of(self, at: Numbers) -> Numbers:
+        """Where the changes of the sessions of some changes end."""
+        return self.borders[np.searchsorted(self.borders, at, side="right")]
+
+
+def page_changes(views: OrderedViews) -> PageChanges:
+    """The changes of page; consecutive views of one page are one."""
+    begins = _differs(views.sessions)
+    kept = np.flatnonzero(begins | _differs(views.pages))
+    borders = np.append(np.flatnonzero(begins[kept]), len(kept))
+    return PageChanges(views.sessions[kept], views.visitors[kept], views.pages[kept], borders)
+
+
+def _differs(values: Numbers) -> Numbers:
+    """Whether each value is another one than the value before it."""
+    differs = np.ones(len(values), np.bool_)
+    differs[1:] = values[1:] != values[:-1]
+    return differs

@@ -11,20 +11,21 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
-from query.prepared.byte_cache import ByteCache, digest
+from query.prepared.build import all_rows, read_part
 from query.prepared.checked_file import Damaged
-from query.prepared.part import Columns, Part, shifted
-from query.prepared.part_file import (
+from query.prepared.part_tables import QUARTER_MS
+from query.prepared.result_cache import ByteCache, digest
+from query.prepared.rollup import Columns, Part, shifted
+from query.prepared.store import (
     PartColumns,
+    PartFolder,
+    PartKey,
     TableFrame,
     read_columns,
     read_frame,
     read_hashes,
     read_numbers,
 )
-from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_source import all_rows, read_part
-from query.prepared.part_tables import QUARTER_MS
 from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile

@@ -19,15 +19,11 @@ from query.engine.engine import ColumnEngine, Engine, Row
 from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
-from query.prepared.byte_cache import ByteCache, digest
+from query.prepared.build import all_rows, read_part
 from query.prepared.checked_file import UNREADABLE
-from query.prepared.cut_quarters import quarters_read
-from query.prepared.earlier_visitors import earlier_visitors
-from query.prepared.form_ranges import AfterEarlier
 from query.prepared.forms import PreparedForm, index_between_quarters, rows_of_nothing
-from query.prepared.index_folder import IndexFolder
-from query.prepared.joined_parts import NOBODY
-from query.prepared.kept_indexes import KeptIndexes, are_few
+from query.prepared.index_store import IndexFolder, KeptIndexes, are_few
+from query.prepared.known_visitors import earlier_visitors
 from query.prepared.listed_keys import ListedKeys
 from query.prepared.not_prepared import (
     COSTLY_FILTERS,
@@ -38,16 +34,16 @@ from query.prepared.not_prepared import (
     UNTOLD_VISITS,
     NotPrepared,
 )
-from query.prepared.part import Part
-from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.part_join import PartJoin
-from query.prepared.part_kinds import KIND_OF, KINDS, TOTALS, kinds_beside
 from query.prepared.part_reader import PartGone, PartReader, Reading, Work, in_thread, reading_of
-from query.prepared.part_source import all_rows, read_part
-from query.prepared.quarters import Quarters
-from query.prepared.remembered_rows import RememberingEngine
+from query.prepared.partial_quarters import quarters_read
+from query.prepared.quarters import AfterEarlier, Quarters
+from query.prepared.result_cache import ByteCache, RememberingEngine, digest
+from query.prepared.rollup import Part
+from query.prepared.rollup_join import PartJoin
+from query.prepared.rollup_view import NOBODY
+from query.prepared.store import KIND_OF, KINDS, TOTALS, PartFolder, PartKey, kinds_beside
 from query.prepared.text_filters import CostlyFilters
-from query.prepared.waiting_queries import WaitingQueries, WaitingQuery
+from query.prepared.warm_up import WaitingQueries, WaitingQuery
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
 from query.scope.visits import around

@@ -1,6 +1,7 @@
-"""Quarters of an hour of a time range, and the bucket that each belongs to."""
+"""Quarter-hours of a time range, and the bucket that each belongs to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from msgspec import Struct
@@ -89,3 +90,27 @@ def _first_day(local: Numbers, granularity: Granularity) -> Numbers:
         months = local.astype("datetime64[ms]").astype("datetime64[M]")
         days = months.astype("datetime64[ms]").astype(np.int64)
     return days
+
+
+class WithoutFilters(Struct, frozen=True):
+    visit_tables: ClassVar[Sequence[str]] = ()
+    filter_fields: ClassVar[Mapping[str, int]] = {}
+    text_count: ClassVar[int] = 0
+
+
+class OfWholeRange(WithoutFilters, frozen=True):
+    """A form whose rows are of the whole time range."""
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+        return whole_range(time_range)
+
+
+class OfBuckets(WithoutFilters, frozen=True):
+    """A form whose rows are of buckets."""
+
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+        return by_bucket(time_range, granularity)
+
+
+class AfterEarlier(OfBuckets, frozen=True):
+    """A form of buckets that needs the visitors who had an event before the rows that it reads."""

@@ -10,8 +10,8 @@ from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_source import data_file_source
 from query.engine.pools import custom_limits, open_pool
 from query.engine.snapshots import PinnedVersion, SnapshotCache
-from query.prepared.part_kinds import LOADS, SEQUENCES, TOTALS, VITALS, stored_table
 from query.prepared.prepared_results import MAX_PENDING, PreparedResults, prepared_results
+from query.prepared.store import LOADS, SEQUENCES, TOTALS, VITALS, stored_table
 from query.scope.row_scope import Scope
 from query.scope.visitor_sets import all_time
 from schemas.runtime.clock import Clock, now_ms

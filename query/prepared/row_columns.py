@@ -1,26 +1,90 @@
-"""Fields of rows of parts: texts of the rows, of the places of their session, facts of its visit.
+"""Event tables, whose rows together stand for events, and the fields of their rows.
 
-Most sessions have one text of each place in all of their rows, which then is that of a row of any
-table. Those with several are looked up by the keys of rows, as are rows without a session.
+Most sessions have one text of each attribute in all of their rows, which then is that of a row of
+any table. Those with several are looked up by the keys of rows, as are rows without a session.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.kept_rows import RowKeys
+from query.prepared.attribute_rank import PLACE_COLUMN
+from query.prepared.attribute_rank import TABLES as TABLES_OF_PLACES
 from query.prepared.not_prepared import UNTOLD_FACTS, UNTOLD_PLACES, NotPrepared
-from query.prepared.numbering import WITHOUT
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.part_tables import SESSIONLESS, SOURCES, label
-from query.prepared.row_places import PLACE_COLUMN
-from query.prepared.row_sources import VISIT_FIELDS, CountedTable, RowSource
-from query.prepared.session_places import index_places, session_places
-from query.prepared.session_values import fact_values
+from query.prepared.part_tables import (
+    DEVICES,
+    ENTRY_PAGE,
+    EXIT_PAGE,
+    FACTS,
+    OTHER_EVENTS,
+    OTHER_FACTS,
+    PLACES_AND_DEVICES,
+    SESSIONLESS,
+    SESSIONS,
+    SOURCES,
+    PartTable,
+    label,
+)
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.selection import RowKeys
+from query.prepared.session_attributes import index_places, session_places
+from query.prepared.shared_ids import WITHOUT
+from query.prepared.visits_index import fact_values
+from query.scope.visits import VISIT_PREFIX
+
+VISIT_FIELDS = {VISIT_PREFIX + fact: fact for fact in (*SOURCES, ENTRY_PAGE, EXIT_PAGE, *DEVICES)}
+"""The facts of visits that parts have, by the name that fields have for them."""
+
+
+class CountedTable(Struct, frozen=True):
+    """A table of parts, and the columns that count the rows of events which a row stands for."""
+
+    table: PartTable
+    added: tuple[str, ...]
+    subtracted: tuple[str, ...] = ()
+
+
+class RowSource(Struct, frozen=True):
+    """Tables with the same texts, each with rows of its own."""
+
+    tables: tuple[CountedTable, ...]
+
+    def has(self, field: str) -> bool:
+        """Whether the tables themselves have a field."""
+        return all(label(field) in each.table.texts for each in self.tables)
+
+    def may_tell(self, field: str) -> bool:
+        """Whether parts may tell a field of its rows."""
+        return self.has(field) or field in PLACES_AND_DEVICES or field in VISIT_FIELDS
+
+    def tables_read(self, fields: Iterable[str]) -> Sequence[str]:
+        """The tables of parts that its rows and their fields are told from."""
+        names = [each.table.name for each in self.tables]
+        others = [field for field in fields if not self.has(field)]
+        if any(field in PLACES_AND_DEVICES for field in others):
+            names += TABLES_OF_PLACES
+        if any(field in VISIT_FIELDS for field in others):
+            names += [SESSIONS.name, SESSIONLESS.name]
+        return [*dict.fromkeys(names)]
+
+
+ALL_ROWS = RowSource(
+    (CountedTable(FACTS, ("views", "other_rows")), CountedTable(OTHER_FACTS, ("other_rows",)))
+)
+OTHER_ROWS = RowSource((CountedTable(OTHER_EVENTS, ("row_count",)),))
+"""Custom events and outbound clicks."""
+
+
+def view_rows(table: PartTable, *, first_name: bool, second_name: bool) -> RowSource:
+    """Page views of one of their names, or of both, from a table that counts them."""
+    if not second_name:
+        return RowSource((CountedTable(table, ("views",), ("second_name_views",)),))
+    return RowSource((CountedTable(table, ("views" if first_name else "second_name_views",)),))
+
 
 KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN, PLACE_COLUMN)
 

@@ -1,4 +1,4 @@
-"""Sessions from parts in groups: by how long they were, by a fact of the visit, by first bucket."""
+"""Sessions by bucket, by duration, by a fact of their visit and by the pages that they saw."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -7,15 +7,15 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.form_ranges import OfBuckets, OfWholeRange
-from query.prepared.group_numbers import sums
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part_tables import VISITS
-from query.prepared.quarters import Quarters
-from query.prepared.range_sessions import session_columns
-from query.prepared.session_values import fact_values
-from query.prepared.sessions import UNTOLD
-from query.prepared.totals_index import TABLES
+from query.prepared.breakdown import Texts, groups_by, text_ranks
+from query.prepared.groups_index import sums
+from query.prepared.part_tables import FACTS, PAGES, VISITS
+from query.prepared.quarters import OfBuckets, OfWholeRange, Quarters
+from query.prepared.rollup import SESSION_COLUMN
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.sessions_index import UNTOLD
+from query.prepared.totals_index import TABLES, session_columns
+from query.prepared.visits_index import fact_values
 
 
 class SessionsByDuration(OfWholeRange, frozen=True):
@@ -91,3 +91,48 @@ def _counts(
         return None
     distinct = joined.distinct(groups, visitors, count)
     return np.bincount(groups, minlength=count).tolist(), distinct.tolist()
+
+
+class GroupedSessions(OfWholeRange, frozen=True):
+    """A row for each group: its texts together, each of them, page views, visitors, sessions.
+
+    Most visitors come first. No text of a column but the first is the empty text.
+    """
+
+    columns: tuple[str, ...]
+    tables: ClassVar[Sequence[str]] = (FACTS.name,)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+        texts, *counts = count_sessions(joined, self.columns)
+        made = [
+            (" ".join((own[0], *filter(None, own[1:]))), *own, *numbers)
+            for own, *numbers in zip(texts, *(each.tolist() for each in counts), strict=True)
+        ]
+        return sorted(made, key=lambda row: (-row[-2], -row[-3], *row[:-3]))
+
+
+def count_sessions(
+    joined: JoinedParts, columns: Sequence[str]
+) -> tuple[Sequence[Texts], Numbers, Numbers, Numbers]:
+    """Texts, page views, visitors and sessions of each group that has page views."""
+    groups = groups_by(joined, columns)
+    of_sessions = groups_by(joined, columns, of=SESSION_COLUMN)
+    sessions = of_sessions.visitors
+    if of_sessions.texts != groups.texts:
+        number = {texts: i for i, texts in enumerate(of_sessions.texts)}
+        sessions = sessions[[number[texts] for texts in groups.texts]]
+    having = np.flatnonzero(groups.views)
+    texts = [groups.texts[i] for i in having.tolist()]
+    return texts, groups.views[having], groups.visitors[having], sessions[having]
+
+
+class SessionPages(OfWholeRange, frozen=True):
+    """A row for each path that was viewed, most sessions first."""
+
+    tables: ClassVar[Sequence[str]] = (PAGES.name,)
+
+    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+        texts, _, visitors, sessions = count_sessions(joined, ("path",))
+        order = np.lexsort((text_ranks(texts), -visitors, -sessions))
+        counts = zip(*(each[order].tolist() for each in (sessions, visitors)), strict=True)
+        return [(*texts[i], *own) for i, own in zip(order.tolist(), counts, strict=True)]

@@ -10,16 +10,14 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.form_ranges import OfWholeRange
-from query.prepared.group_numbers import greatest, least, sums
-from query.prepared.joined_parts import JoinedParts
+from query.prepared.groups_index import greatest, least, sums
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, smallest
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
-from query.prepared.quarters import Quarters
-from query.prepared.range_sessions import changed_sessions
-from query.prepared.sessions import visible_ms
-from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, index_totals
+from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, smallest
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.sessions_index import visible_ms
+from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, changed_sessions, index_totals
 
 SESSION_COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms")
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import label
+from query.prepared.rollup_view import JoinedParts
 from query.request.filter_struct import Filter, fields_named, names_behavior
 
 Values: TypeAlias = Sequence[Any]

@@ -1,19 +1,30 @@
-"""Index of totals: rows, visitors and sessions of all stored parts, for any range of quarters."""
+"""Totals of buckets of quarter-hours: page views, visitors, sessions, exact medians.
 
-from collections.abc import Sequence
+The index has sums of all sessions; those that the range cuts are recomputed from their rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
-from query.prepared.crossing_sessions import block_edges, crossing
-from query.prepared.group_numbers import sums
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.ordered_durations import OrderedDurations, order_durations
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.distinct_visitors_index import VisitorEntries, index_visitors
+from query.prepared.groups_index import sums
 from query.prepared.part_tables import SESSIONLESS, SESSIONS
-from query.prepared.sessions import OF_SESSIONS, Sessions, join_sessions
-from query.prepared.visitor_entries import VisitorEntries, index_visitors
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.sessions_index import (
+    OF_SESSIONS,
+    ChosenDurations,
+    OrderedDurations,
+    Sessions,
+    block_edges,
+    crossing,
+    join_sessions,
+    order_durations,
+)
 
 TABLES = (SESSIONS.name, SESSIONLESS.name)
 COUNTS = ("views", "row_count")
@@ -133,4 +144,253 @@ def _by_quarter(whole: JoinedParts, first: int) -> Sessions:
         duration_ms=smallest(own.duration_ms),
         is_bounce=own.is_bounce,
         visitors=own.visitors,
+    )
+
+
+class ChangedSessions(Struct, frozen=True, eq=False):
+    """What of the sessions of an index is another in a range."""
+
+    low: int
+    high: int
+    """The sessions of the index with their first page view in the range, by their positions."""
+    without: Numbers
+    """The positions of those that the range cuts or that have rows in the rest, in order."""
+    anew: Sessions
+    """Those, and further ones of the rest, from their rows in the range."""
+    rows: Sequence[JoinedParts] = ()
+    """The rows that these are made of."""
+
+
+def session_columns(joined: JoinedParts, *names: str) -> Sequence[Numbers]:
+    """Columns of the sessions with a page view in the range."""
+    index = joined.index(TOTALS_INDEX, index_totals)
+    if index is None:
+        sessions = sessions_of_rows(joined)
+        return [getattr(sessions, name) for name in names]
+    changed = changed_sessions(joined, index)
+    of_index = index.sessions_at(slice(changed.low, changed.high), names)
+    without = changed.without - changed.low
+    return [
+        np.concatenate([np.delete(own, without), smallest(getattr(changed.anew, name))])
+        for name, own in zip(names, of_index, strict=True)
+    ]
+
+
+def sessions_of_rows(joined: JoinedParts) -> Sessions:
+    """The same from all rows, where there is no index."""
+    return _sessions(joined.columns(SESSIONS.name, *OF_SESSIONS))
+
+
+def changed_sessions(joined: JoinedParts, index: TotalsIndex) -> ChangedSessions:
+    """What is not as the index has it."""
+    low, high = index.viewed_first(joined.first, joined.end)
+    at_start, at_end = index.crossing(joined.first), index.crossing(joined.end)
+    cut = np.union1d(at_start, at_end)
+    if not joined.has_rest and not len(cut):
+        return ChangedSessions(low, high, cut, _sessions())
+    flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
+    if joined.has_rest:
+        cut = np.union1d(cut, np.flatnonzero(flags[index.sessions.keys]))
+    keys, starts, ends = index.sessions_at(cut, ("keys", "start_quarters", "end_quarters"))
+    rows = rows_of_sessions(joined, flags, keys, starts, ends)
+    without = cut[slice(*np.searchsorted(cut, (low, high)))]
+    anew = _sessions(*(each.columns(SESSIONS.name, *OF_SESSIONS) for each in rows))
+    return ChangedSessions(low, high, without, anew, rows)
+
+
+def rows_of_sessions(
+    joined: JoinedParts, flags: Numbers, keys: Numbers, starts: Numbers, ends: Numbers
+) -> Sequence[JoinedParts]:
+    """The rows of these sessions, whose first and last quarters are known, and of flagged ones.
+
+    `flags` is by number of the session. With all rows of the rest.
+    """
+    known = np.zeros(joined.stored_count(SESSION_COLUMN), np.bool_)
+    known[keys] = True
+    is_all_known = not (flags[: len(known)] & ~known).any()
+    windows = _windows(joined, starts, ends) if is_all_known else [joined]
+    flags = flags.copy()
+    flags[keys] = True
+    rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=False) for each in windows]
+    return [*rows, joined.of_rest()] if joined.has_rest else rows
+
+
+def _windows(joined: JoinedParts, starts: Numbers, ends: Numbers) -> list[JoinedParts]:
+    """All rows of these sessions, and as few others as may be: most are near an edge."""
+    first, end = joined.first, joined.end
+    inside = (ends >= first) & (starts < end)
+    starts, ends = starts[inside].astype(np.int64), ends[inside].astype(np.int64)
+    is_first = ends - first < end - starts
+    high = int(ends[is_first].max(initial=first - 1)) + 1
+    low = int(starts[~is_first].min(initial=end))
+    if low < high:
+        return [joined]
+    return [joined.between(first, high), joined.between(low, end)]
+
+
+def _sessions(*rows: Mapping[str, Numbers]) -> Sessions:
+    """The sessions of rows."""
+    nothing = dict.fromkeys(OF_SESSIONS, np.zeros(0, np.int64))
+    columns = {
+        name: np.concatenate([each[name] for each in rows or (nothing,)]) for name in OF_SESSIONS
+    }
+    keys, numbers = np.unique(columns[SESSION_COLUMN], return_inverse=True)
+    sessions = join_sessions({**columns, SESSION_COLUMN: numbers}, len(keys))
+    return structs.replace(sessions, keys=keys[sessions.keys])
+
+
+class SessionTotals(Struct, frozen=True, eq=False):
+    """Columns with a number for each bucket."""
+
+    sessions: Numbers
+    bounces: Numbers
+    page_views: Numbers
+    duration_ms: Numbers
+    """Of all sessions together."""
+    median_low_ms: Numbers
+    median_high_ms: Numbers
+    """The two middle durations; 0 without sessions."""
+
+
+def session_totals(joined: JoinedParts, buckets: Numbers, count: int) -> SessionTotals:
+    """The totals of `count` buckets; `buckets` has the bucket of each quarter, in order."""
+    index = joined.index(TOTALS_INDEX, index_totals)
+    if index is None:
+        sessions = sessions_of_rows(joined)
+        own = buckets[sessions.quarters - joined.first]
+        medians = _medians(own, sessions.duration_ms, count)
+        return SessionTotals(*[*_added(sessions, own, count), *medians])
+    return _of_index(index, changed_sessions(joined, index), joined.first, buckets, count)
+
+
+def _of_index(
+    index: TotalsIndex, changed: ChangedSessions, first: int, buckets: Numbers, count: int
+) -> SessionTotals:
+    left_out = index.sessions.of(changed.without)
+    of_left_out = buckets[left_out.quarters.astype(np.int64) + index.first - first]
+    of_anew = buckets[changed.anew.quarters - first]
+    borders = np.searchsorted(buckets, np.arange(count + 1)) + first
+    added = (
+        of_all - less + more
+        for of_all, less, more in zip(
+            index.session_sums(borders),
+            _added(left_out, of_left_out, count),
+            _added(changed.anew, of_anew, count),
+            strict=True,
+        )
+    )
+    columns = [*added]
+    durations = index.sessions.duration_ms
+    middle = np.zeros((2, count), np.int64)
+    positions = index.viewed_before(borders).tolist()
+    without = _by_bucket(of_left_out, changed.without, count)
+    more = _by_bucket(of_anew, changed.anew.duration_ms, count)
+    before = lru_cache(maxsize=2)(index.durations.counts_before)  # buckets share their borders
+    for bucket in np.flatnonzero(columns[0]).tolist():
+        low, high, number = positions[bucket], positions[bucket + 1], int(columns[0][bucket])
+        ranks = [(number - 1) // 2, number // 2]
+        chosen = ChosenDurations(durations, low, high, without[bucket], more[bucket])
+        middle[:, bucket] = index.durations.at_ranks(chosen, ranks, before)
+    return SessionTotals(*[*columns, *middle])
+
+
+def _added(sessions: Sessions, buckets: Numbers, count: int) -> Sequence[Numbers]:
+    """The sessions, bounces, page views and durations of each bucket."""
+    return (
+        np.bincount(buckets, minlength=count),
+        np.bincount(buckets[sessions.is_bounce], minlength=count),
+        sums(buckets, sessions.page_views, count),
+        sums(buckets, sessions.duration_ms, count),
+    )
+
+
+def _medians(buckets: Numbers, duration_ms: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """The two middle durations of each bucket; 0 where there are no sessions."""
+    low, high = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for bucket, own in enumerate(_by_bucket(buckets, duration_ms, count)):
+        if len(own):
+            middle = [(len(own) - 1) // 2, len(own) // 2]
+            low[bucket], high[bucket] = np.partition(own, middle)[middle]
+    return low, high
+
+
+def _by_bucket(buckets: Numbers, values: Numbers, count: int) -> Sequence[Numbers]:
+    """The values of each bucket, in their order."""
+    if count == 1:
+        return [values]
+    counts = np.bincount(buckets, minlength=count)
+    order = np.argsort(smallest(buckets), kind="stable")  # fast for few bytes
+    return np.split(values[order], np.cumsum(counts)[:-1])
+
+
+class BucketTotals(Struct, frozen=True):
+    """What the rows of one bucket add up to."""
+
+    page_views: int
+    visitors: int
+    row_count: int
+    sessions: int
+    bounces: int
+    session_page_views: int
+    duration_ms: int
+    """Of all sessions together."""
+    median_low_ms: int
+    median_high_ms: int
+    """The two middle durations; 0 without sessions."""
+
+
+NO_TOTALS = BucketTotals(*[0] * len(BucketTotals.__struct_fields__))
+"""Of no rows."""
+
+
+def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
+    """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
+    views, rows, visitors = row_totals(joined, buckets, count)
+    of_sessions = session_totals(joined.whole_sessions, buckets, count)
+    columns = (views, visitors, rows, *structs.astuple(of_sessions))
+    return [BucketTotals(*each) for each in zip(*(c.tolist() for c in columns), strict=True)]
+
+
+def row_totals(
+    joined: JoinedParts, buckets: Numbers, count: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Page views, rows and distinct visitors of each bucket."""
+    index = joined.index(TOTALS_INDEX, index_totals)
+    if index is None:
+        return _of_rows(joined, buckets, count)
+    return _of_rows_indexed(joined, index, buckets, count)
+
+
+def _of_rows(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
+    """Page views, rows and distinct visitors of each bucket."""
+    of_row, visitors, views, rows = _columns(joined, buckets)
+    distinct = joined.distinct(of_row, visitors, count)
+    return sums(of_row, views, count), sums(of_row, rows, count), distinct
+
+
+def _columns(joined: JoinedParts, buckets: Numbers) -> Sequence[Numbers]:
+    """The bucket of each row, its visitor, page views and rows."""
+    names = (QUARTER_COLUMN, VISITOR_COLUMN, *COUNTS)
+    tables = [joined.columns(table, *names) for table in TABLES]
+    quarters, *others = (np.concatenate([table[name] for table in tables]) for name in names)
+    return buckets[quarters.astype(np.int64) - joined.first], *others
+
+
+def _of_rows_indexed(
+    joined: JoinedParts, index: TotalsIndex, buckets: Numbers, count: int
+) -> tuple[Numbers, Numbers, Numbers]:
+    found = index.of_rows(joined.first, buckets, count)
+    if not joined.has_rest:
+        return found
+    views, rows, visitors = found
+    flags = joined.rest_flags(TABLES, VISITOR_COLUMN)
+    known = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=False)
+    of_known, known_visitors, *_ = _columns(known, buckets)
+    of_rest, rest_visitors, rest_views, rest_rows = _columns(joined.of_rest(), buckets)
+    both = np.concatenate([of_known, of_rest]), np.concatenate([known_visitors, rest_visitors])
+    counted_already = joined.distinct(of_known, known_visitors, count)
+    return (
+        views + sums(of_rest, rest_views, count),
+        rows + sums(of_rest, rest_rows, count),
+        visitors + joined.distinct(*both, count) - counted_already,
     )

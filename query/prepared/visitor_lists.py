@@ -11,11 +11,8 @@ import numpy as np
 from msgspec import structs
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.form_ranges import OfWholeRange
-from query.prepared.group_numbers import distinct_values, greatest, least, sums
-from query.prepared.joined_parts import JoinedParts
+from query.prepared.groups_index import distinct_values, greatest, least, sums
 from query.prepared.listed_keys import Bounds, ListedKeys
-from query.prepared.part import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.part_tables import (
     OTHER_EVENTS,
     PAGES,
@@ -24,7 +21,9 @@ from query.prepared.part_tables import (
     SESSIONS,
     label,
 )
-from query.prepared.quarters import Quarters
+from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_view import JoinedParts
 
 COUNT_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, "row_count", "views")
 FIELDS = ("first_visit", "last_visit", "total_events", "page_views")

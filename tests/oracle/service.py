@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from query.app import create_app
-from query.prepared import kept_indexes
+from query.prepared import index_store
 from query.prepared.prepared_results import PreparedResults
 from query.request.subject import SubjectKind
 from query.standard.applicability import uses_granularity
@@ -28,7 +28,7 @@ from tests.query.lake import Lake, Stored
 from tests.query.query_service import NOW, fill_registry
 
 MAX_BATCH = 40
-FEW_PARTS, OPENED = kept_indexes.FEW_PARTS, count()
+FEW_PARTS, OPENED = index_store.FEW_PARTS, count()
 
 
 class Registry:
@@ -77,11 +77,11 @@ class Service:
     ) -> None:
         self._served.close()
         self._folder.cleanup()
-        kept_indexes.FEW_PARTS = FEW_PARTS
+        index_store.FEW_PARTS = FEW_PARTS
 
     def open(self) -> None:
         """Start the application; every second one makes indexes of few parts as of many."""
-        kept_indexes.FEW_PARTS = FEW_PARTS if next(OPENED) % 2 else 0
+        index_store.FEW_PARTS = FEW_PARTS if next(OPENED) % 2 else 0
         held = registry()
         settings = Settings(
             data_dir=str(self.root),

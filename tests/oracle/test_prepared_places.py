@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from query.prepared import kept_indexes
+from query.prepared import index_store
 from tests.oracle.service import Service
 from tests.oracle.test_prepared_results import prepare
 from tests.query.lake import a_view
@@ -51,7 +51,7 @@ NAMES = (
 def test_metrics_of_visits_are_of_whole_visits_with_a_row_that_meets_them(
     visit: str, others: Sequence[Page], few_parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_indexes, "FEW_PARTS", few_parts)
+    monkeypatch.setattr(index_store, "FEW_PARTS", few_parts)
     views = [
         a_view(path, at=at, session=session, visitor=session, country=country)
         for session, at, path, country in (*others, *VISITS[visit])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.prepared import kept_indexes
-from query.prepared.form_ranges import AfterEarlier, OfBuckets
+from query.prepared import index_store
 from query.prepared.part_tables import PLACES_AND_DEVICES
-from query.prepared.visit_filters import FACT_BY_FIELD, TABLES
+from query.prepared.quarters import AfterEarlier, OfBuckets
+from query.prepared.session_filters import FACT_BY_FIELD, TABLES
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.tables import EVENTS
@@ -274,7 +274,7 @@ def test_an_index_serves_ranges_without_the_sessions_of_today(
     )
     queries = [msgspec.structs.replace(query, end=query.end - timedelta(days=n)) for n in range(4)]
     with Service([*closed, today]) as service:
-        monkeypatch.setattr(kept_indexes, "FEW_PARTS", 0)
+        monkeypatch.setattr(index_store, "FEW_PARTS", 0)
         service.results(queries[1:])
         prepare(service)
 

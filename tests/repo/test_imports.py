@@ -121,7 +121,7 @@ USERS = {
         "query/client/rows.py",
         "query/formats/arrow.py",
         "query/prepared/checked_file.py",
-        "query/prepared/packed_keys.py",
+        "query/prepared/page_paths.py",
         "schemas/lake/log_numbers.py",
         "stream/enrich/re_enrichment_pipeline.py",
         "stream/maintenance/",

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from query.engine.engine import Row
-from query.prepared.active_buckets import VisitorsByActivity, WindowChanges
+from query.prepared.cohorts import VisitorsByActivity, WindowChanges
 from query.request.buckets import Granularity
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange

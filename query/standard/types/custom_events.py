@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from query.prepared.custom_event_groups import (
+from query.prepared.custom_events import (
     CustomEventsByBucket,
     CustomEventsByBucketAndName,
     CustomEventsByPath,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from query.prepared.custom_event_names import CustomEventNames
+from query.prepared.custom_events import CustomEventNames
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.sql.select import Cte

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from query.prepared.custom_event_groups import CustomEventTotals as PreparedTotals
-from query.prepared.custom_event_names import CustomEventNames
+from query.prepared.custom_events import CustomEventNames
+from query.prepared.custom_events import CustomEventTotals as PreparedTotals
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM
 from query.standard.declaration.fields import Instant, Percent

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from query.engine.engine import Row
-from query.prepared.lifecycle_periods import LifecyclePeriods
+from query.prepared.cohorts import LifecyclePeriods
 from query.request.buckets import Granularity
 from query.request.subject import SubjectKind
 from query.request.time_range import TimeRange

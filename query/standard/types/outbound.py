@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from query.prepared.outbound_clicks import OutboundClicks
+from query.prepared.custom_events import OutboundClicks
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_OUTBOUND
 from query.standard.declaration.fields import Instant, Percent

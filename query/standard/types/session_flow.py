@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from query.prepared.page_flow import PageFlow
-from query.prepared.session_pages import SessionPages
+from query.prepared.page_paths import PageFlow
+from query.prepared.session_groups import SessionPages
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared.forms import Breakdown, PreparedForm
-from query.prepared.grouped_sessions import GroupedSessions
+from query.prepared.session_groups import GroupedSessions
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
 from query.standard.declaration.fields import Percent

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct, structs
 
 from query.prepared.forms import PreparedForm, by_row
-from query.prepared.visit_breakdown import by_visit
-from query.prepared.visit_pages import VisitPages
+from query.prepared.visit_breakdown import VisitPages, by_visit
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
 from query.sql.select import Cte

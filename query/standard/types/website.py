@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from query.engine.engine import Row
 from query.prepared.forms import Totals, TotalsByBucket
-from query.prepared.totals import BucketTotals
+from query.prepared.totals_index import BucketTotals
 from query.request.subject import SubjectKind
 from query.scope.session_rows import MERGED_MEASURES, PAGE_VIEWS
 from query.sql.row_definitions import PAGE_VIEW

@@ -11,8 +11,8 @@ from query.custom.request import CustomQueryBody
 from query.custom.validation import validate
 from query.prepared.not_prepared import NotPrepared
 from query.prepared.part_tables import FACTS, PAGES
+from query.prepared.row_columns import ALL_ROWS, OTHER_ROWS, RowSource, view_rows
 from query.prepared.row_groups import CountedField, RowGroups
-from query.prepared.row_sources import ALL_ROWS, OTHER_ROWS, RowSource, view_rows
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.filter_struct import Filter

@@ -5,22 +5,18 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct, structs
 
-from query.prepared import kept_indexes
+from query.prepared import index_store
 from query.prepared.breakdown import GroupsIndex, index_of
-from query.prepared.byte_cache import ByteCache
-from query.prepared.index_folder import IndexFolder, PartSet
-from query.prepared.kept_indexes import KeptIndexes
-from query.prepared.numbering import number
-from query.prepared.ordered_durations import order_durations
+from query.prepared.distinct_visitors_index import VisitorEntries
+from query.prepared.index_store import IndexFolder, KeptIndexes, PartSet
 from query.prepared.page_views import OrderedViews, PageViewIndex
-from query.prepared.part_folder import PartFolder, PartKey
-from query.prepared.session_places import SessionPlaces
-from query.prepared.session_values import SessionValues
-from query.prepared.sessions import Sessions
+from query.prepared.result_cache import ByteCache
+from query.prepared.session_attributes import SessionPlaces
+from query.prepared.sessions_index import Sessions, order_durations
+from query.prepared.shared_ids import number
+from query.prepared.store import PartFolder, PartKey
 from query.prepared.totals_index import TotalsIndex
-from query.prepared.visit_index import LongVisits
-from query.prepared.visit_page_index import VisitPageIndex
-from query.prepared.visitor_entries import VisitorEntries
+from query.prepared.visits_index import LongVisits, SessionValues, VisitPageIndex
 
 KEYS = [PartKey("shop", str(i)) for i in range(6)]
 BOTH = frozenset(KEYS[:2])
@@ -94,7 +90,7 @@ class Process:
             return index
 
         found = self.indexes.made(name, parts, make)
-        kept_indexes.WRITER.submit(lambda: None).result()  # what is written is there
+        index_store.WRITER.submit(lambda: None).result()  # what is written is there
         return found
 
     def parts(self, *numbers: int, stored: str = "012345", index: str | None = None) -> list[int]:

@@ -7,13 +7,18 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows
-from query.prepared.joined_parts import JoinedParts, WholeParts
-from query.prepared.numbered_parts import NumberedParts
-from query.prepared.numbering import ColumnNumbers, number
-from query.prepared.part import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
-from query.prepared.part_file import HASHES, read_columns, read_frame, read_hashes, read_numbers
-from query.prepared.part_folder import PartKey
-from query.prepared.row_places import PLACE_COLUMN
+from query.prepared.attribute_rank import PLACE_COLUMN
+from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
+from query.prepared.rollup_view import JoinedParts, WholeParts
+from query.prepared.shared_ids import ColumnNumbers, NumberedParts, number
+from query.prepared.store import (
+    HASHES,
+    PartKey,
+    read_columns,
+    read_frame,
+    read_hashes,
+    read_numbers,
+)
 
 Values = Sequence[int] | Sequence[str | None]
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from query.prepared.active_buckets import VisitorsByActivity, WindowChanges
+from query.prepared.cohorts import VisitorsByActivity, WindowChanges
 from query.prepared.quarters import Quarters
 from query.request.time_zones import DAY_MS
 from tests.query.prepared.test_totals import (

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from query.prepared import active_buckets
+from query.prepared import cohorts
 from query.prepared.cohorts import Cohorts, CohortsOfNew
 from tests.query.prepared.test_session_groups import RANGE
 from tests.query.prepared.test_totals import (
@@ -23,7 +23,7 @@ from tests.query.prepared.test_totals import (
 def flags(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to find distinct pairs."""
     if request.param is not None:
-        monkeypatch.setattr(active_buckets, "MAX_FLAGS", request.param)
+        monkeypatch.setattr(cohorts, "MAX_FLAGS", request.param)
 
 
 @pytest.mark.parametrize("stored", [None, PARTS, PARTS - 1])

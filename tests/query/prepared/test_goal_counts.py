@@ -13,11 +13,11 @@ from msgspec import convert
 from query.engine.column_rows import ColumnRows
 from query.prepared.forms import rows_of_nothing
 from query.prepared.goal_counts import CountedGoal, GoalCounts
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSIONS
 from query.prepared.quarters import Quarters
-from query.prepared.sessions import OF_SESSIONS
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.sessions_index import OF_SESSIONS
 from query.sql.row_definitions import PAGE_VIEW, PAGE_VIEW_NAMES
 from query.standard.types.goals import Goals, prepared_goals, stored_amounts
 from query.standard.types.session_flow import SESSION_FLOW

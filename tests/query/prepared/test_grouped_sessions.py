@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from query.prepared.grouped_sessions import GroupedSessions
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import Part, make_part
 from query.prepared.quarters import Quarters
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.session_groups import GroupedSessions
 from tests.query.lake import Stored, a_view, an_event
 from tests.query.prepared.parts import column_rows, join
 from tests.query.prepared.test_prepared_results import TODAY, prepare

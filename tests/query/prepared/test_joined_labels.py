@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from query.prepared.joined_labels import SEPARATOR, label_order
+from query.prepared.page_paths import SEPARATOR, label_order
 
 
 def test_places_are_in_the_order_of_the_labels() -> None:

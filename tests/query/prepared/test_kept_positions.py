@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.kept_rows import ByKey, KeptOwners
-from query.prepared.numbering import WITHOUT
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.selection import ByKey, KeptOwners
+from query.prepared.shared_ids import WITHOUT
 from tests.query.prepared.parts import join, part_of
 
 NOBODY = -1

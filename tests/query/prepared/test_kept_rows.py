@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from query.prepared.kept_rows import RowKeys, row_keys
+from query.prepared.attribute_rank import LAST_PLACE, PLACE_BITS
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.row_places import LAST_PLACE, PLACE_BITS
+from query.prepared.selection import RowKeys, row_keys
 
 FIRST = 2_000_000
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from query.prepared.lifecycle_periods import LifecyclePeriods
+from query.prepared.cohorts import LifecyclePeriods
 from query.prepared.quarters import Quarters
 from tests.query.prepared.test_active_buckets import DAYS, active_days
 from tests.query.prepared.test_totals import PARTS, joined, some_rows

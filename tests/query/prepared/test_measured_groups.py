@@ -6,10 +6,10 @@ import numpy as np
 
 from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import rows_of_nothing
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.measured_tables import LOADS, VITALS
 from query.prepared.quarters import Quarters
+from query.prepared.rollup_view import JoinedParts
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from query.prepared.measured_tables import LATER_TIMINGS, LOADS, VITALS, Measured, plus_one
-from query.prepared.part import Columns
+from query.prepared.rollup import Columns
 from tests.query.lake import Stored, a_view, a_vital
 from tests.query.prepared.parts import whole_part
 from tests.query.query_service import InProcessService

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
+from query.prepared.measured_groups import Measurements
 from query.prepared.measured_tables import LOADS, VITALS
-from query.prepared.measurements import Measurements
-from query.prepared.part import Part
 from query.prepared.quarters import Quarters
+from query.prepared.rollup import Part
+from query.prepared.rollup_view import JoinedParts
 from query.request.filter_struct import Behavior, Filter
 from tests.query.prepared.parts import join, part_of
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from query.prepared.group_numbers import KEY_BITS
-from query.prepared.packed_keys import number_distinct, pack_columns
+from query.prepared.groups_index import KEY_BITS
+from query.prepared.page_paths import number_distinct, pack_columns
 
 ROWS = 3_000
 

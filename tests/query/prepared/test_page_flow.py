@@ -1,7 +1,7 @@
 """Page transitions of sessions from parts."""
 
 from query.prepared.array_rows import ArrayRows
-from query.prepared.page_flow import PageFlow
+from query.prepared.page_paths import PageFlow
 from query.prepared.quarters import whole_range
 from query.request.time_range import TimeRange
 from tests.query.prepared.test_page_paths import Q, joined, sessions

@@ -6,10 +6,10 @@ import pytest
 
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.page_paths import PagePaths
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
+from query.prepared.rollup_view import JoinedParts
 from query.request.time_range import TimeRange
 from tests.query.prepared.parts import Values, join, part_of
 

@@ -1,12 +1,13 @@
-"""Page views of sessions, in the order of their rows, whichever part has them."""
+"""Page views of sessions in their order, and where the page changes."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.page_views import OrderedViews, ordered_views
-from query.prepared.part import Part
+from query.prepared.page_views import OrderedViews, ordered_views, page_changes
+from query.prepared.rollup import Part
+from query.prepared.rollup_view import JoinedParts
 from tests.query.prepared.parts import join, part_of
 
 NAMES = ("quarter", "visitor", "session_key", "start_ms", "tie", "of_path")
@@ -68,3 +69,25 @@ def test_an_order_that_parts_do_not_have_is_not_told(stored: int | None) -> None
 def test_no_views_are_no_sessions() -> None:
     assert paths(ordered_views(join([MORNING], 50, 60, stored=1))) == {}
     assert paths(ordered_views(join([MORNING], 50, 60))) == {}
+
+
+def test_changes_begin_with_each_session_and_page() -> None:
+    views = OrderedViews(
+        np.array([1, 1, 1, 1, 2, 2, 5]),
+        np.array([7, 8, 8, 7, 9, 9, 9]),
+        np.array([0, 0, 1, 0, 0, 0, 0]),
+        ["/", "/a"],
+    )
+    changes = page_changes(views)
+
+    assert changes.pages.tolist() == [0, 1, 0, 0, 0]
+    assert changes.sessions.tolist() == [1, 1, 1, 2, 5]
+    assert changes.visitors.tolist() == [7, 8, 7, 9, 9]  # of the first view of the page
+    assert changes.starts.tolist() == [0, 3, 4]
+    assert changes.ends_of(np.arange(5)).tolist() == [3, 3, 3, 4, 5]
+
+
+def test_no_views_have_no_changes() -> None:
+    nothing = np.empty(0, np.int64)
+    changes = page_changes(OrderedViews(nothing, nothing, nothing, []))
+    assert len(changes.pages) == len(changes.starts) == 0

@@ -10,11 +10,11 @@ import pytest
 
 from query.engine.engine import ColumnEngine
 from query.prepared import part_reader
-from query.prepared.byte_cache import ENTRY_BYTES, ByteCache
-from query.prepared.part import Part
-from query.prepared.part_folder import PartFolder, PartKey
+from query.prepared.build import read_part
 from query.prepared.part_reader import PartGone, PartReader, StoredPart, Work, in_thread
-from query.prepared.part_source import read_part
+from query.prepared.result_cache import ENTRY_BYTES, ByteCache
+from query.prepared.rollup import Part
+from query.prepared.store import PartFolder, PartKey
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 from tests.query.lake import a_view

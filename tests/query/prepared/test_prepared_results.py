@@ -13,7 +13,7 @@ from msgspec import structs
 
 import query.prepared.prepared_results as module
 from query.prepared.checked_file import pack, read_block, read_header, write_header
-from query.prepared.part_file import MAGIC, OF_ALL, _Header, _StoredColumn
+from query.prepared.store import MAGIC, OF_ALL, _Header, _StoredColumn
 from query.standard.query_types import QUERY_TYPES
 from schemas.lake.table_location import table_url
 from schemas.tables import EVENTS

@@ -1,11 +1,14 @@
-"""The bucket of each quarter of an hour is that of SQL, in every zone."""
+"""Quarter-hours of a time range, and the bucket that each belongs to."""
 
 from datetime import date
 
 import pytest
 
+from query.prepared.cohorts import Cohorts
+from query.prepared.custom_events import CustomEventsByBucket, CustomEventTotals
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import by_bucket, date_parts, whole_range, with_local_time
+from query.prepared.session_groups import SessionsByBucket
 from query.request.buckets import Granularity, bucket_number
 from query.request.date_parts import DatePart
 from query.request.time_range import TimeRange, time_range, utc_offset_periods
@@ -79,3 +82,30 @@ def test_a_change_of_the_offset_within_a_quarter_has_no_date_parts() -> None:
     # the clocks of Liberia went forward by 44 minutes and a half on 1972-01-07
     day = date(1972, 1, 7)
     assert with_local_time(time_range(day, day, "Africa/Monrovia", 40)) is None
+
+
+HOURS = TimeRange(8 * QUARTER_MS, 16 * QUARTER_MS, "UTC")
+CUT = TimeRange(8 * QUARTER_MS + 1, 16 * QUARTER_MS, "UTC")
+
+
+def test_a_form_of_the_whole_range_has_one_bucket() -> None:
+    quarters = CustomEventTotals().quarters(HOURS, Granularity.HOURLY)
+
+    assert quarters is not None
+    assert (quarters.first, quarters.end, set(quarters.buckets.tolist())) == (8, 16, {0})
+    assert CustomEventTotals().quarters(CUT, Granularity.HOURLY) is None
+
+
+def test_a_form_of_buckets_has_those_of_the_granularity() -> None:
+    quarters = CustomEventsByBucket().quarters(HOURS, Granularity.HOURLY)
+
+    assert quarters is not None
+    assert quarters.buckets.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert CustomEventsByBucket().quarters(CUT, Granularity.HOURLY) is None
+
+
+def test_forms_without_options_are_told_apart() -> None:
+    forms = {Cohorts(9), CustomEventTotals(), CustomEventsByBucket(), SessionsByBucket()}
+
+    assert len(forms) == 4
+    assert len({repr(form) for form in forms}) == 4

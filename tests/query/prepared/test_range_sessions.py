@@ -5,9 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.range_sessions import changed_sessions, rows_of_sessions, session_columns
-from query.prepared.totals_index import index_totals
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.totals_index import (
+    changed_sessions,
+    index_totals,
+    rows_of_sessions,
+    session_columns,
+)
 from tests.query.prepared.test_totals import PARTS, joined, some_rows
 
 COLUMNS = ("keys", "quarters", "duration_ms", "visitors")

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from query.prepared.ranked_values import RankedValues, rank_values, sum_values
+from query.prepared.measured_groups import RankedValues, rank_values, sum_values
 
 
 def ranked(*values: int) -> RankedValues:

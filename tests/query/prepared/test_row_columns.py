@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
-from query.prepared.row_columns import PartRows, field_texts
-from query.prepared.row_sources import ALL_ROWS, view_rows
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.row_columns import ALL_ROWS, PartRows, field_texts, view_rows
 from tests.query.prepared.parts import Values, column_rows, join
 
 NOBODY = -1

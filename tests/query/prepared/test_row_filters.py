@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
-from query.prepared.row_filters import is_of_places, rows_of_places
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.session_filters import is_of_places, rows_of_places
 from query.request.filter_struct import Filter
 from tests.query.prepared.parts import Values, column_rows, join
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from query.prepared import text_filters
-from query.prepared.part_join import PartJoin
+from query.prepared.rollup_join import PartJoin
 from tests.query.prepared.test_prepared_results import ask, prepare, stored
 from tests.query.query_service import InProcessService, start_service
 

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters
+from query.prepared.rollup_view import JoinedParts
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.standard.types.session_groups import DURATIONS
 from tests.query.prepared.test_totals import (

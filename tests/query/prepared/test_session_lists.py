@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
 from query.prepared.session_lists import SessionList
 from query.request.time_range import TimeRange
 from tests.query.prepared.parts import Values, column_rows, columns_of, join

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from query.prepared.quarters import Quarters
-from query.prepared.session_pages import SessionPages
+from query.prepared.session_groups import SessionPages
 from tests.query.prepared.parts import join, part_of
 
 RANGE = Quarters(10, 15, np.zeros(5, np.int64), [0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from query.prepared.session_totals import session_totals
+from query.prepared.totals_index import session_totals
 from tests.query.prepared.test_totals import BUCKETS, OF_QUARTER, PARTS, joined, some_rows
 
 

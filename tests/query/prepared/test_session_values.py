@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts, JoinedVisits
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import SESSIONS, VISITS
-from query.prepared.session_values import SessionValues, fact_values
-from query.prepared.sessions import OF_SESSIONS
-from query.prepared.visit_index import VISIT_COLUMNS, index_visits
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts, JoinedVisits
+from query.prepared.sessions_index import OF_SESSIONS
+from query.prepared.visits_index import VISIT_COLUMNS, SessionValues, fact_values, index_visits
 from tests.query.prepared.parts import column_rows, join
 
 FACT = "device_type"

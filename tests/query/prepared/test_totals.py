@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from msgspec import Struct, structs
 
-from query.prepared.joined_parts import JoinedParts
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.sessions import visible_ms
-from query.prepared.totals import NO_TOTALS, BucketTotals, bucket_totals
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
+from query.prepared.sessions_index import visible_ms
+from query.prepared.totals_index import NO_TOTALS, BucketTotals, bucket_totals
 from tests.query.prepared.parts import column_rows, columns_of, join
 
 FIRST, QUARTERS, BUCKETS, PARTS = 100, 12, 3, 3
@@ -127,7 +127,7 @@ def test_short_sessions_are_cut_at_both_ends(stored: int) -> None:
 
 @pytest.mark.parametrize("stored", [PARTS, PARTS - 1])
 def test_medians_of_many_sessions(stored: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("query.prepared.ordered_durations.DURATION_BLOCK", 16)
+    monkeypatch.setattr("query.prepared.sessions_index.DURATION_BLOCK", 16)
     rows = [
         structs.replace(row, session_key=i // 2, span_ms=row.span_ms + i * i % 977)
         for i, row in enumerate(some_rows(11, 1000))

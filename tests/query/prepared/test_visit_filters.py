@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from query.prepared.joined_parts import JoinedParts, JoinedVisits
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import PAGES, SESSIONLESS, SESSIONS, SOURCES, VISITS
-from query.prepared.sessions import OF_SESSIONS
-from query.prepared.visit_filters import divided, rows_of_visits
-from query.prepared.visit_index import VISIT_COLUMNS, index_visits
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts, JoinedVisits
+from query.prepared.session_filters import divided, rows_of_visits
+from query.prepared.sessions_index import OF_SESSIONS
+from query.prepared.visits_index import VISIT_COLUMNS, index_visits
 from query.request.filter_struct import Filter
 from tests.query.prepared.parts import Values, column_rows, join
 

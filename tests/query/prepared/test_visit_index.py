@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from query.engine.column_rows import Numbers
-from query.prepared.visit_index import first_of_each, index_visits
+from query.prepared.visits_index import first_of_each, index_visits
 
 
 def rows(*visits: tuple[int, int, int]) -> Mapping[str, Numbers]:

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from query.engine.engine import Row
-from query.prepared.joined_parts import JoinedParts, JoinedVisits
-from query.prepared.part import Part, make_part
-from query.prepared.part_join import positions_of_visits
 from query.prepared.part_tables import SOURCES, label
 from query.prepared.quarters import Quarters
-from query.prepared.visit_breakdown import VisitBreakdown
-from query.prepared.visit_pages import VisitPages
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_join import positions_of_visits
+from query.prepared.rollup_view import JoinedParts, JoinedVisits
+from query.prepared.visit_breakdown import VisitBreakdown, VisitPages
 from tests.query.prepared.parts import Values, column_rows, join
 
 DAY = 96

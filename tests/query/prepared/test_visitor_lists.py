@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.prepared.joined_parts import JoinedParts
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.part import Part, make_part
 from query.prepared.part_tables import NO_HASH, QUARTER_MS
 from query.prepared.quarters import whole_range
+from query.prepared.rollup import Part, make_part
+from query.prepared.rollup_view import JoinedParts
 from query.prepared.visitor_lists import FURTHER, VisitorList
 from query.request.time_range import TimeRange
 from tests.query.prepared.parts import column_rows, join

@@ -1,0 +1,419 @@
+"""Files of rollups: one for each website and data file, bounded in bytes with their indexes.
+
+A data file never changes and its name is not used again, so a rollup is right for as long as its
+data file is read. Everything here is derived: a missing or damaged file costs time only.
+
+A file has a header in JSON, then the columns, each compressed by itself; lengths and checksums are
+in the header. Positions of visitors and sessions are stored as differences, as rows are in their
+order. Before compression the bytes of a column are transposed, the first byte of each number first.
+"""
+
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkstemp
+from typing import IO, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.prepared.attribute_rank import PLACE_NUMBER
+from query.prepared.checked_file import (
+    UNREADABLE,
+    Block,
+    Damaged,
+    pack,
+    read_block,
+    read_header,
+    write_header,
+)
+from query.prepared.measured_tables import PAGE_LOADS, VITAL_VALUES
+from query.prepared.part_tables import (
+    FACTS,
+    OTHER_EVENTS,
+    OTHER_FACTS,
+    PAGE_VIEWS,
+    PAGES,
+    SESSIONLESS,
+    SESSIONS,
+    VISITS,
+    PartTable,
+)
+from query.prepared.rollup import (
+    QUARTER_COLUMN,
+    SESSION_COLUMN,
+    VISITOR_COLUMN,
+    Part,
+    by_quarter,
+    smallest,
+)
+from schemas.tables import EVENTS, Table
+from schemas.tables import VITALS as STORED_VITALS
+from schemas.tables.derived_table import source_key
+
+MAX_ROWS = 4_000_000
+"""Rows of a table of a part; a data file with more of them has no part."""
+FORMAT = 10
+"""Of the files with parts; another one makes all of them anew."""
+
+TOTALS, SEQUENCES, VITALS, LOADS = "totals", "sequences", "vitals", "loads"
+"""Kinds of parts; a file of its own for each, which is made when a query asks for it."""
+KINDS: Mapping[str, Sequence[PartTable]] = {
+    TOTALS: (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS, OTHER_FACTS),
+    SEQUENCES: (PAGE_VIEWS,),
+    VITALS: (VITAL_VALUES,),
+    LOADS: (PAGE_LOADS,),
+}
+TABLES: Sequence[PartTable] = [table for tables in KINDS.values() for table in tables]
+KIND_OF: Mapping[str, str] = {each.name: kind for kind, tables in KINDS.items() for each in tables}
+"""The kind of parts that have a table."""
+
+
+def stored_table(kind: str) -> Table:
+    """The table whose data files a kind of parts is made of."""
+    return STORED_VITALS if kind == VITALS else EVENTS
+
+
+def kinds_beside(kind: str) -> Sequence[str]:
+    """All kinds of parts of the same data files."""
+    return [each for each in KINDS if stored_table(each) is stored_table(kind)]
+
+
+def definition(tables: Sequence[PartTable] = TABLES) -> str:
+    """Eight hex digits of all tables; parts of another definition are outdated."""
+    of_tables = [(each.name, " ".join(each.sql.split()), each.texts) for each in tables]
+    text = f"{FORMAT} {PLACE_NUMBER} {of_tables}"
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+MAGIC = b"TMPART4\n"
+HEADER_LEVEL = 9
+"""Finds the texts that several columns have; numbers gain nothing from it."""
+OF_ALL = ""
+"""In place of the table's name: what belongs to all tables."""
+HASHES = {"visitors": VISITOR_COLUMN, "sessions": SESSION_COLUMN}
+"""The columns of hashes, and the columns of tables with positions in them."""
+
+TEXT_BYTES = 60
+"""Of a text in memory, beside its characters."""
+COLUMN_BYTES = 400
+"""Of what is known of a column, in memory."""
+
+_Texts = dict[str, list[str]]
+
+
+class _StoredColumn(Struct, frozen=True, array_like=True):
+    """Where the numbers of a column are."""
+
+    table: str
+    name: str
+    dtype: str
+    offset: int
+    block: Block
+
+
+class _Header(Struct, frozen=True):
+    columns: Sequence[_StoredColumn]
+    texts: Mapping[str, msgspec.Raw]
+    """By table: those of each column."""
+
+
+def write_part(file: IO[bytes], path: str, part: Part) -> None:
+    """Write a part, whose file has this path in its folder."""
+    arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.stored.items()}
+    arrays |= {(OF_ALL, name): part.hashes[column] for name, column in HASHES.items()}
+    columns, blocks, offset = [], [], 0
+    for (table, name), values in arrays.items():
+        stored_values = differences(values) if name in HASHES.values() else values
+        block, stored = pack(_transposed(stored_values))
+        columns.append(_StoredColumn(table, name, stored_values.dtype.str, offset, block))
+        blocks.append(stored)
+        offset += len(stored)
+    texts = {name: msgspec.Raw(msgspec.json.encode(c.texts)) for name, c in part.tables.items()}
+    write_header(file, MAGIC, path, msgspec.json.encode(_Header(columns, texts)), HEADER_LEVEL)
+    file.writelines(blocks)
+
+
+class TableFrame(Struct, frozen=True, eq=False):
+    """A stored table without the numbers of its columns."""
+
+    columns: frozenset[str]
+    """The names of its columns, beside that of quarters."""
+    quarters: Numbers
+    borders: Numbers
+    texts: Mapping[str, Sequence[str]]
+    """As those of `Columns`."""
+    texts_size: int
+    """Their bytes, as JSON."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        texts = self.texts_size + TEXT_BYTES * sum(map(len, self.texts.values()))
+        return texts + self.quarters.nbytes + self.borders.nbytes
+
+
+def read_frame(file: IO[bytes], path: str, table: str) -> TableFrame:
+    """The frame of a table; Damaged when the file is not whole, or another than that of the path.
+
+    Raises KeyError when the part has no such table.
+    """
+    header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
+    texts = msgspec.json.decode(header.texts[table], type=_Texts)
+    texts_size = len(memoryview(header.texts[table]))
+    columns = _columns(file, header)
+    names = {name for of_table, name in columns.by_name if of_table == table}
+    quarters = read_numbers(file, path, columns, table, QUARTER_COLUMN)
+    frame = by_quarter({QUARTER_COLUMN: quarters}, texts)
+    names -= {QUARTER_COLUMN}
+    return TableFrame(frozenset(names), frame.quarters, frame.borders, texts, texts_size)
+
+
+class PartColumns(Struct, frozen=True):
+    """Where the columns of a part are in its file."""
+
+    start: int
+    """Of the first one."""
+    by_name: Mapping[tuple[str, str], _StoredColumn]
+    """By table and name."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return COLUMN_BYTES * len(self.by_name)
+
+
+def read_columns(file: IO[bytes], path: str) -> PartColumns:
+    """Where the columns are; Damaged as above."""
+    return _columns(file, msgspec.json.decode(read_header(file, MAGIC, path), type=_Header))
+
+
+def read_numbers(
+    file: IO[bytes],
+    path: str,  # noqa: ARG001
+    columns: PartColumns,
+    table: str,
+    column: str,
+) -> Numbers:
+    """A column of a table, or of hashes without a table; Damaged and KeyError as above."""
+    stored = columns.by_name[table, column]
+    file.seek(columns.start + stored.offset)
+    raw = read_block(file, stored.block)
+    dtype = np.dtype(stored.dtype)
+    by_byte = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1)
+    rows = np.empty((by_byte.shape[1], dtype.itemsize), np.uint8)
+    for place, values in enumerate(by_byte):  # three times as fast as to transpose at once
+        rows[:, place] = values
+    numbers: Numbers = rows.view(dtype).reshape(-1)
+    return from_differences(numbers) if column in HASHES.values() else numbers
+
+
+def read_hashes(file: IO[bytes], path: str, columns: PartColumns, column: str) -> Numbers:
+    """The hashes of a column of visitors or of sessions; Damaged and KeyError as above."""
+    [name] = [name for name, each in HASHES.items() if each == column]
+    return read_numbers(file, path, columns, OF_ALL, name)
+
+
+def _columns(file: IO[bytes], header: _Header) -> PartColumns:
+    """Those of a file whose header was read just now."""
+    return PartColumns(file.tell(), {(each.table, each.name): each for each in header.columns})
+
+
+def differences(values: Numbers) -> Numbers:
+    """The difference of each number from the one before it, twice, plus one if it is below 0."""
+    steps: Numbers = np.diff(values.astype(np.int64), prepend=0)
+    return smallest(steps << 1 ^ steps >> 63)
+
+
+def from_differences(stored: Numbers) -> Numbers:
+    """The numbers of which these are the differences."""
+    steps = stored.astype(np.int64)
+    return smallest(np.cumsum(steps >> 1 ^ -(steps & 1)))
+
+
+def _transposed(values: Numbers) -> bytes:
+    """The first byte of each number, then the second of each."""
+    raw = np.ascontiguousarray(values).view(np.uint8)
+    return raw.reshape(len(values), values.itemsize).T.tobytes()
+
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SUFFIX, PARTIAL = ".part", ".new"
+LEFT_BEHIND_SECONDS = 3600.0
+"""Age of a file without its name that a killed process left."""
+KNOWN_PATHS = 2**16
+"""Paths of parts that stay in memory."""
+SETTLED_SECONDS = 2.0
+"""Age from which the time of a folder's last change tells it from every later change."""
+KNOWN_FOLDERS = 32
+"""Folders whose names stay in memory."""
+ROOM = 0.9
+"""Share of the limit that remains when files are removed, so that not each new one removes one."""
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """The file, opened for reading; Damaged when it is a folder, a pipe or a device."""
+    if not path.is_file() and os.path.lexists(path):
+        raise Damaged("not a regular file")
+    return path.open("rb")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file; not where its folder cannot be read."""
+    return os.path.exists(path)  # noqa: PTH110 - that of paths raises
+
+
+def discard(path: Path) -> None:
+    """Remove what has the name of a file here, whatever it is; what cannot be removed stays."""
+    if path.is_dir() and not path.is_symlink():
+        rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+class PartKey(Struct, frozen=True, order=True):
+    """Which part: a website, the path of a data file, and what the part has of it."""
+
+    website: str
+    data_file: str
+    kind: str = TOTALS
+
+    @property
+    def path(self) -> str:
+        """Relative to the folder."""
+        return _path(self.website, self.data_file, self.kind)
+
+    @property
+    def name(self) -> str:
+        """Of the file in the folder of the website."""
+        return self.path.rpartition("/")[2]
+
+
+@lru_cache(KNOWN_PATHS)
+def _path(website: str, data_file: str, kind: str) -> str:
+    own = hashlib.sha256(website.encode()).hexdigest()[:32]
+    return f"{own}/{kind}-{source_key(data_file)}{SUFFIX}"
+
+
+class PartFolder:
+    """The parts of one definition; those of others are removed at start."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder / definition()
+        self._max_bytes = max_bytes
+        for other in folder.glob("*"):
+            if other != self._folder:
+                rmtree(other, ignore_errors=True)
+        for used, _, path in self._files():
+            if path.suffix == PARTIAL and time.time() - used > LEFT_BEHIND_SECONDS:
+                discard(path)
+        self._size = sum(size for _, size, _ in self._files())
+        self._known_names: dict[Path, tuple[int, frozenset[str]]] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parts, those of other processes included."""
+        return sum(size for _, size, _ in self._files())
+
+    def has(self, key: PartKey) -> bool:
+        """Whether there is such a part."""
+        return is_there(self._folder / key.path)
+
+    def names(self, website: str) -> frozenset[str]:
+        """The names of the parts of a website, which each query looks for; none of a folder that
+        cannot be read."""
+        folder = self.of_website(website)
+        try:
+            changed = folder.stat().st_mtime_ns
+            known_at, names = self._known_names.pop(folder, (None, frozenset[str]()))
+            if changed != known_at:
+                names = frozenset(os.listdir(folder))  # noqa: PTH208 - paths take ten times as long
+        except OSError:
+            return frozenset()
+        if time.time() - changed / 1e9 > SETTLED_SECONDS:
+            self._known_names[folder] = changed, names
+            if len(self._known_names) > KNOWN_FOLDERS:
+                del self._known_names[next(iter(self._known_names))]
+        return names
+
+    def read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T | None:
+        """What is read of a part, from its file and path; None when it is gone or damaged."""
+        path = self._folder / key.path
+        try:
+            with open_regular(path) as file:
+                os.utime(path)
+                return read(file, key.path)
+        except FileNotFoundError:
+            return None
+        except UNREADABLE as error:
+            log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
+            discard(path)
+            return None
+
+    def remove(self, key: PartKey) -> None:
+        """Remove a part, if it is there."""
+        discard(self._folder / key.path)
+
+    def write(self, key: PartKey, part: Part) -> None:
+        """Store a part."""
+        self.put(self._folder / key.path, lambda file: write_part(file, key.path, part))
+
+    def of_website(self, website: str) -> Path:
+        """The folder of a website."""
+        return (self._folder / PartKey(website, "").path).parent
+
+    def put(self, path: Path, write: Callable[[IO[bytes]], object]) -> None:
+        """Store what `write` writes; it appears whole, by rename."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, new = mkstemp(dir=path.parent, suffix=PARTIAL)
+        with os.fdopen(descriptor, "wb") as file:
+            write(file)
+            self._size += file.tell()
+        Path(new).replace(path)
+        if self._size > self._max_bytes:
+            self._make_room()
+
+    def remove_others(
+        self, website: str, data_files: Iterable[str], kinds: Iterable[str] = KINDS
+    ) -> None:
+        """Remove the parts of a website and of these kinds that are of none of these data files."""
+        kinds = tuple(kinds)
+        keys = [PartKey(website, each, kind) for each in data_files for kind in kinds]
+        kept = {self._folder / key.path for key in keys}
+        found = [p for kind in kinds for p in self.of_website(website).glob(f"{kind}-*{SUFFIX}")]
+        for path in found:
+            if path not in kept:
+                discard(path)
+
+    def _make_room(self) -> None:
+        """Remove what was not used for longest."""
+        files = sorted(self._files())
+        self._size = sum(size for _, size, _ in files)
+        for _, size, path in files:
+            if self._size <= self._max_bytes * ROOM:
+                return
+            discard(path)
+            self._size -= size
+
+    def _files(self) -> list[tuple[float, int, Path]]:
+        """When each file was used, its size and its path."""
+        found = []
+        for path in self._folder.glob("*/*"):
+            try:
+                status = path.lstat()
+            except OSError:
+                continue  # another process removed it
+            found.append((status.st_mtime, status.st_size, path))
+        return found
