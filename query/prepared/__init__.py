@@ -1,4 +1,4 @@
 """Prepared results, see query/REFERENCE.md."""
 
 FOLDER = "prepared"
-"""In the data folder: the parts of this machine."""
+"""In the data folder: the rollups of this machine."""

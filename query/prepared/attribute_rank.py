@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows, Numbers
 from query.prepared.part_tables import (
+    ATTRIBUTES,
     FACTS,
     NO_HASH,
     OTHER_FACTS,
-    PLACES_AND_DEVICES,
     QUARTER,
     SESSION,
     SESSIONLESS,
@@ -24,22 +24,22 @@ from query.prepared.part_tables import (
 )
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 
-PLACE_COLUMN, PLACED = "place", "placed"
-PLACE_BITS = 8
-LAST_PLACE = 2**PLACE_BITS - 1
-"""The number of all further ones; parts do not tell these apart."""
+RANK_COLUMN, RANKED_ROWS = "place", "placed"
+RANK_BITS = 8
+LAST_RANK = 2**RANK_BITS - 1
+"""The number of all further ones; rollups do not tell these apart."""
 TABLES = (FACTS.name, OTHER_FACTS.name)
 """Together they have the places of all rows."""
 
-NOT_NUMBERED = f"SELECT *, 0 AS {PLACE_COLUMN} FROM scoped"  # noqa: S608
+UNRANKED_ROWS = f"SELECT *, 0 AS {RANK_COLUMN} FROM scoped"  # noqa: S608
 """The rows of `placed` when all have the only places and devices."""
 _NUMBERED_BY = (
-    *PLACES_AND_DEVICES,
+    *ATTRIBUTES,
     *(f"CASE WHEN session_hash IS NULL THEN {source} END" for source in SOURCES),
 )
 _OWNER = "session_hash, CASE WHEN session_hash IS NULL THEN visitor_hash END"
-PLACE_NUMBER = (
-    f"LEAST({LAST_PLACE}, DENSE_RANK() OVER (PARTITION BY {QUARTER}, {_OWNER} "
+RANK_SQL = (
+    f"LEAST({LAST_RANK}, DENSE_RANK() OVER (PARTITION BY {QUARTER}, {_OWNER} "
     f"ORDER BY {', '.join(_NUMBERED_BY)}) - 1)"
 )
 _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
@@ -47,8 +47,8 @@ _FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
 NOBODY = np.empty(0, np.int64)
 
 
-class MixedRows(Struct, frozen=True, eq=False):
-    """Whose rows have several places in a quarter of an hour: ascending hashes."""
+class MixedSessions(Struct, frozen=True, eq=False):
+    """Whose rows have several places in a quarter-hour: ascending hashes."""
 
     sessions: Numbers
     visitors: Numbers
@@ -65,7 +65,7 @@ class MixedRows(Struct, frozen=True, eq=False):
             own.append(f"IN_LONG_LIST({SESSION}, $mixed_sessions)")
         if len(self.visitors):
             own.append(f"(session_hash IS NULL AND IN_LONG_LIST({VISITOR}, $mixed_visitors))")
-        return f"SELECT *, {PLACE_NUMBER} AS {PLACE_COLUMN} FROM scoped WHERE {' OR '.join(own)}"  # noqa: S608
+        return f"SELECT *, {RANK_SQL} AS {RANK_COLUMN} FROM scoped WHERE {' OR '.join(own)}"  # noqa: S608
 
     @property
     def values(self) -> Mapping[str, object]:
@@ -83,7 +83,7 @@ class MixedRows(Struct, frozen=True, eq=False):
         return mixed
 
 
-def mixed_rows(tables: Mapping[str, ColumnRows]) -> MixedRows:
+def mixed_sessions(tables: Mapping[str, ColumnRows]) -> MixedSessions:
     """Whose rows have several, as far as these tables tell."""
     sessions, visitors = [NOBODY], [NOBODY]
     if {*TABLES} <= tables.keys():
@@ -100,7 +100,7 @@ def mixed_rows(tables: Mapping[str, ColumnRows]) -> MixedRows:
         rows = tables[SESSIONLESS.name].numbers
         several = _occurring_again(rows[QUARTER_COLUMN], rows[VISITOR_COLUMN])
         visitors.append(rows[VISITOR_COLUMN][several])
-    return MixedRows(np.unique(np.concatenate(sessions)), np.unique(np.concatenate(visitors)))
+    return MixedSessions(np.unique(np.concatenate(sessions)), np.unique(np.concatenate(visitors)))
 
 
 def _occurring_again(*columns: Numbers) -> Numbers:
@@ -113,7 +113,7 @@ def _occurring_again(*columns: Numbers) -> Numbers:
     return order[np.union1d(again, again + 1)]
 
 
-def with_rows(rows: ColumnRows, mixed: MixedRows, numbered: ColumnRows) -> ColumnRows:
+def with_rows(rows: ColumnRows, mixed: MixedSessions, numbered: ColumnRows) -> ColumnRows:
     """The rows of a table, those of mixed places being replaced by numbered ones."""
     kept = ~mixed.have(rows)
     texts = {name: list(values) for name, values in rows.texts.items()}

@@ -1,4 +1,4 @@
-"""Breakdown from parts: page views and distinct visitors by one or two columns of the row."""
+"""Breakdown from rollups: page views and distinct visitors by one or two columns of the row."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from query.prepared.array_rows import LazyRows
 from query.prepared.groups_index import GroupIndex, index_groups, number_combinations, sums
 from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.shared_ids import NumberedTexts
+from query.prepared.rollup_view import RollupView
+from query.prepared.shared_ids import EncodedTexts
 
 Texts: TypeAlias = tuple[str, ...]
 """The texts of a group."""
@@ -45,11 +45,11 @@ class NamedGroups(Struct, frozen=True, eq=False):
 
 
 class GroupsIndex(Struct, frozen=True, eq=False):
-    """The groups of all rows of stored parts, in the order of their texts."""
+    """The groups of all rows of stored rollups, in the order of their texts."""
 
     texts: Sequence[Texts]
     groups: GroupIndex
-    is_told: bool = True
+    is_complete: bool = True
     """Whether the rows could be told apart; else there is nothing."""
 
     @property
@@ -62,18 +62,20 @@ class GroupsIndex(Struct, frozen=True, eq=False):
         return NamedGroups(self.texts, *self.groups.between(first, end))
 
 
-NO_GROUPS = GroupsIndex((), index_groups(*(np.empty(0, np.int64) for _ in range(4))), is_told=False)
+NO_GROUPS = GroupsIndex(
+    (), index_groups(*(np.empty(0, np.int64) for _ in range(4))), is_complete=False
+)
 """In place of an index that cannot be made."""
 
 
 def table_of(columns: Sequence[str]) -> str:
-    """The table of parts that has these columns."""
+    """The table of rollups that has these columns."""
     [name] = {BY_COLUMN[label(column)].name for column in columns}
     return name
 
 
 def groups_by(
-    joined: JoinedParts,
+    joined: RollupView,
     columns: Sequence[str],
     *,
     together: bool = False,
@@ -89,12 +91,12 @@ def groups_by(
     if index is None:
         return grouping.counted(joined)
     groups = index.between(joined.first, joined.end)
-    if not joined.has_rest:
+    if not joined.has_unprepared:
         return groups
-    flags = joined.rest_flags([table_of(columns)], of)
-    rows = joined.of_flagged(of, flags, with_rest=True)
+    flags = joined.unprepared_flags([table_of(columns)], of)
+    rows = joined.of_ids(of, flags, with_rest=True)
     # a visitor of the rest may be in the groups already
-    return groups.plus(grouping.counted(rows.of_stored()), -1).plus(grouping.counted(rows))
+    return groups.plus(grouping.counted(rows.stored_only()), -1).plus(grouping.counted(rows))
 
 
 class _Grouping(Struct, frozen=True):
@@ -110,17 +112,17 @@ class _Grouping(Struct, frozen=True):
         kind = "together" if self.together else "by"
         return (kind if self.of == VISITOR_COLUMN else f"{self.of} {kind}", *self.columns)
 
-    def counted(self, joined: JoinedParts) -> NamedGroups:
+    def counted(self, joined: RollupView) -> NamedGroups:
         """The groups of all rows."""
         return count_groups(joined, *self._rows(joined), self.of)
 
-    def index(self, whole: JoinedParts) -> GroupsIndex:
+    def index(self, whole: RollupView) -> GroupsIndex:
         table = table_of(self.columns)
         numbers, _ = whole.text_numbers(table, label(self.columns[0]))
         quarters = whole.columns(table, QUARTER_COLUMN)[QUARTER_COLUMN][numbers != NO_TEXT]
         return index_of(*self._rows(whole), quarters)
 
-    def _rows(self, joined: JoinedParts) -> tuple[Sequence[NumberedTexts], Numbers, Numbers]:
+    def _rows(self, joined: RollupView) -> tuple[Sequence[EncodedTexts], Numbers, Numbers]:
         """Columns, page views and what is counted of the rows that have the first column."""
         table = table_of(self.columns)
         rows = joined.columns(table, "views", self.of)
@@ -132,7 +134,7 @@ class _Grouping(Struct, frozen=True):
         return of_kept, rows["views"][kept], rows[self.of][kept]
 
 
-def named_together(columns: Sequence[NumberedTexts]) -> NumberedTexts:
+def named_together(columns: Sequence[EncodedTexts]) -> EncodedTexts:
     """The texts of each row that are there, with spaces between; the first one always is."""
     of_columns = [(numbers, len(texts)) for numbers, texts in columns]
     found, groups = number_combinations(of_columns, len(columns[0][0]))
@@ -146,7 +148,7 @@ def named_together(columns: Sequence[NumberedTexts]) -> NumberedTexts:
 
 
 def index_of(
-    columns: Sequence[NumberedTexts], views: Numbers, visitors: Numbers, quarters: Numbers
+    columns: Sequence[EncodedTexts], views: Numbers, visitors: Numbers, quarters: Numbers
 ) -> GroupsIndex:
     """The index of rows by columns of texts."""
     texts, groups = number_groups(columns)
@@ -158,8 +160,8 @@ def index_of(
 
 
 def count_groups(
-    joined: JoinedParts,
-    columns: Sequence[NumberedTexts],
+    joined: RollupView,
+    columns: Sequence[EncodedTexts],
     views: Numbers,
     visitors: Numbers,
     of: str = VISITOR_COLUMN,
@@ -171,7 +173,7 @@ def count_groups(
     return NamedGroups(texts, sums(groups, views, count), distinct)
 
 
-def number_groups(columns: Sequence[NumberedTexts]) -> tuple[Sequence[Texts], Numbers]:
+def number_groups(columns: Sequence[EncodedTexts]) -> tuple[Sequence[Texts], Numbers]:
     """The texts of each group, NULL as the empty text, and for each row the number of its group."""
     with_empty = [_with_empty(*each) for each in columns]
     of_columns = [(numbers, len(texts)) for numbers, texts in with_empty]
@@ -190,9 +192,9 @@ class ShareRows(LazyRows):
         self._views, self._visitors = (
             smallest(each[order]) for each in (groups.views, groups.visitors)
         )
-        are_few = 2 * len(order) < len(groups.texts)
-        self._texts = [groups.texts[i] for i in order.tolist()] if are_few else groups.texts
-        self._places = smallest(np.arange(len(order)) if are_few else order)
+        is_small = 2 * len(order) < len(groups.texts)
+        self._texts = [groups.texts[i] for i in order.tolist()] if is_small else groups.texts
+        self._places = smallest(np.arange(len(order)) if is_small else order)
         self._whole = int(self._visitors.sum())
 
     def __len__(self) -> int:

@@ -9,9 +9,9 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.groups_index import MAX_FLAGS, number_keys
 from query.prepared.known_visitors import are_among
-from query.prepared.quarters import AfterEarlier, OfBuckets, Quarters
+from query.prepared.quarters import BucketPlan, NewVisitorPlan, Quarters
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import WITHOUT
 from query.prepared.totals_index import TABLES
 from query.request.time_zones import DAY_MS
@@ -19,26 +19,26 @@ from query.request.time_zones import DAY_MS
 NEVER_AGAIN = np.iinfo(np.int64).max
 
 
-class VisitorsByActivity(OfBuckets, frozen=True):
+class VisitorsByActivity(BucketPlan, frozen=True):
     """A row for each number of buckets: the visitors active in so many, twice, and all of them."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         visitors, _ = active_buckets(joined, quarters.buckets, len(quarters.numbers))
         _, counts = np.unique(visitors, return_counts=True)
         numbers, own = (each.tolist() for each in np.unique(counts, return_counts=True))
         return [(number, n, n, len(counts)) for number, n in zip(numbers, own, strict=True)]
 
 
-class WindowChanges(OfBuckets, frozen=True):
+class WindowChanges(BucketPlan, frozen=True):
     """A row for each day on which visitors enter or leave windows: the change of each window."""
 
     windows: tuple[int, ...]
     """Their days. A visitor leaves a window so many days after an active one, or on the next."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         visitors, own = active_buckets(joined, quarters.buckets, len(quarters.numbers))
         first = min(quarters.numbers, default=0)
         days = (np.array(quarters.numbers, np.int64) - first)[own] // DAY_MS
@@ -53,7 +53,7 @@ class WindowChanges(OfBuckets, frozen=True):
         return [(first + day * DAY_MS, *changes[:, day].tolist()) for day in changed.tolist()]
 
 
-def active_buckets(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def active_buckets(joined: RollupView, buckets: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """Each pair of a visitor and one of `count` buckets with rows of both, in this order."""
     tables = [joined.columns(table, QUARTER_COLUMN, VISITOR_COLUMN) for table in TABLES]
     quarters, visitors = (
@@ -82,7 +82,7 @@ NO_PERIOD = 0
 """In place of the period before one of a visitor, which is numbered from 1."""
 
 
-class LifecyclePeriods(AfterEarlier, frozen=True):
+class LifecyclePeriods(NewVisitorPlan, frozen=True):
     """A row for each period, the visitors' period before it, and whether they are new.
 
     Visitors are new in their first period of the range if they have no event before the range.
@@ -90,7 +90,7 @@ class LifecyclePeriods(AfterEarlier, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         numbers, count = quarters.numbers, len(quarters.numbers)
         visitors, own = active_buckets(joined, quarters.buckets, count)
         last, is_new = _before(joined, visitors, own)
@@ -105,7 +105,7 @@ class LifecyclePeriods(AfterEarlier, frozen=True):
         ]
 
 
-def _before(joined: JoinedParts, visitors: Numbers, own: Numbers) -> tuple[Numbers, Numbers]:
+def _before(joined: RollupView, visitors: Numbers, own: Numbers) -> tuple[Numbers, Numbers]:
     """For each active period of a visitor, in order, the one before it and whether it is new."""
     is_first = np.concatenate([[True], visitors[1:] != visitors[:-1]])[: len(visitors)]
     last = np.full(len(own), NO_PERIOD)
@@ -122,25 +122,25 @@ GROUP = (1, None, 0)
 """The columns of the group that all visitors belong to."""
 
 
-class Cohorts(OfBuckets, frozen=True):
+class Cohorts(BucketPlan, frozen=True):
     """A row for each cohort and bucket with visitors of both: their number."""
 
     max_buckets: int
     """A range that has more of them is answered by stored rows."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
         pairs = _pairs(joined, quarters, self.max_buckets)
         return pairs and _rows(*pairs, quarters)
 
 
-class CohortsOfNew(AfterEarlier, frozen=True):
+class CohortsOfNew(NewVisitorPlan, frozen=True):
     """The same of visitors who have no event before the range."""
 
     max_buckets: int
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
         pairs = _pairs(joined, quarters, self.max_buckets)
         if pairs is None:
             return None
@@ -153,7 +153,7 @@ class CohortsOfNew(AfterEarlier, frozen=True):
 
 
 def _pairs(
-    joined: JoinedParts, quarters: Quarters, max_buckets: int
+    joined: RollupView, quarters: Quarters, max_buckets: int
 ) -> tuple[Numbers, Numbers] | None:
     """Visitors and the buckets of their rows, pair by pair; None for too many buckets."""
     count = len(quarters.numbers)

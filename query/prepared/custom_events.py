@@ -10,10 +10,10 @@ from query.engine.engine import Row
 from query.prepared.breakdown import number_groups
 from query.prepared.groups_index import distinct_values, greatest, least, sums
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
-from query.prepared.quarters import OfBuckets, OfWholeRange, Quarters
+from query.prepared.quarters import BucketPlan, Quarters, RangePlan
 from query.prepared.rollup import SESSION_COLUMN
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.shared_ids import NumberedTexts
+from query.prepared.rollup_view import RollupView
+from query.prepared.shared_ids import EncodedTexts
 
 TABLES: Sequence[str] = (OTHER_EVENTS.name,)
 
@@ -21,7 +21,7 @@ TABLES: Sequence[str] = (OTHER_EVENTS.name,)
 class OtherEvents:
     """The rows of one of the two kinds."""
 
-    def __init__(self, joined: JoinedParts, *, are_outbound: bool) -> None:
+    def __init__(self, joined: RollupView, *, are_outbound: bool) -> None:
         self._joined = joined
         domains, _ = joined.text_numbers(OTHER_EVENTS.name, label("outbound_domain"))
         self._at = np.flatnonzero((domains != NO_TEXT) == are_outbound)
@@ -44,7 +44,7 @@ class OtherEvents:
         own: Numbers = buckets[self._column("quarter").astype(np.int64) - self._joined.first]
         return own
 
-    def texts(self, column: str) -> NumberedTexts:
+    def texts(self, column: str) -> EncodedTexts:
         """A column of texts."""
         numbers, texts = self._joined.text_numbers(OTHER_EVENTS.name, label(column))
         return numbers[self._at], texts
@@ -85,7 +85,7 @@ class OtherEvents:
         return start
 
 
-class CustomEventTotals(OfWholeRange, frozen=True):
+class CustomEventTotals(RangePlan, frozen=True):
     """One row: events, names, visitors, sessions, pages."""
 
     tables: ClassVar[Sequence[str]] = TABLES
@@ -93,29 +93,29 @@ class CustomEventTotals(OfWholeRange, frozen=True):
     nothing: ClassVar[Row] = (0, 0, 0, 0, 0)
     """The row of no events."""
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         return _counts(events, np.zeros(events.row_count, np.intp), 1)
 
 
-class CustomEventsByBucket(OfBuckets, frozen=True):
+class CustomEventsByBucket(BucketPlan, frozen=True):
     """The same for each bucket that has events, behind its number."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         counts = _counts(events, events.buckets(quarters.buckets), len(quarters.numbers))
         both = zip(quarters.numbers, counts, strict=True)
         return [(number, *row) for number, row in both if row[0]]
 
 
-class CustomEventsByQuarter(OfWholeRange, frozen=True):
-    """A row for each quarter of an hour that has events: its number since 1970, and theirs."""
+class CustomEventsByQuarter(RangePlan, frozen=True):
+    """A row for each quarter-hour that has events: its number since 1970, and theirs."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         count = quarters.end - quarters.first
         counts = events.events(events.buckets(np.arange(count)), count)
@@ -123,12 +123,12 @@ class CustomEventsByQuarter(OfWholeRange, frozen=True):
         return list(zip((having + quarters.first).tolist(), counts[having].tolist(), strict=True))
 
 
-class CustomEventsByPath(OfWholeRange, frozen=True):
+class CustomEventsByPath(RangePlan, frozen=True):
     """A row for each path: events, names, visitors; most events first."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         numbers, texts = events.texts("path")
         count = len(texts)
@@ -143,12 +143,12 @@ class CustomEventsByPath(OfWholeRange, frozen=True):
         return sorted(of_paths, key=lambda row: (-row[1], row[0]))
 
 
-class CustomEventsByBucketAndName(OfBuckets, frozen=True):
+class CustomEventsByBucketAndName(BucketPlan, frozen=True):
     """A row for each bucket and name that has events: their number."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         numbers, names = events.texts("name")
         pairs = events.buckets(quarters.buckets) * len(names) + numbers
@@ -171,12 +171,12 @@ def _counts(events: OtherEvents, groups: Numbers, count: int) -> list[Row]:
     return list(zip(*(each.tolist() for each in columns), strict=True))
 
 
-class CustomEventNames(OfWholeRange, frozen=True):
+class CustomEventNames(RangePlan, frozen=True):
     """A row for each name, most visitors first, then most events."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         texts, groups = number_groups([events.texts("name")])
         visitors = events.visitors(groups, len(texts)).tolist()
@@ -195,13 +195,13 @@ class CustomEventNames(OfWholeRange, frozen=True):
         return sorted(made, key=lambda row: (-row[2], -row[1], row[0]))
 
 
-class OutboundClicks(OfWholeRange, frozen=True):
+class OutboundClicks(RangePlan, frozen=True):
     """A row for each link, or for each domain, most clicks first."""
 
     by_domain: bool
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         clicks = OtherEvents(joined, are_outbound=True)
         return _domains(clicks) if self.by_domain else _links(clicks)
 

@@ -18,7 +18,7 @@ MOST_DAYS = 1_024
 """Days of a table, which has a number for each two of them."""
 
 
-class VisitorEntries(Struct, frozen=True, eq=False):
+class VisitorsIndex(Struct, frozen=True, eq=False):
     """Quarters are numbers from `first`."""
 
     first: int
@@ -65,7 +65,7 @@ class VisitorEntries(Struct, frozen=True, eq=False):
         return sums(buckets[known], visitors, count)
 
 
-def index_visitors(first: int, count: int, quarters: Numbers, visitors: Numbers) -> VisitorEntries:
+def index_visitors(first: int, count: int, quarters: Numbers, visitors: Numbers) -> VisitorsIndex:
     """The entries of rows in `count` quarters from `first` on, which is quarter 0."""
     groups = np.zeros(len(quarters), np.uint8)
     index = index_groups(groups, visitors, quarters, groups)
@@ -73,7 +73,7 @@ def index_visitors(first: int, count: int, quarters: Numbers, visitors: Numbers)
     entries = (index.quarters.astype(np.int64) * width + index.previous)[index.previous < width]
     ordered = np.sort(entries.astype(smallest(np.array(count * width)).dtype))
     before = np.searchsorted(ordered, (np.arange(count) * width).astype(ordered.dtype))
-    return VisitorEntries(first, width, ordered, before, _of_days(first, count, ordered, width))
+    return VisitorsIndex(first, width, ordered, before, _of_days(first, count, ordered, width))
 
 
 def _of_days(first: int, count: int, entries: Numbers, width: int) -> Numbers:

@@ -11,7 +11,7 @@ from query.engine.engine import Row
 from query.prepared.breakdown import NamedGroups, shares
 from query.prepared.part_tables import FACTS, PAGES
 from query.prepared.quarters import Quarters
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import view_rows
 from query.prepared.row_groups import CountedField, RowGroups
 from query.prepared.session_filters import FACT_BY_FIELD
@@ -50,7 +50,7 @@ class FilteredBreakdown(Struct, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return self.groups.quarters(time_range, granularity)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
         found = self.groups.found(joined, quarters)
         if any("" in values and None in values for values in found.values[1:]):
             return None  # they are one group, with the visitors of both
@@ -71,7 +71,7 @@ def filtered_breakdown(
     row: Callable[[Row], Row] | None = None,
     left_out: str | None = None,
 ) -> FilteredBreakdown | None:
-    """The form of a breakdown with filters; None when parts do not have what they name.
+    """The form of a breakdown with filters; None when rollups do not have what they name.
 
     `row` gives the columns that the SQL selects, from a row of `shares`.
     """
@@ -81,7 +81,7 @@ def filtered_breakdown(
     named = {*columns}.union(*map(fields_named, own))
     table = PAGES if PATH in named else FACTS
     source = view_rows(table, first_name=True, second_name=True)
-    if not all(map(source.may_tell, named)):
+    if not all(map(source.has_field, named)):
         return None
     groups = RowGroups(source, columns, COUNTED, msgspec.json.encode(own))
     return FilteredBreakdown(groups, row, left_out)

@@ -1,4 +1,4 @@
-"""Prepared forms: how a query type makes the rows of its SQL from parts instead."""
+"""Rollup plans: how a query type gets the rows of its SQL from rollups instead."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Protocol
@@ -16,8 +16,8 @@ from query.prepared.goal_counts import GoalCounts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.metric_rows import MetricGroups, MetricTotals
 from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
-from query.prepared.quarters import AfterEarlier, OfBuckets, OfWholeRange, Quarters, whole_range
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.quarters import BucketPlan, NewVisitorPlan, Quarters, RangePlan, whole_range
+from query.prepared.rollup_view import RollupView
 from query.prepared.row_groups import RowGroups
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.prepared.text_filters import Keeps, keeps_all, rows_that_meet
@@ -30,11 +30,11 @@ from query.scope.visits import VISIT_PREFIX
 
 
 class PreparedForm(Protocol):
-    """The rows of a query type, all of them and in its own order, from parts."""
+    """All rows of a query type, in its own order, from rollups."""
 
     @property
     def tables(self) -> Sequence[str]:
-        """The tables of parts that it reads."""
+        """The tables of rollups that it reads."""
 
     @property
     def filter_fields(self) -> Mapping[str, int]:
@@ -48,35 +48,35 @@ class PreparedForm(Protocol):
         """The number of texts that its rows begin with, where there are such fields."""
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
-        """The quarters that it reads; None when parts cannot answer the time range."""
+        """The quarters that it reads; None when rollups cannot answer the time range."""
 
     @property
     def visit_tables(self) -> Sequence[str]:
-        """The tables of parts with facts of visits, around the time range."""
+        """The tables of rollups with facts of visits, around the time range."""
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
-        """The rows that the SQL of the type would give; None when parts cannot tell them."""
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+        """The rows that the SQL of the type would give; None when rollups cannot tell them."""
 
 
-class Totals(OfWholeRange, frozen=True):
+class Totals(RangePlan, frozen=True):
     """One row: the totals of the time range."""
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         return [self.row(each) for each in bucket_totals(joined, quarters.buckets, 1)]
 
 
-class TotalsByBucket(OfBuckets, frozen=True):
+class TotalsByBucket(BucketPlan, frozen=True):
     """A row for each bucket that has rows, or sessions with rows in others: number and totals."""
 
     row: Callable[[BucketTotals], Row]
     """The columns that the SQL selects after the bucket."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         made = bucket_totals(joined, quarters.buckets, len(quarters.numbers))
         both = zip(quarters.numbers, made, strict=True)
         having = (pair for pair in both if pair[1].row_count or pair[1].sessions)
@@ -108,24 +108,24 @@ class Breakdown(Struct, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         rows = shares(groups_by(joined, self.columns, together=self.together))
         return list(map(self.row, rows)) if self.row else rows
 
 
 def by_row(*columns: str) -> Breakdown | None:
-    """The form of a breakdown; None when parts do not have these columns."""
+    """The form of a breakdown; None when rollups do not have these columns."""
     return Breakdown(columns) if {label(each) for each in columns} <= BY_COLUMN.keys() else None
 
 
 class KeepsRows(Protocol):
-    """Gives the rows that meet filters; None when parts cannot tell them."""
+    """Gives the rows that meet filters; None when rollups cannot tell them."""
 
-    def __call__(self, joined: JoinedParts, filters: Sequence[Filter], /) -> JoinedParts | None: ...
+    def __call__(self, joined: RollupView, filters: Sequence[Filter], /) -> RollupView | None: ...
 
 
-class Filtered(Struct, frozen=True):
-    """The rows of another form, of the rows of parts that meet filters."""
+class FilteredPlan(Struct, frozen=True):
+    """The rows of another form, of the rows of rollups that meet filters."""
 
     kept: ClassVar[KeepsRows]
     form: PreparedForm
@@ -151,13 +151,13 @@ class Filtered(Struct, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return self.form.quarters(time_range, granularity)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
         filters = msgspec.json.decode(self.filters, type=list[Filter])
         own = self.kept(joined, filters)
         return None if own is None else self.form.rows(own, quarters)
 
 
-class OfVisits(Filtered, frozen=True):
+class FilteredByVisit(FilteredPlan, frozen=True):
     """Filters on facts of the visit."""
 
     kept: ClassVar[KeepsRows] = staticmethod(session_filters.rows_of_visits)
@@ -171,21 +171,21 @@ class OfVisits(Filtered, frozen=True):
         return [VISITS.name]
 
 
-def _views_of_places(joined: JoinedParts, filters: Sequence[Filter]) -> JoinedParts:
+def _views_of_places(joined: RollupView, filters: Sequence[Filter]) -> RollupView:
     positions = np.flatnonzero(rows_that_meet(joined, FACTS.name, filters))
     return joined.of_positions(FACTS.name, positions)
 
 
-class OfFacts(Filtered, frozen=True):
+class FilteredByColumn(FilteredPlan, frozen=True):
     """Filters on places and devices of page views, for forms that read no other table."""
 
     kept: ClassVar[KeepsRows] = staticmethod(_views_of_places)
 
 
-class OfPlaces(Filtered, frozen=True):
+class FilteredByAttribute(FilteredPlan, frozen=True):
     """Filters on places and devices of rows."""
 
-    kept: ClassVar[KeepsRows] = staticmethod(session_filters.rows_of_places)
+    kept: ClassVar[KeepsRows] = staticmethod(session_filters.rows_of_attributes)
 
     @property
     def tables(self) -> Sequence[str]:
@@ -212,7 +212,7 @@ def of_filters(
     if not _reads_visits_alone(form):
         return None
     form, keeps = chosen
-    return OfVisits(form, msgspec.json.encode(of_visits)), keeps
+    return FilteredByVisit(form, msgspec.json.encode(of_visits)), keeps
 
 
 def _of_breakdown(form: PreparedForm, filters: Sequence[Filter]) -> PreparedForm | None:
@@ -233,20 +233,20 @@ def _of_others(
         return form, None
     if (keeps := keeps_all(filters, form.filter_fields)) is not None:
         return form, keeps
-    of_places = [each for each in filters if session_filters.is_of_places(each)]
+    of_places = [each for each in filters if session_filters.is_of_attributes(each)]
     if [*form.tables] == [FACTS.name]:
         whole = len(of_places) == len(filters)
-        return (OfFacts(form, msgspec.json.encode(filters)), None) if whole else None
-    others = [each for each in filters if not session_filters.is_of_places(each)]
+        return (FilteredByColumn(form, msgspec.json.encode(filters)), None) if whole else None
+    others = [each for each in filters if not session_filters.is_of_attributes(each)]
     keeps = keeps_all(others, form.filter_fields)
     if not of_places or keeps is None or not _reads_visits_alone(form):
         return None
-    return OfPlaces(form, msgspec.json.encode(of_places)), keeps if others else None
+    return FilteredByAttribute(form, msgspec.json.encode(of_places)), keeps if others else None
 
 
 def _reads_visits_alone(form: PreparedForm) -> bool:
     """Whether the rows of chosen visits are enough; who is new follows from all rows."""
-    return {*form.tables} <= session_filters.SESSION_TABLES and not isinstance(form, AfterEarlier)
+    return {*form.tables} <= session_filters.SESSION_TABLES and not isinstance(form, NewVisitorPlan)
 
 
 OF_TOTALS_INDEX = (Totals, TotalsByBucket, MetricTotals, SessionsByDuration, SessionsByBucket)
@@ -258,7 +258,7 @@ def index_between_quarters(form: PreparedForm) -> str | None:
     return TOTALS_INDEX if isinstance(form, OF_TOTALS_INDEX) else None
 
 
-HAVING_NOTHING = (
+WITH_EMPTY_ROW = (
     CustomEventTotals,
     GoalCounts,
     MeasuredGroups,
@@ -269,11 +269,11 @@ HAVING_NOTHING = (
 """Forms that may have a row where there are no rows."""
 
 
-def rows_of_nothing(form: PreparedForm) -> Sequence[Row]:
-    """The rows of a form where there are no rows."""
-    if isinstance(form, Filtered):
-        return rows_of_nothing(form.form)
+def empty_result(form: PreparedForm) -> Sequence[Row]:
+    """The result for an empty range."""
+    if isinstance(form, FilteredPlan):
+        return empty_result(form.form)
     if isinstance(form, Totals):
         return [form.row(NO_TOTALS)]
-    nothing = form.nothing if isinstance(form, HAVING_NOTHING) else None
+    nothing = form.nothing if isinstance(form, WITH_EMPTY_ROW) else None
     return () if nothing is None else [nothing]

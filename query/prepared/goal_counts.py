@@ -1,4 +1,4 @@
-"""Conversions of goals from parts: page views of a path, and events of a name."""
+"""Conversions of goals from rollups: page views of a path, and events of a name."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.part_tables import OTHER_EVENTS, PAGES, label
-from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.quarters import Quarters, RangePlan
 from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN
-from query.prepared.rollup_view import ChooseTexts, JoinedParts
+from query.prepared.rollup_view import ChooseTexts, RollupView
 from query.prepared.totals_index import TABLES, row_totals
 from query.sql.event_condition import WILDCARD
 
@@ -26,7 +26,7 @@ class CountedGoal(Struct, frozen=True):
     event: str | None
 
 
-class GoalCounts(OfWholeRange, frozen=True):
+class GoalCounts(RangePlan, frozen=True):
     """One row: all visitors, then conversions, visitors, sessions and no value of each goal."""
 
     goals: tuple[CountedGoal, ...]
@@ -40,13 +40,13 @@ class GoalCounts(OfWholeRange, frozen=True):
         """The row of no rows."""
         return (*GROUP, 0, *(0, 0, 0, None) * len(self.goals))
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         _, _, [all_visitors] = row_totals(joined, quarters.buckets, 1)
         counts = [number for goal in self.goals for number in _counts(joined, goal)]
         return [(*GROUP, int(all_visitors), *counts)]
 
 
-def _counts(joined: JoinedParts, goal: CountedGoal) -> tuple[int, int, int, None]:
+def _counts(joined: RollupView, goal: CountedGoal) -> tuple[int, int, int, None]:
     """Conversions, visitors, sessions, no value."""
     if goal.path is not None:
         table, column, counted = PAGES.name, label("path"), "views"
@@ -82,5 +82,5 @@ def _position(texts: Sequence[str], text: str) -> Sequence[int]:
     return [at] if at < len(texts) and texts[at] == text else []
 
 
-def _distinct(joined: JoinedParts, column: str, numbers: Numbers) -> int:
+def _distinct(joined: RollupView, column: str, numbers: Numbers) -> int:
     return int(joined.distinct(np.zeros(len(numbers), np.intp), numbers, 1, column)[0])

@@ -31,16 +31,16 @@ from query.prepared.checked_file import (
     read_header,
     write_header,
 )
-from query.prepared.distinct_visitors_index import VisitorEntries
+from query.prepared.distinct_visitors_index import VisitorsIndex
 from query.prepared.groups_index import GroupIndex
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.result_cache import ByteCache
 from query.prepared.rows_index import RowIndex
-from query.prepared.session_attributes import SessionPlaces
+from query.prepared.session_attributes import SessionAttributes
 from query.prepared.session_lists import ListedSessions
 from query.prepared.sessions_index import OrderedDurations, Sessions
-from query.prepared.shared_ids import Numbering
-from query.prepared.store import KINDS, PartFolder, PartKey, discard, is_there, open_regular
+from query.prepared.shared_ids import SharedIds
+from query.prepared.store import KINDS, RollupKey, RollupStore, discard, is_there, open_regular
 from query.prepared.totals_index import TotalsIndex
 from query.prepared.visits_index import LongVisits, SessionValues, VisitPageIndex
 from schemas.lake.delta_table import DataFile
@@ -49,9 +49,9 @@ MAGIC = b"TMINDEX1"
 INDEX_KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
     for kind in (
-        GroupIndex, GroupsIndex, LongVisits, Numbering, PartKey, Sessions, TotalsIndex,
-        VisitorEntries, VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
-        OrderedDurations, SessionPlaces, ListedSessions, RowIndex,
+        GroupIndex, GroupsIndex, LongVisits, SharedIds, RollupKey, Sessions, TotalsIndex,
+        VisitorsIndex, VisitPageIndex, PageViewIndex, OrderedViews, SessionValues,
+        OrderedDurations, SessionAttributes, ListedSessions, RowIndex,
     )
 }  # fmt: skip
 ARRAY, KIND, PAIRS = "array", "struct", "pairs"
@@ -141,26 +141,26 @@ SUFFIX, SET_SUFFIX = ".index", ".set"
 MOST_SETS = 2
 """Sets of one website of which indexes are stored; the last days are another set each day."""
 
-PartSet = frozenset[PartKey]
+RollupSet = frozenset[RollupKey]
 
 
-class IndexFolder:
-    """The indexes in a folder of parts, within its limit of bytes."""
+class IndexStore:
+    """The indexes in a folder of rollups, within its limit of bytes."""
 
-    def __init__(self, folder: PartFolder) -> None:
+    def __init__(self, folder: RollupStore) -> None:
         self._folder = folder
 
-    def has(self, name: object, parts: PartSet) -> bool:
+    def has(self, name: object, rollups: RollupSet) -> bool:
         """Whether there is an index of this name."""
-        return is_there(self._path(name, parts))
+        return is_there(self._path(name, rollups))
 
-    def read(self, name: object, parts: PartSet) -> Any:
+    def read(self, name: object, rollups: RollupSet) -> Any:
         """The index of this name; None when there is none, or it is damaged."""
-        path = self._path(name, parts)
+        path = self._path(name, rollups)
         try:
             with open_regular(path) as file:
                 index = read_index(file, _in_folder(path))
-            for used in (path, self._set_path(parts)):
+            for used in (path, self._set_path(rollups)):
                 os.utime(used)
         except FileNotFoundError:
             return None
@@ -170,27 +170,29 @@ class IndexFolder:
             return None
         return index
 
-    def write(self, name: object, parts: PartSet, index: object) -> None:
+    def write(self, name: object, rollups: RollupSet, index: object) -> None:
         """Store an index; it appears whole, and what belongs to the oldest sets goes."""
-        files = sorted(key.data_file for key in parts)
-        kind = _kind(parts)
-        own = self._path(name, parts)
+        files = sorted(key.data_file for key in rollups)
+        kind = _kind(rollups)
+        own = self._path(name, rollups)
         self._folder.put(own, lambda file: write_index(file, _in_folder(own), index))
-        self._folder.put(self._set_path(parts), lambda file: file.write(msgspec.json.encode(files)))
-        [website] = {key.website for key in parts}
+        self._folder.put(
+            self._set_path(rollups), lambda file: file.write(msgspec.json.encode(files))
+        )
+        [website] = {key.website for key in rollups}
         for path in self._set_files(website, kind)[MOST_SETS:]:
             self._remove(path)
 
-    def sets(self, website: str) -> Sequence[PartSet]:
+    def sets(self, website: str) -> Sequence[RollupSet]:
         """The sets that have indexes, the last used first."""
         found = ((path, _data_files(path) or ()) for path in self._set_files(website))
         sets = [(path, _set(website, path, files)) for path, files in found]
-        return [parts for path, parts in sets if parts and self._set_path(parts) == path]
+        return [rollups for path, rollups in sets if rollups and self._set_path(rollups) == path]
 
     def remove_others(
         self, website: str, data_files: Collection[str], kinds: Iterable[str] = KINDS
     ) -> None:
-        """Remove the indexes of sets of these kinds with a part of none of these data files."""
+        """Remove the indexes of sets of these kinds with a rollup of none of these data files."""
         stored = set(data_files)
         for path in [path for kind in kinds for path in self._set_files(website, kind)]:
             if not stored.issuperset(_data_files(path) or [""]):
@@ -202,33 +204,33 @@ class IndexFolder:
         discard(set_path)
 
     def _set_files(self, website: str, kind: str = "*") -> Sequence[Path]:
-        """The last used first, of one kind of parts or of all."""
+        """The last used first, of one kind of rollups or of all."""
         paths = self._folder.of_website(website).glob(f"{kind}-*{SET_SUFFIX}")
         return sorted(paths, key=_used, reverse=True)
 
-    def _set_path(self, parts: PartSet) -> Path:
-        [website] = {key.website for key in parts}
-        name = f"{_kind(parts)}-{_digest(sorted(parts))}{SET_SUFFIX}"
+    def _set_path(self, rollups: RollupSet) -> Path:
+        [website] = {key.website for key in rollups}
+        name = f"{_kind(rollups)}-{_digest(sorted(rollups))}{SET_SUFFIX}"
         return self._folder.of_website(website) / name
 
-    def _path(self, name: object, parts: PartSet) -> Path:
-        of_set = self._set_path(parts)
+    def _path(self, name: object, rollups: RollupSet) -> Path:
+        of_set = self._set_path(rollups)
         return of_set.with_name(f"{of_set.stem}-{_digest((name, revision()))}{SUFFIX}")
 
 
 def _in_folder(path: Path) -> str:
-    """As the paths of parts: the website's folder and the name."""
+    """As the paths of rollups: the website's folder and the name."""
     return f"{path.parent.name}/{path.name}"
 
 
-def _set(website: str, path: Path, data_files: Sequence[str]) -> PartSet:
-    """The parts of data files, of the kind that the name of the file of a set begins with."""
+def _set(website: str, path: Path, data_files: Sequence[str]) -> RollupSet:
+    """The rollups of data files, of the kind that the name of the file of a set begins with."""
     kind = path.name.partition("-")[0]
-    return frozenset(PartKey(website, each, kind) for each in data_files)
+    return frozenset(RollupKey(website, each, kind) for each in data_files)
 
 
-def _kind(parts: PartSet) -> str:
-    [kind] = {key.kind for key in parts}
+def _kind(rollups: RollupSet) -> str:
+    [kind] = {key.kind for key in rollups}
     return kind
 
 
@@ -258,41 +260,41 @@ def _used(path: Path) -> float:
 LEAST_SECONDS, LEAST_BYTES = 0.05, 64 * 1024
 """An index is stored that took so long or has so many bytes; others are made as quickly as read."""
 KEY_BYTES = 100
-"""Of the key of a part in memory, about."""
+"""Of the key of a rollup in memory, about."""
 MOST_KNOWN = 8
-"""Sets of parts of one website that are looked at."""
+"""Sets of rollups of one website that are looked at."""
 MOST_TIMES = 4
-"""Parts of a set by those asked for: small ranges would take time for all of its rows."""
-FEW_PARTS, FEW_ROWS = 12, 4_000_000
-"""Parts, and rows of their data files, of which no index but that of numbers is made: a day is
-joined with the day before and the day after it, which have parts of its sessions."""
+"""Rollups of a set by those asked for: small ranges would take time for all of its rows."""
+FEW_ROLLUPS, FEW_ROWS = 12, 4_000_000
+"""Rollups, and rows of their data files, of which no index but that of numbers is made: a day is
+joined with the day before and the day after it, which have rollups of its sessions."""
 WRITER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
 """Writes behind the queries that indexes were made for."""
 
 
-def are_few(parts: PartSet, data_files: Iterable[DataFile]) -> bool:
-    """Whether queries of these parts, such as those of a day, read the rows without an index.
+def is_small(rollups: RollupSet, data_files: Iterable[DataFile]) -> bool:
+    """Whether queries of these rollups, such as those of a day, read the rows without an index.
 
     Rows are counted once in less time than they are sorted.
     """
-    if len(parts) > FEW_PARTS:
+    if len(rollups) > FEW_ROLLUPS:
         return False
-    read = {key.data_file for key in parts}
+    read = {key.data_file for key in rollups}
     return sum(file.rows for file in data_files if file.path in read) <= FEW_ROWS
 
 
-def _has_all(parts: PartSet, wanted: PartSet, stored: Collection[str]) -> bool:
+def _has_all(rollups: RollupSet, wanted: RollupSet, stored: Collection[str]) -> bool:
     """Whether a set has all that are wanted, and is of stored data files."""
-    return wanted <= parts and all(key.data_file in stored for key in parts)
+    return wanted <= rollups and all(key.data_file in stored for key in rollups)
 
 
-class KeptIndexes:
-    """The indexes of all websites; safe for several threads."""
+class IndexCache:
+    """Indexes of all websites, in memory and in files; safe for several threads."""
 
     def __init__(
         self,
         memory: ByteCache,
-        folder: IndexFolder,
+        folder: IndexStore,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._memory = memory
@@ -300,64 +302,64 @@ class KeptIndexes:
         self._monotonic = monotonic
 
     def made(
-        self, name: object, parts: PartSet, make: Callable[[], Any], *, stored: bool = True
+        self, name: object, rollups: RollupSet, make: Callable[[], Any], *, stored: bool = True
     ) -> Any:
-        """The index of this name of a set of parts; it is made when there is none.
+        """The index of this name of a set of rollups; it is made when there is none.
 
         One that is not `stored` stays in memory only.
         """
-        missing = partial(self._read_or_make, name, parts, make) if stored else make
-        return self._memory.made((name, parts), missing)
+        missing = partial(self._read_or_make, name, rollups, make) if stored else make
+        return self._memory.made((name, rollups), missing)
 
-    def known_parts(
+    def rollup_set(
         self,
-        wanted: PartSet,
+        wanted: RollupSet,
         stored: Collection[str],
         *,
         is_kept: bool = True,
         index: str | None = None,
-    ) -> PartSet:
-        """A set with these parts: the last used one that has more of them, but not too many.
+    ) -> RollupSet:
+        """A set with these rollups: the last used one that has more of them, but not too many.
 
         One of which there is an `index` comes first, and may have any number of them. All its
-        parts are of stored data files: what is made of a set has the rows of all of them.
+        rollups are of stored data files: what is made of a set has the rows of all of them.
         Those asked for serve later queries if the set `is_kept`.
         """
         [website] = {key.website for key in wanted}
-        known: Sequence[PartSet] | None = self._memory.get(("sets", website))
+        known: Sequence[RollupSet] | None = self._memory.get(("sets", website))
         if known is None:
             known = self._folder.sets(website)
             self._keep_sets(website, known)
-        useful = [parts for parts in known if _has_all(parts, wanted, stored)]
+        useful = [rollups for rollups in known if _has_all(rollups, wanted, stored)]
         if index is not None:
-            for parts in useful:
-                if self._memory.get((index, parts)) or self._folder.has(index, parts):
-                    return parts
-        for parts in useful:
-            if len(parts) <= MOST_TIMES * len(wanted):
-                return parts
+            for rollups in useful:
+                if self._memory.get((index, rollups)) or self._folder.has(index, rollups):
+                    return rollups
+        for rollups in useful:
+            if len(rollups) <= MOST_TIMES * len(wanted):
+                return rollups
         if is_kept:
             self._keep_sets(website, [wanted, *known][:MOST_KNOWN])
         return wanted
 
-    def forget_parts(self, website: str) -> None:
-        """Forget all sets of a website, one of which has a part that is gone."""
+    def forget_sets(self, website: str) -> None:
+        """Forget all sets of a website, one of which has a rollup that is gone."""
         self._keep_sets(website, ())
 
-    def _keep_sets(self, website: str, sets: Sequence[PartSet]) -> None:
+    def _keep_sets(self, website: str, sets: Sequence[RollupSet]) -> None:
         self._memory.put(("sets", website), sets, KEY_BYTES * (1 + sum(map(len, sets))))
 
-    def _read_or_make(self, name: object, parts: PartSet, make: Callable[[], Any]) -> Any:
-        index = self._folder.read(name, parts)
+    def _read_or_make(self, name: object, rollups: RollupSet, make: Callable[[], Any]) -> Any:
+        index = self._folder.read(name, rollups)
         if index is None:
             began = self._monotonic()
             index = make()
             if self._monotonic() - began >= LEAST_SECONDS or index.size >= LEAST_BYTES:
-                WRITER.submit(self._write, name, parts, index)
+                WRITER.submit(self._write, name, rollups, index)
         return index
 
-    def _write(self, name: object, parts: PartSet, index: object) -> None:
+    def _write(self, name: object, rollups: RollupSet, index: object) -> None:
         try:
-            self._folder.write(name, parts, index)
+            self._folder.write(name, rollups, index)
         except Exception as error:  # the index is in memory; the next process makes it anew
             log.warning("index was not stored", extra={"error": str(error)})

@@ -23,7 +23,7 @@ from query.sql.select import Select, render
 from schemas.tables import VISITORS
 
 
-class EarlierVisitors(Struct, frozen=True):
+class KnownVisitors(Struct, frozen=True):
     """The events before the time range of a query."""
 
     scope: Scope
@@ -64,11 +64,11 @@ class EarlierVisitors(Struct, frozen=True):
         return Sql(render(select, engine.dialect), relations.values)
 
 
-def earlier_visitors(scope: Scope) -> EarlierVisitors:
+def known_visitors(scope: Scope) -> KnownVisitors:
     """Those before the rows that a scope reads, whatever its conditions are."""
     time_range = scope.time_range
     before = TimeRange(FIRST_MS, max(FIRST_MS, time_range.start_ms), time_range.zone)
-    return EarlierVisitors(structs.replace(events_scope(scope), time_range=before))
+    return KnownVisitors(structs.replace(events_scope(scope), time_range=before))
 
 
 def are_among(hashes: Numbers, earlier: Numbers) -> Numbers:

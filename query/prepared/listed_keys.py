@@ -1,4 +1,4 @@
-"""Keys of a long list from parts, with the values by which the list is ordered.
+"""Keys of a long list from rollups, with the values by which the list is ordered.
 
 A value may be known only between two numbers. The first keys of an order are found with all those
 that may be among them.

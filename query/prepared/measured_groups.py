@@ -14,9 +14,9 @@ from query.prepared.array_rows import ArrayRows, Key, descending
 from query.prepared.groups_index import KEY_BITS, number_combinations, sums
 from query.prepared.measured_tables import Measured, plus_one
 from query.prepared.part_tables import label
-from query.prepared.quarters import Quarters, WithoutFilters, by_bucket, whole_range
+from query.prepared.quarters import Quarters, UnfilteredPlan, by_bucket, whole_range
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.text_filters import keeps_all, rows_that_meet
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
@@ -109,7 +109,7 @@ class Measurements:
 
     def __init__(
         self,
-        joined: JoinedParts,
+        joined: RollupView,
         measured: Measured,
         by: Sequence[str],
         quarters: Quarters,
@@ -205,10 +205,10 @@ class Figure(Struct, frozen=True, eq=False):
 
     def values(self, at: Numbers) -> list[list[object]]:
         """The columns of some groups."""
-        *parts, last = (each[at].tolist() for each in self.columns)
+        *rollups, last = (each[at].tolist() for each in self.columns)
         if self.scale != 1:
-            parts = [[Decimal(value) / self.scale for value in part] for part in parts]
-        return [*parts, last]
+            rollups = [[Decimal(value) / self.scale for value in rollup] for rollup in rollups]
+        return [*rollups, last]
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -222,7 +222,7 @@ class Figure(Struct, frozen=True, eq=False):
         return sum(each.nbytes for each in (*self.columns, self.ascending))
 
 
-class MeasuredGroups(WithoutFilters, frozen=True):
+class MeasuredGroups(UnfilteredPlan, frozen=True):
     """A row for each group that has measurements; one of all of them when there are no labels."""
 
     measured: Measured
@@ -258,7 +258,7 @@ class MeasuredGroups(WithoutFilters, frozen=True):
             return by_bucket(time_range, granularity)
         return whole_range(time_range)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         filters = msgspec.json.decode(self.filters, type=list[Filter])
         found = Measurements(joined, self.measured, self.by, quarters, self.metrics, filters)
         labels = dict(zip(self.fields, found.labels, strict=False))
@@ -287,7 +287,7 @@ class MeasuredGroups(WithoutFilters, frozen=True):
         figures: dict[str, Figure] = {}
         ranked: dict[str, RankedValues] = {}
         for name in self.fields[len(self.by) :]:
-            figure, metric = _parts(name)
+            figure, metric = _rollups(name)
             if figure == AVERAGE:
                 figures[name] = self._mean(*found.added(metric))
             elif IS_PERCENTILE.fullmatch(figure):
@@ -312,7 +312,7 @@ class MeasuredGroups(WithoutFilters, frozen=True):
         return Figure((low, high, counts), self.measured.scale, between, counts == 0)
 
 
-def _parts(field: str) -> tuple[str, str]:
+def _rollups(field: str) -> tuple[str, str]:
     """The figure that a field is, and of which metric; "" for all values."""
     figure, _, metric = field.partition("_")
     return figure, "" if metric == "value" else metric

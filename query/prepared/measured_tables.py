@@ -1,11 +1,11 @@
-"""Tables of parts with measured values: each by itself, as exact percentiles need all of them.
+"""Tables of rollups with measured values: each by itself, as exact percentiles need all of them.
 
 A row is one measurement, with what query types group by.
 """
 
 from msgspec import Struct
 
-from query.prepared.part_tables import QUARTER, VISITOR, PartTable, label, labelled
+from query.prepared.part_tables import QUARTER, VISITOR, RollupTable, label, labelled
 from query.sql.row_definitions import IS_TIMED
 
 VITAL_LABELS = (
@@ -21,7 +21,7 @@ VITAL_LABELS = (
 VITAL_SCALE = 10_000
 """Values of vitals have four decimals."""
 
-VITAL_VALUES = PartTable(
+VITAL_VALUES = RollupTable(
     "vital_values",
     f"""
     SELECT {QUARTER} AS quarter,
@@ -45,7 +45,7 @@ def plus_one(metric: str) -> str:
 
 _TIMINGS = ", ".join(f"COALESCE({name} + 1, 0) AS {plus_one(name)}" for name in LATER_TIMINGS)
 
-PAGE_LOADS = PartTable(
+PAGE_LOADS = RollupTable(
     "page_loads",
     f"""
     SELECT {QUARTER} AS quarter,

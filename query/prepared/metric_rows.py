@@ -10,8 +10,8 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
-from query.prepared.quarters import OfWholeRange, Quarters, by_bucket, whole_range
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.quarters import Quarters, RangePlan, by_bucket, whole_range
+from query.prepared.rollup_view import RollupView
 from query.prepared.row_groups import (
     DISTINCT_VISITORS,
     CountedField,
@@ -31,7 +31,7 @@ COUNTED: Mapping[str, CountedField] = {EVENTS: CountedField(), VISITORS: DISTINC
 MAX_COMBINATIONS = 2**62
 
 
-class MetricTotals(OfWholeRange, frozen=True):
+class MetricTotals(RangePlan, frozen=True):
     """Metrics of the time range, or of each of its buckets, from totals."""
 
     values: tuple[MetricValue, ...]
@@ -46,7 +46,7 @@ class MetricTotals(OfWholeRange, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return by_bucket(time_range, self.bucket) if self.bucket else whole_range(time_range)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         totals = bucket_totals(joined, quarters.buckets, len(quarters.numbers))
         if self.bucket is None:
             return [self._row(*totals)]
@@ -92,7 +92,7 @@ class MetricGroups(Struct, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return self.events.quarters(time_range, granularity)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         groups = self.events.found(joined, quarters)
         fields = self.events.counted
         counts = {

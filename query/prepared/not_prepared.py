@@ -6,23 +6,23 @@ OTHER_QUARTERS = (
     "result than the next one, or the query lists visitors or counts new ones; or its buckets are "
     "minutes"
 )
-NO_PARTS = (
+NO_ROLLUPS = (
     "most rows are in data files without a rollup: files of today (UTC), also of an import of "
     "earlier days, and files that no query has read before"
 )
-NO_VISIT_PARTS = f"for facts of the visit, {NO_PARTS}"
+NO_VISIT_ROLLUPS = f"for facts of the visit, {NO_ROLLUPS}"
 TOO_DIVERSE = "the rows without a rollup have too many different values to be aggregated"
 COSTLY_FILTERS = "the filters have too many conditions for the different values of their fields"
-PART_GONE = "a rollup was removed or damaged; it is built again in the background"
-UNTOLD_VISITS = (
+ROLLUP_GONE = "a rollup was removed or damaged; it is built again in the background"
+AMBIGUOUS_VISIT_ORDER = (
     "not answerable from rollups: page views of one visit share a timestamp, or the filters name "
     "visit facts of events without a session"
 )
-UNTOLD_PLACES = (
+TOO_MANY_ATTRIBUTES = (
     "not answerable from rollups: a session, or a visitor without one, has more than 256 "
     "combinations of country, device and the like within a quarter-hour"
 )
-UNTOLD_FACTS = (
+AMBIGUOUS_VISIT_FACTS = (
     "not answerable from rollups: page views of one visit share a timestamp, or the query needs "
     "visit facts of events without a session"
 )

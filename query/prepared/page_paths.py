@@ -17,8 +17,8 @@ from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.groups_index import KEY_BITS, sort_order
 from query.prepared.page_views import PageChanges, ordered_views, page_changes
 from query.prepared.part_tables import PAGE_VIEWS
-from query.prepared.quarters import OfWholeRange, Quarters
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import WITHOUT
 
 SEPARATOR = " → "
@@ -105,7 +105,7 @@ def number_distinct(keys: Numbers) -> tuple[Numbers, Numbers]:
     return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(np.int64)
 
 
-class PagePaths(OfWholeRange, frozen=True):
+class PagePaths(RangePlan, frozen=True):
     """A row for each path, most sessions first."""
 
     first_page: str | None
@@ -113,7 +113,7 @@ class PagePaths(OfWholeRange, frozen=True):
     max_steps: int
     tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if (views := ordered_views(joined)) is None:
             return None
         if (labels := label_order(views.texts)) is None:
@@ -261,12 +261,12 @@ def _rows(paths: CountedPaths, labels: LabelOrder, texts: Sequence[str]) -> Arra
     return ArrayRows(count, [by_sessions, *by_label], make, by_field, size)
 
 
-class PageFlow(OfWholeRange, frozen=True):
+class PageFlow(RangePlan, frozen=True):
     """A row for each page and the next one, most transitions first."""
 
     tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         if (views := ordered_views(joined)) is None:
             return None
         texts = views.texts

@@ -9,7 +9,7 @@ from query.engine.column_rows import Numbers
 from query.prepared.groups_index import KEY_BITS
 from query.prepared.part_tables import PAGE_VIEWS, QUARTER_MS, label
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 
 TIE = "tie"
 COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, "start_ms", TIE)
@@ -32,8 +32,8 @@ class PageViewIndex(Struct, frozen=True, eq=False):
     first: int
     quarters: Numbers
     views: OrderedViews
-    is_told: bool
-    """Whether the order is known: not when parts have views of a session in one millisecond."""
+    is_complete: bool
+    """Whether the order is known: not when rollups have views of a session in one millisecond."""
 
     @property
     def size(self) -> int:
@@ -59,19 +59,19 @@ def of_rows(views: OrderedViews, kept: Numbers) -> OrderedViews:
     return OrderedViews(sessions, visitors, pages, views.texts)
 
 
-def ordered_views(joined: JoinedParts) -> OrderedViews | None:
+def ordered_views(joined: RollupView) -> OrderedViews | None:
     """The page views of the quarters that are asked for; None when their order cannot be told."""
     index = joined.index("page_views", index_page_views)
     if index is None:
         index = index_page_views(joined)
-        return index.views if index.is_told else None
-    if not index.is_told:
+        return index.views if index.is_complete else None
+    if not index.is_complete:
         return None
-    if not joined.has_rest:
+    if not joined.has_unprepared:
         return index.between(joined.first, joined.end)
-    flags = joined.rest_flags([PAGE_VIEWS.name], SESSION_COLUMN)
-    further = index_page_views(joined.of_flagged(SESSION_COLUMN, flags, with_rest=True))
-    if not further.is_told:
+    flags = joined.unprepared_flags([PAGE_VIEWS.name], SESSION_COLUMN)
+    further = index_page_views(joined.of_ids(SESSION_COLUMN, flags, with_rest=True))
+    if not further.is_complete:
         return None
     return plus(index.between(joined.first, joined.end, without=flags), further.views)
 
@@ -92,7 +92,7 @@ def plus(one: OrderedViews, other: OrderedViews) -> OrderedViews:
     )
 
 
-def index_page_views(joined: JoinedParts) -> PageViewIndex:
+def index_page_views(joined: RollupView) -> PageViewIndex:
     """The index of all page views."""
     rows = joined.columns(PAGE_VIEWS.name, *COLUMNS)
     numbers, texts = joined.text_numbers(PAGE_VIEWS.name, label("path"))
@@ -109,8 +109,8 @@ def index_page_views(joined: JoinedParts) -> PageViewIndex:
         smallest(pages[order]),
         page_texts,
     )
-    is_told = _is_told(views, ms[order], ties[order])
-    return PageViewIndex(first, smallest(quarters[order]), views, is_told)
+    is_complete = _is_told(views, ms[order], ties[order])
+    return PageViewIndex(first, smallest(quarters[order]), views, is_complete)
 
 
 def _order(sessions: Numbers, ms: Numbers, ties: Numbers) -> Numbers:
@@ -134,7 +134,7 @@ def _in_text_order(numbers: Numbers, texts: Sequence[str | None]) -> tuple[Numbe
 
 
 def _is_told(views: OrderedViews, ms: Numbers, ties: Numbers) -> bool:
-    """Whether no two parts have different page views of one session in one millisecond."""
+    """Whether no two rollups have different page views of one session in one millisecond."""
     same = (views.sessions[1:] == views.sessions[:-1]) & (ms[1:] == ms[:-1])
     twice = np.flatnonzero(same & (ties[1:] == ties[:-1]))
     if not len(twice):

@@ -1,4 +1,4 @@
-"""Reads the parts of a query: from the folder, and from stored rows where there are none yet."""
+"""Reads the rollups of a query: stored ones, and rows without a rollup aggregated on the fly."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,15 +11,15 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
-from query.prepared.build import all_rows, read_part
+from query.prepared.build import all_rows, build_rollup
 from query.prepared.checked_file import Damaged
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.result_cache import ByteCache, digest
-from query.prepared.rollup import Columns, Part, shifted
+from query.prepared.rollup import Columns, Rollup, shifted
 from query.prepared.store import (
-    PartColumns,
-    PartFolder,
-    PartKey,
+    ColumnOffsets,
+    RollupKey,
+    RollupStore,
     TableFrame,
     read_columns,
     read_frame,
@@ -32,7 +32,7 @@ from schemas.lake.delta_table import DataFile
 
 T = TypeVar("T")
 ReadNumbers: TypeAlias = Callable[..., Numbers]
-"""Reads them from the file and path of a part and where its columns are."""
+"""Reads them from the file and path of a rollup and where its columns are."""
 
 
 LARGE_ROWS = 10_000
@@ -40,7 +40,7 @@ LARGE_ROWS = 10_000
 
 
 class Work(StrEnum):
-    """Whose parts are joined: each has threads of its own, behind which no others wait.
+    """Kinds of queries: each has threads of its own, so that none waits for another kind.
 
     Their number bounds the memory that it takes.
     """
@@ -59,51 +59,51 @@ THREADS = {
 }
 
 
-class PartGone(Exception):
-    """A part that is not there any more, or damaged."""
+class RollupGone(Exception):
+    """A rollup was removed or is damaged."""
 
 
-class Reading(Struct, frozen=True):
-    """What is read: tables of the parts of data files, and of the rows of those without a part."""
+class ReadPlan(Struct, frozen=True):
+    """Which rollups a query reads, and which stored rows it aggregates on the fly."""
 
     scope: Scope
     """Of whole quarters."""
     tables: Sequence[str]
-    prepared: Sequence[PartKey]
+    prepared: Sequence[RollupKey]
     rest: Sequence[DataFile]
-    rows: Sequence["SummedRows"]
-    """Those of the rest, and then of quarters that the time range of the query cuts."""
+    rows: Sequence["UnpreparedRows"]
+    """Of data files without a rollup, then of quarter-hours that the time range cuts."""
 
     @property
     def key(self) -> bytes:
-        """Stands for what it reads, and between which quarters, in caches of what comes of it."""
+        """Identifies what it reads, and of which quarter-hours, in caches of results."""
         return digest(self.scope.time_range, self.prepared, [rows.key for rows in self.rows])
 
 
-class SummedRows(Struct, frozen=True):
-    """Stored rows that are summed up with the query."""
+class UnpreparedRows(Struct, frozen=True):
+    """Stored rows without a rollup, which are aggregated with the query."""
 
     scope: Scope
     tables: Sequence[str]
     files: Sequence[DataFile]
     later: int = 0
-    """By how many quarters they are given to another one than their own."""
+    """By how many quarter-hours their rows are shifted."""
 
     @property
     def key(self) -> bytes:
-        """Stands for what is read, in caches of what comes of it."""
+        """Identifies what is read in caches of results."""
         paths = [file.path for file in self.files]
         time_range, subject = self.scope.time_range, self.scope.subjects[0]
         return digest(subject, time_range, paths, [*self.tables], self.later)
 
 
-def reading_of(
+def read_plan(
     scope: Scope,
     tables: Sequence[str],
-    made: Mapping[str, PartKey],
+    made: Mapping[str, RollupKey],
     edges: Sequence[TimeRange] = (),
-) -> Reading | None:
-    """What to read; None when most rows are without a part.
+) -> ReadPlan | None:
+    """What to read; None when most rows have no rollup.
 
     `edges` are what the time range of the query has of the quarters that it cuts.
     """
@@ -112,12 +112,12 @@ def reading_of(
     rest = [file for file in files if file.path not in made]
     if not prepared or 2 * sum(file.rows for file in rest) > sum(file.rows for file in files):
         return None
-    rows = [SummedRows(all_rows(scope), tables, files) for files in _summed_together(rest)]
+    rows = [UnpreparedRows(all_rows(scope), tables, files) for files in _summed_together(rest)]
     for edge in edges:
         of_edge = structs.replace(scope, time_range=edge)
         later = 1 if edge.start_ms < scope.time_range.start_ms else -1
-        rows.append(SummedRows(of_edge, tables, of_edge.data_files, later))
-    return Reading(scope, tables, prepared, rest, [each for each in rows if each.files])
+        rows.append(UnpreparedRows(of_edge, tables, of_edge.data_files, later))
+    return ReadPlan(scope, tables, prepared, rest, [each for each in rows if each.files])
 
 
 def _summed_together(files: Sequence[DataFile]) -> Iterator[Sequence[DataFile]]:
@@ -126,34 +126,38 @@ def _summed_together(files: Sequence[DataFile]) -> Iterator[Sequence[DataFile]]:
     yield from ([file] for file in files if file.rows >= LARGE_ROWS)
 
 
-class PartReader:
-    """Reads parts through the cache in memory."""
+class RollupReader:
+    """Reads rollups through the cache in memory."""
 
-    def __init__(self, folder: PartFolder, memory: ByteCache) -> None:
+    def __init__(self, folder: RollupStore, memory: ByteCache) -> None:
         self._folder = folder
         self._memory = memory
 
-    async def rests(self, reading: Reading, engine: ColumnEngine, seconds: float) -> Sequence[Part]:
-        """What each of the rows that it sums up adds up to, in their order."""
-        parts = [await self._rest(rows, engine, seconds) for rows in reading.rows if not rows.later]
+    async def on_the_fly(
+        self, reading: ReadPlan, engine: ColumnEngine, seconds: float
+    ) -> Sequence[Rollup]:
+        """The rollups of the rows that it aggregates, in their order."""
+        rollups = [
+            await self._rest(rows, engine, seconds) for rows in reading.rows if not rows.later
+        ]
         edges = [self._rest(rows, engine, seconds) for rows in reading.rows if rows.later]
-        return [*parts, *await asyncio.gather(*edges)]  # the last ones, of few rows each
+        return [*rollups, *await asyncio.gather(*edges)]  # the last ones, of few rows each
 
-    async def _rest(self, rows: SummedRows, engine: ColumnEngine, seconds: float) -> Part:
-        known: Part | None = self._memory.get(rows.key)
+    async def _rest(self, rows: UnpreparedRows, engine: ColumnEngine, seconds: float) -> Rollup:
+        known: Rollup | None = self._memory.get(rows.key)
         if known is not None:
             return known
-        read = await read_part(engine, rows.scope, rows.files, rows.tables, seconds)
-        part = shifted(read, rows.later, QUARTER_MS) if rows.later else read
-        self._memory.put(rows.key, part, part.size)
-        return part
+        read = await build_rollup(engine, rows.scope, rows.files, rows.tables, seconds)
+        rollup = shifted(read, rows.later, QUARTER_MS) if rows.later else read
+        self._memory.put(rows.key, rollup, rollup.size)
+        return rollup
 
-    def hashes(self, column: str, key: PartKey) -> Numbers:
-        """The hashes of a column of a part."""
+    def hashes(self, column: str, key: RollupKey) -> Numbers:
+        """The hashes of a column of a rollup."""
         return self._numbers((key, column), partial(read_hashes, column=column))
 
-    def frame(self, key: PartKey, table: str) -> TableFrame:
-        """A table of a part without its numbers."""
+    def frame(self, key: RollupKey, table: str) -> TableFrame:
+        """A table of a rollup without its numbers."""
         name = (key, "frame", table)
         frame: TableFrame | None = self._memory.get(name)
         if frame is None:
@@ -161,15 +165,15 @@ class PartReader:
             self._memory.put(name, frame, frame.size)
         return frame
 
-    def numbers(self, key: PartKey, table: str, column: str, rows: int | None = None) -> Numbers:
-        """A column of a table of a part, which has so many rows."""
+    def numbers(self, key: RollupKey, table: str, column: str, rows: int | None = None) -> Numbers:
+        """A column of a table of a rollup, which has so many rows."""
         read = partial(read_numbers, table=table, column=column)
         numbers = self._numbers((key, table, column), read)
         if rows is not None and len(numbers) != rows:
             raise Damaged("a column of another length")
         return numbers
 
-    def _numbers(self, name: tuple[PartKey, *tuple[str, ...]], read: ReadNumbers) -> Numbers:
+    def _numbers(self, name: tuple[RollupKey, *tuple[str, ...]], read: ReadNumbers) -> Numbers:
         """What is read is kept for itself, as queries share columns and hashes."""
         numbers: Numbers | None = self._memory.get(name)
         if numbers is None:
@@ -178,18 +182,18 @@ class PartReader:
             self._memory.put(name, numbers, numbers.nbytes)
         return numbers
 
-    def _columns(self, key: PartKey) -> PartColumns:
-        """Where the columns of a part are."""
-        columns: PartColumns | None = self._memory.get((key, "columns"))
+    def _columns(self, key: RollupKey) -> ColumnOffsets:
+        """Where the columns of a rollup are."""
+        columns: ColumnOffsets | None = self._memory.get((key, "columns"))
         if columns is None:
             columns = self._read(key, read_columns)
             self._memory.put((key, "columns"), columns, columns.size)
         return columns
 
-    def _read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T:
+    def _read(self, key: RollupKey, read: Callable[[IO[bytes], str], T]) -> T:
         if (found := self._folder.read(key, read)) is None:
             self._memory.put((key, "columns"), None, 0)  # another file may take its place
-            raise PartGone
+            raise RollupGone
         return found
 
 
@@ -216,13 +220,13 @@ class _StoredNumbers(Mapping[str, Numbers]):
         return len(self._names)
 
 
-class StoredPart:
+class StoredRollup:
     """A part of the folder, of which each column is read when it is needed."""
 
     def __init__(
         self,
-        reader: PartReader,
-        key: PartKey,
+        reader: RollupReader,
+        key: RollupKey,
         ts_range: tuple[int, int] | None,
     ) -> None:
         """Of rows between these Unix milliseconds, where known."""
@@ -232,7 +236,7 @@ class StoredPart:
         self._tables: dict[str, Columns] = {}
 
     def table(self, name: str) -> Columns:
-        """The columns of a table; it and they raise PartGone when the part is not there."""
+        """The columns of a table; it and they raise RollupGone when the rollup is not there."""
         if name not in self._tables:
             frame = self._reader.frame(self._key, name)
             rows = int(frame.borders[-1])

@@ -1,8 +1,8 @@
-"""Tables of a part: the SQL that sums up the rows of one website in one data file.
+"""Tables of a rollup: the SQL that sums up the rows of one website in one data file.
 
-Each row stands for a quarter of an hour, so that a part can be cut where any day begins in any time
+Each row stands for a quarter-hour, so that a rollup can be cut where any day begins in any time
 zone of today. Tables of page views have the visitor of each group, by whom distinct visitors are
-counted exactly whatever parts are added up. Rows of `placed` have the number of their places and
+counted exactly whatever rollups are added up. Rows of `placed` have the number of their places and
 devices among those of the same session and quarter, which links the rows of all tables.
 """
 
@@ -29,10 +29,10 @@ NO_HASH = -1
 VISITOR = f"COALESCE(visitor_hash, {NO_HASH})"
 SESSION = f"COALESCE(session_hash, {NO_HASH})"
 SECOND_PARTS = 10_000
-"""Parts of a second in which visible times are added up: they have four decimals."""
+"""Rollups of a second in which visible times are added up: they have four decimals."""
 
 
-class PartTable(Struct, frozen=True):
+class RollupTable(Struct, frozen=True):
     """One table: a SELECT over `scoped`, and which of its columns are texts."""
 
     name: str
@@ -53,7 +53,7 @@ def labelled(columns: Sequence[str]) -> str:
     return ", ".join(f"{column} AS {label(column)}" for column in columns)
 
 
-SESSIONS = PartTable(
+SESSIONS = RollupTable(
     "sessions",
     f"""
     SELECT {QUARTER} AS quarter,
@@ -75,7 +75,7 @@ SESSIONS = PartTable(
     """,  # noqa: S608
 )
 
-PAGES = PartTable(
+PAGES = RollupTable(
     "pages",
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key, place,
@@ -88,7 +88,7 @@ PAGES = PartTable(
 )
 """Page views by path."""
 
-PLACES_AND_DEVICES = (
+ATTRIBUTES = (
     "browser_name",
     "browser_version",
     "os_name",
@@ -103,27 +103,27 @@ PLACES_AND_DEVICES = (
     "host",
 )
 """Columns that mostly have one value in all rows of a session."""
-FACTS = PartTable(
+FACTS = RollupTable(
     "facts",
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key, place,
-           {labelled(PLACES_AND_DEVICES)},
+           {labelled(ATTRIBUTES)},
            {VIEW_COUNT} AS views, COUNT(*) - {VIEW_COUNT} AS other_rows, {SECOND_NAME_VIEWS}
       FROM placed
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}, place
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(ATTRIBUTES)}, place
     HAVING {VIEW_COUNT} > 0
     """,  # noqa: S608
-    tuple(map(label, PLACES_AND_DEVICES)),
+    tuple(map(label, ATTRIBUTES)),
 )
 """Rows by place and device, where there is a page view among them."""
 
-OTHER_FACTS = PartTable(
+OTHER_FACTS = RollupTable(
     "other_facts",
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, {SESSION} AS session_key, place,
-           {labelled(PLACES_AND_DEVICES)}, COUNT(*) AS other_rows
+           {labelled(ATTRIBUTES)}, COUNT(*) AS other_rows
       FROM placed
-     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(PLACES_AND_DEVICES)}, place
+     GROUP BY {QUARTER}, {VISITOR}, session_hash, {", ".join(ATTRIBUTES)}, place
     HAVING {VIEW_COUNT} = 0
     """,  # noqa: S608
     FACTS.texts,
@@ -142,7 +142,7 @@ SOURCES = (
 )
 """Columns of the first page view of a visit that breakdowns have."""
 
-SESSIONLESS = PartTable(
+SESSIONLESS = RollupTable(
     "sessionless",
     f"""
     SELECT {QUARTER} AS quarter, {VISITOR} AS visitor, place, {labelled(SOURCES)},
@@ -163,7 +163,7 @@ DEVICES = ("device_type", "browser_name")
 """Columns of the first page view of a visit by which sessions are grouped."""
 _FIRST_VALUES = ", ".join(f"{first_value(c)} AS {label(c)}" for c in (*SOURCES, *DEVICES))
 
-VISITS = PartTable(
+VISITS = RollupTable(
     "visits",
     f"""
     SELECT INT_DIV(MIN(ms), {QUARTER_MS}) AS quarter,
@@ -184,7 +184,7 @@ VISITS = PartTable(
 
 EVENT_LABELS = ("name", "path", "outbound_domain", "href", "link_text")
 
-OTHER_EVENTS = PartTable(
+OTHER_EVENTS = RollupTable(
     "other_events",
     f"""
     SELECT {QUARTER} AS quarter,
@@ -207,7 +207,7 @@ OTHER_EVENTS = PartTable(
 
 TIE_ORDER = ROW_ORDER.removeprefix("ms, ")
 
-PAGE_VIEWS = PartTable(
+PAGE_VIEWS = RollupTable(
     "page_views",
     f"""
     SELECT {QUARTER} AS quarter,

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from query.prepared.custom_events import CustomEventsByQuarter
-from query.prepared.forms import Filtered, PreparedForm
+from query.prepared.forms import FilteredPlan, PreparedForm
 from query.prepared.metric_rows import MetricGroups
 from query.prepared.not_prepared import NO_QUARTER, OTHER_QUARTERS, NotPrepared
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.quarters import AfterEarlier, Quarters, by_bucket
+from query.prepared.quarters import NewVisitorPlan, Quarters, by_bucket
 from query.prepared.row_groups import RowGroups
 from query.prepared.visitor_lists import VisitorList
 from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.time_range import TimeRange
 
-NOT_OF_CUT_QUARTERS = (AfterEarlier, VisitorList, CustomEventsByQuarter)
+NOT_OF_CUT_QUARTERS = (NewVisitorPlan, VisitorList, CustomEventsByQuarter)
 """Forms to which the quarter of a row is a time: that before which visitors were new, the first
 and the last of a visitor without a session, or from which events are read."""
 
@@ -29,7 +29,7 @@ class CutRange(Struct, frozen=True):
 
     @property
     def outer(self) -> TimeRange:
-        """All quarters that it has a part of."""
+        """All quarters that it has a rollup of."""
         start = min(each.start_ms for each in (self.whole, *self.edges))
         end = max(each.end_ms for each in (self.whole, *self.edges))
         return TimeRange(start - start % QUARTER_MS, end + -end % QUARTER_MS, self.whole.zone)
@@ -73,7 +73,7 @@ def quarters_read(
 def quarters_within(form: PreparedForm, cut: CutRange, granularity: Granularity) -> Quarters | None:
     """The whole quarters of a range; None where the rows of those that it cuts belong elsewhere."""
     inner = form
-    while isinstance(inner, Filtered):
+    while isinstance(inner, FilteredPlan):
         inner = inner.form
     if isinstance(inner, NOT_OF_CUT_QUARTERS):
         return None

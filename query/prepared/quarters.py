@@ -92,25 +92,25 @@ def _first_day(local: Numbers, granularity: Granularity) -> Numbers:
     return days
 
 
-class WithoutFilters(Struct, frozen=True):
+class UnfilteredPlan(Struct, frozen=True):
     visit_tables: ClassVar[Sequence[str]] = ()
     filter_fields: ClassVar[Mapping[str, int]] = {}
     text_count: ClassVar[int] = 0
 
 
-class OfWholeRange(WithoutFilters, frozen=True):
+class RangePlan(UnfilteredPlan, frozen=True):
     """A form whose rows are of the whole time range."""
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
 
 
-class OfBuckets(WithoutFilters, frozen=True):
+class BucketPlan(UnfilteredPlan, frozen=True):
     """A form whose rows are of buckets."""
 
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
         return by_bucket(time_range, granularity)
 
 
-class AfterEarlier(OfBuckets, frozen=True):
+class NewVisitorPlan(BucketPlan, frozen=True):
     """A form of buckets that needs the visitors who had an event before the rows that it reads."""

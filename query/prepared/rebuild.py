@@ -1,4 +1,4 @@
-"""Makes the parts of websites anew, ahead of the queries that would make them."""
+"""Makes the rollups of websites anew, ahead of the queries that would make them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -27,11 +27,11 @@ class Rebuilt(Struct, frozen=True):
     """What was made."""
 
     websites: int
-    parts: int
+    rollups: int
     not_prepared: int
-    """Parts of data files that are too diverse, or could not be read: queries read their rows."""
+    """Rollups of data files that are too diverse, or could not be read: queries read their rows."""
     size: int
-    """Bytes of all parts."""
+    """Bytes of all rollups."""
 
 
 async def rebuild(
@@ -40,10 +40,10 @@ async def rebuild(
     report: Callable[[int, int], None],
     clock: Clock = now_ms,
 ) -> Rebuilt | None:
-    """Make the parts of these websites; None when prepared results are switched off.
+    """Make the rollups of these websites; None when prepared results are switched off.
 
-    `report` gets the parts so far, and the websites that are done. Data files of the running day
-    have no parts yet.
+    `report` gets the rollups so far, and the websites that are done. Data files of the running day
+    have no rollups yet.
     """
     source = data_file_source(settings)
     damaged = DamagedFiles(settings.lake_url, settings.data, source)

@@ -83,7 +83,7 @@ MOST_BYTES = 16 * 2**20
 """Of the rows of a statement; larger ones would take the place of much else."""
 
 
-class RememberingEngine(OuterEngine):
+class CachingEngine(OuterEngine):
     """An engine that runs no statement twice whose rows are still in memory.
 
     Batches are not remembered.

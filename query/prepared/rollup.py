@@ -18,11 +18,11 @@ START_COLUMN = "start_ms"
 ARRAY_BYTES = 150
 """Of an array in memory, beside its numbers."""
 VISITOR_COLUMN, SESSION_COLUMN = "visitor", "session_key"
-"""Columns of hashes, which are positions in the tables of a part."""
+"""Columns of hashes, which are positions in the tables of a rollup."""
 
 
 class Columns(Struct, frozen=True, eq=False):
-    """The rows of one table of a part."""
+    """The columns of one table of a rollup."""
 
     quarters: Numbers
     """Distinct, in ascending order."""
@@ -72,20 +72,20 @@ def by_quarter(stored: Mapping[str, Numbers], texts: Mapping[str, Sequence[str]]
     return Columns(quarters[starts], np.append(starts, len(quarters)), numbers, texts)
 
 
-def shifted(part: "Part", by: int, quarter_ms: int) -> "Part":
-    """A part whose rows are in quarters so many later, at the same instants."""
+def shifted(rollup: "Rollup", by: int, quarter_ms: int) -> "Rollup":
+    """A rollup whose rows are in quarters so many later, at the same instants."""
     tables = {}
-    for name, table in part.tables.items():
+    for name, table in rollup.tables.items():
         numbers = dict(table.numbers)
         if START_COLUMN in numbers:
             numbers[START_COLUMN] = numbers[START_COLUMN].astype(np.int64) - by * quarter_ms
         quarters = table.quarters.astype(np.int64) + by
         tables[name] = Columns(quarters, table.borders, numbers, table.texts)
-    return Part(part.hashes, tables)
+    return Rollup(rollup.hashes, tables)
 
 
-class PartLike(Protocol):
-    """A part in memory, or one that is read when a table is needed."""
+class AnyRollup(Protocol):
+    """A rollup in memory, or one that is read when a table is needed."""
 
     def table(self, name: str) -> Columns:
         """The columns of a table."""
@@ -94,8 +94,8 @@ class PartLike(Protocol):
         """Whether it may have rows of the quarters from `first` to before `end`."""
 
 
-class Part(Struct, frozen=True, eq=False):
-    """The tables of a part that were asked for."""
+class Rollup(Struct, frozen=True, eq=False):
+    """The tables of a rollup that were asked for."""
 
     hashes: Mapping[str, Numbers]
     """By column, of visitors and of sessions; what tables have are positions in them."""
@@ -116,8 +116,8 @@ class Part(Struct, frozen=True, eq=False):
         return True
 
 
-def make_part(tables: Mapping[str, ColumnRows]) -> Part:
-    """The part from rows of SQL."""
+def make_rollup(tables: Mapping[str, ColumnRows]) -> Rollup:
+    """The rollup from rows of SQL."""
     numbers = {name: dict(rows.numbers) for name, rows in tables.items()}
     hashes = {VISITOR_COLUMN: _numbered(numbers.values(), VISITOR_COLUMN)}
     texts = {name: _sorted_texts(numbers[name], rows.texts) for name, rows in tables.items()}
@@ -126,7 +126,7 @@ def make_part(tables: Mapping[str, ColumnRows]) -> Part:
         columns.update({name: values[order] for name, values in columns.items()})
     hashes[SESSION_COLUMN] = _numbered(numbers.values(), SESSION_COLUMN, in_order_of_use=True)
     made = {name: by_quarter(_packed(numbers[name]), texts[name]) for name in tables}
-    return Part(hashes, made)
+    return Rollup(hashes, made)
 
 
 def smallest(values: Numbers) -> Numbers:
@@ -177,8 +177,8 @@ def _numbers_of(texts: Sequence[str]) -> Sequence[int]:
 def _order(numbers: Mapping[str, Numbers]) -> Numbers:
     """By quarter, visitor and session, then by all other columns.
 
-    The same rows are the same part, in whatever order SQL gave them: what is made of a part has
-    positions in it, and is kept longer than the part.
+    The same rows are the same rollup, in whatever order SQL gave them: what is made of a rollup has
+    positions in it, and is kept longer than the rollup.
     """
     leading = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
     first = [name for name in leading if name in numbers]

@@ -8,12 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.attribute_rank import PLACE_COLUMN
+from query.prepared.attribute_rank import RANK_COLUMN
 from query.prepared.groups_index import distinct_values
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
 from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN
-from query.prepared.selection import KeptOwners, KeptPositions, KeptRows, RowKeys, row_keys
-from query.prepared.shared_ids import NumberedParts, NumberedTexts
+from query.prepared.selection import LinkKeys, SelectedIds, SelectedRows, Selection, link_keys
+from query.prepared.shared_ids import EncodedTexts, RollupsWithIds
 
 ChooseTexts: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
 """The positions of some of the texts, which are in ascending order."""
@@ -33,119 +33,119 @@ class Sized(Protocol):
 Index = TypeVar("Index", bound=Sized)
 
 
-class JoinedParts:
-    """Parts, the visitors of all of them, and the quarters that are asked for."""
+class RollupView:
+    """Rows of several rollups between two quarter-hours, with shared ids."""
 
     def __init__(
         self,
-        numbered: NumberedParts,
+        numbered: RollupsWithIds,
         first: int,
         end: int,
-        whole: "WholeParts | None" = None,
-        kept: KeptRows | None = None,
+        whole: "WholeView | None" = None,
+        kept: Selection | None = None,
     ) -> None:
         self._numbered = numbered
-        self._parts = numbered.parts
+        self._rollups = numbered.rollups
         self._numbers = numbered.numbers
         self._stored = numbered.stored
         self._whole = whole
         self._kept = kept
-        self._rows = KeptPositions(numbered, first, end, kept)
+        self._rows = SelectedRows(numbered, first, end, kept)
         self._positions: dict[str, Numbers] = {}
-        self._whole_sessions: JoinedParts | None = None
+        self._whole_sessions: RollupView | None = None
         self.first, self.end = first, end
-        self.visits: JoinedVisits | None = None
+        self.visits: VisitView | None = None
         """Facts of the visits of the sessions, when they were asked for."""
         self.earlier: Numbers = NOBODY
         """Hashes of the visitors before all rows in ascending order, when they were asked for."""
 
     @property
-    def whole_sessions(self) -> "JoinedParts":
+    def whole_sessions(self) -> "RollupView":
         """All rows of the sessions of these rows, which metrics of visits are of."""
         return self._whole_sessions or self
 
     @whole_sessions.setter
-    def whole_sessions(self, rows: "JoinedParts") -> None:
+    def whole_sessions(self, rows: "RollupView") -> None:
         self._whole_sessions = rows
 
     @property
-    def has_rest(self) -> bool:
-        """Whether there are rows without a stored part."""
-        return self._stored < len(self._parts)
+    def has_unprepared(self) -> bool:
+        """Whether there are rows without a stored rollup."""
+        return self._stored < len(self._rollups)
 
     def stored_count(self, column: str) -> int:
-        """Numbers that a column of visitors or sessions of the stored parts may have."""
+        """Numbers that a column of visitors or sessions of the stored rollups may have."""
         return len(self._numbers(column).known)
 
-    def index(self, name: object, make: "Callable[[JoinedParts], Index]") -> Index | None:
-        """What is made once of all rows of the stored parts; None where it cannot be kept."""
+    def index(self, name: object, make: "Callable[[RollupView], Index]") -> Index | None:
+        """What is made once of all rows of the stored rollups; None where it cannot be kept."""
         return None if self._whole is None else self._whole.index(name, make)
 
-    def between(self, first: int, end: int) -> "JoinedParts":
+    def between(self, first: int, end: int) -> "RollupView":
         """The rows of some of these quarters."""
         first, end = max(first, self.first), min(end, self.end)
-        return JoinedParts(self._numbered, first, end, kept=self._kept)
+        return RollupView(self._numbered, first, end, kept=self._kept)
 
-    def of_flagged(self, column: str, flags: Numbers, *, with_rest: bool) -> "JoinedParts":
-        """The rows of stored parts whose visitor or session is flagged, and all of the rest."""
+    def of_ids(self, column: str, flags: Numbers, *, with_rest: bool) -> "RollupView":
+        """The rows of stored rollups whose visitor or session is flagged, and all of the rest."""
         numbered = self._numbered if with_rest else self._numbered.some(0, self._stored)
-        kept = KeptRows(column, KeptOwners(flags))
-        return JoinedParts(numbered, self.first, self.end, kept=kept)
+        kept = Selection(column, SelectedIds(flags))
+        return RollupView(numbered, self.first, self.end, kept=kept)
 
-    def of_stored(self) -> "JoinedParts":
-        """The rows of stored parts."""
+    def stored_only(self) -> "RollupView":
+        """The rows of stored rollups."""
         stored = self._numbered.some(0, self._stored)
-        own = JoinedParts(stored, self.first, self.end, kept=self._kept)
-        own._rows = self._rows  # stored parts come first: they have the same positions
+        own = RollupView(stored, self.first, self.end, kept=self._kept)
+        own._rows = self._rows  # stored rollups come first: they have the same positions
         return own
 
-    def of_rest(self) -> "JoinedParts":
-        """The rows without a stored part."""
-        rest = self._numbered.some(self._stored, len(self._parts))
-        return JoinedParts(rest, self.first, self.end)
+    def unprepared(self) -> "RollupView":
+        """The rows without a stored rollup."""
+        rest = self._numbered.some(self._stored, len(self._rollups))
+        return RollupView(rest, self.first, self.end)
 
-    def single_parts(self) -> "Iterator[JoinedParts]":
-        """The rows of each part that may have some, without facts of visits."""
+    def by_rollup(self) -> "Iterator[RollupView]":
+        """The rows of each rollup that may have some, without facts of visits."""
         for i in self._having_rows:
-            yield JoinedParts(self._numbered.some(i, i + 1), self.first, self.end, kept=self._kept)
+            yield RollupView(self._numbered.some(i, i + 1), self.first, self.end, kept=self._kept)
 
-    def of_sessions(self, stored: KeptOwners, rest: KeptOwners) -> "JoinedParts":
+    def of_sessions(self, stored: SelectedIds, rest: SelectedIds) -> "RollupView":
         """The rows of sessions that are kept, with the facts of their visits."""
-        kept = KeptRows(SESSION_COLUMN, stored, rest)
-        own = JoinedParts(self._numbered, self.first, self.end, kept=kept)
+        kept = Selection(SESSION_COLUMN, stored, rest)
+        own = RollupView(self._numbered, self.first, self.end, kept=kept)
         if self.visits is not None:
-            kept_now = own.kept_flags(SESSIONS.name)
-            own.visits = self.visits.of_rows(kept_now[self.kept_flags(SESSIONS.name)])
+            kept_now = own.selected_flags(SESSIONS.name)
+            own.visits = self.visits.of_rows(kept_now[self.selected_flags(SESSIONS.name)])
         return own
 
-    def kept_flags(self, table: str) -> Numbers:
+    def selected_flags(self, table: str) -> Numbers:
         """Of all rows of a table, which are kept."""
         return np.concatenate([self._rows.flags(i, table) for i in self._having_rows])
 
     @property
-    def row_keys(self) -> RowKeys:
+    def link_keys(self) -> LinkKeys:
         """Keys of rows of these quarters; NotPrepared where rows have none."""
         owner_count = max(map(self.count, NUMBERED))
-        return row_keys(self.first, self.end, owner_count, 1 + max(self._numbered.part_numbers))
+        return link_keys(self.first, self.end, owner_count, 1 + max(self._numbered.part_numbers))
 
-    def of_positions(self, table: str, positions: Numbers) -> "JoinedParts":
+    def of_positions(self, table: str, positions: Numbers) -> "RollupView":
         """The same with some rows of one table, from which columns and texts are read.
 
-        It has no indexes, nor what these need: `between` and `of_flagged` have the rows at all
+        It has no indexes, nor what these need: `between` and `of_ids` have the rows at all
         positions.
         """
-        own = JoinedParts(self._numbered, self.first, self.end, kept=self._kept)
+        own = RollupView(self._numbered, self.first, self.end, kept=self._kept)
         own.visits = self.visits
         own._positions = {table: positions}
         return own
 
-    def rest_flags(self, tables: Sequence[str], column: str) -> Numbers:
+    def unprepared_flags(self, tables: Sequence[str], column: str) -> Numbers:
         """By number of a visitor or session whether a row of the rest has it."""
         numbers = self._numbers(column)
         flags = np.zeros(numbers.count, np.bool_)
-        for i in range(self._stored, len(self._parts)):
+        for i in range(self._stored, len(self._rollups)):
             for table in tables:
-                rows = self._parts[i].table(table).between(column, self.first, self.end)
+                rows = self._rollups[i].table(table).between(column, self.first, self.end)
                 flags[numbers.by_part[i][rows]] = True
         return flags
 
@@ -164,18 +164,18 @@ class JoinedParts:
 
     @cached_property
     def _having_rows(self) -> Sequence[int]:
-        """The positions of the parts that may have rows; the first one when none has."""
-        found = [i for i, p in enumerate(self._parts) if p.may_have(self.first, self.end)]
+        """The positions of the rollups that may have rows; the first one when none has."""
+        found = [i for i, p in enumerate(self._rollups) if p.may_have(self.first, self.end)]
         return found or [0]
 
     def _of_part(self, i: int, table: str, name: str) -> Numbers:
         rows = self._stored_column(i, table, name)
-        if name == PLACE_COLUMN:
+        if name == RANK_COLUMN:
             return self._rows.places(i, rows)
         return self._numbers(name).by_part[i][rows] if name in NUMBERED else rows
 
     def _stored_column(self, i: int, table: str, name: str) -> Numbers:
-        """A column of the rows of a part, as the part has it."""
+        """A column of the rows of a rollup, as the rollup has it."""
         rows = self._rows.column(i, table, name)
         if table in self._positions and len(self._having_rows) == 1:
             rows = rows[self._positions[table]]
@@ -189,8 +189,8 @@ class JoinedParts:
         """The hashes of numbers of visitors or sessions."""
         return self._numbers(column).hashes(numbers)
 
-    def text_numbers(self, table: str, column: str) -> NumberedTexts:
-        """A column of texts: their numbers in all parts, and the texts by these; 0 is NULL."""
+    def text_numbers(self, table: str, column: str) -> EncodedTexts:
+        """A column of texts: their numbers in all rollups, and the texts by these; 0 is NULL."""
         return self.text_values(table, column), self.texts(table, column)
 
     def text_values(self, table: str, column: str, values: Numbers | None = None) -> Numbers:
@@ -206,13 +206,13 @@ class JoinedParts:
     def _mapped(
         self, table: str, column: str, by_part: Sequence[Numbers], values: Numbers | None
     ) -> Numbers:
-        """A value by the number of each row, from the numbers that each part has for it."""
+        """A value by the number of each row, from the numbers that each rollup has for it."""
         own = {i: by_part[i] if values is None else values[by_part[i]] for i in self._having_rows}
         of_parts = [own[i][self._stored_column(i, table, column)] for i in self._having_rows]
         return self._joined(table, of_parts)
 
     def texts(self, table: str, column: str) -> Sequence[str | None]:
-        """The texts of a column of all parts by number, as above."""
+        """The texts of a column of all rollups by number, as above."""
         return self._numbered.texts(table, column).texts
 
     def rows_of_texts(
@@ -225,16 +225,16 @@ class JoinedParts:
     def _chosen(
         self, i: int, table: str, column: str, choose: ChooseTexts, names: Sequence[str]
     ) -> Mapping[str, Numbers]:
-        part = self._parts[i].table(table)
-        flags = np.zeros(len(part.texts[column]) + 1, np.bool_)
-        flags[[1 + position for position in choose(part.texts[column])]] = True
+        rollup = self._rollups[i].table(table)
+        flags = np.zeros(len(rollup.texts[column]) + 1, np.bool_)
+        flags[[1 + position for position in choose(rollup.texts[column])]] = True
         at = np.flatnonzero(flags[self._of_part(i, table, column)]) if flags.any() else NOTHING
         columns = {name: self._stored_column(i, table, name)[at] for name in names}
         for name in {*names} & {*NUMBERED}:
             columns[name] = self._numbers(name).by_part[i][columns[name]]
         return columns
 
-    def visit_facts(self, columns: Sequence[str]) -> Sequence[NumberedTexts] | None:
+    def visit_facts(self, columns: Sequence[str]) -> Sequence[EncodedTexts] | None:
         """Facts of the visit of each row of sessions; None when they cannot be told."""
         facts = [self.visits.texts(column) for column in columns] if self.visits else []
         known = [fact for fact in facts if fact is not None]
@@ -247,38 +247,38 @@ class JoinedParts:
         return distinct_values(groups, values, count, self.count(column))
 
 
-class WholeParts(Struct, frozen=True, eq=False):
-    """All rows of a set of stored parts, and what was made of them once."""
+class WholeView(Struct, frozen=True, eq=False):
+    """All rows of a set of stored rollups, and what was made of them once."""
 
-    joined: Callable[[], JoinedParts]
+    joined: Callable[[], RollupView]
     made: Callable[[object, Callable[[], Any]], Any]
     """What was made under a name, or is made now."""
 
-    def index(self, name: object, make: Callable[[JoinedParts], Index]) -> Index:
+    def index(self, name: object, make: Callable[[RollupView], Index]) -> Index:
         """What `make` gives for all rows."""
         found: Index = self.made(name, lambda: make(self.joined()))
         return found
 
 
-class JoinedVisits(Struct, frozen=True, eq=False):
+class VisitView(Struct, frozen=True, eq=False):
     """Facts of the visits that the rows of sessions belong to."""
 
-    joined: JoinedParts
-    """The parts with the facts."""
+    joined: RollupView
+    """The rollups with the facts."""
     positions: Callable[[bool], Numbers | None]
     """For each row of sessions the position of its visit, of the first page view or of the last
     one; that after the last row without any. None when they cannot be told."""
 
-    def of_rows(self, kept: Numbers) -> "JoinedVisits":
+    def of_rows(self, kept: Numbers) -> "VisitView":
         """Those of the rows of sessions that are kept."""
 
         def positions(is_last: bool) -> Numbers | None:
             of_all = self.positions(is_last)
             return None if of_all is None else of_all[kept]
 
-        return JoinedVisits(self.joined, positions)
+        return VisitView(self.joined, positions)
 
-    def texts(self, column: str) -> NumberedTexts | None:
+    def texts(self, column: str) -> EncodedTexts | None:
         """A fact of each row of sessions: its number, and the texts by number; 0 is NULL."""
         if (positions := self.positions(column in OF_LAST_VIEW)) is None:
             return None

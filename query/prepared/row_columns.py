@@ -11,39 +11,39 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.attribute_rank import PLACE_COLUMN
+from query.prepared.attribute_rank import RANK_COLUMN
 from query.prepared.attribute_rank import TABLES as TABLES_OF_PLACES
-from query.prepared.not_prepared import UNTOLD_FACTS, UNTOLD_PLACES, NotPrepared
+from query.prepared.not_prepared import AMBIGUOUS_VISIT_FACTS, TOO_MANY_ATTRIBUTES, NotPrepared
 from query.prepared.part_tables import (
+    ATTRIBUTES,
     DEVICES,
     ENTRY_PAGE,
     EXIT_PAGE,
     FACTS,
     OTHER_EVENTS,
     OTHER_FACTS,
-    PLACES_AND_DEVICES,
     SESSIONLESS,
     SESSIONS,
     SOURCES,
-    PartTable,
+    RollupTable,
     label,
 )
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.selection import RowKeys
-from query.prepared.session_attributes import index_places, session_places
+from query.prepared.rollup_view import RollupView
+from query.prepared.selection import LinkKeys
+from query.prepared.session_attributes import index_attributes, session_attributes
 from query.prepared.shared_ids import WITHOUT
 from query.prepared.visits_index import fact_values
 from query.scope.visits import VISIT_PREFIX
 
 VISIT_FIELDS = {VISIT_PREFIX + fact: fact for fact in (*SOURCES, ENTRY_PAGE, EXIT_PAGE, *DEVICES)}
-"""The facts of visits that parts have, by the name that fields have for them."""
+"""The facts of visits that rollups have, by the name that fields have for them."""
 
 
 class CountedTable(Struct, frozen=True):
-    """A table of parts, and the columns that count the rows of events which a row stands for."""
+    """A table of rollups, and the columns that count the rows of events which a row stands for."""
 
-    table: PartTable
+    table: RollupTable
     added: tuple[str, ...]
     subtracted: tuple[str, ...] = ()
 
@@ -57,15 +57,15 @@ class RowSource(Struct, frozen=True):
         """Whether the tables themselves have a field."""
         return all(label(field) in each.table.texts for each in self.tables)
 
-    def may_tell(self, field: str) -> bool:
-        """Whether parts may tell a field of its rows."""
-        return self.has(field) or field in PLACES_AND_DEVICES or field in VISIT_FIELDS
+    def has_field(self, field: str) -> bool:
+        """Whether rollups may tell a field of its rows."""
+        return self.has(field) or field in ATTRIBUTES or field in VISIT_FIELDS
 
     def tables_read(self, fields: Iterable[str]) -> Sequence[str]:
-        """The tables of parts that its rows and their fields are told from."""
+        """The tables of rollups that its rows and their fields are told from."""
         names = [each.table.name for each in self.tables]
         others = [field for field in fields if not self.has(field)]
-        if any(field in PLACES_AND_DEVICES for field in others):
+        if any(field in ATTRIBUTES for field in others):
             names += TABLES_OF_PLACES
         if any(field in VISIT_FIELDS for field in others):
             names += [SESSIONS.name, SESSIONLESS.name]
@@ -79,25 +79,25 @@ OTHER_ROWS = RowSource((CountedTable(OTHER_EVENTS, ("row_count",)),))
 """Custom events and outbound clicks."""
 
 
-def view_rows(table: PartTable, *, first_name: bool, second_name: bool) -> RowSource:
+def view_rows(table: RollupTable, *, first_name: bool, second_name: bool) -> RowSource:
     """Page views of one of their names, or of both, from a table that counts them."""
     if not second_name:
         return RowSource((CountedTable(table, ("views",), ("second_name_views",)),))
     return RowSource((CountedTable(table, ("views" if first_name else "second_name_views",)),))
 
 
-KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN, PLACE_COLUMN)
+KEY_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN, RANK_COLUMN)
 
 
-class PartRows:
-    """The rows of a source in one part, or those of them that are kept."""
+class EventRows:
+    """The rows of a source in one rollup, or those of them that are kept."""
 
-    def __init__(self, part: JoinedParts, source: RowSource) -> None:
-        self._part = part
+    def __init__(self, rollup: RollupView, source: RowSource) -> None:
+        self._part = rollup
         self._names = [each.table.name for each in source.tables]
-        self._kept: list[JoinedParts] = [part for _ in source.tables]
+        self._kept: list[RollupView] = [rollup for _ in source.tables]
         self._at: list[Numbers | None] = [None for _ in source.tables]
-        self._counts = [_counts(part, each) for each in source.tables]
+        self._counts = [_counts(rollup, each) for each in source.tables]
         self.keep(self.counts > 0)
 
     @property
@@ -133,8 +133,8 @@ class PartRows:
         return _together([kept.text_values(t, label(field), own) for t, kept, own in of_tables])
 
 
-def _counts(part: JoinedParts, counted: CountedTable) -> Numbers:
-    columns = part.columns(counted.table.name, *counted.added, *counted.subtracted)
+def _counts(rollup: RollupView, counted: CountedTable) -> Numbers:
+    columns = rollup.columns(counted.table.name, *counted.added, *counted.subtracted)
     counts = columns[counted.added[0]]
     for name in (*counted.added[1:], *counted.subtracted):
         if columns[name].any():
@@ -147,12 +147,12 @@ def _together(of_tables: Sequence[Numbers]) -> Numbers:
     return of_tables[0] if len(of_tables) == 1 else np.concatenate(of_tables)
 
 
-RowValues: TypeAlias = Callable[[PartRows], Numbers]
-"""A value of each row; NotPrepared when parts cannot tell it."""
+RowValues: TypeAlias = Callable[[EventRows], Numbers]
+"""A value of each row; NotPrepared when rollups cannot tell it."""
 
 
 class FieldTexts(Protocol):
-    """The texts of a field, numbered alike in all parts of a query; 0 is the number of NULL."""
+    """The texts of a field, numbered alike in all rollups of a query; 0 is the number of NULL."""
 
     @property
     def texts(self) -> Sequence[str | None]:
@@ -162,7 +162,7 @@ class FieldTexts(Protocol):
         """The value of each row by the number of its text, or that number."""
 
 
-def field_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
+def field_texts(joined: RollupView, source: RowSource, field: str) -> FieldTexts:
     """The texts of a field of all rows; NotPrepared as above."""
     if source.has(field):
         return _own_texts(joined, source, field)
@@ -213,7 +213,7 @@ class _OfSessions(Struct, frozen=True, eq=False):
         known = self.known if by_number is None else self.known.of_values(by_number)
         is_looked_up = self.by_session == len(self.texts)
 
-        def values_of(rows: PartRows) -> Numbers:
+        def values_of(rows: EventRows) -> Numbers:
             values = rows.of_sessions(own)
             if len(at := np.flatnonzero(rows.of_sessions(is_looked_up))):
                 values[at] = known.values(*(rows.column(each)[at] for each in KEY_COLUMNS))
@@ -230,7 +230,7 @@ def _marked(by_number: Numbers) -> Numbers:
 class _Lookup(Struct, frozen=True, eq=False):
     """Values by ascending keys of rows."""
 
-    row_keys: RowKeys
+    link_keys: LinkKeys
     keys: Numbers
     of_keys: Numbers
     reason: str
@@ -238,11 +238,11 @@ class _Lookup(Struct, frozen=True, eq=False):
 
     def of_values(self, by_number: Numbers) -> "_Lookup":
         """The values by these numbers: texts that differ may have the same value."""
-        return _lookup(self.row_keys, self.keys, by_number[self.of_keys], self.reason)
+        return _lookup(self.link_keys, self.keys, by_number[self.of_keys], self.reason)
 
     def values(self, *columns: Numbers) -> Numbers:
         """The value of each row; NotPrepared when its key has several, or none."""
-        wanted = self.row_keys.of(*columns)
+        wanted = self.link_keys.of(*columns)
         first, end = (np.searchsorted(self.keys, wanted, side) for side in ("left", "right"))
         if (first == end).any():
             raise NotPrepared(self.reason)
@@ -252,12 +252,12 @@ class _Lookup(Struct, frozen=True, eq=False):
         return found
 
 
-def _lookup(row_keys: RowKeys, keys: Numbers, values: Numbers, reason: str) -> _Lookup:
+def _lookup(link_keys: LinkKeys, keys: Numbers, values: Numbers, reason: str) -> _Lookup:
     order = np.lexsort((values, keys))
-    return _Lookup(row_keys, keys[order], values[order], reason)
+    return _Lookup(link_keys, keys[order], values[order], reason)
 
 
-def _own_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts:
+def _own_texts(joined: RollupView, source: RowSource, field: str) -> FieldTexts:
     of_tables = [joined.texts(each.table.name, label(field)) for each in source.tables]
     number = {text: i for i, text in enumerate(of_tables[0])}
     mappings: list[Numbers | None] = [None]
@@ -267,33 +267,33 @@ def _own_texts(joined: JoinedParts, source: RowSource, field: str) -> FieldTexts
     return _OfRows(field, list(number), mappings)
 
 
-def _place_texts(joined: JoinedParts, field: str) -> FieldTexts:
-    places = None if joined.has_rest else session_places(joined, field)
-    places = places or index_places(joined, field)
+def _place_texts(joined: RollupView, field: str) -> FieldTexts:
+    places = None if joined.has_unprepared else session_attributes(joined, field)
+    places = places or index_attributes(joined, field)
     inside = (places.quarters >= joined.first) & (places.quarters < joined.end)
     rows = places.quarters, places.visitors, places.sessions, places.places
-    keys = joined.row_keys.of(*(each[inside] for each in rows))
-    known = _lookup(joined.row_keys, keys, places.of_rows[inside], UNTOLD_PLACES)
+    keys = joined.link_keys.of(*(each[inside] for each in rows))
+    known = _lookup(joined.link_keys, keys, places.of_rows[inside], TOO_MANY_ATTRIBUTES)
     return _of_sessions(places.of_sessions, places.texts, places.sessions, known)
 
 
-def _visit_texts(joined: JoinedParts, fact: str) -> FieldTexts:
-    """The fact of the visit; of a row without a session its own, which parts have of sources."""
+def _visit_texts(joined: RollupView, fact: str) -> FieldTexts:
+    """The fact of the visit; of a row without a session its own, which rollups have of sources."""
     values = fact_values(joined, fact)
     if values is None:
-        raise NotPrepared(UNTOLD_FACTS)
+        raise NotPrepared(AMBIGUOUS_VISIT_FACTS)
     if fact not in SOURCES:
         nothing = np.empty(0, np.int64)
-        known = _lookup(joined.row_keys, nothing, nothing, UNTOLD_FACTS)
+        known = _lookup(joined.link_keys, nothing, nothing, AMBIGUOUS_VISIT_FACTS)
         return _of_sessions(values.numbers, values.texts, np.array([WITHOUT]), known)
     number = {text: i for i, text in enumerate(values.texts)}
     own, texts = joined.text_numbers(SESSIONLESS.name, label(fact))
     mapping = np.array([number.setdefault(text, len(number)) for text in texts], np.int64)
-    columns = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
+    columns = joined.columns(SESSIONLESS.name, QUARTER_COLUMN, VISITOR_COLUMN, RANK_COLUMN)
     quarters, visitors, numbers_of_places = columns.values()
     nobody = np.full(len(own), WITHOUT)
-    keys = joined.row_keys.of(quarters, visitors, nobody, numbers_of_places)
-    known = _lookup(joined.row_keys, keys, mapping[own], UNTOLD_FACTS)
+    keys = joined.link_keys.of(quarters, visitors, nobody, numbers_of_places)
+    known = _lookup(joined.link_keys, keys, mapping[own], AMBIGUOUS_VISIT_FACTS)
     return _of_sessions(values.numbers, list(number), np.array([WITHOUT]), known)
 
 

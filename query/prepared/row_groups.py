@@ -1,7 +1,7 @@
 """Groups of events with their counts: what custom and metrics queries count.
 
 Groups are columns of rows, attributes of their session, facts of their visit, buckets of time and
-date parts. Counted are rows, and distinct visitors, sessions or texts.
+date rollups. Counted are rows, and distinct visitors, sessions or texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
 from query.prepared.part_tables import VISITS
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import (
     VISIT_FIELDS,
+    EventRows,
     FieldTexts,
-    PartRows,
     RowSource,
     RowValues,
     field_texts,
@@ -65,7 +65,7 @@ class RowSums:
     def add(
         self, columns: Sequence[Numbers], summed: Sequence[Numbers], values: Sequence[Numbers]
     ) -> None:
-        """Add the rows of a part; NotPrepared when they and the possible groups are too many."""
+        """Add the rows of a rollup; NotPrepared when they and the possible groups are too many."""
         of_row = len(values) if self._is_dense else len(columns) + len(summed) + len(values)
         self._kept_numbers += len(summed[0]) * of_row
         if self._kept_numbers > (MAX_VALUES if self._is_dense else MAX_NUMBERS):
@@ -133,7 +133,7 @@ class SummedGroups:
 
 
 HASHED = {"anonymous_id": VISITOR_COLUMN, "session_id": SESSION_COLUMN}
-"""Columns of events that parts have as numbers."""
+"""Columns of events that rollups have as numbers."""
 
 
 Group: TypeAlias = str | Granularity | DatePart
@@ -196,7 +196,7 @@ class RowGroups(Struct, frozen=True):
     having: bytes = b"[]"
     """Filters on what is counted, as JSON."""
     time_range: TimeRange | None = None
-    """That of date parts, where groups have any."""
+    """That of date rollups, where groups have any."""
     filter_fields: ClassVar[Mapping[str, int]] = {}
     text_count: ClassVar[int] = 0
 
@@ -233,14 +233,14 @@ class RowGroups(Struct, frozen=True):
     def _filters(self) -> Sequence[Filter]:
         return msgspec.json.decode(self.filters, type=list[Filter])
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
         found = self.found(joined, quarters)
         at = np.flatnonzero(self._having(found.counts))
         columns = [each[at] for each in found.columns]
         return array_rows(found.values, columns, [each[at] for each in found.counts])
 
-    def found(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
-        """The groups that have rows; NotPrepared when parts cannot tell them."""
+    def found(self, joined: RollupView, quarters: Quarters) -> "FoundGroups":
+        """The groups that have rows; NotPrepared when rollups cannot tell them."""
         index = self._index(joined)
         return (
             self._read(joined, quarters)
@@ -248,7 +248,7 @@ class RowGroups(Struct, frozen=True):
             else self._of_index(joined, index, quarters)
         )
 
-    def _index(self, joined: JoinedParts) -> RowIndex | None:
+    def _index(self, joined: RollupView) -> RowIndex | None:
         """The index that has all that is counted; None when rows have to be read."""
         if len(self.groups) != 1 or self._filters or not {*self.counted} <= INDEXED:
             return None
@@ -257,22 +257,22 @@ class RowGroups(Struct, frozen=True):
             return None
         return row_index(joined, self.source, group)
 
-    def _of_index(self, joined: JoinedParts, index: RowIndex, quarters: Quarters) -> "FoundGroups":
-        """The groups of an index; visitors with rows without a stored part are counted anew."""
+    def _of_index(self, joined: RollupView, index: RowIndex, quarters: Quarters) -> "FoundGroups":
+        """The groups of an index; visitors with rows without a stored rollup are counted anew."""
         plain = structs.replace(self, counted=(CountedField(), DISTINCT_VISITORS))
         counts = index.groups.between(joined.first, joined.end)
         groups = FoundGroups([index.values], [np.arange(len(index.values))], counts)
-        if joined.has_rest:
+        if joined.has_unprepared:
             tables = [table.table.name for table in self.source.tables]
-            flags = joined.rest_flags(tables, VISITOR_COLUMN)
-            rows = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=True)
-            groups = groups.plus(plain._read(rows.of_stored(), quarters), -1)
+            flags = joined.unprepared_flags(tables, VISITOR_COLUMN)
+            rows = joined.of_ids(VISITOR_COLUMN, flags, with_rest=True)
+            groups = groups.plus(plain._read(rows.stored_only(), quarters), -1)
             groups = groups.plus(plain._read(rows, quarters))
         having = np.flatnonzero(groups.counts[0])
         counted = [groups.counts[each.is_distinct][having] for each in self.counted]
         return FoundGroups(groups.values, [groups.columns[0][having]], counted)
 
-    def _read(self, joined: JoinedParts, quarters: Quarters) -> "FoundGroups":
+    def _read(self, joined: RollupView, quarters: Quarters) -> "FoundGroups":
         """The groups of the rows themselves."""
         texts = {field: field_texts(joined, self.source, field) for field in self.fields}
         dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
@@ -287,11 +287,11 @@ class RowGroups(Struct, frozen=True):
             return _Dimension(*in_order(texts[group]))
         values, of_quarters = quarters.numbers, quarters.buckets
         if isinstance(group, DatePart) and self.time_range is not None:
-            parts = date_parts(quarters, self.time_range, group)
-            found, of_quarters = np.unique(parts, return_inverse=True)
+            rollups = date_parts(quarters, self.time_range, group)
+            found, of_quarters = np.unique(rollups, return_inverse=True)
             values = found.tolist()
 
-        def numbers(rows: PartRows) -> Numbers:
+        def numbers(rows: EventRows) -> Numbers:
             own: Numbers = of_quarters[
                 rows.column(QUARTER_COLUMN).astype(np.int64) - quarters.first
             ]
@@ -301,7 +301,7 @@ class RowGroups(Struct, frozen=True):
 
     def _summed(
         self,
-        joined: JoinedParts,
+        joined: RollupView,
         texts: Mapping[str, FieldTexts],
         dimensions: Sequence[_Dimension],
     ) -> SummedGroups:
@@ -315,8 +315,8 @@ class RowGroups(Struct, frozen=True):
         )
         having = [_values(each, texts) for each in self._of(is_distinct=False)]
         distinct = [_values(each, texts) for each in self._of(is_distinct=True)]
-        for part in joined.single_parts():
-            rows = PartRows(part, self.source)
+        for rollup in joined.by_rollup():
+            rows = EventRows(rollup, self.source)
             for condition in conditions:
                 rows.keep(condition.met(rows))
             columns = [each.numbers(rows) for each in dimensions]
@@ -330,7 +330,7 @@ class RowGroups(Struct, frozen=True):
 
     def _counts(
         self,
-        joined: JoinedParts,
+        joined: RollupView,
         texts: Mapping[str, FieldTexts],
         groups: SummedGroups,
     ) -> Sequence[Numbers]:
@@ -368,7 +368,7 @@ class RowGroups(Struct, frozen=True):
 
 
 class _Condition:
-    """A filter on rows of any part."""
+    """A filter on rows of any rollup."""
 
     def __init__(self, filter_: Filter, texts: Mapping[str, FieldTexts]) -> None:
         self._texts = texts
@@ -376,7 +376,7 @@ class _Condition:
         self._filter = RowFilter([filter_], own)
         self._values: dict[int, RowValues] = {}
 
-    def met(self, rows: PartRows) -> Numbers:
+    def met(self, rows: EventRows) -> Numbers:
         """Which rows meet it."""
 
         def of_rows(field: str, flags: Numbers) -> Numbers:

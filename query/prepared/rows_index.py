@@ -10,16 +10,16 @@ from query.engine.column_rows import Numbers
 from query.prepared.groups_index import GroupIndex, index_groups, number_keys
 from query.prepared.not_prepared import NotPrepared
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import (
     VISIT_FIELDS,
-    PartRows,
+    EventRows,
     RowSource,
     RowValues,
     field_texts,
     in_order,
 )
-from query.prepared.visits_index import sessions_of_rest, visits_are_told
+from query.prepared.visits_index import unprepared_sessions, visits_are_complete
 
 
 class RowIndex(Struct, frozen=True, eq=False):
@@ -39,7 +39,7 @@ class RowIndex(Struct, frozen=True, eq=False):
 NO_ROWS = RowIndex((), index_groups(*(np.empty(0, np.int64) for _ in range(4))), is_complete=False)
 
 
-def row_index(joined: JoinedParts, source: RowSource, field: str) -> RowIndex | None:
+def row_index(joined: RollupView, source: RowSource, field: str) -> RowIndex | None:
     """The index of a field; None where rows have to be read."""
     if not source.has(field) and not _is_same_in_range(joined, field):
         return None
@@ -50,14 +50,14 @@ def row_index(joined: JoinedParts, source: RowSource, field: str) -> RowIndex | 
     return index if index is not None and index.is_complete else None
 
 
-def _is_same_in_range(joined: JoinedParts, field: str) -> bool:
+def _is_same_in_range(joined: RollupView, field: str) -> bool:
     """Whether a field of the session or visit of each row is the one that all rows have."""
     if field not in VISIT_FIELDS:
-        return not joined.has_rest
-    return sessions_of_rest(joined) is None and visits_are_told(joined)
+        return not joined.has_unprepared
+    return unprepared_sessions(joined) is None and visits_are_complete(joined)
 
 
-def index_rows(whole: JoinedParts, source: RowSource, field: str) -> RowIndex:
+def index_rows(whole: RollupView, source: RowSource, field: str) -> RowIndex:
     """The index of all rows of a source."""
     tables = [table.table.name for table in source.tables]
     quarters = [whole.columns(table, QUARTER_COLUMN)[QUARTER_COLUMN] for table in tables]
@@ -67,7 +67,7 @@ def index_rows(whole: JoinedParts, source: RowSource, field: str) -> RowIndex:
     rows_of_all.visits = whole.visits
     try:
         values, numbers = in_order(field_texts(rows_of_all, source, field))
-        portions = [_columns(part, source, numbers) for part in rows_of_all.single_parts()]
+        portions = [_columns(rollup, source, numbers) for rollup in rows_of_all.by_rollup()]
     except NotPrepared:
         return NO_ROWS
     of_values, *columns = (np.concatenate(column) for column in zip(*portions, strict=True))
@@ -75,7 +75,7 @@ def index_rows(whole: JoinedParts, source: RowSource, field: str) -> RowIndex:
     return RowIndex([values[i] for i in used.tolist()], index_groups(groups, *columns))
 
 
-def _columns(part: JoinedParts, source: RowSource, numbers: RowValues) -> Sequence[Numbers]:
+def _columns(rollup: RollupView, source: RowSource, numbers: RowValues) -> Sequence[Numbers]:
     """The number of the value of each row, its visitor, its quarter and its number of events."""
-    rows = PartRows(part, source)
+    rows = EventRows(rollup, source)
     return numbers(rows), rows.column(VISITOR_COLUMN), rows.column(QUARTER_COLUMN), rows.counts

@@ -10,14 +10,14 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.attribute_rank import PLACE_COLUMN, TABLES
+from query.prepared.attribute_rank import RANK_COLUMN, TABLES
 from query.prepared.part_tables import label
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.shared_ids import WITHOUT, TextNumbers, renumbered
+from query.prepared.rollup_view import RollupView
+from query.prepared.shared_ids import WITHOUT, TextCodes, renumbered
 
 
-class SessionPlaces(Struct, frozen=True, eq=False):
+class SessionAttributes(Struct, frozen=True, eq=False):
     """The texts of one field; 0 is the number of NULL."""
 
     texts: Sequence[str | None]
@@ -44,17 +44,17 @@ class SessionPlaces(Struct, frozen=True, eq=False):
         return sum(each.nbytes for each in arrays) + sum(len(t or "") + 60 for t in self.texts)
 
 
-def session_places(joined: JoinedParts, field: str) -> SessionPlaces | None:
+def session_attributes(joined: RollupView, field: str) -> SessionAttributes | None:
     """The index of a field over all rows; None where it cannot be kept."""
-    return joined.index(("places", field), lambda whole: index_places(whole, field))
+    return joined.index(("places", field), lambda whole: index_attributes(whole, field))
 
 
-def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
+def index_attributes(whole: RollupView, field: str) -> SessionAttributes:
     """The index of all rows."""
-    texts = TextNumbers()
+    texts = TextCodes()
     tables = [renumbered(*whole.text_numbers(each, label(field)), texts) for each in TABLES]
     numbers = np.concatenate(tables)
-    names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN, PLACE_COLUMN)
+    names = (SESSION_COLUMN, QUARTER_COLUMN, VISITOR_COLUMN, RANK_COLUMN)
     columns = [whole.columns(table, *names) for table in TABLES]
     sessions, quarters, visitors, places = (
         np.concatenate([each[name] for each in columns]) for name in names
@@ -65,7 +65,7 @@ def index_places(whole: JoinedParts, field: str) -> SessionPlaces:
     one_by_one[sessions[numbers != of_sessions[sessions]]] = True
     one_by_one[WITHOUT] = True
     rows = np.flatnonzero(one_by_one[sessions])
-    return SessionPlaces(
+    return SessionAttributes(
         texts.texts,
         smallest(of_sessions),
         sessions[rows],

@@ -10,22 +10,22 @@ from query.engine.engine import Row
 from query.prepared.breakdown import Texts, groups_by, text_ranks
 from query.prepared.groups_index import sums
 from query.prepared.part_tables import FACTS, PAGES, VISITS
-from query.prepared.quarters import OfBuckets, OfWholeRange, Quarters
+from query.prepared.quarters import BucketPlan, Quarters, RangePlan
 from query.prepared.rollup import SESSION_COLUMN
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import UNTOLD
 from query.prepared.totals_index import TABLES, session_columns
 from query.prepared.visits_index import fact_values
 
 
-class SessionsByDuration(OfWholeRange, frozen=True):
+class SessionsByDuration(RangePlan, frozen=True):
     """A row for each range of durations that has sessions: their number, and their visitors."""
 
     ranges: tuple[tuple[int, str], ...]
     """The least milliseconds of each range, in ascending order from 0, and its name."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
         duration_ms, visitors = session_columns(joined, "duration_ms", "visitors")
         groups = np.zeros(len(duration_ms), np.uint8)
@@ -39,7 +39,7 @@ class SessionsByDuration(OfWholeRange, frozen=True):
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
-class SessionsByFact(OfWholeRange, frozen=True):
+class SessionsByFact(RangePlan, frozen=True):
     """A row for each value of a fact of the visit: sessions, visitors and durations."""
 
     fact: str
@@ -48,7 +48,7 @@ class SessionsByFact(OfWholeRange, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
     visit_tables: ClassVar[Sequence[str]] = (VISITS.name,)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
         if (values := fact_values(joined, self.fact)) is None:
             return None
@@ -65,12 +65,12 @@ class SessionsByFact(OfWholeRange, frozen=True):
         return sorted(made, key=lambda row: (-row[1], row[0]))
 
 
-class SessionsByBucket(OfBuckets, frozen=True):
+class SessionsByBucket(BucketPlan, frozen=True):
     """A row for each bucket in which sessions began: their number, visitors and durations."""
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
         count = len(quarters.numbers)
         joined = joined.whole_sessions
         own, duration_ms, visitors = session_columns(joined, "quarters", "duration_ms", "visitors")
@@ -84,7 +84,7 @@ class SessionsByBucket(OfBuckets, frozen=True):
 
 
 def _counts(
-    joined: JoinedParts, visitors: Numbers, groups: Numbers, count: int
+    joined: RollupView, visitors: Numbers, groups: Numbers, count: int
 ) -> tuple[Sequence[int], Sequence[int]] | None:
     """Sessions and distinct visitors of each group; None when a visitor is not told."""
     if (visitors == UNTOLD).any():
@@ -93,7 +93,7 @@ def _counts(
     return np.bincount(groups, minlength=count).tolist(), distinct.tolist()
 
 
-class GroupedSessions(OfWholeRange, frozen=True):
+class GroupedSessions(RangePlan, frozen=True):
     """A row for each group: its texts together, each of them, page views, visitors, sessions.
 
     Most visitors come first. No text of a column but the first is the empty text.
@@ -102,7 +102,7 @@ class GroupedSessions(OfWholeRange, frozen=True):
     columns: tuple[str, ...]
     tables: ClassVar[Sequence[str]] = (FACTS.name,)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         texts, *counts = count_sessions(joined, self.columns)
         made = [
             (" ".join((own[0], *filter(None, own[1:]))), *own, *numbers)
@@ -112,7 +112,7 @@ class GroupedSessions(OfWholeRange, frozen=True):
 
 
 def count_sessions(
-    joined: JoinedParts, columns: Sequence[str]
+    joined: RollupView, columns: Sequence[str]
 ) -> tuple[Sequence[Texts], Numbers, Numbers, Numbers]:
     """Texts, page views, visitors and sessions of each group that has page views."""
     groups = groups_by(joined, columns)
@@ -126,12 +126,12 @@ def count_sessions(
     return texts, groups.views[having], groups.visitors[having], sessions[having]
 
 
-class SessionPages(OfWholeRange, frozen=True):
+class SessionPages(RangePlan, frozen=True):
     """A row for each path that was viewed, most sessions first."""
 
     tables: ClassVar[Sequence[str]] = (PAGES.name,)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
         texts, _, visitors, sessions = count_sessions(joined, ("path",))
         order = np.lexsort((text_ranks(texts), -visitors, -sessions))
         counts = zip(*(each[order].tolist() for each in (sessions, visitors)), strict=True)

@@ -1,4 +1,4 @@
-"""Sessions from parts, with the values by which lists of sessions are ordered.
+"""Sessions from rollups, with the values by which lists of sessions are ordered.
 
 How many distinct pages a session has is known between two numbers where its rows are of several
 quarters or data files.
@@ -13,11 +13,11 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.groups_index import greatest, least, sums
 from query.prepared.listed_keys import ListedKeys
 from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
-from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.quarters import Quarters, RangePlan
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import visible_ms
-from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, changed_sessions, index_totals
+from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, index_totals, range_correction
 
 SESSION_COLUMNS = (QUARTER_COLUMN, SESSION_COLUMN, "views", "start_ms", "span_ms")
 
@@ -58,7 +58,7 @@ class ListedSessions(Struct, frozen=True, eq=False):
         return ListedSessions(np.concatenate([self.keys, others.keys]), columns)
 
 
-class SessionList(OfWholeRange, frozen=True):
+class SessionList(RangePlan, frozen=True):
     """All sessions with a page view, in no order."""
 
     with_events: bool
@@ -76,7 +76,7 @@ class SessionList(OfWholeRange, frozen=True):
     def tables(self) -> Sequence[str]:
         return [SESSIONS.name, *([OTHER_EVENTS.name] if self.with_events else ())]
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         joined = joined.whole_sessions
         totals = joined.index(TOTALS_INDEX, index_totals)
         listed = self._of_rows([joined]) if totals is None else self._of_index(joined, totals)
@@ -87,11 +87,11 @@ class SessionList(OfWholeRange, frozen=True):
         hashes = joined.hashes(SESSION_COLUMN, listed.keys)
         return ListedKeys(hashes, columns[FIRST], columns[LAST], bounds)
 
-    def _of_index(self, joined: JoinedParts, totals: TotalsIndex) -> ListedSessions:
-        """Those of the index, but for what is another in the range."""
+    def _of_index(self, joined: RollupView, totals: TotalsIndex) -> ListedSessions:
+        """Indexed sessions, with the cut ones recomputed."""
         origin = totals.first * QUARTER_MS
 
-        def make(whole: JoinedParts) -> ListedSessions:
+        def make(whole: RollupView) -> ListedSessions:
             listed = self._of_rows([whole])
             listed = listed.at(np.searchsorted(listed.keys, totals.sessions.keys))
             since = {name: smallest(listed.columns[name] - origin) for name in (FIRST, LAST)}
@@ -100,18 +100,18 @@ class SessionList(OfWholeRange, frozen=True):
         index = joined.index(self, make)
         if index is None:
             return self._of_rows([joined])
-        changed = changed_sessions(joined, totals)
+        changed = range_correction(joined, totals)
         kept = np.delete(np.arange(changed.low, changed.high), changed.without - changed.low)
         own = index.at(kept)
         times = {name: own.columns[name].astype(np.int64) + origin for name in (FIRST, LAST)}
         listed = ListedSessions(own.keys, {**own.columns, **times})
         return listed.plus(self._of_rows(changed.rows)) if changed.rows else listed
 
-    def _of_rows(self, parts: Sequence[JoinedParts]) -> ListedSessions:
+    def _of_rows(self, rollups: Sequence[RollupView]) -> ListedSessions:
         """The sessions of rows, by their numbers in ascending order."""
         further = ("visible", "pages") if self.with_events else ()
-        rows = _columns(parts, SESSIONS.name, *SESSION_COLUMNS, *further)
-        numbers, keys = _numbered(rows[SESSION_COLUMN], parts[0].count(SESSION_COLUMN))
+        rows = _columns(rollups, SESSIONS.name, *SESSION_COLUMNS, *further)
+        numbers, keys = _numbered(rows[SESSION_COLUMN], rollups[0].count(SESSION_COLUMN))
         count = len(numbers)
         views = sums(keys, rows["views"], count)
         kept = np.flatnonzero(views)
@@ -124,13 +124,13 @@ class SessionList(OfWholeRange, frozen=True):
             columns[DURATION] = smallest(np.maximum(last_ms - first_ms, visible) // 1000)
             columns[PAGES] = smallest(greatest(keys, rows["pages"], count)[kept])
             columns[MOST_PAGES] = smallest(sums(keys, rows["pages"], count)[kept])
-            columns |= _events(parts, numbers[kept])
+            columns |= _events(rollups, numbers[kept])
         return ListedSessions(numbers[kept], columns)
 
 
-def _columns(parts: Sequence[JoinedParts], table: str, *names: str) -> Mapping[str, Numbers]:
+def _columns(rollups: Sequence[RollupView], table: str, *names: str) -> Mapping[str, Numbers]:
     """Columns of a table in all of these rows."""
-    found = [each.columns(table, *names) for each in parts]
+    found = [each.columns(table, *names) for each in rollups]
     return {name: np.concatenate([each[name] for each in found]) for name in names}
 
 
@@ -141,12 +141,12 @@ def _numbered(keys: Numbers, count: int) -> tuple[Numbers, Numbers]:
     return np.arange(count), keys.astype(np.intp)
 
 
-def _events(parts: Sequence[JoinedParts], kept: Numbers) -> Mapping[str, Numbers]:
+def _events(rollups: Sequence[RollupView], kept: Numbers) -> Mapping[str, Numbers]:
     """Outbound clicks and custom events of sessions, given by number in ascending order."""
-    rows = _columns(parts, OTHER_EVENTS.name, SESSION_COLUMN, "row_count")
-    domains = [each.text_values(OTHER_EVENTS.name, label("outbound_domain")) for each in parts]
+    rows = _columns(rollups, OTHER_EVENTS.name, SESSION_COLUMN, "row_count")
+    domains = [each.text_values(OTHER_EVENTS.name, label("outbound_domain")) for each in rollups]
     is_click = np.concatenate(domains) != NO_TEXT
-    at = np.full(parts[0].count(SESSION_COLUMN), len(kept), np.intp)
+    at = np.full(rollups[0].count(SESSION_COLUMN), len(kept), np.intp)
     at[kept] = np.arange(len(kept))
     keys = at[rows[SESSION_COLUMN]]
     return {

@@ -64,7 +64,7 @@ class Sessions(Struct, frozen=True, eq=False):
 
 
 def join_sessions(rows: Mapping[str, Numbers], session_count: int) -> Sessions:
-    """One row for each session with a page view, from its rows in all quarters and parts."""
+    """One row for each session with a page view, from its rows in all quarters and rollups."""
     keys = rows[SESSION_COLUMN].astype(np.int64)
     quarters = rows[QUARTER_COLUMN].astype(np.int64)
     starts = quarters * QUARTER_MS + rows["start_ms"]

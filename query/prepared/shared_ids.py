@@ -13,24 +13,24 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.part_tables import NO_HASH
-from query.prepared.rollup import PartLike, smallest
-from query.prepared.store import PartKey
+from query.prepared.rollup import AnyRollup, smallest
+from query.prepared.store import RollupKey
 
 WITHOUT = 0
 """The number of rows without a visitor or session; the others are numbered from 1."""
-HashesOf: TypeAlias = Callable[[str, PartKey], Numbers]
-"""The hashes of a column of a stored part."""
+HashesOf: TypeAlias = Callable[[str, RollupKey], Numbers]
+"""The hashes of a column of a stored rollup."""
 
 
-class ColumnNumbers(Struct, frozen=True, eq=False):
-    """The numbers of one column of several parts."""
+class ColumnIds(Struct, frozen=True, eq=False):
+    """The numbers of one column of several rollups."""
 
     known: Numbers
     """Hashes by number, in ascending order."""
     further: Numbers
     """Those of the numbers after these."""
     by_part: Sequence[Numbers]
-    """For each part the numbers by position."""
+    """For each rollup the numbers by position."""
 
     @property
     def count(self) -> int:
@@ -47,19 +47,19 @@ class ColumnNumbers(Struct, frozen=True, eq=False):
         return found
 
 
-class Numbering(Struct, frozen=True, eq=False):
-    """Numbers by stored part, to which those of further rows are added."""
+class SharedIds(Struct, frozen=True, eq=False):
+    """Numbers by stored rollup, to which those of further rows are added."""
 
     hashes: Numbers
     """By number, in ascending order."""
-    by_part: Mapping[PartKey, Numbers]
+    by_part: Mapping[RollupKey, Numbers]
 
     @property
     def size(self) -> int:
         """Bytes in memory."""
         return self.hashes.nbytes + sum(each.nbytes for each in self.by_part.values())
 
-    def with_further(self, hashes: Sequence[Numbers]) -> "FurtherNumbers":
+    def with_added(self, hashes: Sequence[Numbers]) -> "AddedIds":
         """The numbers of further hashes by position."""
         further = np.concatenate([np.empty(0, np.int64), *hashes])
         order = np.argsort(further)  # found in a tenth of the time in their order
@@ -69,14 +69,14 @@ class Numbering(Struct, frozen=True, eq=False):
         is_new = self.hashes[numbers] != further
         new, positions = np.unique(further[is_new], return_inverse=True)
         numbers[is_new] = len(self.hashes) + positions
-        return FurtherNumbers(new, _split(numbers, hashes))
+        return AddedIds(new, _split(numbers, hashes))
 
 
-class FurtherNumbers(Struct, frozen=True, eq=False):
-    """The numbers of hashes of rows without a stored part."""
+class AddedIds(Struct, frozen=True, eq=False):
+    """The numbers of hashes of rows without a stored rollup."""
 
     new: Numbers
-    """The hashes that no stored part has; their numbers come after those of the others."""
+    """The hashes that no stored rollup has; their numbers come after those of the others."""
     by_part: Sequence[Numbers]
 
     @property
@@ -85,8 +85,8 @@ class FurtherNumbers(Struct, frozen=True, eq=False):
         return self.new.nbytes + sum(each.nbytes for each in self.by_part)
 
 
-def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:
-    """The numbers of the hashes of stored parts."""
+def number(hashes: Mapping[RollupKey, Numbers]) -> SharedIds:
+    """The numbers of the hashes of stored rollups."""
     everything = np.concatenate([np.array([NO_HASH]), *hashes.values()])
     order = np.argsort(everything)  # in a quarter of the time of a stable one
     ordered = everything[order]
@@ -94,12 +94,12 @@ def number(hashes: Mapping[PartKey, Numbers]) -> Numbering:
     numbers = np.empty(len(order), np.uint32)
     numbers[order] = np.cumsum(is_first, dtype=np.uint32) - np.uint32(1)
     by_part = _split(numbers[1:], list(hashes.values()))
-    return Numbering(ordered[is_first], dict(zip(hashes, by_part, strict=True)))
+    return SharedIds(ordered[is_first], dict(zip(hashes, by_part, strict=True)))
 
 
-def number_parts(column: str, parts: Iterable[PartKey], hashes: HashesOf) -> Numbering:
-    """The numbering of a column of these parts."""
-    return number({key: hashes(column, key) for key in sorted(parts)})
+def shared_ids(column: str, rollups: Iterable[RollupKey], hashes: HashesOf) -> SharedIds:
+    """The numbering of a column of these rollups."""
+    return number({key: hashes(column, key) for key in sorted(rollups)})
 
 
 def _split(numbers: Numbers, arrays: Sequence[Numbers]) -> Sequence[Numbers]:
@@ -108,14 +108,14 @@ def _split(numbers: Numbers, arrays: Sequence[Numbers]) -> Sequence[Numbers]:
     return np.split(numbers.astype(np.uint32), borders[:-1]) if arrays else []
 
 
-NumberedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
+EncodedTexts: TypeAlias = tuple[Numbers, Sequence[str | None]]
 """The number of each row's text, and the texts by number; 0 is NULL."""
 TEXT_BYTES = 60
 """Of a text in memory, beside its characters."""
 
 
-class PartTexts(Struct, frozen=True, eq=False):
-    """The texts by number, NULL first, and for each part the numbers by its own ones."""
+class RollupDictionaries(Struct, frozen=True, eq=False):
+    """The texts by number, NULL first, and for each rollup the numbers by its own ones."""
 
     texts: Sequence[str | None]
     by_part: Sequence[Numbers]
@@ -126,11 +126,11 @@ class PartTexts(Struct, frozen=True, eq=False):
         return 8 * len(self.texts) + sum(each.nbytes for each in self.by_part)
 
 
-class KnownTexts(Struct, frozen=True, eq=False):
-    """The texts of stored parts, in ascending order after NULL."""
+class SharedDictionary(Struct, frozen=True, eq=False):
+    """The texts of stored rollups, in ascending order after NULL."""
 
     texts: Sequence[str | None]
-    by_part: Mapping[PartKey, Numbers]
+    by_part: Mapping[RollupKey, Numbers]
 
     @property
     def size(self) -> int:
@@ -138,17 +138,17 @@ class KnownTexts(Struct, frozen=True, eq=False):
         numbers = sum(each.nbytes for each in self.by_part.values())
         return numbers + TEXT_BYTES * len(self.texts) + sum(map(len, filter(None, self.texts)))
 
-    def of(self, keys: Sequence[PartKey], further: Sequence[Sequence[str]]) -> PartTexts:
-        """Those of some parts, and of further ones, whose new texts come last."""
+    def of(self, keys: Sequence[RollupKey], further: Sequence[Sequence[str]]) -> RollupDictionaries:
+        """Those of some rollups, and of further ones, whose new texts come last."""
         known = [self.by_part[key] for key in keys]
         if not further:
-            return PartTexts(self.texts, known)
-        numbers = TextNumbers(self.texts, sum(map(len, further)))
+            return RollupDictionaries(self.texts, known)
+        numbers = TextCodes(self.texts, sum(map(len, further)))
         own = [np.array([NO_TEXT, *map(numbers.of, texts)], np.int64) for texts in further]
-        return PartTexts(numbers.texts, [*known, *map(smallest, own)])
+        return RollupDictionaries(numbers.texts, [*known, *map(smallest, own)])
 
 
-class TextNumbers:
+class TextCodes:
     """Numbers of texts: of those in ascending order after NULL, and of new ones after these."""
 
     def __init__(self, ordered: Sequence[str | None] = (None,), wanted: int = 0) -> None:
@@ -176,20 +176,20 @@ class TextNumbers:
         return [*self._ordered, *self._further]
 
 
-def known_texts(texts: Mapping[PartKey, Sequence[str]]) -> KnownTexts:
-    """The texts of stored parts, from those of each."""
-    ordered = number_texts(list(texts.values()))
-    return KnownTexts(ordered.texts, dict(zip(texts, ordered.by_part, strict=True)))
+def shared_dictionary(texts: Mapping[RollupKey, Sequence[str]]) -> SharedDictionary:
+    """The texts of stored rollups, from those of each."""
+    ordered = encode_texts(list(texts.values()))
+    return SharedDictionary(ordered.texts, dict(zip(texts, ordered.by_part, strict=True)))
 
 
-def number_texts(of_parts: Sequence[Sequence[str]]) -> PartTexts:
-    """The texts of parts in ascending order."""
+def encode_texts(of_parts: Sequence[Sequence[str]]) -> RollupDictionaries:
+    """The texts of rollups in ascending order."""
     ordered = [None, *sorted(set[str]().union(*of_parts))]
     number = {text: i for i, text in enumerate(ordered)}
-    return PartTexts(ordered, [_numbers(texts, number) for texts in of_parts])
+    return RollupDictionaries(ordered, [_numbers(texts, number) for texts in of_parts])
 
 
-def renumbered(numbers: Numbers, texts: Sequence[str | None], known: TextNumbers) -> Numbers:
+def renumbered(numbers: Numbers, texts: Sequence[str | None], known: TextCodes) -> Numbers:
     """The numbers of rows in `known`, to which those of their texts are added that are new."""
     mapping = np.zeros(len(texts), np.int64)
     for i in np.flatnonzero(np.bincount(numbers, minlength=len(texts))).tolist():
@@ -197,7 +197,7 @@ def renumbered(numbers: Numbers, texts: Sequence[str | None], known: TextNumbers
     return mapping[numbers]
 
 
-def in_text_order(numbers: Numbers, texts: Sequence[str | None]) -> NumberedTexts:
+def in_text_order(numbers: Numbers, texts: Sequence[str | None]) -> EncodedTexts:
     """The numbers of rows and the texts in ascending order; NULL stays the first."""
     order = sorted(range(1, len(texts)), key=lambda i: texts[i] or "")
     mapping = np.zeros(len(texts), np.int64)
@@ -211,41 +211,41 @@ def _numbers(texts: Sequence[str], number: dict[str | None, int]) -> Numbers:
     return np.array(own, np.min_scalar_type(len(number)))
 
 
-NumbersOf: TypeAlias = Callable[[str], ColumnNumbers]
+NumbersOf: TypeAlias = Callable[[str], ColumnIds]
 """The numbers of a column of visitors or sessions."""
-TextsOf: TypeAlias = Callable[[str, str], PartTexts]
+TextsOf: TypeAlias = Callable[[str, str], RollupDictionaries]
 """The texts of a table and column."""
 
 
-class NumberedParts(Struct, frozen=True, eq=False):
-    """Parts, and what has the same number in all of them; stored ones come first."""
+class RollupsWithIds(Struct, frozen=True, eq=False):
+    """Rollups, and what has the same number in all of them; stored ones come first."""
 
-    parts: Sequence[PartLike]
+    rollups: Sequence[AnyRollup]
     numbers: NumbersOf
     stored: int
     """The number of stored ones."""
     part_numbers: Sequence[int]
-    """The number of each part among all known ones; the rest comes after them."""
-    known_texts: TextsOf | None = None
-    """Texts of parts; None where they are numbered for each query."""
+    """The number of each rollup among all known ones; the rest comes after them."""
+    shared_dictionary: TextsOf | None = None
+    """Texts of rollups; None where they are numbered for each query."""
 
-    def texts(self, table: str, column: str) -> PartTexts:
-        """The texts of a column of all parts."""
-        if self.known_texts is not None:
-            return self.known_texts(table, column)
-        return number_texts([each.table(table).texts[column] for each in self.parts])
+    def texts(self, table: str, column: str) -> RollupDictionaries:
+        """The texts of a column of all rollups."""
+        if self.shared_dictionary is not None:
+            return self.shared_dictionary(table, column)
+        return encode_texts([each.table(table).texts[column] for each in self.rollups])
 
-    def some(self, first: int, end: int) -> "NumberedParts":
-        """The parts at some positions."""
+    def some(self, first: int, end: int) -> "RollupsWithIds":
+        """The rollups at some positions."""
 
-        def numbers(column: str) -> ColumnNumbers:
+        def numbers(column: str) -> ColumnIds:
             of_all = self.numbers(column)
             return structs.replace(of_all, by_part=of_all.by_part[first:end])
 
-        def texts(table: str, column: str) -> PartTexts:
+        def texts(table: str, column: str) -> RollupDictionaries:
             of_all = self.texts(table, column)
-            return PartTexts(of_all.texts, of_all.by_part[first:end])
+            return RollupDictionaries(of_all.texts, of_all.by_part[first:end])
 
         stored = min(max(0, self.stored - first), end - first)
         own = self.part_numbers[first:end]
-        return NumberedParts(self.parts[first:end], numbers, stored, own, texts)
+        return RollupsWithIds(self.rollups[first:end], numbers, stored, own, texts)

@@ -25,7 +25,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.attribute_rank import PLACE_NUMBER
+from query.prepared.attribute_rank import RANK_SQL
 from query.prepared.checked_file import (
     UNREADABLE,
     Block,
@@ -45,13 +45,13 @@ from query.prepared.part_tables import (
     SESSIONLESS,
     SESSIONS,
     VISITS,
-    PartTable,
+    RollupTable,
 )
 from query.prepared.rollup import (
     QUARTER_COLUMN,
     SESSION_COLUMN,
     VISITOR_COLUMN,
-    Part,
+    Rollup,
     by_quarter,
     smallest,
 )
@@ -60,37 +60,37 @@ from schemas.tables import VITALS as STORED_VITALS
 from schemas.tables.derived_table import source_key
 
 MAX_ROWS = 4_000_000
-"""Rows of a table of a part; a data file with more of them has no part."""
+"""Rows of a table of a rollup; a data file with more of them has no rollup."""
 FORMAT = 10
-"""Of the files with parts; another one makes all of them anew."""
+"""Of the files with rollups; another one makes all of them anew."""
 
 TOTALS, SEQUENCES, VITALS, LOADS = "totals", "sequences", "vitals", "loads"
-"""Kinds of parts; a file of its own for each, which is made when a query asks for it."""
-KINDS: Mapping[str, Sequence[PartTable]] = {
+"""Kinds of rollups; a file of its own for each, which is made when a query asks for it."""
+KINDS: Mapping[str, Sequence[RollupTable]] = {
     TOTALS: (SESSIONS, PAGES, FACTS, SESSIONLESS, VISITS, OTHER_EVENTS, OTHER_FACTS),
     SEQUENCES: (PAGE_VIEWS,),
     VITALS: (VITAL_VALUES,),
     LOADS: (PAGE_LOADS,),
 }
-TABLES: Sequence[PartTable] = [table for tables in KINDS.values() for table in tables]
+TABLES: Sequence[RollupTable] = [table for tables in KINDS.values() for table in tables]
 KIND_OF: Mapping[str, str] = {each.name: kind for kind, tables in KINDS.items() for each in tables}
-"""The kind of parts that have a table."""
+"""The kind of rollups that have a table."""
 
 
 def stored_table(kind: str) -> Table:
-    """The table whose data files a kind of parts is made of."""
+    """The table whose data files a kind of rollups is made of."""
     return STORED_VITALS if kind == VITALS else EVENTS
 
 
 def kinds_beside(kind: str) -> Sequence[str]:
-    """All kinds of parts of the same data files."""
+    """All kinds of rollups of the same data files."""
     return [each for each in KINDS if stored_table(each) is stored_table(kind)]
 
 
-def definition(tables: Sequence[PartTable] = TABLES) -> str:
-    """Eight hex digits of all tables; parts of another definition are outdated."""
+def definition(tables: Sequence[RollupTable] = TABLES) -> str:
+    """Eight hex digits of all tables; rollups of another definition are outdated."""
     of_tables = [(each.name, " ".join(each.sql.split()), each.texts) for each in tables]
-    text = f"{FORMAT} {PLACE_NUMBER} {of_tables}"
+    text = f"{FORMAT} {RANK_SQL} {of_tables}"
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
@@ -126,10 +126,10 @@ class _Header(Struct, frozen=True):
     """By table: those of each column."""
 
 
-def write_part(file: IO[bytes], path: str, part: Part) -> None:
-    """Write a part, whose file has this path in its folder."""
-    arrays = {(t, name): v for t, c in part.tables.items() for name, v in c.stored.items()}
-    arrays |= {(OF_ALL, name): part.hashes[column] for name, column in HASHES.items()}
+def write_rollup(file: IO[bytes], path: str, rollup: Rollup) -> None:
+    """Write a rollup, whose file has this path in its folder."""
+    arrays = {(t, name): v for t, c in rollup.tables.items() for name, v in c.stored.items()}
+    arrays |= {(OF_ALL, name): rollup.hashes[column] for name, column in HASHES.items()}
     columns, blocks, offset = [], [], 0
     for (table, name), values in arrays.items():
         stored_values = differences(values) if name in HASHES.values() else values
@@ -137,7 +137,7 @@ def write_part(file: IO[bytes], path: str, part: Part) -> None:
         columns.append(_StoredColumn(table, name, stored_values.dtype.str, offset, block))
         blocks.append(stored)
         offset += len(stored)
-    texts = {name: msgspec.Raw(msgspec.json.encode(c.texts)) for name, c in part.tables.items()}
+    texts = {name: msgspec.Raw(msgspec.json.encode(c.texts)) for name, c in rollup.tables.items()}
     write_header(file, MAGIC, path, msgspec.json.encode(_Header(columns, texts)), HEADER_LEVEL)
     file.writelines(blocks)
 
@@ -164,7 +164,7 @@ class TableFrame(Struct, frozen=True, eq=False):
 def read_frame(file: IO[bytes], path: str, table: str) -> TableFrame:
     """The frame of a table; Damaged when the file is not whole, or another than that of the path.
 
-    Raises KeyError when the part has no such table.
+    Raises KeyError when the rollup has no such table.
     """
     header = msgspec.json.decode(read_header(file, MAGIC, path), type=_Header)
     texts = msgspec.json.decode(header.texts[table], type=_Texts)
@@ -177,8 +177,8 @@ def read_frame(file: IO[bytes], path: str, table: str) -> TableFrame:
     return TableFrame(frozenset(names), frame.quarters, frame.borders, texts, texts_size)
 
 
-class PartColumns(Struct, frozen=True):
-    """Where the columns of a part are in its file."""
+class ColumnOffsets(Struct, frozen=True):
+    """Where the columns of a rollup are in its file."""
 
     start: int
     """Of the first one."""
@@ -191,7 +191,7 @@ class PartColumns(Struct, frozen=True):
         return COLUMN_BYTES * len(self.by_name)
 
 
-def read_columns(file: IO[bytes], path: str) -> PartColumns:
+def read_columns(file: IO[bytes], path: str) -> ColumnOffsets:
     """Where the columns are; Damaged as above."""
     return _columns(file, msgspec.json.decode(read_header(file, MAGIC, path), type=_Header))
 
@@ -199,7 +199,7 @@ def read_columns(file: IO[bytes], path: str) -> PartColumns:
 def read_numbers(
     file: IO[bytes],
     path: str,  # noqa: ARG001
-    columns: PartColumns,
+    columns: ColumnOffsets,
     table: str,
     column: str,
 ) -> Numbers:
@@ -216,15 +216,15 @@ def read_numbers(
     return from_differences(numbers) if column in HASHES.values() else numbers
 
 
-def read_hashes(file: IO[bytes], path: str, columns: PartColumns, column: str) -> Numbers:
+def read_hashes(file: IO[bytes], path: str, columns: ColumnOffsets, column: str) -> Numbers:
     """The hashes of a column of visitors or of sessions; Damaged and KeyError as above."""
     [name] = [name for name, each in HASHES.items() if each == column]
     return read_numbers(file, path, columns, OF_ALL, name)
 
 
-def _columns(file: IO[bytes], header: _Header) -> PartColumns:
+def _columns(file: IO[bytes], header: _Header) -> ColumnOffsets:
     """Those of a file whose header was read just now."""
-    return PartColumns(file.tell(), {(each.table, each.name): each for each in header.columns})
+    return ColumnOffsets(file.tell(), {(each.table, each.name): each for each in header.columns})
 
 
 def differences(values: Numbers) -> Numbers:
@@ -251,12 +251,12 @@ T = TypeVar("T")
 
 SUFFIX, PARTIAL = ".part", ".new"
 LEFT_BEHIND_SECONDS = 3600.0
-"""Age of a file without its name that a killed process left."""
-KNOWN_PATHS = 2**16
-"""Paths of parts that stay in memory."""
+"""Age after which temporary files of dead processes are deleted."""
+CACHED_PATHS = 2**16
+"""Paths of rollups that stay in memory."""
 SETTLED_SECONDS = 2.0
-"""Age from which the time of a folder's last change tells it from every later change."""
-KNOWN_FOLDERS = 32
+"""Age from which a directory's mtime is safe to cache by."""
+CACHED_FOLDERS = 32
 """Folders whose names stay in memory."""
 ROOM = 0.9
 """Share of the limit that remains when files are removed, so that not each new one removes one."""
@@ -275,7 +275,7 @@ def is_there(path: Path) -> bool:
 
 
 def discard(path: Path) -> None:
-    """Remove what has the name of a file here, whatever it is; what cannot be removed stays."""
+    """Delete a file or directory, ignoring errors."""
     if path.is_dir() and not path.is_symlink():
         rmtree(path, ignore_errors=True)
         return
@@ -283,8 +283,8 @@ def discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-class PartKey(Struct, frozen=True, order=True):
-    """Which part: a website, the path of a data file, and what the part has of it."""
+class RollupKey(Struct, frozen=True, order=True):
+    """Names a rollup: website, path of the data file, kind."""
 
     website: str
     data_file: str
@@ -301,14 +301,14 @@ class PartKey(Struct, frozen=True, order=True):
         return self.path.rpartition("/")[2]
 
 
-@lru_cache(KNOWN_PATHS)
+@lru_cache(CACHED_PATHS)
 def _path(website: str, data_file: str, kind: str) -> str:
     own = hashlib.sha256(website.encode()).hexdigest()[:32]
     return f"{own}/{kind}-{source_key(data_file)}{SUFFIX}"
 
 
-class PartFolder:
-    """The parts of one definition; those of others are removed at start."""
+class RollupStore:
+    """The rollups of one definition of their tables; others are deleted at start."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder / definition()
@@ -324,15 +324,15 @@ class PartFolder:
 
     @property
     def size(self) -> int:
-        """Bytes of all parts, those of other processes included."""
+        """Bytes of all rollups, those of other processes included."""
         return sum(size for _, size, _ in self._files())
 
-    def has(self, key: PartKey) -> bool:
-        """Whether there is such a part."""
+    def has(self, key: RollupKey) -> bool:
+        """Whether there is such a rollup."""
         return is_there(self._folder / key.path)
 
     def names(self, website: str) -> frozenset[str]:
-        """The names of the parts of a website, which each query looks for; none of a folder that
+        """The names of the rollups of a website, which each query looks for; none of a folder that
         cannot be read."""
         folder = self.of_website(website)
         try:
@@ -344,12 +344,12 @@ class PartFolder:
             return frozenset()
         if time.time() - changed / 1e9 > SETTLED_SECONDS:
             self._known_names[folder] = changed, names
-            if len(self._known_names) > KNOWN_FOLDERS:
+            if len(self._known_names) > CACHED_FOLDERS:
                 del self._known_names[next(iter(self._known_names))]
         return names
 
-    def read(self, key: PartKey, read: Callable[[IO[bytes], str], T]) -> T | None:
-        """What is read of a part, from its file and path; None when it is gone or damaged."""
+    def read(self, key: RollupKey, read: Callable[[IO[bytes], str], T]) -> T | None:
+        """What is read of a rollup, from its file and path; None when it is gone or damaged."""
         path = self._folder / key.path
         try:
             with open_regular(path) as file:
@@ -358,21 +358,23 @@ class PartFolder:
         except FileNotFoundError:
             return None
         except UNREADABLE as error:
-            log.warning("prepared part is damaged", extra={"file": str(path), "error": str(error)})
+            log.warning(
+                "prepared rollup is damaged", extra={"file": str(path), "error": str(error)}
+            )
             discard(path)
             return None
 
-    def remove(self, key: PartKey) -> None:
-        """Remove a part, if it is there."""
+    def remove(self, key: RollupKey) -> None:
+        """Remove a rollup, if it is there."""
         discard(self._folder / key.path)
 
-    def write(self, key: PartKey, part: Part) -> None:
-        """Store a part."""
-        self.put(self._folder / key.path, lambda file: write_part(file, key.path, part))
+    def write(self, key: RollupKey, rollup: Rollup) -> None:
+        """Store a rollup."""
+        self.put(self._folder / key.path, lambda file: write_rollup(file, key.path, rollup))
 
     def of_website(self, website: str) -> Path:
         """The folder of a website."""
-        return (self._folder / PartKey(website, "").path).parent
+        return (self._folder / RollupKey(website, "").path).parent
 
     def put(self, path: Path, write: Callable[[IO[bytes]], object]) -> None:
         """Store what `write` writes; it appears whole, by rename."""
@@ -388,9 +390,9 @@ class PartFolder:
     def remove_others(
         self, website: str, data_files: Iterable[str], kinds: Iterable[str] = KINDS
     ) -> None:
-        """Remove the parts of a website and of these kinds that are of none of these data files."""
+        """Remove rollups of these kinds of a website that belong to no given data file."""
         kinds = tuple(kinds)
-        keys = [PartKey(website, each, kind) for each in data_files for kind in kinds]
+        keys = [RollupKey(website, each, kind) for each in data_files for kind in kinds]
         kept = {self._folder / key.path for key in keys}
         found = [p for kind in kinds for p in self.of_website(website).glob(f"{kind}-*{SUFFIX}")]
         for path in found:

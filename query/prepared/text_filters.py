@@ -12,7 +12,7 @@ import numpy as np
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.part_tables import label
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.request.filter_struct import Filter, fields_named, names_behavior
 
 Values: TypeAlias = Sequence[Any]
@@ -154,7 +154,7 @@ def condition_count(filters: Sequence[Filter]) -> int:
     return sum(len(condition_fields(each)) for each in filters)
 
 
-def rows_that_meet(joined: JoinedParts, table: str, filters: Sequence[Filter]) -> Numbers:
+def rows_that_meet(joined: RollupView, table: str, filters: Sequence[Filter]) -> Numbers:
     """Which rows of a table meet filters, which name columns of texts that it has."""
     names = set[str]().union(*map(fields_named, filters))
     if keeps_all(filters, dict.fromkeys(names, 0)) is None:

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
-from query.prepared.distinct_visitors_index import VisitorEntries, index_visitors
+from query.prepared.distinct_visitors_index import VisitorsIndex, index_visitors
 from query.prepared.groups_index import sums
 from query.prepared.part_tables import SESSIONLESS, SESSIONS
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import (
     OF_SESSIONS,
     ChosenDurations,
@@ -38,7 +38,7 @@ class TotalsIndex(Struct, frozen=True, eq=False):
     first: int
     counts: Numbers
     """Page views of each quarter, and rows."""
-    visitors: VisitorEntries
+    visitors: VisitorsIndex
     sessions: Sessions
     """By the quarter of their first page view, which is their position."""
     blocks: Numbers
@@ -99,7 +99,7 @@ class TotalsIndex(Struct, frozen=True, eq=False):
         return own
 
 
-def index_totals(whole: JoinedParts) -> TotalsIndex:
+def index_totals(whole: RollupView) -> TotalsIndex:
     """The index of all rows."""
     names = (QUARTER_COLUMN, VISITOR_COLUMN, *COUNTS)
     tables = [whole.columns(table, *names) for table in TABLES]
@@ -130,7 +130,7 @@ def _sums(sessions: Sessions, count: int) -> Numbers:
     return np.pad(np.cumsum(of_quarters, axis=1), ((0, 0), (1, 0)))
 
 
-def _by_quarter(whole: JoinedParts, first: int) -> Sessions:
+def _by_quarter(whole: RollupView, first: int) -> Sessions:
     rows = whole.columns(SESSIONS.name, *OF_SESSIONS)
     sessions = join_sessions(rows, whole.count(SESSION_COLUMN))
     order = np.argsort(smallest(sessions.quarters - first), kind="stable")  # fast for few bytes
@@ -147,8 +147,8 @@ def _by_quarter(whole: JoinedParts, first: int) -> Sessions:
     )
 
 
-class ChangedSessions(Struct, frozen=True, eq=False):
-    """What of the sessions of an index is another in a range."""
+class RangeCorrection(Struct, frozen=True, eq=False):
+    """Sessions whose totals change because the range cuts them."""
 
     low: int
     high: int
@@ -157,17 +157,17 @@ class ChangedSessions(Struct, frozen=True, eq=False):
     """The positions of those that the range cuts or that have rows in the rest, in order."""
     anew: Sessions
     """Those, and further ones of the rest, from their rows in the range."""
-    rows: Sequence[JoinedParts] = ()
+    rows: Sequence[RollupView] = ()
     """The rows that these are made of."""
 
 
-def session_columns(joined: JoinedParts, *names: str) -> Sequence[Numbers]:
+def session_columns(joined: RollupView, *names: str) -> Sequence[Numbers]:
     """Columns of the sessions with a page view in the range."""
     index = joined.index(TOTALS_INDEX, index_totals)
     if index is None:
         sessions = sessions_of_rows(joined)
         return [getattr(sessions, name) for name in names]
-    changed = changed_sessions(joined, index)
+    changed = range_correction(joined, index)
     of_index = index.sessions_at(slice(changed.low, changed.high), names)
     without = changed.without - changed.low
     return [
@@ -176,31 +176,31 @@ def session_columns(joined: JoinedParts, *names: str) -> Sequence[Numbers]:
     ]
 
 
-def sessions_of_rows(joined: JoinedParts) -> Sessions:
+def sessions_of_rows(joined: RollupView) -> Sessions:
     """The same from all rows, where there is no index."""
     return _sessions(joined.columns(SESSIONS.name, *OF_SESSIONS))
 
 
-def changed_sessions(joined: JoinedParts, index: TotalsIndex) -> ChangedSessions:
+def range_correction(joined: RollupView, index: TotalsIndex) -> RangeCorrection:
     """What is not as the index has it."""
     low, high = index.viewed_first(joined.first, joined.end)
     at_start, at_end = index.crossing(joined.first), index.crossing(joined.end)
     cut = np.union1d(at_start, at_end)
-    if not joined.has_rest and not len(cut):
-        return ChangedSessions(low, high, cut, _sessions())
-    flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
-    if joined.has_rest:
+    if not joined.has_unprepared and not len(cut):
+        return RangeCorrection(low, high, cut, _sessions())
+    flags = joined.unprepared_flags([SESSIONS.name], SESSION_COLUMN)
+    if joined.has_unprepared:
         cut = np.union1d(cut, np.flatnonzero(flags[index.sessions.keys]))
     keys, starts, ends = index.sessions_at(cut, ("keys", "start_quarters", "end_quarters"))
     rows = rows_of_sessions(joined, flags, keys, starts, ends)
     without = cut[slice(*np.searchsorted(cut, (low, high)))]
     anew = _sessions(*(each.columns(SESSIONS.name, *OF_SESSIONS) for each in rows))
-    return ChangedSessions(low, high, without, anew, rows)
+    return RangeCorrection(low, high, without, anew, rows)
 
 
 def rows_of_sessions(
-    joined: JoinedParts, flags: Numbers, keys: Numbers, starts: Numbers, ends: Numbers
-) -> Sequence[JoinedParts]:
+    joined: RollupView, flags: Numbers, keys: Numbers, starts: Numbers, ends: Numbers
+) -> Sequence[RollupView]:
     """The rows of these sessions, whose first and last quarters are known, and of flagged ones.
 
     `flags` is by number of the session. With all rows of the rest.
@@ -211,11 +211,11 @@ def rows_of_sessions(
     windows = _windows(joined, starts, ends) if is_all_known else [joined]
     flags = flags.copy()
     flags[keys] = True
-    rows = [each.of_flagged(SESSION_COLUMN, flags, with_rest=False) for each in windows]
-    return [*rows, joined.of_rest()] if joined.has_rest else rows
+    rows = [each.of_ids(SESSION_COLUMN, flags, with_rest=False) for each in windows]
+    return [*rows, joined.unprepared()] if joined.has_unprepared else rows
 
 
-def _windows(joined: JoinedParts, starts: Numbers, ends: Numbers) -> list[JoinedParts]:
+def _windows(joined: RollupView, starts: Numbers, ends: Numbers) -> list[RollupView]:
     """All rows of these sessions, and as few others as may be: most are near an edge."""
     first, end = joined.first, joined.end
     inside = (ends >= first) & (starts < end)
@@ -252,7 +252,7 @@ class SessionTotals(Struct, frozen=True, eq=False):
     """The two middle durations; 0 without sessions."""
 
 
-def session_totals(joined: JoinedParts, buckets: Numbers, count: int) -> SessionTotals:
+def session_totals(joined: RollupView, buckets: Numbers, count: int) -> SessionTotals:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter, in order."""
     index = joined.index(TOTALS_INDEX, index_totals)
     if index is None:
@@ -260,11 +260,11 @@ def session_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Session
         own = buckets[sessions.quarters - joined.first]
         medians = _medians(own, sessions.duration_ms, count)
         return SessionTotals(*[*_added(sessions, own, count), *medians])
-    return _of_index(index, changed_sessions(joined, index), joined.first, buckets, count)
+    return _of_index(index, range_correction(joined, index), joined.first, buckets, count)
 
 
 def _of_index(
-    index: TotalsIndex, changed: ChangedSessions, first: int, buckets: Numbers, count: int
+    index: TotalsIndex, changed: RangeCorrection, first: int, buckets: Numbers, count: int
 ) -> SessionTotals:
     left_out = index.sessions.of(changed.without)
     of_left_out = buckets[left_out.quarters.astype(np.int64) + index.first - first]
@@ -343,7 +343,7 @@ NO_TOTALS = BucketTotals(*[0] * len(BucketTotals.__struct_fields__))
 """Of no rows."""
 
 
-def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
+def bucket_totals(joined: RollupView, buckets: Numbers, count: int) -> Sequence[BucketTotals]:
     """The totals of `count` buckets; `buckets` has the bucket of each quarter that is asked for."""
     views, rows, visitors = row_totals(joined, buckets, count)
     of_sessions = session_totals(joined.whole_sessions, buckets, count)
@@ -352,7 +352,7 @@ def bucket_totals(joined: JoinedParts, buckets: Numbers, count: int) -> Sequence
 
 
 def row_totals(
-    joined: JoinedParts, buckets: Numbers, count: int
+    joined: RollupView, buckets: Numbers, count: int
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Page views, rows and distinct visitors of each bucket."""
     index = joined.index(TOTALS_INDEX, index_totals)
@@ -361,14 +361,14 @@ def row_totals(
     return _of_rows_indexed(joined, index, buckets, count)
 
 
-def _of_rows(joined: JoinedParts, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
+def _of_rows(joined: RollupView, buckets: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
     """Page views, rows and distinct visitors of each bucket."""
     of_row, visitors, views, rows = _columns(joined, buckets)
     distinct = joined.distinct(of_row, visitors, count)
     return sums(of_row, views, count), sums(of_row, rows, count), distinct
 
 
-def _columns(joined: JoinedParts, buckets: Numbers) -> Sequence[Numbers]:
+def _columns(joined: RollupView, buckets: Numbers) -> Sequence[Numbers]:
     """The bucket of each row, its visitor, page views and rows."""
     names = (QUARTER_COLUMN, VISITOR_COLUMN, *COUNTS)
     tables = [joined.columns(table, *names) for table in TABLES]
@@ -377,20 +377,20 @@ def _columns(joined: JoinedParts, buckets: Numbers) -> Sequence[Numbers]:
 
 
 def _of_rows_indexed(
-    joined: JoinedParts, index: TotalsIndex, buckets: Numbers, count: int
+    joined: RollupView, index: TotalsIndex, buckets: Numbers, count: int
 ) -> tuple[Numbers, Numbers, Numbers]:
     found = index.of_rows(joined.first, buckets, count)
-    if not joined.has_rest:
+    if not joined.has_unprepared:
         return found
     views, rows, visitors = found
-    flags = joined.rest_flags(TABLES, VISITOR_COLUMN)
-    known = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=False)
+    flags = joined.unprepared_flags(TABLES, VISITOR_COLUMN)
+    known = joined.of_ids(VISITOR_COLUMN, flags, with_rest=False)
     of_known, known_visitors, *_ = _columns(known, buckets)
-    of_rest, rest_visitors, rest_views, rest_rows = _columns(joined.of_rest(), buckets)
-    both = np.concatenate([of_known, of_rest]), np.concatenate([known_visitors, rest_visitors])
+    unprepared, rest_visitors, rest_views, rest_rows = _columns(joined.unprepared(), buckets)
+    both = np.concatenate([of_known, unprepared]), np.concatenate([known_visitors, rest_visitors])
     counted_already = joined.distinct(of_known, known_visitors, count)
     return (
-        views + sums(of_rest, rest_views, count),
-        rows + sums(of_rest, rest_rows, count),
+        views + sums(unprepared, rest_views, count),
+        rows + sums(unprepared, rest_rows, count),
         visitors + joined.distinct(*both, count) - counted_already,
     )

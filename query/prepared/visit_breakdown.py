@@ -19,8 +19,8 @@ from query.prepared.breakdown import (
 from query.prepared.part_tables import OF_LAST_VIEW, SESSIONLESS, SESSIONS, SOURCES, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.shared_ids import NumberedTexts, TextNumbers, renumbered
+from query.prepared.rollup_view import RollupView
+from query.prepared.shared_ids import EncodedTexts, TextCodes, renumbered
 from query.prepared.visits_index import (
     EDGE_COLUMNS,
     NO_VISIT_PAGES,
@@ -32,8 +32,8 @@ from query.prepared.visits_index import (
     index_visit_pages,
     indexed_values,
     session_values,
-    sessions_of_rest,
-    visits_are_told,
+    unprepared_sessions,
+    visits_are_complete,
 )
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
@@ -73,10 +73,10 @@ class VisitBreakdown(Struct, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
-        if visits_are_told(joined):
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+        if visits_are_complete(joined):
             index = joined.index(self, self._index)
-            if index is not None and index.is_told:
+            if index is not None and index.is_complete:
                 groups = self._of_index(joined, index)
                 return None if groups is None else shares(groups)
         texts = self._texts(joined)
@@ -86,42 +86,42 @@ class VisitBreakdown(Struct, frozen=True):
     def _text(self) -> VisitText:
         return VisitText(self.columns, self.otherwise)
 
-    def _index(self, whole: JoinedParts) -> GroupsIndex:
+    def _index(self, whole: RollupView) -> GroupsIndex:
         texts = self._texts(whole)
         return NO_GROUPS if texts is None else index_of(*self._grouped(whole, texts))
 
-    def _texts(self, joined: JoinedParts) -> NumberedTexts | None:
+    def _texts(self, joined: RollupView) -> EncodedTexts | None:
         """The text of the visit of each row with a session; None when it cannot be told."""
         facts = joined.visit_facts(self.columns)
         return None if facts is None else first_texts(facts, self.otherwise)
 
-    def _of_index(self, joined: JoinedParts, index: GroupsIndex) -> NamedGroups | None:
+    def _of_index(self, joined: RollupView, index: GroupsIndex) -> NamedGroups | None:
         """The groups of the index, but for visitors whose rows are not as it has them."""
         groups = index.between(joined.first, joined.end)
-        if (sessions := sessions_of_rest(joined)) is None:
+        if (sessions := unprepared_sessions(joined)) is None:
             return groups
-        flags = joined.rest_flags(self.tables, VISITOR_COLUMN)
-        of_sessions = joined.of_flagged(SESSION_COLUMN, sessions, with_rest=False)
+        flags = joined.unprepared_flags(self.tables, VISITOR_COLUMN)
+        of_sessions = joined.of_ids(SESSION_COLUMN, sessions, with_rest=False)
         flags[of_sessions.columns(SESSIONS.name, VISITOR_COLUMN)[VISITOR_COLUMN]] = True
-        rows = joined.of_flagged(VISITOR_COLUMN, flags, with_rest=True)
+        rows = joined.of_ids(VISITOR_COLUMN, flags, with_rest=True)
         known = indexed_values(joined, self._text)
         anew = session_values(joined, self._text)
         if known is None or anew is None:
             return None
-        groups = groups.plus(self._of_values(rows.of_stored(), known), -1)
+        groups = groups.plus(self._of_values(rows.stored_only(), known), -1)
         return groups.plus(self._of_values(rows, anew))
 
-    def _of_values(self, joined: JoinedParts, values: SessionValues) -> NamedGroups:
+    def _of_values(self, joined: RollupView, values: SessionValues) -> NamedGroups:
         keys = joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]
         return self._counted(joined, (values.numbers[keys], values.texts))
 
-    def _counted(self, joined: JoinedParts, texts: NumberedTexts) -> NamedGroups:
+    def _counted(self, joined: RollupView, texts: EncodedTexts) -> NamedGroups:
         columns, views, visitors, _ = self._grouped(joined, texts)
         return count_groups(joined, columns, views, visitors)
 
     def _grouped(
-        self, joined: JoinedParts, of_visits: NumberedTexts
-    ) -> tuple[Sequence[NumberedTexts], Numbers, Numbers, Numbers]:
+        self, joined: RollupView, of_visits: EncodedTexts
+    ) -> tuple[Sequence[EncodedTexts], Numbers, Numbers, Numbers]:
         """The column, page views, visitors and quarters of the rows that have a group."""
         own = [joined.text_numbers(SESSIONLESS.name, label(column)) for column in self.columns]
         numbers, texts = _together(of_visits, first_texts(own, self.otherwise))
@@ -135,9 +135,9 @@ class VisitBreakdown(Struct, frozen=True):
         return [(numbers[kept], texts)], views[kept], visitors[kept], quarters[kept]
 
 
-def _together(one: NumberedTexts, other: NumberedTexts) -> NumberedTexts:
+def _together(one: EncodedTexts, other: EncodedTexts) -> EncodedTexts:
     """The texts of the rows of both."""
-    known = TextNumbers()
+    known = TextCodes()
     return np.concatenate([renumbered(*each, known) for each in (one, other)]), known.texts
 
 
@@ -146,7 +146,7 @@ def by_visit(
 ) -> VisitBreakdown:
     """The form of a breakdown by facts of the visit."""
     if unknown := set(columns) - {*SOURCES}:
-        raise ValueError(f"parts have no {unknown}")
+        raise ValueError(f"rollups have no {unknown}")
     return VisitBreakdown(columns, otherwise, left_out)
 
 
@@ -165,11 +165,11 @@ class VisitPages(Struct, frozen=True):
     def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
         return whole_range(time_range)
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
-        if visits_are_told(joined):
+        if visits_are_complete(joined):
             index = joined.index(self, self._index)
-            if index is not None and index.groups.is_told:
+            if index is not None and index.groups.is_complete:
                 groups = index.between(joined, self.fact)
                 return None if groups is None else shares(groups)
         if (edges := self._edges(joined)) is None:
@@ -181,7 +181,7 @@ class VisitPages(Struct, frozen=True):
     def _is_last(self) -> bool:
         return self.fact in OF_LAST_VIEW
 
-    def _edges(self, joined: JoinedParts) -> tuple[NumberedTexts, Numbers, Numbers] | None:
+    def _edges(self, joined: RollupView) -> tuple[EncodedTexts, Numbers, Numbers] | None:
         """The page of each session that has one, the visitor there, and the position of the row."""
         sessions = joined.columns(SESSIONS.name, *EDGE_COLUMNS)
         chosen = edge_rows(sessions, joined.count(SESSION_COLUMN), is_last=self._is_last)
@@ -192,7 +192,7 @@ class VisitPages(Struct, frozen=True):
         chosen = chosen[numbers[chosen] != NO_TEXT]
         return (numbers[chosen], texts), sessions[VISITOR_COLUMN][chosen], chosen
 
-    def _index(self, whole: JoinedParts) -> VisitPageIndex:
+    def _index(self, whole: RollupView) -> VisitPageIndex:
         if (edges := self._edges(whole)) is None:
             return NO_VISIT_PAGES
         page, visitors, chosen = edges

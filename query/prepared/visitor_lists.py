@@ -1,6 +1,6 @@
-"""Visitors from parts, with the values by which lists of visitors are ordered.
+"""Visitors from rollups, with the values by which lists of visitors are ordered.
 
-A row without a session is known by its quarter of an hour only, so the first and the last instant
+A row without a session is known by its quarter-hour only, so the first and the last instant
 of its visitor may be known between two numbers.
 """
 
@@ -21,20 +21,20 @@ from query.prepared.part_tables import (
     SESSIONS,
     label,
 )
-from query.prepared.quarters import OfWholeRange, Quarters
+from query.prepared.quarters import Quarters, RangePlan
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 
 COUNT_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, "row_count", "views")
 FIELDS = ("first_visit", "last_visit", "total_events", "page_views")
 NO_NUMBER = 0
 """Of the visitor of rows without one."""
 
-Further: TypeAlias = Callable[[JoinedParts], Numbers]
+Further: TypeAlias = Callable[[RollupView], Numbers]
 """A value by number of the visitor."""
 
 
-class VisitorList(OfWholeRange, frozen=True):
+class VisitorList(RangePlan, frozen=True):
     """All visitors with a row, in no order."""
 
     further: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class VisitorList(OfWholeRange, frozen=True):
         named = (table for field in self.further for table in FURTHER[field][0])
         return [*dict.fromkeys((SESSIONS.name, SESSIONLESS.name, *named))]
 
-    def rows(self, joined: JoinedParts, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
         with_session = joined.columns(SESSIONS.name, *COUNT_COLUMNS, "start_ms", "span_ms")
         without = joined.columns(SESSIONLESS.name, *COUNT_COLUMNS)
         rows = {c: np.concatenate([with_session[c], without[c]]) for c in COUNT_COLUMNS}
@@ -103,7 +103,7 @@ def _of(kept: Numbers, bounds: Bounds) -> Bounds:
     return low, low if bounds[1] is bounds[0] else bounds[1][kept]
 
 
-def _sessions(joined: JoinedParts) -> Numbers:
+def _sessions(joined: RollupView) -> Numbers:
     """Sessions in which the visitor viewed a page."""
     rows = joined.columns(SESSIONS.name, VISITOR_COLUMN, SESSION_COLUMN, "views")
     viewed = rows["views"] > 0
@@ -113,20 +113,20 @@ def _sessions(joined: JoinedParts) -> Numbers:
     return distinct_values(keys, values, visitors, sessions)
 
 
-def _pages(joined: JoinedParts) -> Numbers:
+def _pages(joined: RollupView) -> Numbers:
     keys = joined.columns(PAGES.name, VISITOR_COLUMN)[VISITOR_COLUMN]
     pages, texts = joined.text_numbers(PAGES.name, label("path"))
     return distinct_values(keys, pages, joined.count(VISITOR_COLUMN), len(texts))
 
 
-def _custom_events(joined: JoinedParts) -> Numbers:
+def _custom_events(joined: RollupView) -> Numbers:
     rows = joined.columns(OTHER_EVENTS.name, VISITOR_COLUMN, "row_count")
     is_custom = _is_custom(joined)
     keys = rows[VISITOR_COLUMN][is_custom]
     return sums(keys, rows["row_count"][is_custom], joined.count(VISITOR_COLUMN))
 
 
-def _event_names(joined: JoinedParts) -> Numbers:
+def _event_names(joined: RollupView) -> Numbers:
     keys = joined.columns(OTHER_EVENTS.name, VISITOR_COLUMN)[VISITOR_COLUMN]
     names, texts = joined.text_numbers(OTHER_EVENTS.name, label("name"))
     is_custom = _is_custom(joined)
@@ -134,7 +134,7 @@ def _event_names(joined: JoinedParts) -> Numbers:
     return distinct_values(keys[is_custom], names[is_custom], count, len(texts))
 
 
-def _is_custom(joined: JoinedParts) -> Numbers:
+def _is_custom(joined: RollupView) -> Numbers:
     """Which of the other events are no outbound clicks."""
     domains, _ = joined.text_numbers(OTHER_EVENTS.name, label("outbound_domain"))
     is_custom: Numbers = domains == NO_TEXT
@@ -147,4 +147,4 @@ FURTHER: Mapping[str, tuple[Sequence[str], Further]] = {
     "custom_event_count": ((OTHER_EVENTS.name,), _custom_events),
     "unique_event_names": ((OTHER_EVENTS.name,), _event_names),
 }
-"""Values that cost more: the tables of parts that each reads besides, and how it is made."""
+"""Values that cost more: the tables of rollups that each reads besides, and how it is made."""

@@ -10,9 +10,9 @@ from query.prepared.breakdown import NO_GROUPS, GroupsIndex, NamedGroups, Texts,
 from query.prepared.groups_index import NEVER, greatest, least
 from query.prepared.part_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS, VISITS, label
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import block_edges, crossing
-from query.prepared.shared_ids import NumberedTexts, TextNumbers, in_text_order, renumbered
+from query.prepared.shared_ids import EncodedTexts, TextCodes, in_text_order, renumbered
 from query.prepared.totals_index import rows_of_sessions
 
 VISIT_COLUMNS = (SESSION_COLUMN, "quarter", "start_ms", "span_ms")
@@ -37,14 +37,14 @@ class LongVisits(Struct, frozen=True, eq=False):
         """Bytes in memory."""
         return 4 * self.starts.nbytes
 
-    def are_told(self, first: int, end: int, around: tuple[int, int]) -> bool:
+    def are_complete(self, first: int, end: int, around: tuple[int, int]) -> bool:
         """Whether the rows of these quarters have the facts of all rows."""
         before, after = around
         is_outside = (self.first_views < before) | (self.last_views >= after)
         return not (is_outside & (self.ends >= first) & (self.starts < end)).any()
 
 
-def long_visits(whole: JoinedParts) -> LongVisits:
+def long_visits(whole: RollupView) -> LongVisits:
     """The long visits among all."""
     count = whole.count(SESSION_COLUMN)
     edges = []
@@ -58,10 +58,10 @@ def long_visits(whole: JoinedParts) -> LongVisits:
     return LongVisits(*(each[is_long] for each in (first_views, last_views, starts, ends)))
 
 
-def visits_are_told(joined: JoinedParts) -> bool:
+def visits_are_complete(joined: RollupView) -> bool:
     """Whether the facts of visits in the range are those that indexes of all rows have.
 
-    Those of `sessions_of_rest` may be others.
+    Those of `unprepared_sessions` may be others.
     """
     if joined.visits is None:
         return False
@@ -69,20 +69,23 @@ def visits_are_told(joined: JoinedParts) -> bool:
     of_whole = joined.index("long_visits", long_visits)
     around = (visits.first, visits.end)
     # the rows of a quarter that the range cuts are given to the one beside it
-    return of_whole is not None and of_whole.are_told(joined.first - 1, joined.end + 1, around)
+    return of_whole is not None and of_whole.are_complete(joined.first - 1, joined.end + 1, around)
 
 
-def sessions_of_rest(joined: JoinedParts) -> Numbers | None:
-    """By number of the session, whether it or its visit has rows without a stored part.
+def unprepared_sessions(joined: RollupView) -> Numbers | None:
+    """By number of the session, whether it or its visit has rows without a stored rollup.
 
     None when there are no such rows.
     """
-    having = [joined.has_rest, joined.visits is not None and joined.visits.joined.has_rest]
+    having = [
+        joined.has_unprepared,
+        joined.visits is not None and joined.visits.joined.has_unprepared,
+    ]
     if not any(having):
         return None
-    flags = joined.rest_flags([SESSIONS.name], SESSION_COLUMN)
+    flags = joined.unprepared_flags([SESSIONS.name], SESSION_COLUMN)
     if joined.visits is not None:
-        flags |= joined.visits.joined.rest_flags([VISITS.name], SESSION_COLUMN)
+        flags |= joined.visits.joined.unprepared_flags([VISITS.name], SESSION_COLUMN)
     return flags
 
 
@@ -124,7 +127,7 @@ class SessionValues(Struct, frozen=True, eq=False):
 
     numbers: Numbers
     texts: Sequence[str | None]
-    """In ascending order after NULL; of sessions with rows without a part after all others."""
+    """In ascending order after NULL; of sessions with rows without a rollup after all others."""
 
     @property
     def size(self) -> int:
@@ -132,37 +135,37 @@ class SessionValues(Struct, frozen=True, eq=False):
         return self.numbers.nbytes + sum(len(text or "") + 60 for text in self.texts)
 
 
-UNTOLD_VALUES = SessionValues(np.empty(0, np.int64), ())
-"""In place of values that parts cannot tell."""
+AMBIGUOUS_VALUES = SessionValues(np.empty(0, np.int64), ())
+"""In place of values that rollups cannot tell."""
 
 
-def fact_values(joined: JoinedParts, fact: str) -> SessionValues | None:
+def fact_values(joined: RollupView, fact: str) -> SessionValues | None:
     """The values of a fact; None when they cannot be told."""
     return session_values(joined, VisitText((fact,)))
 
 
-def session_values(joined: JoinedParts, text: VisitText) -> SessionValues | None:
+def session_values(joined: RollupView, text: VisitText) -> SessionValues | None:
     """The values of a text; None when they cannot be told."""
     if (index := indexed_values(joined, text)) is not None:
-        flags = sessions_of_rest(joined)
+        flags = unprepared_sessions(joined)
         return index if flags is None else _with_rest(joined, text, index, flags)
     values = _values(joined, text)
     return values if values.texts else None
 
 
-def indexed_values(joined: JoinedParts, text: VisitText) -> SessionValues | None:
-    """Those of the sessions of stored parts; None where no index tells them."""
-    if not visits_are_told(joined):
+def indexed_values(joined: RollupView, text: VisitText) -> SessionValues | None:
+    """Those of the sessions of stored rollups; None where no index tells them."""
+    if not visits_are_complete(joined):
         return None
     index = joined.index(("of_sessions", text), lambda whole: _values(whole, text))
     return index if index is not None and index.texts else None
 
 
-def first_texts(columns: Sequence[NumberedTexts], otherwise: str | None) -> NumberedTexts:
+def first_texts(columns: Sequence[EncodedTexts], otherwise: str | None) -> EncodedTexts:
     """The first text of each row that is there."""
     if len(columns) == 1 and otherwise is None:
         return columns[0]
-    known = TextNumbers()
+    known = TextCodes()
     numbers = np.zeros(len(columns[0][0]), np.int64)
     for own, texts in reversed(columns):
         numbers = np.where(own == NO_TEXT, numbers, renumbered(own, texts, known))
@@ -172,12 +175,12 @@ def first_texts(columns: Sequence[NumberedTexts], otherwise: str | None) -> Numb
 
 
 def _with_rest(
-    joined: JoinedParts, text: VisitText, index: SessionValues, flags: Numbers
+    joined: RollupView, text: VisitText, index: SessionValues, flags: Numbers
 ) -> SessionValues | None:
     """Those of flagged sessions from the rows of their visits; None when these do not tell them."""
     if joined.visits is None:
         return None
-    visits = joined.visits.joined.of_flagged(SESSION_COLUMN, flags, with_rest=True)
+    visits = joined.visits.joined.of_ids(SESSION_COLUMN, flags, with_rest=True)
     rows = visits.columns(VISITS.name, *VISIT_COLUMNS)
     keys, sessions = np.unique(rows[SESSION_COLUMN], return_inverse=True)
     columns = []
@@ -189,7 +192,7 @@ def _with_rest(
         of_rows, texts = visits.text_numbers(VISITS.name, label(fact))
         columns.append((of_rows[first], texts))
     numbers, texts = first_texts(columns, text.otherwise)
-    known = TextNumbers(index.texts, len(texts))
+    known = TextCodes(index.texts, len(texts))
     values = np.zeros(joined.count(SESSION_COLUMN), np.uint32)
     values[: len(index.numbers)] = index.numbers
     values[flags] = known.of(text.otherwise)
@@ -197,10 +200,10 @@ def _with_rest(
     return SessionValues(values, known.texts)
 
 
-def _values(joined: JoinedParts, text: VisitText) -> SessionValues:
+def _values(joined: RollupView, text: VisitText) -> SessionValues:
     facts = joined.visit_facts(text.facts)
     if facts is None:
-        return UNTOLD_VALUES
+        return AMBIGUOUS_VALUES
     of_rows, texts = in_text_order(*first_texts(facts, text.otherwise))
     numbers = np.zeros(joined.count(SESSION_COLUMN), np.int64)
     numbers[joined.columns(SESSIONS.name, SESSION_COLUMN)[SESSION_COLUMN]] = of_rows
@@ -242,16 +245,16 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         columns = (self.keys, self.pages, self.visitors, self.quarters, self.starts, self.ends)
         return self.groups.size + sum(each.nbytes for each in (*columns, self.blocks))
 
-    def between(self, joined: JoinedParts, fact: str) -> NamedGroups | None:
+    def between(self, joined: RollupView, fact: str) -> NamedGroups | None:
         """Sessions and visitors by page; None when two visitors have a page view at one time.
 
         What a session that the range cuts does within it is read from its rows, and what one does
-        that has rows without a stored part.
+        that has rows without a stored rollup.
         """
         groups = self.groups.between(joined.first, joined.end)
         at_start, at_end = (self._crossing(each) for each in (joined.first, joined.end))
         cut = np.union1d(at_start, at_end)
-        if (flags := sessions_of_rest(joined)) is not None:
+        if (flags := unprepared_sessions(joined)) is not None:
             cut = np.union1d(cut, np.flatnonzero(flags[self.keys]))
         elif not len(cut):
             return groups
@@ -270,7 +273,7 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         """The positions of the sessions that have rows before and after this quarter begins."""
         return crossing(self.starts, self.ends, self.blocks, quarter)
 
-    def _of_visitors(self, joined: JoinedParts, *visitors: Numbers) -> Numbers:
+    def _of_visitors(self, joined: RollupView, *visitors: Numbers) -> Numbers:
         """The positions of all sessions of some visitors."""
         flags = np.zeros(joined.count(VISITOR_COLUMN), np.bool_)
         for each in visitors:
@@ -278,11 +281,11 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         return np.flatnonzero(flags[self.visitors])
 
     def _anew(
-        self, joined: JoinedParts, cut: Numbers, of_rest: Numbers | None, fact: str
+        self, joined: RollupView, cut: Numbers, unprepared: Numbers | None, fact: str
     ) -> "SessionPages | None":
         """Those of sessions that are cut, and of the rest, from their rows in the range."""
         count = joined.count(SESSION_COLUMN)
-        flags = np.zeros(count, np.bool_) if of_rest is None else of_rest
+        flags = np.zeros(count, np.bool_) if unprepared is None else unprepared
         own = (each[cut] for each in (self.keys, self.starts, self.ends))
         rows = [
             each.columns(SESSIONS.name, *EDGE_COLUMNS)
@@ -295,7 +298,7 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
         if chosen is None:
             return None
         sessions, visitors = columns[SESSION_COLUMN][chosen], columns[VISITOR_COLUMN][chosen]
-        if of_rest is None:
+        if unprepared is None:
             order = np.argsort(self.keys[cut])
             at = order[np.searchsorted(self.keys[cut], sessions, sorter=order)]
             return self._pages(cut[at], visitors)
@@ -330,7 +333,7 @@ class SessionPages(Struct, frozen=True, eq=False):
             np.concatenate([self.visitors, other.visitors]),
         )
 
-    def counted(self, joined: JoinedParts) -> NamedGroups:
+    def counted(self, joined: RollupView) -> NamedGroups:
         """Sessions and visitors by page."""
         found, groups = np.unique(self.pages, return_inverse=True)
         texts = [self.texts[i] for i in found.tolist()]
@@ -343,7 +346,7 @@ NO_VISIT_PAGES = VisitPageIndex(NO_GROUPS, *(np.empty(0, np.int64) for _ in rang
 
 
 def index_visit_pages(
-    page: NumberedTexts,
+    page: EncodedTexts,
     visitors: Numbers,
     chosen: Numbers,
     rows: Mapping[str, Numbers],

@@ -13,7 +13,7 @@ from query.scope.row_scope import Scope
 MAX_WAITING = 64
 
 
-class WaitingQuery(Struct, frozen=True):
+class WarmUpQuery(Struct, frozen=True):
     """The rows that a query asked for."""
 
     form: PreparedForm
@@ -21,21 +21,21 @@ class WaitingQuery(Struct, frozen=True):
     granularity: Granularity
 
 
-class WaitingQueries:
+class WarmUpQueue:
     """The newest of these queries, each once, with the newest version of its tables."""
 
     def __init__(self) -> None:
-        self._queries: dict[object, WaitingQuery] = {}
+        self._queries: dict[object, WarmUpQuery] = {}
 
-    def add(self, query: WaitingQuery) -> None:
-        """Have a query run when the parts that it lacks are made."""
+    def add(self, query: WarmUpQuery) -> None:
+        """Have a query run when the rollups that it lacks are made."""
         key = query.form, query.scope.subjects, query.scope.time_range, query.granularity
         self._queries.pop(key, None)
         self._queries[key] = query
         if len(self._queries) > MAX_WAITING:
             del self._queries[next(iter(self._queries))]
 
-    def take(self) -> list[WaitingQuery]:
+    def take(self) -> list[WarmUpQuery]:
         """All of them; they wait no longer."""
         taken = list(self._queries.values())
         self._queries.clear()

@@ -28,7 +28,7 @@ from tests.query.lake import Lake, Stored
 from tests.query.query_service import NOW, fill_registry
 
 MAX_BATCH = 40
-FEW_PARTS, OPENED = index_store.FEW_PARTS, count()
+FEW_ROLLUPS, OPENED = index_store.FEW_ROLLUPS, count()
 
 
 class Registry:
@@ -77,11 +77,11 @@ class Service:
     ) -> None:
         self._served.close()
         self._folder.cleanup()
-        index_store.FEW_PARTS = FEW_PARTS
+        index_store.FEW_ROLLUPS = FEW_ROLLUPS
 
     def open(self) -> None:
         """Start the application; every second one makes indexes of few parts as of many."""
-        index_store.FEW_PARTS = FEW_PARTS if next(OPENED) % 2 else 0
+        index_store.FEW_ROLLUPS = FEW_ROLLUPS if next(OPENED) % 2 else 0
         held = registry()
         settings = Settings(
             data_dir=str(self.root),

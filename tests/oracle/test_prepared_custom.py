@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.custom.tables import CUSTOM_TABLES
-from query.prepared.part_tables import DEVICES, EVENT_LABELS, PLACES_AND_DEVICES, SOURCES
+from query.prepared.part_tables import ATTRIBUTES, DEVICES, EVENT_LABELS, SOURCES
 from schemas.tables import EVENTS
 from tests.oracle.custom import DATE_PARTS, CustomQuery, alias, expected_result, output_name
 from tests.oracle.custom_query_strategies import BUCKETS, havings, orders
@@ -25,7 +25,7 @@ from tests.oracle.test_prepared_visit_filters import condition, of_one_place, vi
 from tests.oracle.traffic_values import NAMES
 
 VISIT_COLUMNS = tuple(f"visit.{fact}" for fact in (*SOURCES, *DEVICES, "entry_page", "exit_page"))
-COLUMNS = (*PLACES_AND_DEVICES, "channel", "utm_source", *VISIT_COLUMNS)
+COLUMNS = (*ATTRIBUTES, "channel", "utm_source", *VISIT_COLUMNS)
 """Columns that parts may tell of all rows."""
 VIEWS: list[FilterJson] = [
     condition("name", "in", ["screen_view", "pageview"]),

@@ -26,7 +26,7 @@ TIMES = (
 def test_prepared_results_are_those_of_the_stored_rows(
     stage: Stage, few_parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_store, "FEW_PARTS", few_parts)
+    monkeypatch.setattr(index_store, "FEW_ROLLUPS", few_parts)
     with Service(fixed_traffic(stage), portions=2) as service:
         queries = asked(stage, (Granularity.DAILY, Granularity.HOURLY))
         service.results(queries)
@@ -86,7 +86,7 @@ def test_facts_of_long_visits_are_those_around_the_range_itself(
         *({"name": name, "filters": [is_last]} for name in ("summary", "session_list")),
     ]
     with Service(views) as service:
-        monkeypatch.setattr(index_store, "FEW_PARTS", few_parts)
+        monkeypatch.setattr(index_store, "FEW_ROLLUPS", few_parts)
 
         def ask(start: str, end: str, more: str = "") -> list[Any]:
             body = {"parameters": parameters, "startDate": start, "endDate": end, "timezone": "UTC"}
@@ -115,7 +115,7 @@ def test_rows_of_a_cut_quarter_keep_their_order_and_time(
         for make in (a_view, an_event)
     ]
     with Service(visits) as service:
-        monkeypatch.setattr(index_store, "FEW_PARTS", few_parts)
+        monkeypatch.setattr(index_store, "FEW_ROLLUPS", few_parts)
 
         def ask(start: str, end: str, more: str = "") -> dict[str, Any]:
             body = {"parameters": [name], "startDate": start, "endDate": end, "limit": 50}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.metrics.prepared_form import TOTALS
-from query.prepared.part_tables import DEVICES, PLACES_AND_DEVICES, SOURCES
+from query.prepared.part_tables import ATTRIBUTES, DEVICES, SOURCES
 from schemas.tables import EVENTS, ColumnType
 from schemas.telemetry.instruments import REGISTRY
 from tests.oracle.custom_query_strategies import orders
@@ -27,7 +27,7 @@ from tests.oracle.test_prepared_visit_filters import condition
 
 COUNTS = ("visitors", "page_views", "events")
 VISIT_FACTS = (*SOURCES, *DEVICES, "entry_page", "exit_page")
-FIELDS = (*PLACES_AND_DEVICES, "channel", *(f"visit.{fact}" for fact in VISIT_FACTS))
+FIELDS = (*ATTRIBUTES, "channel", *(f"visit.{fact}" for fact in VISIT_FACTS))
 FILTERED = [NamedField(name, ColumnType.STRING) for name in FIELDS]
 
 

@@ -51,7 +51,7 @@ NAMES = (
 def test_metrics_of_visits_are_of_whole_visits_with_a_row_that_meets_them(
     visit: str, others: Sequence[Page], few_parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_store, "FEW_PARTS", few_parts)
+    monkeypatch.setattr(index_store, "FEW_ROLLUPS", few_parts)
     views = [
         a_view(path, at=at, session=session, visitor=session, country=country)
         for session, at, path, country in (*others, *VISITS[visit])

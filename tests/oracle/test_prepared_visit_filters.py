@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.prepared import index_store
-from query.prepared.part_tables import PLACES_AND_DEVICES
-from query.prepared.quarters import AfterEarlier, OfBuckets
+from query.prepared.part_tables import ATTRIBUTES
+from query.prepared.quarters import BucketPlan, NewVisitorPlan
 from query.prepared.session_filters import FACT_BY_FIELD, TABLES
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
@@ -46,12 +46,12 @@ OF_SESSIONS = frozenset(
 OF_BUCKETS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if isinstance(query_type.prepared_form(query_type.example), OfBuckets)
+    if isinstance(query_type.prepared_form(query_type.example), BucketPlan)
 )
 AFTER_EARLIER = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if isinstance(query_type.prepared_form(query_type.example), AfterEarlier)
+    if isinstance(query_type.prepared_form(query_type.example), NewVisitorPlan)
 )
 """Types whose filtered rows do not tell who is new."""
 
@@ -144,7 +144,7 @@ def of_one_place(traffic: Traffic) -> Traffic:
     first: dict[object, dict[str, object]] = {}
     rows = []
     for row in traffic:
-        own = {name: row.values.get(name) for name in PLACES_AND_DEVICES}
+        own = {name: row.values.get(name) for name in ATTRIBUTES}
         same = first.setdefault(row.values.get("session_id"), own)
         rows.append(msgspec.structs.replace(row, values={**row.values, **same}))
     return Traffic(rows)
@@ -169,7 +169,7 @@ def of_changing_places(traffic: Traffic) -> Traffic:
     return Traffic(
         msgspec.structs.replace(
             row,
-            values={**row.values, **{n: other.values.get(n) for n in PLACES_AND_DEVICES}},
+            values={**row.values, **{n: other.values.get(n) for n in ATTRIBUTES}},
         )
         for row, other in zip(rows, others, strict=True)
     )
@@ -274,7 +274,7 @@ def test_an_index_serves_ranges_without_the_sessions_of_today(
     )
     queries = [msgspec.structs.replace(query, end=query.end - timedelta(days=n)) for n in range(4)]
     with Service([*closed, today]) as service:
-        monkeypatch.setattr(index_store, "FEW_PARTS", 0)
+        monkeypatch.setattr(index_store, "FEW_ROLLUPS", 0)
         service.results(queries[1:])
         prepare(service)
 

@@ -1,4 +1,4 @@
-"""Active buckets of parts, held against a computation visitor by visitor."""
+"""Active buckets of rollups, held against a computation visitor by visitor."""
 
 from collections import Counter, defaultdict
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from query.engine.column_rows import ColumnRows
-from query.prepared.attribute_rank import MixedRows, mixed_rows, with_rows
+from query.prepared.attribute_rank import MixedSessions, mixed_sessions, with_rows
 from query.prepared.part_tables import FACTS, NO_HASH, OTHER_FACTS, PAGES, SESSIONLESS
-from tests.query.prepared.parts import column_rows
+from tests.query.prepared.rollups import column_rows
 
 Owner = tuple[int, int, int]
 """Quarter, visitor and session."""
@@ -21,7 +21,7 @@ def owners(*rows: Owner) -> ColumnRows:
 
 
 def mixed(facts: list[Owner], other_facts: list[Owner]) -> tuple[list[int], list[int]]:
-    found = mixed_rows({FACTS.name: owners(*facts), OTHER_FACTS.name: owners(*other_facts)})
+    found = mixed_sessions({FACTS.name: owners(*facts), OTHER_FACTS.name: owners(*other_facts)})
     return found.sessions.tolist(), found.visitors.tolist()
 
 
@@ -52,8 +52,8 @@ def test_several_places_in_one_quarter(
 def test_sources_of_rows_without_a_session_are_numbered_too() -> None:
     rows = column_rows({"quarter": [10, 10, 11], "visitor": [7, 7, 8]})
 
-    assert mixed_rows({SESSIONLESS.name: rows}).visitors.tolist() == [7]
-    assert not mixed_rows({PAGES.name: owners(ONE, ONE)})
+    assert mixed_sessions({SESSIONLESS.name: rows}).visitors.tolist() == [7]
+    assert not mixed_sessions({PAGES.name: owners(ONE, ONE)})
 
 
 def test_many_rows_of_their_own_are_not_mixed() -> None:
@@ -61,7 +61,7 @@ def test_many_rows_of_their_own_are_not_mixed() -> None:
     quarters, visitors = (chance.integers(0, 2**62, 200_000).tolist() for _ in range(2))
     rows = column_rows({"quarter": quarters, "visitor": visitors})
 
-    assert not mixed_rows({SESSIONLESS.name: rows})
+    assert not mixed_sessions({SESSIONLESS.name: rows})
 
 
 def pages(*rows: tuple[int, int, str | None, int]) -> ColumnRows:
@@ -82,7 +82,7 @@ def test_numbered_rows_take_the_place_of_theirs() -> None:
     every = pages((1, 11, "/b", 0), (2, 12, "/a", 0), (7, NO_HASH, "/a", 0), (7, 13, None, 0))
     numbered = pages((1, 11, "/b", 0), (1, 11, "/c", 1), (7, NO_HASH, None, 3))
 
-    found = with_rows(every, MixedRows(np.array([11]), np.array([7])), numbered)
+    found = with_rows(every, MixedSessions(np.array([11]), np.array([7])), numbered)
 
     texts = [None, *found.texts["of_path"]]
     columns = (found.numbers[name].tolist() for name in ("visitor", "session_key", "place"))
@@ -97,7 +97,7 @@ def test_numbered_rows_take_the_place_of_theirs() -> None:
 
 
 def test_the_sql_names_those_who_are_there() -> None:
-    only_sessions = MixedRows(np.array([11]), np.array([], np.int64))
+    only_sessions = MixedSessions(np.array([11]), np.array([], np.int64))
 
     assert "$mixed_sessions" in only_sessions.sql
     assert "$mixed_visitors" not in only_sessions.sql

@@ -1,4 +1,4 @@
-"""Cohorts of parts, held against a computation visitor by visitor."""
+"""Cohorts of rollups, held against a computation visitor by visitor."""
 
 from collections import Counter
 
@@ -47,15 +47,15 @@ def test_visitors_by_their_first_bucket_and_each_later_one(seed: int, stored: in
 
 def test_visitors_before_the_range_are_in_no_cohort() -> None:
     rows = some_rows(3, 60)
-    parts = joined(rows)
+    rollups = joined(rows)
     earlier = sorted({row.visitor for row in rows} - {-1})[::2]
-    parts.earlier = np.array(earlier, np.int64)
+    rollups.earlier = np.array(earlier, np.int64)
     of_others = joined([row for row in rows if row.visitor not in earlier])
 
-    found = CohortsOfNew(BUCKETS).rows(parts, RANGE)
+    found = CohortsOfNew(BUCKETS).rows(rollups, RANGE)
 
-    assert found == Cohorts(BUCKETS).rows(of_others, RANGE) != Cohorts(BUCKETS).rows(parts, RANGE)
-    assert CohortsOfNew(BUCKETS).rows(joined(rows), RANGE) == Cohorts(BUCKETS).rows(parts, RANGE)
+    assert found == Cohorts(BUCKETS).rows(of_others, RANGE) != Cohorts(BUCKETS).rows(rollups, RANGE)
+    assert CohortsOfNew(BUCKETS).rows(joined(rows), RANGE) == Cohorts(BUCKETS).rows(rollups, RANGE)
 
 
 def test_more_buckets_than_cohorts_may_be_have_no_rows() -> None:

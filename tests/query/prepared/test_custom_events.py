@@ -16,10 +16,10 @@ from query.prepared.custom_events import (
 )
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters, whole_range
-from query.prepared.rollup import Part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup
+from query.prepared.rollup_view import RollupView
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import Values, join, part_of
+from tests.query.prepared.rollups import Values, join, part_of
 
 # quarter, visitor, session, name, path, domain, link, text, start, span, events, with properties
 CUSTOM = (
@@ -42,8 +42,8 @@ NAMES = (
 Q = QUARTER_MS
 
 
-def parts() -> list[Part]:
-    """The rows in two parts."""
+def rollups() -> list[Rollup]:
+    """The rows in two rollups."""
     rows = (*CUSTOM, *CLICKS)
     return [
         part_of("other_events", **dict(zip(NAMES, zip(*rows[i::2], strict=True), strict=True)))
@@ -52,14 +52,14 @@ def parts() -> list[Part]:
 
 
 @pytest.fixture
-def joined() -> JoinedParts:
-    return join(parts(), 10, 15)
+def joined() -> RollupView:
+    return join(rollups(), 10, 15)
 
 
 QUARTERS = whole_range(TimeRange(10 * Q, 15 * Q, "UTC"))
 
 
-def test_custom_events_by_name(joined: JoinedParts) -> None:
+def test_custom_events_by_name(joined: RollupView) -> None:
     assert QUARTERS is not None
     assert CustomEventNames().rows(joined, QUARTERS) == [
         ("Purchase", 4, 2, 1, 11 * Q + 9, 10 * Q + 5, 1, 2, 2),
@@ -67,7 +67,7 @@ def test_custom_events_by_name(joined: JoinedParts) -> None:
     ]
 
 
-def test_outbound_clicks_by_link(joined: JoinedParts) -> None:
+def test_outbound_clicks_by_link(joined: RollupView) -> None:
     assert QUARTERS is not None
     assert OutboundClicks(by_domain=False).rows(joined, QUARTERS) == [
         ("https://a.example/1", "One", 3, 1, 2, 3, 5, 12 * Q + 1),
@@ -76,7 +76,7 @@ def test_outbound_clicks_by_link(joined: JoinedParts) -> None:
     ]
 
 
-def test_outbound_clicks_by_domain(joined: JoinedParts) -> None:
+def test_outbound_clicks_by_domain(joined: RollupView) -> None:
     assert QUARTERS is not None
     assert OutboundClicks(by_domain=True).rows(joined, QUARTERS) == [
         ("a.example", 4, 2, 2, 4, 5),
@@ -89,26 +89,26 @@ RANGE = Quarters(10, 15, np.array([0, 1, 1, 2, 2]), [100, 200, 300])
 __all__ = ["joined"]
 
 
-def test_totals(joined: JoinedParts) -> None:
+def test_totals(joined: RollupView) -> None:
     assert CustomEventTotals().rows(joined, RANGE) == [(7, 2, 2, 2, 2)]
 
 
-def test_by_bucket(joined: JoinedParts) -> None:
+def test_by_bucket(joined: RollupView) -> None:
     assert CustomEventsByBucket().rows(joined, RANGE) == [
         (100, 1, 1, 1, 1, 1),
         (200, 6, 2, 2, 2, 2),
     ]
 
 
-def test_by_quarter(joined: JoinedParts) -> None:
+def test_by_quarter(joined: RollupView) -> None:
     assert CustomEventsByQuarter().rows(joined, RANGE) == [(10, 1), (11, 6)]
 
 
-def test_by_path(joined: JoinedParts) -> None:
+def test_by_path(joined: RollupView) -> None:
     assert CustomEventsByPath().rows(joined, RANGE) == [("/a", 2, 1, 2), ("/b", 2, 1, 1)]
 
 
-def test_by_bucket_and_name(joined: JoinedParts) -> None:
+def test_by_bucket_and_name(joined: RollupView) -> None:
     assert CustomEventsByBucketAndName().rows(joined, RANGE) == [
         (100, "Purchase", 1),
         (200, "Purchase", 3),
@@ -117,7 +117,7 @@ def test_by_bucket_and_name(joined: JoinedParts) -> None:
 
 
 def test_a_range_without_events() -> None:
-    empty, without = join(parts(), 15, 18), Quarters(15, 18, np.zeros(3, np.intp), [100])
+    empty, without = join(rollups(), 15, 18), Quarters(15, 18, np.zeros(3, np.intp), [100])
     assert CustomEventTotals().rows(empty, without) == [CustomEventTotals.nothing]
     for form in (
         CustomEventsByBucket(),

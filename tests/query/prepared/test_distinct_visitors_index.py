@@ -5,8 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-import query.prepared.distinct_visitors_index as module
-from query.prepared.distinct_visitors_index import QUARTERS_A_DAY, VisitorEntries, index_visitors
+from query.prepared.distinct_visitors_index import QUARTERS_A_DAY, VisitorsIndex, index_visitors
 from query.prepared.shared_ids import WITHOUT
 
 FIRST = 20_000 * QUARTERS_A_DAY + 17
@@ -68,6 +67,6 @@ def test_a_table_of_days_and_a_search_give_the_same(
 
 
 def test_no_rows_have_no_visitors() -> None:
-    index: VisitorEntries = index_visitors(0, 0, *[np.zeros(0, np.int64)] * 2)
+    index: VisitorsIndex = index_visitors(0, 0, *[np.zeros(0, np.int64)] * 2)
 
     assert index.distinct(QUARTERS_A_DAY, np.zeros(QUARTERS_A_DAY, np.int64), 1).tolist() == [0]

@@ -4,8 +4,8 @@ from query.prepared.filtered_breakdown import filtered_breakdown
 from query.prepared.quarters import whole_range
 from query.request.filter_struct import Behavior, Filter
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import join
-from tests.query.prepared.test_row_columns import OTHERS, VIEWS, part
+from tests.query.prepared.rollups import join
+from tests.query.prepared.test_row_columns import OTHERS, VIEWS, rollup
 
 DAY = TimeRange(0, 86_400_000, "UTC")
 ANY_PATH = Filter(field="path", operator="starts_with", value="/")
@@ -17,7 +17,7 @@ def test_countries_of_some_paths_have_shares_of_their_visitors() -> None:
 
     assert form is not None
     assert quarters is not None
-    found = form.rows(join([part(VIEWS, OTHERS)], 0, 96), quarters)
+    found = form.rows(join([rollup(VIEWS, OTHERS)], 0, 96), quarters)
     assert found is not None
     assert [*found] == [("DE", 2, 2, 2, 3), ("FR", 1, 1, 1, 3)]
 
@@ -28,7 +28,7 @@ def test_a_first_text_may_be_left_out() -> None:
 
     assert form is not None
     assert quarters is not None
-    found = form.rows(join([part(VIEWS, OTHERS)], 0, 96), quarters)
+    found = form.rows(join([rollup(VIEWS, OTHERS)], 0, 96), quarters)
     assert found is not None
     assert [row[0] for row in found] == ["ES", "FR"]
 

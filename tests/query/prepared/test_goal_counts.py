@@ -1,4 +1,4 @@
-"""Conversions of goals from parts: by path, by wildcard, and by name of the event."""
+"""Conversions of goals from rollups: by path, by wildcard, and by name of the event."""
 
 import re
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ import pytest
 from msgspec import convert
 
 from query.engine.column_rows import ColumnRows
-from query.prepared.forms import rows_of_nothing
+from query.prepared.forms import empty_result
 from query.prepared.goal_counts import CountedGoal, GoalCounts
 from query.prepared.part_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSIONS
 from query.prepared.quarters import Quarters
-from query.prepared.rollup import Part, make_part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import OF_SESSIONS
 from query.sql.row_definitions import PAGE_VIEW, PAGE_VIEW_NAMES
 from query.standard.types.goals import Goals, prepared_goals, stored_amounts
 from query.standard.types.session_flow import SESSION_FLOW
-from tests.query.prepared.parts import column_rows, join
+from tests.query.prepared.rollups import column_rows, join
 
 RANGE = Quarters(10, 15, np.zeros(5, np.int64), [0])
 OF_ROWS = (*OF_SESSIONS, "row_count")
@@ -31,14 +31,14 @@ EVENTS = ("quarter", "visitor", "session_key", "of_name", "row_count")
 Rows = Sequence[Sequence[Any]]
 
 
-def part(pages: Rows, events: Rows) -> Part:
+def rollup(pages: Rows, events: Rows) -> Rollup:
     """From the columns of VIEWS and EVENTS; the visitor 50 has no session."""
     everyone = [(row[0], row[1], row[2]) for row in (*pages, *events)]
     zeros = [0] * (len(OF_ROWS) - 3)
     rows: dict[bool, list[Sequence[Any]]] = {False: [], True: []}
     for own in everyone:
         rows[own[1] == 50].append((*own, *zeros))
-    return make_part(
+    return make_rollup(
         {
             SESSIONS.name: of_names(OF_ROWS, rows[False]),
             SESSIONLESS.name: of_names(OF_ROWS, rows[True]),
@@ -52,9 +52,9 @@ def of_names(names: Sequence[str], rows: Rows) -> ColumnRows:
     return column_rows({name: [row[i] for row in rows] for i, name in enumerate(names)})
 
 
-def parts() -> list[Part]:
+def rollups() -> list[Rollup]:
     return [
-        part(
+        rollup(
             [
                 (10, 70, 1, "/a", 2),
                 (11, 70, 1, "/a", 1),
@@ -64,11 +64,11 @@ def parts() -> list[Part]:
             ],
             [(10, 70, 1, "signup", 3), (12, 80, -1, "signup", 1), (12, 80, -1, "Signup", 1)],
         ),
-        part([(13, 90, 3, "/a", 1), (15, 91, 4, "/a", 1)], [(9, 70, 1, "signup", 5)]),
+        rollup([(13, 90, 3, "/a", 1), (15, 91, 4, "/a", 1)], [(9, 70, 1, "signup", 5)]),
     ]
 
 
-def counts(joined: JoinedParts, *goals: CountedGoal, everyone: int = 4) -> list[tuple[object, ...]]:
+def counts(joined: RollupView, *goals: CountedGoal, everyone: int = 4) -> list[tuple[object, ...]]:
     [row] = GoalCounts(goals).rows(joined, RANGE)
     assert row[:4] == (1, None, 0, everyone)
     return [row[i : i + 4] for i in range(4, len(row), 4)]
@@ -76,7 +76,7 @@ def counts(joined: JoinedParts, *goals: CountedGoal, everyone: int = 4) -> list[
 
 @pytest.mark.parametrize("stored", [None, 2, 1])
 def test_paths_wildcards_and_events(stored: int | None) -> None:
-    joined = join(parts(), 10, 15, stored=stored)
+    joined = join(rollups(), 10, 15, stored=stored)
     goals = [CountedGoal(path, None) for path in ("/a", "/a*", "*b", "/", "/a.b")]
 
     assert counts(joined, *goals, CountedGoal(None, "signup"), CountedGoal(None, "other")) == [
@@ -97,14 +97,14 @@ def test_wildcards_stand_for_any_characters(pattern: str) -> None:
     expected = re.compile(pattern.replace("*", ".*"), re.DOTALL)
     count = sum(bool(expected.fullmatch(text)) for text in texts)
 
-    joined = join([part(paths, [])], 10, 15)
+    joined = join([rollup(paths, [])], 10, 15)
     [[views, *_]] = counts(joined, CountedGoal(pattern, None), everyone=1)
 
     assert views == count
 
 
 def test_many_wildcards_take_no_longer_than_a_few() -> None:
-    joined = join([part([(10, 70, 1, "a" * 400, 1)], [])], 10, 15)
+    joined = join([rollup([(10, 70, 1, "a" * 400, 1)], [])], 10, 15)
     started = perf_counter()
 
     assert counts(joined, CountedGoal("*a" * 4 + "*b", None), everyone=1) == [(0, 0, 0, None)]
@@ -115,7 +115,7 @@ def test_many_wildcards_take_no_longer_than_a_few() -> None:
 def test_a_range_without_rows_has_a_row_of_zeros() -> None:
     form = GoalCounts((CountedGoal("/a", None),))
     nothing = [(1, None, 0, 0, 0, 0, 0, None)]
-    assert form.rows(join(parts(), 20, 25), RANGE) == nothing == rows_of_nothing(form)
+    assert form.rows(join(rollups(), 20, 25), RANGE) == nothing == empty_result(form)
 
 
 def test_what_parts_do_not_count_reads_the_stored_rows() -> None:
@@ -139,4 +139,4 @@ def test_sessions_and_visitors_of_pages() -> None:
     [pages] = [t.prepared for t in SESSION_FLOW if t.name == "session_pages"]
     assert pages is not None
     assert not callable(pages)
-    assert pages.rows(join(parts(), 10, 15), RANGE) == [("/a", 2, 2), ("/a/b", 1, 1)]
+    assert pages.rows(join(rollups(), 10, 15), RANGE) == [("/a", 2, 2), ("/a/b", 1, 1)]

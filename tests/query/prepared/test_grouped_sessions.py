@@ -10,11 +10,11 @@ import pytest
 from msgspec import Struct
 
 from query.prepared.quarters import Quarters
-from query.prepared.rollup import Part, make_part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_view import RollupView
 from query.prepared.session_groups import GroupedSessions
 from tests.query.lake import Stored, a_view, an_event
-from tests.query.prepared.parts import column_rows, join
+from tests.query.prepared.rollups import column_rows, join
 from tests.query.prepared.test_prepared_results import TODAY, prepare
 from tests.query.query_service import NOVEMBER, InProcessService
 
@@ -58,18 +58,18 @@ def some_views(seed: int) -> list[View]:
     return views
 
 
-def part(views: Sequence[View]) -> Part:
+def rollup(views: Sequence[View]) -> Rollup:
     """The facts of page views."""
     names = ("quarter", "visitor", "session_key", "of_browser_name", "of_browser_version", "views")
     counts = Counter((v.quarter, v.visitor, v.session, v.browser, v.version) for v in views)
     rows = [(*view, count) for view, count in counts.items()]
     columns: dict[str, Any] = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    return make_part({"facts": column_rows(columns)})
+    return make_rollup({"facts": column_rows(columns)})
 
 
-def joined(views: Sequence[View], stored: int | None) -> JoinedParts:
-    parts = [part(views[i::PARTS]) for i in range(PARTS)]
-    return join(parts, FIRST, FIRST + QUARTERS, stored=stored)
+def joined(views: Sequence[View], stored: int | None) -> RollupView:
+    rollups = [rollup(views[i::PARTS]) for i in range(PARTS)]
+    return join(rollups, FIRST, FIRST + QUARTERS, stored=stored)
 
 
 def by_group(views: Sequence[View]) -> dict[tuple[str, str], tuple[int, int, int]]:
@@ -107,7 +107,7 @@ def a_browser(visitor: str | None, name: str | None, version: str | None, **more
 
 @pytest.fixture
 def browsers(service: InProcessService) -> InProcessService:
-    """Parts of visitors with one browser, with two in turn and at once, and of nobody."""
+    """Rollups of visitors with one browser, with two in turn and at once, and of nobody."""
     service.holds(
         a_browser("u1", "A", "1", session="s1"),
         a_browser("u1", "A", "1", session="s2", at="2026-11-11T09:00:00Z"),

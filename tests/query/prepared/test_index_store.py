@@ -7,7 +7,7 @@ import pytest
 
 from query.prepared import index_store
 from query.prepared.index_store import KINDS, LEAST_SECONDS, MOST_SETS, MOST_TIMES, SOURCES
-from query.prepared.store import SEQUENCES, TOTALS, PartKey
+from query.prepared.store import SEQUENCES, TOTALS, RollupKey
 from schemas.lake.delta_table import DataFile
 from tests.installation import eventually
 from tests.query.prepared.indexes import BOTH, INDEXES, KEYS, LIMIT, Process, groups, is_alike
@@ -71,7 +71,7 @@ def test_an_exchanged_file_is_not_read(tmp_path: Path, suffix: str) -> None:
     process = Process(tmp_path)
     process.index("a")
     other = frozenset(KEYS[2:4])
-    process.index("a", parts=other)
+    process.index("a", rollups=other)
     one, two = tmp_path.glob(f"*/*/*.{suffix}")
     contents = one.read_bytes(), two.read_bytes()
     two.write_bytes(contents[0])
@@ -81,7 +81,7 @@ def test_an_exchanged_file_is_not_read(tmp_path: Path, suffix: str) -> None:
     if suffix == "set":
         assert files.sets("shop") == []
     else:
-        assert [files.read("a", parts) for parts in (BOTH, other)] == [None, None]
+        assert [files.read("a", rollups) for rollups in (BOTH, other)] == [None, None]
 
 
 @pytest.mark.parametrize("place", range(0, 12, 3))
@@ -93,7 +93,7 @@ def test_a_damaged_name_of_a_set_is_no_set(tmp_path: Path, place: int) -> None:
     path.write_bytes(content)
     process = Process(tmp_path)
 
-    assert process.parts(0) == [0]
+    assert process.rollups(0) == [0]
     assert not path.exists()
     process.files.remove_others("shop", ["0", "1"])
     assert is_alike(process.index("a"), groups())
@@ -102,18 +102,18 @@ def test_a_damaged_name_of_a_set_is_no_set(tmp_path: Path, place: int) -> None:
 def test_what_belongs_to_the_oldest_sets_goes(tmp_path: Path) -> None:
     process = Process(tmp_path, 64 * LIMIT)
     for i in range(2 * MOST_SETS):
-        process.index("a", parts=frozenset([PartKey("shop", f"{i}")]))
-        process.index("a", parts=frozenset([PartKey("blog", f"{i}")]))
+        process.index("a", rollups=frozenset([RollupKey("shop", f"{i}")]))
+        process.index("a", rollups=frozenset([RollupKey("blog", f"{i}")]))
 
     assert len(process.files.sets("shop")) == len(process.files.sets("blog")) == MOST_SETS
     assert len(list(tmp_path.glob("*/*/*.index"))) == 2 * MOST_SETS
-    assert frozenset([PartKey("shop", f"{2 * MOST_SETS - 1}")]) in process.files.sets("shop")
+    assert frozenset([RollupKey("shop", f"{2 * MOST_SETS - 1}")]) in process.files.sets("shop")
 
 
 def test_indexes_of_data_files_that_are_gone_go_too(tmp_path: Path) -> None:
     process = Process(tmp_path)
     process.index("a")
-    process.index("b", parts=frozenset(KEYS[1:3]))
+    process.index("b", rollups=frozenset(KEYS[1:3]))
     process.files.remove_others("shop", ["1", "2", "3"])
 
     assert process.files.sets("shop") == [frozenset(KEYS[1:3])]
@@ -124,10 +124,10 @@ def test_indexes_of_data_files_that_are_gone_go_too(tmp_path: Path) -> None:
 
 def test_each_kind_of_parts_has_sets_of_its_own(tmp_path: Path) -> None:
     process = Process(tmp_path, 64 * LIMIT)
-    totals = [frozenset([PartKey("shop", f"{i}", TOTALS)]) for i in range(MOST_SETS)]
-    sequences = [frozenset([PartKey("shop", f"{i}", SEQUENCES)]) for i in range(MOST_SETS + 1)]
-    for parts in [*totals, *sequences]:
-        process.index("a", parts=parts)
+    totals = [frozenset([RollupKey("shop", f"{i}", TOTALS)]) for i in range(MOST_SETS)]
+    sequences = [frozenset([RollupKey("shop", f"{i}", SEQUENCES)]) for i in range(MOST_SETS + 1)]
+    for rollups in [*totals, *sequences]:
+        process.index("a", rollups=rollups)
 
     assert {*process.files.sets("shop")} == {*totals, *sequences[1:]}
     process.files.remove_others("shop", (), [SEQUENCES])
@@ -161,7 +161,7 @@ def test_an_index_is_made_once_and_found_after_a_restart(tmp_path: Path) -> None
 
     assert is_alike(after.index("a"), groups())
     after.index("b")
-    after.index("a", parts=frozenset(KEYS[:3]))
+    after.index("a", rollups=frozenset(KEYS[:3]))
     assert (before.made, after.made) == (["a"], ["b", "a"])
 
 
@@ -176,7 +176,7 @@ def test_a_small_index_is_stored_when_it_took_long(
 
 
 def test_a_set_of_more_parts_is_used_again(tmp_path: Path) -> None:
-    known = Process(tmp_path).parts
+    known = Process(tmp_path).rollups
 
     assert known(0, 1, 2, 3, 4) == [0, 1, 2, 3, 4]
     assert known(1, 2) == [0, 1, 2, 3, 4]
@@ -191,21 +191,21 @@ def test_a_set_that_is_not_kept_serves_no_later_query(tmp_path: Path) -> None:
     process = Process(tmp_path)
     wanted = frozenset(KEYS[:3])
 
-    assert process.indexes.known_parts(wanted, "012", is_kept=False) == wanted
-    assert process.parts(1, 2) == [1, 2]
+    assert process.indexes.rollup_set(wanted, "012", is_kept=False) == wanted
+    assert process.rollups(1, 2) == [1, 2]
 
 
 def test_few_parts_use_an_index_of_any_set_with_them(tmp_path: Path) -> None:
     process = Process(tmp_path)
-    process.parts(0, 1, 2, 3, 4)
-    assert process.parts(4, index="a") == [4]
-    process.index("a", parts=frozenset(KEYS[:5]))
-    assert Process(tmp_path).parts(3, index="a") == [0, 1, 2, 3, 4]
+    process.rollups(0, 1, 2, 3, 4)
+    assert process.rollups(4, index="a") == [4]
+    process.index("a", rollups=frozenset(KEYS[:5]))
+    assert Process(tmp_path).rollups(3, index="a") == [0, 1, 2, 3, 4]
 
-    assert process.parts(3, index="a") == [0, 1, 2, 3, 4]
-    assert process.parts(2, index="a", stored="1235") == [2]
-    assert process.parts(1, index="b") == [1]
-    assert process.parts(5, index="a") == [5]
+    assert process.rollups(3, index="a") == [0, 1, 2, 3, 4]
+    assert process.rollups(2, index="a", stored="1235") == [2]
+    assert process.rollups(1, index="b") == [1]
+    assert process.rollups(5, index="a") == [5]
 
 
 def test_an_index_that_is_not_stored_is_in_memory_only(tmp_path: Path) -> None:
@@ -220,21 +220,23 @@ def test_an_index_that_is_not_stored_is_in_memory_only(tmp_path: Path) -> None:
     assert process.files.read("a", BOTH) is None
 
 
-@pytest.mark.parametrize(("parts", "rows", "few"), [(2, 10, True), (3, 10, False), (2, 60, False)])
+@pytest.mark.parametrize(
+    ("rollups", "rows", "few"), [(2, 10, True), (3, 10, False), (2, 60, False)]
+)
 def test_few_parts_are_those_of_few_rows(
-    parts: int, rows: int, few: bool, monkeypatch: pytest.MonkeyPatch
+    rollups: int, rows: int, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_store, "FEW_PARTS", 2)
+    monkeypatch.setattr(index_store, "FEW_ROLLUPS", 2)
     monkeypatch.setattr(index_store, "FEW_ROWS", 100)
     files = [DataFile(str(i), "2026-11-01", rows, 1, None, None, None) for i in range(6)]
 
-    assert index_store.are_few(frozenset(KEYS[:parts]), files) is few
+    assert index_store.is_small(frozenset(KEYS[:rollups]), files) is few
 
 
 def test_a_set_with_indexes_is_known_after_a_restart(tmp_path: Path) -> None:
-    Process(tmp_path).index("a", parts=frozenset(KEYS[:4]))
+    Process(tmp_path).index("a", rollups=frozenset(KEYS[:4]))
     process = Process(tmp_path)
 
-    assert process.parts(1, 2) == [0, 1, 2, 3]
-    process.indexes.forget_parts("shop")
-    assert process.parts(1, 2) == [1, 2]
+    assert process.rollups(1, 2) == [0, 1, 2, 3]
+    process.indexes.forget_sets("shop")
+    assert process.rollups(1, 2) == [1, 2]

@@ -1,12 +1,12 @@
-"""Which rows of parts are kept: by their session, or by key where a session is kept in part."""
+"""Which rows of rollups are kept: by their session, or by key where a session is kept in rollup."""
 
 import numpy as np
 import pytest
 
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.selection import ByKey, KeptOwners
+from query.prepared.rollup_view import RollupView
+from query.prepared.selection import SelectedIds, SelectedKeys
 from query.prepared.shared_ids import WITHOUT
-from tests.query.prepared.parts import join, part_of
+from tests.query.prepared.rollups import join, part_of
 
 NOBODY = -1
 STORED = part_of(
@@ -27,7 +27,7 @@ REST = part_of(
 )
 
 
-def paths(joined: JoinedParts) -> list[str | None]:
+def paths(joined: RollupView) -> list[str | None]:
     numbers, texts = joined.text_numbers("pages", "of_path")
     return [texts[i] for i in numbers.tolist()]
 
@@ -37,9 +37,9 @@ def flags(*kept: bool) -> np.ndarray:
     return np.array(kept, np.bool_)
 
 
-def keys_of(joined: JoinedParts, *wanted: str) -> np.ndarray:
+def keys_of(joined: RollupView, *wanted: str) -> np.ndarray:
     names = ("quarter", "visitor", "session_key", "place")
-    keys = joined.row_keys.of(*joined.columns("pages", *names).values())
+    keys = joined.link_keys.of(*joined.columns("pages", *names).values())
     return np.sort(keys[[path in wanted for path in paths(joined)]])
 
 
@@ -47,12 +47,12 @@ def keys_of(joined: JoinedParts, *wanted: str) -> np.ndarray:
 def test_whole_sessions(stored: int) -> None:
     joined = join([STORED, REST], 10, 20, stored=stored)
     kept = joined.of_sessions(
-        KeptOwners(flags(False, False, True)), KeptOwners(flags(False, True, False))
+        SelectedIds(flags(False, False, True)), SelectedIds(flags(False, True, False))
     )
 
     assert paths(kept) == (["/two", "/two", "/r1"] if stored == 1 else ["/two", "/two", "/r2"])
-    assert kept.kept_flags("pages").sum() == len(paths(kept))
-    assert joined.kept_flags("pages").all()
+    assert kept.selected_flags("pages").sum() == len(paths(kept))
+    assert joined.selected_flags("pages").all()
 
 
 def test_rows_of_a_session_in_part_and_without_a_session() -> None:
@@ -61,16 +61,16 @@ def test_rows_of_a_session_in_part_and_without_a_session() -> None:
     assert not by_key[2]
     assert by_key[WITHOUT]
     keys = keys_of(joined, "/other", "/nobody")
-    owners = KeptOwners(flags(False, False, True), ByKey(by_key, joined.row_keys, keys))
+    owners = SelectedIds(flags(False, False, True), SelectedKeys(by_key, joined.link_keys, keys))
 
     assert paths(joined.of_sessions(owners, owners)) == ["/other", "/two", "/two", "/nobody", "/r2"]
 
 
 def test_the_same_place_of_another_part_has_another_key() -> None:
     joined = join([STORED, REST], 10, 20, stored=1)
-    owners = KeptOwners(
+    owners = SelectedIds(
         flags(False, False, False),
-        ByKey(flags(False, True, False), joined.row_keys, keys_of(joined, "/r1")),
+        SelectedKeys(flags(False, True, False), joined.link_keys, keys_of(joined, "/r1")),
     )
 
     assert paths(joined.of_sessions(owners, owners)) == ["/r1"]
@@ -78,7 +78,7 @@ def test_the_same_place_of_another_part_has_another_key() -> None:
 
 def test_no_key_is_kept_where_there_are_none() -> None:
     joined = join([STORED], 10, 20)
-    nothing = ByKey(flags(True, True, True), joined.row_keys, np.empty(0, np.int64))
-    owners = KeptOwners(flags(False, False, False), nothing)
+    nothing = SelectedKeys(flags(True, True, True), joined.link_keys, np.empty(0, np.int64))
+    owners = SelectedIds(flags(False, False, False), nothing)
 
     assert paths(joined.of_sessions(owners, owners)) == []

@@ -1,4 +1,4 @@
-"""Active periods of parts with those before them, held against a computation by visitor."""
+"""Active periods of rollups with those before them, held against a computation by visitor."""
 
 from collections import Counter
 
@@ -29,10 +29,10 @@ def test_periods_have_the_one_before_and_who_is_new(
             is_new = before is None and visitor not in earlier
             expected[number, before, int(is_new)] += 1
             before = number
-    parts = joined(rows, stored)
-    parts.earlier = np.array(earlier, np.int64)
+    rollups = joined(rows, stored)
+    rollups.earlier = np.array(earlier, np.int64)
 
-    found = LifecyclePeriods().rows(parts, DAYS)
+    found = LifecyclePeriods().rows(rollups, DAYS)
 
     assert {tuple(key): count for *key, count in found} == expected
     assert len(found) == len(expected) > len(DAYS.numbers)

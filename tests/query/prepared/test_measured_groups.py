@@ -5,15 +5,15 @@ from decimal import Decimal
 import numpy as np
 
 from query.prepared.array_rows import ArrayRows
-from query.prepared.forms import rows_of_nothing
+from query.prepared.forms import empty_result
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.measured_tables import LOADS, VITALS
 from query.prepared.quarters import Quarters
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import join, part_of
+from tests.query.prepared.rollups import join, part_of
 
 HOUR = 3_600_000
 RANGE = Quarters(10, 14, np.array([0, 0, 1, 1]), [100, 200])
@@ -26,7 +26,7 @@ BY_PATH = MeasuredGroups(
 )
 
 
-def joined() -> JoinedParts:
+def joined() -> RollupView:
     return join(
         [
             part_of(
@@ -88,7 +88,7 @@ def test_buckets_and_metrics_are_labels() -> None:
 
 def test_means_without_labels_are_one_row_even_of_nothing() -> None:
     form = MeasuredGroups(LOADS, (), ("avg_load_time", "avg_ttfb"))
-    part = part_of(
+    rollup = part_of(
         "page_loads",
         quarter=[10, 11],
         visitor=[5, 6],
@@ -96,9 +96,9 @@ def test_means_without_labels_are_one_row_even_of_nothing() -> None:
         ttfb_plus_one=[0, 8],
     )
 
-    assert [*form.rows(join([part], 10, 14), RANGE)] == [(70, 2, 7, 1)]
-    assert [*form.rows(join([part], 20, 24), RANGE)] == [(0, 0, 0, 0)] == rows_of_nothing(form)
-    assert rows_of_nothing(BY_PATH) == ()
+    assert [*form.rows(join([rollup], 10, 14), RANGE)] == [(70, 2, 7, 1)]
+    assert [*form.rows(join([rollup], 20, 24), RANGE)] == [(0, 0, 0, 0)] == empty_result(form)
+    assert empty_result(BY_PATH) == ()
 
 
 def test_filters_on_labels_are_part_of_the_form() -> None:

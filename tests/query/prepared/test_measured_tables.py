@@ -9,7 +9,7 @@ import pytest
 from query.prepared.measured_tables import LATER_TIMINGS, LOADS, VITALS, Measured, plus_one
 from query.prepared.rollup import Columns
 from tests.query.lake import Stored, a_view, a_vital
-from tests.query.prepared.parts import whole_part
+from tests.query.prepared.rollups import whole_part
 from tests.query.query_service import InProcessService
 
 GREATEST_MS = 60_000
@@ -17,7 +17,7 @@ GREATEST_MS = 60_000
 
 
 def table_of(service: InProcessService, asked: str, measured: Measured) -> Columns:
-    """The table in the part that is made of all rows when a type of query asks for it."""
+    """The table in the rollup that is made of all rows when a type of query asks for it."""
     service.query(asked)
     assert service.results is not None
     asyncio.run(service.results.make_pending())

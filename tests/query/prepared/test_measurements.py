@@ -1,4 +1,4 @@
-"""Measurements of parts: their groups, visitors and values."""
+"""Measurements of rollups: their groups, visitors and values."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ import pytest
 from query.prepared.measured_groups import Measurements
 from query.prepared.measured_tables import LOADS, VITALS
 from query.prepared.quarters import Quarters
-from query.prepared.rollup import Part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup
+from query.prepared.rollup_view import RollupView
 from query.request.filter_struct import Behavior, Filter
-from tests.query.prepared.parts import join, part_of
+from tests.query.prepared.rollups import join, part_of
 
 RANGE = Quarters(10, 14, np.array([0, 0, 1, 1]), [100, 200])
 
 
-def vitals() -> list[Part]:
+def vitals() -> list[Rollup]:
     first = part_of(
         "vital_values",
         quarter=[10, 11, 12, 12],
@@ -34,12 +34,12 @@ def vitals() -> list[Part]:
     return [first, second]
 
 
-def measured(joined: JoinedParts, *by: str, metrics: tuple[str, ...] = ()) -> Measurements:
+def measured(joined: RollupView, *by: str, metrics: tuple[str, ...] = ()) -> Measurements:
     return Measurements(joined, VITALS, by, RANGE, metrics)
 
 
 @pytest.fixture
-def joined() -> JoinedParts:
+def joined() -> RollupView:
     return join(vitals(), 10, 14)
 
 
@@ -47,7 +47,7 @@ def labels(found: Measurements) -> list[list[int | str]]:
     return [each.at(np.arange(found.count)) for each in found.labels]
 
 
-def test_groups_are_in_the_order_of_their_labels(joined: JoinedParts) -> None:
+def test_groups_are_in_the_order_of_their_labels(joined: RollupView) -> None:
     found = measured(joined, "path", "metric_name")
 
     assert labels(found) == [["/a", "/b", "/b", "/b"], ["LCP", "CLS", "FPS", "LCP"]]
@@ -56,7 +56,7 @@ def test_groups_are_in_the_order_of_their_labels(joined: JoinedParts) -> None:
     assert found.ranked("").values.tolist() == [20, 5, 60, 10, 30]
 
 
-def test_buckets_and_metrics(joined: JoinedParts) -> None:
+def test_buckets_and_metrics(joined: RollupView) -> None:
     found = measured(joined, "bucket", metrics=("LCP", "CLS"))
 
     assert labels(found) == [[100, 200]]
@@ -66,7 +66,7 @@ def test_buckets_and_metrics(joined: JoinedParts) -> None:
     assert found.ranked("cls").counts.tolist() == [0, 1]
 
 
-def test_filters_on_labels_keep_what_meets_them(joined: JoinedParts) -> None:
+def test_filters_on_labels_keep_what_meets_them(joined: RollupView) -> None:
     absent = Filter(field="path", operator="is_null")
     fps = Filter(field="metric_name", operator="eq", value="FPS")
 
@@ -91,7 +91,7 @@ def test_without_labels_there_is_one_group_even_of_nothing() -> None:
 
 
 def test_metrics_with_columns_of_their_own_may_be_absent() -> None:
-    part = part_of(
+    rollup = part_of(
         "page_loads",
         quarter=[10, 12, 12],
         visitor=[5, 5, 6],
@@ -100,7 +100,7 @@ def test_metrics_with_columns_of_their_own_may_be_absent() -> None:
         ttfb_plus_one=[1, 0, 7],
     )
 
-    found = Measurements(join([part], 10, 14), LOADS, ("path",), RANGE, ())
+    found = Measurements(join([rollup], 10, 14), LOADS, ("path",), RANGE, ())
 
     assert found.ranked("load_time").values.tolist() == [30, 40]
     assert found.ranked("ttfb").values.tolist() == [0]
@@ -109,12 +109,12 @@ def test_metrics_with_columns_of_their_own_may_be_absent() -> None:
 
 def test_the_greatest_values_are_exact_beside_those_below_zero() -> None:
     ends = (10**16 - 1, -(10**16) + 1)
-    parts = [
+    rollups = [
         part_of("vital_values", quarter=[10], visitor=[5], of_metric_name=["LCP"], measured=[value])
         for value in ends
     ]
 
-    found = measured(join(parts, 10, 14))
+    found = measured(join(rollups, 10, 14))
 
     assert found.ranked("").values.tolist() == sorted(ends)
     assert [each.tolist() for each in found.added("lcp")] == [[0], [2]]

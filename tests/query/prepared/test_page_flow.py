@@ -1,4 +1,4 @@
-"""Page transitions of sessions from parts."""
+"""Page transitions of sessions from rollups."""
 
 from query.prepared.array_rows import ArrayRows
 from query.prepared.page_paths import PageFlow

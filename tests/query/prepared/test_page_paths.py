@@ -1,4 +1,4 @@
-"""Paths of sessions from parts."""
+"""Paths of sessions from rollups."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from query.prepared.array_rows import ArrayRows
 from query.prepared.page_paths import PagePaths
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import Values, join, part_of
+from tests.query.prepared.rollups import Values, join, part_of
 
 Q = QUARTER_MS
 QUARTERS = whole_range(TimeRange(10 * Q, 11 * Q, "UTC"))
@@ -30,7 +30,7 @@ def sessions(*paths: str, visitors: Sequence[int] = ()) -> dict[str, Values]:
     }
 
 
-def joined(columns: dict[str, Values]) -> JoinedParts:
+def joined(columns: dict[str, Values]) -> RollupView:
     return join([part_of("page_views", **columns)], 10, 11, stored=1)
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from query.prepared.page_views import OrderedViews, ordered_views, page_changes
-from query.prepared.rollup import Part
-from query.prepared.rollup_view import JoinedParts
-from tests.query.prepared.parts import join, part_of
+from query.prepared.rollup import Rollup
+from query.prepared.rollup_view import RollupView
+from tests.query.prepared.rollups import join, part_of
 
 NAMES = ("quarter", "visitor", "session_key", "start_ms", "tie", "of_path")
 View = tuple[int, int, int, int, int, str]
 
 
-def part(*views: View) -> Part:
+def rollup(*views: View) -> Rollup:
     return part_of("page_views", **dict(zip(NAMES, zip(*views, strict=True), strict=True)))
 
 
@@ -30,10 +30,10 @@ def paths(views: OrderedViews | None) -> dict[int, Sequence[str]] | None:
 
 
 # quarter, visitor, session, ms in the quarter, tie, path
-MORNING = part((10, 70, 1, 5, 0, "/b"), (10, 70, 1, 5, 1, "/a"), (11, 70, 1, 3, 0, "/c"),
+MORNING = rollup((10, 70, 1, 5, 0, "/b"), (10, 70, 1, 5, 1, "/a"), (11, 70, 1, 3, 0, "/c"),
                (11, 80, 2, 0, 0, "/"))  # fmt: skip
-LATE = part((10, 70, 1, 4, 0, "/late"), (10, 70, 1, 6, 0, "/z"), (12, 90, 3, 1, 0, "/a"))
-OTHER = part((11, 70, 1, 1, 0, "/rest"), (12, 95, 4, 1, 0, "/only"))
+LATE = rollup((10, 70, 1, 4, 0, "/late"), (10, 70, 1, 6, 0, "/z"), (12, 90, 3, 1, 0, "/a"))
+OTHER = rollup((11, 70, 1, 1, 0, "/rest"), (12, 95, 4, 1, 0, "/only"))
 
 
 @pytest.mark.parametrize("stored", [None, 0, 1, 2, 3])
@@ -54,9 +54,9 @@ def test_a_range_has_its_own_views_only(stored: int | None) -> None:
     assert sorted(map(tuple, found.values())) == [("/",), ("/rest", "/c")]
 
 
-def tied(stored: int | None, path: str, visitor: int) -> JoinedParts:
-    other = part((10, visitor, 1, 5, 0, path), (20, 70, 9, 1, 0, "/x"))
-    return join([part((10, 70, 1, 5, 0, "/b")), other], 10, 13, stored=stored)
+def tied(stored: int | None, path: str, visitor: int) -> RollupView:
+    other = rollup((10, visitor, 1, 5, 0, path), (20, 70, 9, 1, 0, "/x"))
+    return join([rollup((10, 70, 1, 5, 0, "/b")), other], 10, 13, stored=stored)
 
 
 @pytest.mark.parametrize("stored", [None, 1, 2])

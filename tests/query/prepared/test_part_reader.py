@@ -1,4 +1,4 @@
-"""Columns of parts: read when they are needed, and gone with their file."""
+"""Columns of rollups: read when they are needed, and gone with their file."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,36 +10,36 @@ import pytest
 
 from query.engine.engine import ColumnEngine
 from query.prepared import part_reader
-from query.prepared.build import read_part
-from query.prepared.part_reader import PartGone, PartReader, StoredPart, Work, in_thread
+from query.prepared.build import build_rollup
+from query.prepared.part_reader import RollupGone, RollupReader, StoredRollup, Work, in_thread
 from query.prepared.result_cache import ENTRY_BYTES, ByteCache
-from query.prepared.rollup import Part
-from query.prepared.store import PartFolder, PartKey
+from query.prepared.rollup import Rollup
+from query.prepared.store import RollupKey, RollupStore
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 from tests.query.lake import a_view
-from tests.query.prepared.parts import part_of
+from tests.query.prepared.rollups import part_of
 from tests.query.prepared.test_prepared_results import TODAY, TYPES, ask, files, prepare, stored
 from tests.query.query_service import InProcessService
 
-KEY = PartKey("shop", "day=2026-11-10/one.parquet")
+KEY = RollupKey("shop", "day=2026-11-10/one.parquet")
 MEMORY = 2**20
 
 
-def reader_of(folder: PartFolder, views: list[int]) -> PartReader:
-    """A reader of a folder that has a part with these page views."""
+def reader_of(folder: RollupStore, views: list[int]) -> RollupReader:
+    """A reader of a folder that has a rollup with these page views."""
     write(folder, views)
-    return PartReader(folder, ByteCache(MEMORY))
+    return RollupReader(folder, ByteCache(MEMORY))
 
 
-def write(folder: PartFolder, views: list[int]) -> None:
+def write(folder: RollupStore, views: list[int]) -> None:
     visitors = [i % 5 for i in range(len(views))]
     folder.write(KEY, part_of("pages", quarter=[7] * len(views), visitor=visitors, views=views))
 
 
 def test_columns_are_those_that_were_written(tmp_path: Path) -> None:
-    reader = reader_of(PartFolder(tmp_path, MEMORY), [300, 2])
-    table = StoredPart(reader, KEY, None).table("pages")
+    reader = reader_of(RollupStore(tmp_path, MEMORY), [300, 2])
+    table = StoredRollup(reader, KEY, None).table("pages")
 
     assert {*table.numbers} == {"visitor", "views", "place"}
     assert "of_path" not in table.numbers
@@ -50,12 +50,12 @@ def test_columns_are_those_that_were_written(tmp_path: Path) -> None:
 
 def test_a_part_in_place_of_another_is_read_anew(tmp_path: Path) -> None:
     """Where its columns are is known of the former file, which is not that of the new one."""
-    folder = PartFolder(tmp_path, MEMORY)
+    folder = RollupStore(tmp_path, MEMORY)
     reader = reader_of(folder, [1] * 500)
     assert len(reader.numbers(KEY, "pages", "views")) == 500
     write(folder, [*range(700)])
 
-    with pytest.raises(PartGone):
+    with pytest.raises(RollupGone):
         reader.numbers(KEY, "pages", "visitor")
     write(folder, [*range(700)])
 
@@ -63,11 +63,11 @@ def test_a_part_in_place_of_another_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_part_that_was_removed_is_gone(tmp_path: Path) -> None:
-    reader = reader_of(PartFolder(tmp_path, MEMORY), [1])
+    reader = reader_of(RollupStore(tmp_path, MEMORY), [1])
     [path] = tmp_path.rglob("*.part")
     path.unlink()
 
-    with pytest.raises(PartGone):
+    with pytest.raises(RollupGone):
         reader.frame(KEY, "pages")
 
 
@@ -104,12 +104,12 @@ def test_larger_files_of_today_are_summed_up_once(
 
     async def noted(
         engine: ColumnEngine, scope: Scope, files: Sequence[DataFile], *others: Any
-    ) -> Part:
+    ) -> Rollup:
         read.append(sorted(file.rows for file in files))
-        return await read_part(engine, scope, files, *others)
+        return await build_rollup(engine, scope, files, *others)
 
     monkeypatch.setattr(part_reader, "LARGE_ROWS", 3)
-    monkeypatch.setattr(part_reader, "read_part", noted)
+    monkeypatch.setattr(part_reader, "build_rollup", noted)
     stored(service)
     ask(service)
     prepare(service)
@@ -144,5 +144,7 @@ def test_keys_in_memory_are_short_whatever_range_is_asked_for(service: InProcess
     added = [key if isinstance(key, tuple) else (key,) for key in memory._values.keys() - before]
     assert len(added) >= len(TYPES)
     for key in added:
-        own = [each for each in key if not isinstance(each, frozenset)]  # sets of parts are shared
+        own = [
+            each for each in key if not isinstance(each, frozenset)
+        ]  # sets of rollups are shared
         assert len(repr(own)) < ENTRY_BYTES, key

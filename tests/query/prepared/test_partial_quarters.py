@@ -2,7 +2,7 @@
 
 import pytest
 
-from query.prepared.forms import OfPlaces, PreparedForm
+from query.prepared.forms import FilteredByAttribute, PreparedForm
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.partial_quarters import cut_range, quarters_within
 from query.prepared.rollup import shifted
@@ -11,7 +11,7 @@ from query.prepared.visitor_lists import VisitorList
 from query.request.buckets import Granularity
 from query.request.time_range import TimeRange
 from query.standard.query_types import QUERY_TYPES
-from tests.query.prepared.parts import part_of
+from tests.query.prepared.rollups import part_of
 
 Q, HOUR = QUARTER_MS, 4 * QUARTER_MS
 DAY = 24 * HOUR
@@ -57,7 +57,7 @@ def test_a_range_that_cuts_none_or_has_no_whole_one_is_not_cut(start: int, end: 
         (LISTED, Granularity.DAILY, MINUTE, DAY - MINUTE, True),
         (VisitorList(), Granularity.DAILY, MINUTE, DAY - MINUTE, False),
         (form_of("lifecycle"), Granularity.DAILY, MINUTE, DAY - MINUTE, False),
-        (OfPlaces(VisitorList(), b"[]"), Granularity.DAILY, MINUTE, DAY - MINUTE, False),
+        (FilteredByAttribute(VisitorList(), b"[]"), Granularity.DAILY, MINUTE, DAY - MINUTE, False),
         (SERIES, Granularity.DAILY, MINUTE, DAY - MINUTE, True),
         (SERIES, Granularity.DAILY, DAY - MINUTE, 2 * DAY, False),
         (SERIES, Granularity.DAILY, 0, DAY + MINUTE, False),
@@ -82,11 +82,11 @@ def test_rows_of_cut_quarters_stay_in_their_bucket(
 
 @pytest.mark.parametrize("later", [1, -1])
 def test_shifted_rows_are_at_the_same_instants(later: int) -> None:
-    part = part_of(
+    rollup = part_of(
         "sessions", quarter=[7, 7], visitor=[1, 2], session_key=[3, 4], start_ms=[5, 800_000]
     )
 
-    table = shifted(part, later, Q).table("sessions")
+    table = shifted(rollup, later, Q).table("sessions")
 
     quarters = table.stored["quarter"]
     assert quarters.tolist() == [7 + later] * 2

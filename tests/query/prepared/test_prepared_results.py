@@ -119,7 +119,7 @@ def test_measurements_have_parts_of_their_own(service: InProcessService) -> None
     for name, rows in before.items():
         [entry] = service.query(name).json["data"]
         assert (entry["data"], entry["meta"]["prepared"]) == (rows, True)
-    # a later file of one table leaves the parts of others where they are
+    # a later file of one table leaves the rollups of others where they are
     service.lake.holds(a_vital("LCP", 4))
     service.query("custom_events_recent")
     prepare(service)
@@ -168,7 +168,7 @@ def test_a_version_whose_files_are_gone_is_not_answered_by_its_parts(
 
 
 def test_a_part_that_is_gone_is_not_counted_beside_its_rows(service: InProcessService) -> None:
-    """What was made of a set with that part is in memory, and does not answer."""
+    """What was made of a set with that rollup is in memory, and does not answer."""
     for day in ("08", "09", "10"):
         service.holds(
             *(a_view("/", visitor=f"u{i}", at=f"2026-11-{day}T10:0{i}:00Z") for i in range(9))
@@ -202,7 +202,7 @@ def of_another_type(column: _StoredColumn, raw: bytes) -> bytes:
 
 
 def craft(path: Path, change: Callable[[_StoredColumn, bytes], bytes]) -> None:
-    """A part with other columns, whose checksums fit."""
+    """A rollup with other columns, whose checksums fit."""
     name = f"{path.parent.name}/{path.name}"
     with path.open("rb") as file:
         header = msgspec.json.decode(read_header(file, MAGIC, name), type=_Header)
@@ -235,8 +235,8 @@ def test_parts_that_cannot_be_joined_are_made_anew(
         craft(path, change)
 
     assert ask(service)[1] == rows
-    assert any("prepared part" in message for message in caplog.messages)
-    ask(service)  # asks for the parts that were removed
+    assert any("prepared rollup" in message for message in caplog.messages)
+    ask(service)  # asks for the rollups that were removed
     prepare(service)
     assert ask(service) == ([True] * 4, rows)
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.totals_index import (
-    changed_sessions,
     index_totals,
+    range_correction,
     rows_of_sessions,
     session_columns,
 )
@@ -17,7 +17,7 @@ from tests.query.prepared.test_totals import PARTS, joined, some_rows
 COLUMNS = ("keys", "quarters", "duration_ms", "visitors")
 
 
-def sessions(rows: JoinedParts) -> Sequence[tuple[int, ...]]:
+def sessions(rows: RollupView) -> Sequence[tuple[int, ...]]:
     """Hash of the session, and its columns, in an order of their own."""
     keys, *others = session_columns(rows, *COLUMNS)
     hashes = rows.hashes("session_key", keys.astype(np.int64)).tolist()
@@ -41,7 +41,7 @@ def test_what_the_range_cuts_is_left_out_and_made_anew() -> None:
     index = whole.index("totals", index_totals)
     assert index is not None
 
-    changed = changed_sessions(whole, index)
+    changed = range_correction(whole, index)
 
     assert changed.low <= changed.without.min() <= changed.without.max() < changed.high
     assert len(changed.anew.keys)

@@ -33,9 +33,9 @@ def test_the_first_answer_is_prepared_after_it(service: InProcessService) -> Non
     rebuilt = run(service, ["shop", "blog"])
 
     assert rebuilt is not None
-    parts = files(service)
-    size = sum(path.stat().st_size for path in parts)
-    assert (rebuilt.websites, rebuilt.parts, rebuilt.not_prepared) == (2, len(parts), 0)
+    rollups = files(service)
+    size = sum(path.stat().st_size for path in rollups)
+    assert (rebuilt.websites, rebuilt.rollups, rebuilt.not_prepared) == (2, len(rollups), 0)
     assert rebuilt.size == size
     for name in ("summary", "paths", "session_flow", "slow_pages", "vitals_overview"):
         [entry] = service.query(name).json["data"]
@@ -49,7 +49,7 @@ def test_websites_are_done_when_all_of_theirs_is_made(service: InProcessService)
 
     asyncio.run(rebuild(options, ["shop", "blog"], lambda *done: told.append(done), lambda: NOW))
 
-    assert [parts for parts, _ in told] == list(range(1, len(told) + 1))
+    assert [rollups for rollups, _ in told] == list(range(1, len(told) + 1))
     assert [done for _, done in told] == [0] * (len(told) - 1) + [1]
 
 
@@ -72,7 +72,7 @@ def test_a_full_folder_ends_it(service: InProcessService) -> None:
     rebuilt = run(service, ["shop", "blog"], prepared_mb=1)
 
     assert rebuilt is not None
-    assert rebuilt.parts > 0
+    assert rebuilt.rollups > 0
 
 
 def test_nothing_is_made_where_they_are_switched_off(service: InProcessService) -> None:

@@ -14,7 +14,7 @@ from query.prepared import result_cache
 from query.prepared.result_cache import (
     ENTRY_BYTES,
     ByteCache,
-    RememberingEngine,
+    CachingEngine,
     bytes_of,
     statement_digest,
 )
@@ -61,20 +61,20 @@ def engine_in(folder: Path) -> Iterator[DuckDBEngine]:
         engine.close()
 
 
-def rows(engine: RememberingEngine, sql: Sql) -> list[Row]:
+def rows(engine: CachingEngine, sql: Sql) -> list[Row]:
     return asyncio.run(engine.rows(sql, 10.0))
 
 
 def test_the_same_text_with_the_same_values_does_not_run_again(tmp_path: Path) -> None:
     memory = ByteCache(10_000)
     with engine_in(tmp_path) as engine:
-        first = rows(RememberingEngine(engine, memory), RANDOM)
+        first = rows(CachingEngine(engine, memory), RANDOM)
 
-        assert rows(RememberingEngine(engine, memory), RANDOM) == first
+        assert rows(CachingEngine(engine, memory), RANDOM) == first
         assert memory.size == ENTRY_BYTES + bytes_of(first)
-        other = rows(RememberingEngine(engine, memory), Sql(RANDOM.text, {"n": 2}))
+        other = rows(CachingEngine(engine, memory), Sql(RANDOM.text, {"n": 2}))
         assert other[0][0] != first[0][0]
-        assert rows(RememberingEngine(engine, ByteCache(10_000)), RANDOM) != first
+        assert rows(CachingEngine(engine, ByteCache(10_000)), RANDOM) != first
 
 
 def test_rows_of_too_many_bytes_are_not_remembered(
@@ -83,7 +83,7 @@ def test_rows_of_too_many_bytes_are_not_remembered(
     monkeypatch.setattr(result_cache, "MOST_BYTES", 100)
     memory = ByteCache(10_000)
     with engine_in(tmp_path) as engine:
-        remembering = RememberingEngine(engine, memory)
+        remembering = CachingEngine(engine, memory)
 
         assert rows(remembering, RANDOM) != rows(remembering, RANDOM)
     assert memory.size == 0
@@ -91,7 +91,7 @@ def test_rows_of_too_many_bytes_are_not_remembered(
 
 def test_all_else_is_that_of_the_engine(tmp_path: Path) -> None:
     with engine_in(tmp_path) as engine:
-        remembering = RememberingEngine(engine, ByteCache(10_000))
+        remembering = CachingEngine(engine, ByteCache(10_000))
 
         async def batches() -> list[list[Row]]:
             return [rows async for rows in remembering.batches(Sql("SELECT 1 AS x"), 10.0, 5)]

@@ -1,4 +1,4 @@
-"""Visitors and texts of several parts."""
+"""Visitors and texts of several rollups."""
 
 from random import Random
 
@@ -7,14 +7,14 @@ import pytest
 
 from query.prepared import groups_index
 from query.prepared.breakdown import groups_by, shares
-from query.prepared.rollup import Part
-from query.prepared.rollup_view import JoinedParts
-from tests.query.prepared.parts import join, part_of
+from query.prepared.rollup import Rollup
+from query.prepared.rollup_view import RollupView
+from tests.query.prepared.rollups import join, part_of
 
 Row = tuple[int, int, str | None, int]
 
 
-def pages(*rows: Row) -> Part:
+def pages(*rows: Row) -> Rollup:
     quarters, visitors, paths, views = zip(*rows, strict=True)
     return part_of("pages", quarter=quarters, visitor=visitors, of_path=paths, views=views)
 
@@ -25,7 +25,7 @@ PARTS = (
 )
 
 
-def joined(first: int, end: int, stored: int | None = None) -> JoinedParts:
+def joined(first: int, end: int, stored: int | None = None) -> RollupView:
     return join(PARTS, first, end, stored=stored)
 
 
@@ -48,7 +48,7 @@ def test_the_quarters_cut_the_parts(stored: int | None) -> None:
 def test_indexes_count_what_rows_do(seed: int) -> None:
     chance = Random(seed)
     paths = (None, "", "/", "/a", "/b")
-    parts = [
+    rollups = [
         pages(
             *(
                 (chance.randrange(20, 40), chance.choice((-1, *range(9))), path, 1 + i % 3)
@@ -60,13 +60,13 @@ def test_indexes_count_what_rows_do(seed: int) -> None:
     ranges = [(20, 40), (0, 99), (25, 31), (39, 40), (40, 41), (10, 25), (31, 30)]
 
     for first, end in ranges:
-        expected = list(shares(groups_by(join(parts, first, end), ["path"])))
+        expected = list(shares(groups_by(join(rollups, first, end), ["path"])))
         for stored in (3, 2, 1):
-            found = list(shares(groups_by(join(parts, first, end, stored=stored), ["path"])))
+            found = list(shares(groups_by(join(rollups, first, end, stored=stored), ["path"])))
             assert found == expected, (first, end, stored)
 
 
-def systems(*rows: tuple[int, int, str | None, str | None, int]) -> Part:
+def systems(*rows: tuple[int, int, str | None, str | None, int]) -> Rollup:
     quarters, visitors, names, versions, views = zip(*rows, strict=True)
     columns = {"of_os_name": names, "of_os_version": versions}
     return part_of("facts", quarter=quarters, visitor=visitors, **columns, views=views)

@@ -6,11 +6,11 @@ from random import Random
 import pytest
 
 from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
-from query.prepared.rollup import Part, make_part
-from query.prepared.rollup_view import JoinedParts
-from query.prepared.session_filters import is_of_places, rows_of_places
+from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_view import RollupView
+from query.prepared.session_filters import is_of_attributes, rows_of_attributes
 from query.request.filter_struct import Filter
-from tests.query.prepared.parts import Values, column_rows, join
+from tests.query.prepared.rollups import Values, column_rows, join
 
 NOBODY = -1
 COUNTRY = Filter(field="country", operator="eq", value="DE")
@@ -19,7 +19,9 @@ Place = tuple[int, int, int, str | None]
 """Quarter, visitor, session and country."""
 
 
-def part(views: Sequence[Place], others: Sequence[Place] = (), *, numbered: bool = True) -> Part:
+def rollup(
+    views: Sequence[Place], others: Sequence[Place] = (), *, numbered: bool = True
+) -> Rollup:
     """Page views of a path named after their visitor, and other rows."""
     of_owners: dict[tuple[int, int, int], list[str | None]] = {}
     for quarter, visitor, session, country in [*views, *others]:
@@ -34,7 +36,7 @@ def part(views: Sequence[Place], others: Sequence[Place] = (), *, numbered: bool
     of_views["of_path"] = [f"/{visitor}" for _, visitor, _, _ in views]
     facts = {FACTS.name: columns_of(views), OTHER_FACTS.name: columns_of(others)}
     tables = facts | {PAGES.name: of_views}
-    return make_part({name: column_rows(each) for name, each in tables.items()})
+    return make_rollup({name: column_rows(each) for name, each in tables.items()})
 
 
 def columns(rows: Sequence[Place]) -> dict[str, Values]:
@@ -46,7 +48,7 @@ def columns(rows: Sequence[Place]) -> dict[str, Values]:
     }
 
 
-def paths(rows: JoinedParts | None) -> list[str | None] | None:
+def paths(rows: RollupView | None) -> list[str | None] | None:
     if rows is None:
         return None
     numbers, texts = rows.text_numbers(PAGES.name, "of_path")
@@ -54,26 +56,26 @@ def paths(rows: JoinedParts | None) -> list[str | None] | None:
 
 
 PARTS = (
-    part([(10, 1, 11, "DE"), (10, 2, 12, "FR"), (10, 8, NOBODY, "DE")], [(11, 1, 11, "DE")]),
-    part([(12, 1, 11, "DE"), (12, 3, 13, None), (12, 8, NOBODY, "FR")]),
+    rollup([(10, 1, 11, "DE"), (10, 2, 12, "FR"), (10, 8, NOBODY, "DE")], [(11, 1, 11, "DE")]),
+    rollup([(12, 1, 11, "DE"), (12, 3, 13, None), (12, 8, NOBODY, "FR")]),
 )
 
 
 @pytest.mark.parametrize("stored", [None, 1, 2])
 def test_rows_of_a_country(stored: int | None) -> None:
     joined = join(PARTS, 10, 20, stored=stored)
-    assert paths(rows_of_places(joined, [COUNTRY])) == ["/1", "/1", "/8"]
-    assert paths(rows_of_places(joined, [NO_COUNTRY])) == ["/3"]
-    assert paths(rows_of_places(joined, [COUNTRY, NO_COUNTRY])) == []
+    assert paths(rows_of_attributes(joined, [COUNTRY])) == ["/1", "/1", "/8"]
+    assert paths(rows_of_attributes(joined, [NO_COUNTRY])) == ["/3"]
+    assert paths(rows_of_attributes(joined, [COUNTRY, NO_COUNTRY])) == []
 
 
 @pytest.mark.parametrize("stored", [None, 1])
 def test_a_session_of_several_countries_is_kept_by_its_rows(stored: int | None) -> None:
-    moved = part([(10, 1, 11, "DE"), (11, 1, 11, "FR"), (11, 2, 12, "DE")])
-    later = part([(11, 1, 11, "DE"), (11, 2, 12, "DE")])
+    moved = rollup([(10, 1, 11, "DE"), (11, 1, 11, "FR"), (11, 2, 12, "DE")])
+    later = rollup([(11, 1, 11, "DE"), (11, 2, 12, "DE")])
 
     def kept(first: int, filter_: Filter) -> list[str | None] | None:
-        return paths(rows_of_places(join([moved, later], first, 20, stored=stored), [filter_]))
+        return paths(rows_of_attributes(join([moved, later], first, 20, stored=stored), [filter_]))
 
     assert kept(10, COUNTRY) == ["/1", "/1", "/2", "/2"]
     assert kept(11, COUNTRY) == ["/1", "/2", "/2"]
@@ -82,24 +84,24 @@ def test_a_session_of_several_countries_is_kept_by_its_rows(stored: int | None) 
 
 
 def test_other_rows_than_page_views_count() -> None:
-    moved = part([(10, 1, 11, "DE")], [(10, 1, 11, "FR")])
-    assert paths(rows_of_places(join([moved], 10, 20), [COUNTRY])) == ["/1"]
-    assert paths(rows_of_places(join([moved], 10, 20), [Filter(none_of=COUNTRY)])) == []
+    moved = rollup([(10, 1, 11, "DE")], [(10, 1, 11, "FR")])
+    assert paths(rows_of_attributes(join([moved], 10, 20), [COUNTRY])) == ["/1"]
+    assert paths(rows_of_attributes(join([moved], 10, 20), [Filter(none_of=COUNTRY)])) == []
 
 
 ONE_QUARTER: list[Place] = [(10, 8, NOBODY, "DE"), (10, 8, NOBODY, "FR"), (10, 1, 11, "DE")]
 
 
 def test_rows_of_one_visitor_and_quarter_that_differ_have_numbers() -> None:
-    differing = part(ONE_QUARTER)
-    assert paths(rows_of_places(join([differing], 10, 20), [COUNTRY])) == ["/1", "/8"]
+    differing = rollup(ONE_QUARTER)
+    assert paths(rows_of_attributes(join([differing], 10, 20), [COUNTRY])) == ["/1", "/8"]
 
 
 @pytest.mark.parametrize("stored", [None, 1])
 def test_rows_of_one_number_that_differ_are_not_told(stored: int | None) -> None:
-    differing = part(ONE_QUARTER, numbered=False)
-    assert rows_of_places(join([differing], 10, 20, stored=stored), [COUNTRY]) is None
-    assert paths(rows_of_places(join([differing], 10, 20), [NO_COUNTRY])) == []
+    differing = rollup(ONE_QUARTER, numbered=False)
+    assert rows_of_attributes(join([differing], 10, 20, stored=stored), [COUNTRY]) is None
+    assert paths(rows_of_attributes(join([differing], 10, 20), [NO_COUNTRY])) == []
 
 
 @pytest.mark.parametrize("stored", [1, 2, 3])
@@ -108,11 +110,11 @@ def test_an_index_chooses_what_the_rows_do(seed: int, stored: int) -> None:
     chance = Random(seed)
     several = chance.choice((0, 1, 30))
     rows = [random_place(chance, several) for _ in range(60)]
-    parts = [part(rows[i::6], rows[i + 3 :: 6]) for i in range(3)]
+    rollups = [rollup(rows[i::6], rows[i + 3 :: 6]) for i in range(3)]
     filters = chance.choice(([COUNTRY], [NO_COUNTRY], [Filter(none_of=COUNTRY)]))
     for first, end in ((10, 20), (11, 13), (13, 14)):
-        by_rows = rows_of_places(join(parts, first, end), filters)
-        by_index = rows_of_places(join(parts, first, end, stored=stored), filters)
+        by_rows = rows_of_attributes(join(rollups, first, end), filters)
+        by_index = rows_of_attributes(join(rollups, first, end, stored=stored), filters)
         assert paths(by_index) == paths(by_rows) is not None
 
 
@@ -128,7 +130,7 @@ def random_place(chance: Random, several: int) -> Place:
 
 def test_which_filters_are_of_places() -> None:
     path = Filter(field="path", operator="eq", value="/")
-    assert is_of_places(COUNTRY)
-    assert is_of_places(Filter(any_of=[COUNTRY, NO_COUNTRY]))
-    assert not is_of_places(path)
-    assert not is_of_places(Filter(any_of=[COUNTRY, path]))
+    assert is_of_attributes(COUNTRY)
+    assert is_of_attributes(Filter(any_of=[COUNTRY, NO_COUNTRY]))
+    assert not is_of_attributes(path)
+    assert not is_of_attributes(Filter(any_of=[COUNTRY, path]))

@@ -17,17 +17,17 @@ from query.request.buckets import Granularity
 from query.request.date_parts import DatePart
 from query.request.filter_struct import Filter
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import join
-from tests.query.prepared.test_row_columns import OTHERS, VIEWS, part
+from tests.query.prepared.rollups import join
+from tests.query.prepared.test_row_columns import OTHERS, VIEWS, rollup
 
 Rows = list[tuple[int, int, int, int]]
 """Two columns of a group, a count and a value."""
 
 
-def summed(parts: list[Rows], sizes: tuple[int, int]) -> list[tuple[int, ...]]:
+def summed(rollups: list[Rows], sizes: tuple[int, int]) -> list[tuple[int, ...]]:
     """Each group with the sum of its counts and its distinct values."""
     sums = RowSums(sizes, 1, 1)
-    for rows in parts:
+    for rows in rollups:
         first, second, counts, values = (
             np.array(each, np.int64) for each in zip(*rows, strict=True)
         )
@@ -37,8 +37,8 @@ def summed(parts: list[Rows], sizes: tuple[int, int]) -> list[tuple[int, ...]]:
     return list(zip(*(each.tolist() for each in columns), strict=True))
 
 
-def expected(parts: list[Rows]) -> list[tuple[int, ...]]:
-    rows = [row for part in parts for row in part]
+def expected(rollups: list[Rows]) -> list[tuple[int, ...]]:
+    rows = [row for rollup in rollups for row in rollup]
     groups = sorted({row[:2] for row in rows})
     return [
         (
@@ -57,7 +57,7 @@ def test_groups_have_the_rows_of_all_parts(
 ) -> None:
     monkeypatch.setattr(row_groups, "MAX_SPACE", space)
     chance = Random(seed)
-    parts = [
+    rollups = [
         [
             (
                 chance.randrange(4),
@@ -70,7 +70,7 @@ def test_groups_have_the_rows_of_all_parts(
         for _ in range(3)
     ]
 
-    assert summed(parts, (4, 7)) == expected(parts)
+    assert summed(rollups, (4, 7)) == expected(rollups)
 
 
 def test_without_columns_there_is_one_group() -> None:
@@ -115,7 +115,7 @@ def test_too_many_values_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 DAY = TimeRange(0, 86_400_000, "UTC")
-"""Its quarters of an hour have the numbers 0 to 95."""
+"""Its quarter-hours have the numbers 0 to 95."""
 COUNT = CountedField()
 VISITORS = CountedField("anonymous_id", is_distinct=True)
 HAVING_COUNTRY = CountedField("country")
@@ -130,7 +130,7 @@ def rows_of(
     )
     quarters = form.quarters(DAY, Granularity.DAILY)
     assert quarters is not None
-    found = form.rows(join([part(VIEWS[:2], OTHERS), part(VIEWS[2:], OTHERS)], 0, 96), quarters)
+    found = form.rows(join([rollup(VIEWS[:2], OTHERS), rollup(VIEWS[2:], OTHERS)], 0, 96), quarters)
     assert isinstance(found, ArrayRows)
     return [*found]
 

@@ -15,5 +15,5 @@ def test_the_tables_that_fields_are_told_from() -> None:
         "sessions",
         "sessionless",
     ]
-    assert not ALL_ROWS.may_tell("path")
-    assert OTHER_ROWS.may_tell("path")
+    assert not ALL_ROWS.has_field("path")
+    assert OTHER_ROWS.has_field("path")

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup_view import RollupView
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.standard.types.session_groups import DURATIONS
 from tests.query.prepared.test_totals import (
@@ -100,8 +100,8 @@ def test_two_visitors_at_the_first_millisecond_of_a_session_are_not_told() -> No
     same, other = structs.replace(row, quarter=FIRST), structs.replace(row, visitor=8)
     later = structs.replace(other, before_views_ms=1)
 
-    def rows(parts: JoinedParts) -> Sequence[object] | None:
-        return SessionsByBucket().rows(parts, RANGE)
+    def rows(rollups: RollupView) -> Sequence[object] | None:
+        return SessionsByBucket().rows(rollups, RANGE)
 
     assert rows(joined([row, other])) is None
     assert rows(joined([row, other], PARTS)) is None

@@ -1,4 +1,4 @@
-"""Sessions from parts: as all rows tell them, with and without an index."""
+"""Sessions from rollups: as all rows tell them, with and without an index."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -8,31 +8,31 @@ import pytest
 from query.prepared.listed_keys import ListedKeys
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
-from query.prepared.rollup import Part, make_part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_view import RollupView
 from query.prepared.session_lists import SessionList
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import Values, column_rows, columns_of, join
+from tests.query.prepared.rollups import Values, column_rows, columns_of, join
 from tests.query.prepared.test_totals import FIRST, PARTS, QUARTERS, SessionRow, some_rows
 
 Q = QUARTER_MS
 NAMES = ("quarter", "session_key", "views", "start_ms", "span_ms", "visible", "pages")
 
 
-def joined(stored: int | None = None) -> JoinedParts:
-    """Session 7 in two parts and quarters, 8 without a page view, 9 in one quarter."""
+def joined(stored: int | None = None) -> RollupView:
+    """Session 7 in two rollups and quarters, 8 without a page view, 9 in one quarter."""
     of_parts = [
         [(10, 7, 2, 5, 100, 0, 2), (10, 8, 0, 6, 0, 0, 0), (11, 7, 1, 0, 0, 0, 1)],
         [(10, 7, 3, 1, 2, 0, 2), (11, 9, 4, 3, 0, 1_250_000, 3), (12, 9, 1, 0, 0, 0, 1)],
     ]
     nothing = {"visitor": 1, "before_views_ms": 0, "others": 0, "row_count": 1}
-    parts = [
+    rollups = [
         part_of([dict(zip(NAMES, row, strict=True)) | nothing for row in rows]) for rows in of_parts
     ]
-    return join(parts, 10, 12, stored=stored)
+    return join(rollups, 10, 12, stored=stored)
 
 
-def part_of(sessions: Sequence[Mapping[str, int]]) -> Part:
+def part_of(sessions: Sequence[Mapping[str, int]]) -> Rollup:
     """Sessions, and other events of two of them and of none."""
     columns = {name: [row[name] for row in sessions] for name in sessions[0]}
     events: dict[str, Values] = {
@@ -46,17 +46,17 @@ def part_of(sessions: Sequence[Mapping[str, int]]) -> Part:
     tables: Mapping[str, Mapping[str, Values]] = {
         "sessions": columns, "other_events": events, "sessionless": sessionless,
     }  # fmt: skip
-    return make_part({name: column_rows(each) for name, each in tables.items()})
+    return make_rollup({name: column_rows(each) for name, each in tables.items()})
 
 
-def random_parts(seed: int) -> list[Part]:
-    """Sessions of several quarters and parts, with other events in the same quarters."""
+def random_parts(seed: int) -> list[Rollup]:
+    """Sessions of several quarters and rollups, with other events in the same quarters."""
     chance = Random(seed)
     rows = [row for row in some_rows(seed, 120) if row.visitor >= 0]
     return [random_part(chance, rows[i::PARTS]) for i in range(PARTS)]
 
 
-def random_part(chance: Random, rows: Sequence[SessionRow]) -> Part:
+def random_part(chance: Random, rows: Sequence[SessionRow]) -> Rollup:
     sessions = dict(columns_of(SessionRow, rows)) | {"pages": [row.views for row in rows]}
     having = [row for row in rows if chance.random() < 0.4]
     events: dict[str, Values] = {
@@ -70,10 +70,10 @@ def random_part(chance: Random, rows: Sequence[SessionRow]) -> Part:
         "quarter": [FIRST], "visitor": [70], "views": [2], "row_count": [3],
     }  # fmt: skip
     tables = {"sessions": sessions, "other_events": events, "sessionless": sessionless}
-    return make_part({name: column_rows(each) for name, each in tables.items()})
+    return make_rollup({name: column_rows(each) for name, each in tables.items()})
 
 
-def listed(joined: JoinedParts, *, with_events: bool) -> ListedKeys:
+def listed(joined: RollupView, *, with_events: bool) -> ListedKeys:
     quarters = whole_range(TimeRange(joined.first * Q, joined.end * Q, "UTC"))
     assert quarters is not None
     return SessionList(with_events=with_events).rows(joined, quarters)
@@ -123,11 +123,11 @@ def test_distinct_pages_are_between_the_most_of_one_row_and_the_sum_of_all(
 @pytest.mark.parametrize("stored", [PARTS, PARTS - 1])
 @pytest.mark.parametrize("seed", range(5))
 def test_an_index_gives_those_of_all_rows(seed: int, stored: int) -> None:
-    parts = random_parts(seed)
+    rollups = random_parts(seed)
     ranges = [(FIRST, FIRST + QUARTERS), (FIRST + 3, FIRST + 5), (FIRST - 2, FIRST + QUARTERS + 2)]
 
     for first, end in ranges:
-        found = listed(join(parts, first, end, stored=stored), with_events=True)
+        found = listed(join(rollups, first, end, stored=stored), with_events=True)
 
-        assert told(found) == told(listed(join(parts, first, end), with_events=True))
+        assert told(found) == told(listed(join(rollups, first, end), with_events=True))
         assert len(found)

@@ -1,4 +1,4 @@
-"""Sessions and visitors by path from parts, held against a computation row by row."""
+"""Sessions and visitors by path from rollups, held against a computation row by row."""
 
 from random import Random
 
@@ -7,7 +7,7 @@ import pytest
 
 from query.prepared.quarters import Quarters
 from query.prepared.session_groups import SessionPages
-from tests.query.prepared.parts import join, part_of
+from tests.query.prepared.rollups import join, part_of
 
 RANGE = Quarters(10, 15, np.zeros(5, np.int64), [0])
 
@@ -33,7 +33,7 @@ def some_views(seed: int) -> list[View]:
 def test_each_session_and_visitor_counts_once(seed: int, stored: int | None) -> None:
     views = some_views(seed)
     columns = ("quarter", "visitor", "session_key", "of_path")
-    parts = [
+    rollups = [
         part_of(
             "pages",
             **dict(zip(columns, map(list, zip(*own, strict=True)), strict=True)),
@@ -52,14 +52,14 @@ def test_each_session_and_visitor_counts_once(seed: int, stored: int | None) -> 
         for path in paths
     ]
 
-    found = SessionPages().rows(join(parts, 10, 15, stored=stored), RANGE)
+    found = SessionPages().rows(join(rollups, 10, 15, stored=stored), RANGE)
 
     assert found == sorted(expected, key=lambda row: (-row[1], -row[2], row[0]))
     assert len(found) == 5
 
 
 def test_paths_of_other_quarters_have_no_row() -> None:
-    part = part_of("pages", quarter=[10, 20], visitor=[1, 1], session_key=[5, 5],
+    rollup = part_of("pages", quarter=[10, 20], visitor=[1, 1], session_key=[5, 5],
                    of_path=["/a", "/b"], views=[1, 2])  # fmt: skip
-    assert SessionPages().rows(join([part], 10, 15), RANGE) == [("/a", 1, 1)]
-    assert SessionPages().rows(join([part], 30, 35), RANGE) == []
+    assert SessionPages().rows(join([rollup], 10, 15), RANGE) == [("/a", 1, 1)]
+    assert SessionPages().rows(join([rollup], 30, 35), RANGE) == []

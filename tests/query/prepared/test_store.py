@@ -12,8 +12,8 @@ from shutil import rmtree
 import pytest
 
 from query.prepared import store
-from query.prepared.index_store import IndexFolder
-from query.prepared.rollup import Part, make_part
+from query.prepared.index_store import IndexStore
+from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.store import (
     KINDS,
     LOADS,
@@ -21,13 +21,13 @@ from query.prepared.store import (
     TABLES,
     TOTALS,
     VITALS,
-    PartFolder,
-    PartKey,
+    RollupKey,
+    RollupStore,
     kinds_beside,
-    write_part,
+    write_rollup,
 )
 from tests.query.prepared.no_files import NO_FILES
-from tests.query.prepared.parts import column_rows, part_of, whole_part
+from tests.query.prepared.rollups import column_rows, part_of, whole_part
 
 
 def test_kinds_of_the_same_data_files() -> None:
@@ -40,11 +40,11 @@ def test_names_of_kinds_and_tables_are_told_apart() -> None:
     assert not any("-" in kind for kind in KINDS)  # what follows in names of files
 
 
-KEY = PartKey("shop", "day=2026-11-10/one.parquet")
+KEY = RollupKey("shop", "day=2026-11-10/one.parquet")
 LIMIT = 2**20
 
 
-def a_part(rows: int = 3) -> Part:
+def a_part(rows: int = 3) -> Rollup:
     return part_of(
         "pages",
         quarter=[i % 7 for i in range(rows)],
@@ -54,11 +54,11 @@ def a_part(rows: int = 3) -> Part:
     )
 
 
-def read(folder: PartFolder, key: PartKey, table: str = "pages") -> Part | None:
+def read(folder: RollupStore, key: RollupKey, table: str = "pages") -> Rollup | None:
     return folder.read(key, partial(whole_part, table=table))
 
 
-def assert_alike(one: Part | None, other: Part) -> None:
+def assert_alike(one: Rollup | None, other: Rollup) -> None:
     assert one is not None
     for column in one.hashes:
         assert (one.hashes[column] == other.hashes[column]).all()
@@ -70,7 +70,7 @@ def assert_alike(one: Part | None, other: Part) -> None:
 
 
 def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     assert not folder.has(KEY)
     assert read(folder, KEY) is None
 
@@ -78,14 +78,14 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
 
     assert folder.has(KEY)
     assert_alike(read(folder, KEY), a_part())
-    assert_alike(read(PartFolder(tmp_path, LIMIT), KEY), a_part())
-    assert not folder.has(PartKey("blog", KEY.data_file))
+    assert_alike(read(RollupStore(tmp_path, LIMIT), KEY), a_part())
+    assert not folder.has(RollupKey("blog", KEY.data_file))
 
 
 def test_names_are_those_that_are_there_now(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     assert not folder.names("site")
-    keys = [PartKey("site", f"day=2026-10-01/{i}.parquet") for i in range(4)]
+    keys = [RollupKey("site", f"day=2026-10-01/{i}.parquet") for i in range(4)]
     for key in keys[:2]:  # the second one right after the first
         folder.write(key, a_part())
         assert key.name in folder.names("site")
@@ -94,7 +94,7 @@ def test_names_are_those_that_are_there_now(tmp_path: Path) -> None:
     os.utime(own, (long_ago, long_ago))
     assert folder.names("site") == folder.names("site") == {key.name for key in keys[:2]}
 
-    PartFolder(tmp_path, LIMIT).write(keys[2], a_part())  # by another process
+    RollupStore(tmp_path, LIMIT).write(keys[2], a_part())  # by another process
 
     assert folder.names("site") == {key.name for key in keys[:3]}
     (own / keys[0].name).unlink()
@@ -105,7 +105,7 @@ def test_names_are_those_that_are_there_now(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_read_has_no_parts(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part())
     own = folder.of_website(KEY.website)
     rmtree(own)
@@ -113,12 +113,12 @@ def test_a_folder_that_cannot_be_read_has_no_parts(tmp_path: Path) -> None:
 
     assert not folder.names(KEY.website)
     assert not folder.has(KEY)
-    assert not IndexFolder(folder).has("a", frozenset([KEY]))
+    assert not IndexStore(folder).has("a", frozenset([KEY]))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
 def test_a_damaged_file_is_removed(tmp_path: Path, share: float) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part(500))
     [path] = tmp_path.glob("*/*/*.part")
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
@@ -129,7 +129,7 @@ def test_a_damaged_file_is_removed(tmp_path: Path, share: float) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.2, 0.5, 0.9])
 def test_a_changed_byte_is_noticed(tmp_path: Path, share: float) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part(500))
     [path] = tmp_path.glob("*/*/*.part")
     content = bytearray(path.read_bytes())
@@ -143,12 +143,12 @@ def test_a_changed_byte_is_noticed(tmp_path: Path, share: float) -> None:
 @pytest.mark.parametrize("put", NO_FILES)
 def test_what_is_no_file_is_removed(tmp_path: Path, put: Callable[[Path], None]) -> None:
     """Also by a service that starts, and when it was left behind."""
-    PartFolder(tmp_path, LIMIT).write(KEY, a_part())
+    RollupStore(tmp_path, LIMIT).write(KEY, a_part())
     [path] = tmp_path.glob("*/*/*.part")
     path.unlink()
     put(path)
     put(path.with_name("tmp1.new"))
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
 
     assert read(folder, KEY) is None
     assert not folder.has(KEY)
@@ -158,8 +158,8 @@ def test_what_is_no_file_is_removed(tmp_path: Path, put: Callable[[Path], None])
 
 def test_an_exchanged_file_is_noticed(tmp_path: Path) -> None:
     """As after a restore that puts files of one website into the folder of another."""
-    folder = PartFolder(tmp_path, LIMIT)
-    keys = [PartKey(website, KEY.data_file) for website in ("shop", "blog")]
+    folder = RollupStore(tmp_path, LIMIT)
+    keys = [RollupKey(website, KEY.data_file) for website in ("shop", "blog")]
     for rows, key in enumerate(keys, 500):
         folder.write(key, a_part(rows))
     one, other = (next(tmp_path.glob(f"*/{key.path}")) for key in keys)
@@ -172,10 +172,10 @@ def test_an_exchanged_file_is_noticed(tmp_path: Path) -> None:
 
 
 def test_sessions_of_several_tables_are_read_as_they_were_written(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     keys = {"sessions": [2**62, 5, 2**62, 9], "visits": [9, 7]}
     columns = {name: {"quarter": [0] * len(of), "session_key": of} for name, of in keys.items()}
-    folder.write(KEY, make_part({name: column_rows(each) for name, each in columns.items()}))
+    folder.write(KEY, make_rollup({name: column_rows(each) for name, each in columns.items()}))
 
     for name, of in keys.items():
         found = read(folder, KEY, name)
@@ -185,11 +185,11 @@ def test_sessions_of_several_tables_are_read_as_they_were_written(tmp_path: Path
 
 
 def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
-    keys = [PartKey("shop", f"day=2026-11-10/{i}.parquet") for i in range(9)]
+    folder = RollupStore(tmp_path, LIMIT)
+    keys = [RollupKey("shop", f"day=2026-11-10/{i}.parquet") for i in range(9)]
     folder.write(keys[0], a_part(2_000))
     [first] = tmp_path.glob("*/*/*.part")
-    small = PartFolder(tmp_path, first.stat().st_size * 5)
+    small = RollupStore(tmp_path, first.stat().st_size * 5)
     for age, key in enumerate(keys):
         small.write(key, a_part(2_000))
         for path in tmp_path.glob("*/*/*.part"):
@@ -205,16 +205,16 @@ def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
 def test_parts_of_another_definition_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    PartFolder(tmp_path, LIMIT).write(KEY, a_part())
+    RollupStore(tmp_path, LIMIT).write(KEY, a_part())
     monkeypatch.setattr(store, "definition", lambda: "ffffffff")
 
-    assert not PartFolder(tmp_path, LIMIT).has(KEY)
+    assert not RollupStore(tmp_path, LIMIT).has(KEY)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_parts_of_data_files_that_are_gone_are_removed(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
-    other, of_blog = PartKey("shop", "two.parquet"), PartKey("blog", "two.parquet")
+    folder = RollupStore(tmp_path, LIMIT)
+    other, of_blog = RollupKey("shop", "two.parquet"), RollupKey("blog", "two.parquet")
     for key in (KEY, other, of_blog):
         folder.write(key, a_part())
 
@@ -224,8 +224,8 @@ def test_parts_of_data_files_that_are_gone_are_removed(tmp_path: Path) -> None:
 
 
 def test_parts_of_one_kind_are_removed_alone(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
-    keys = [PartKey("shop", KEY.data_file, kind) for kind in (TOTALS, SEQUENCES)]
+    folder = RollupStore(tmp_path, LIMIT)
+    keys = [RollupKey("shop", KEY.data_file, kind) for kind in (TOTALS, SEQUENCES)]
     for key in keys:
         folder.write(key, a_part())
 
@@ -235,7 +235,7 @@ def test_parts_of_one_kind_are_removed_alone(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:
-    folder = PartFolder(tmp_path, LIMIT)
+    folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part())
     [path] = tmp_path.glob("*/*/*.part")
     old, new = path.with_name("tmp1.new"), path.with_name("tmp2.new")
@@ -243,12 +243,12 @@ def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:
         left.write_bytes(b"PK")
     os.utime(old, (0, 0))
 
-    assert PartFolder(tmp_path, LIMIT).has(KEY)
+    assert RollupStore(tmp_path, LIMIT).has(KEY)
     assert (old.exists(), new.exists()) == (False, True)
 
 
 def test_the_same_rows_are_the_same_part_in_whatever_order_they_come() -> None:
-    """Positions in a part are kept in indexes, which a part that is made anew must fit."""
+    """Positions in a rollup are kept in indexes, which a rollup that is made anew must fit."""
     chance = Random(5)
     rows = [
         (chance.randrange(3), chance.randrange(4), chance.getrandbits(60) % 9, chance.choice("ab"))
@@ -265,7 +265,7 @@ def test_the_same_rows_are_the_same_part_in_whatever_order_they_come() -> None:
             "visits": column_rows({"quarter": quarters, "session_key": sessions, "of_path": paths}),
         }
         file = BytesIO()
-        write_part(file, "of/one.part", make_part(tables))
+        write_rollup(file, "of/one.rollup", make_rollup(tables))
         written.add(file.getvalue())
 
     assert len(written) == 1

@@ -17,7 +17,7 @@ from query.prepared.text_filters import (
     rows_that_meet,
 )
 from query.request.filters import Filter
-from tests.query.prepared.parts import join, part_of
+from tests.query.prepared.rollups import join, part_of
 
 ROWS = [("Berlin", "DE", 9, 4, 4, 10), ("Rom", "IT", 5, 3, 3, 10), ("Oslo", "", 4, 3, 3, 10)]
 

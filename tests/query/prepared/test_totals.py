@@ -9,18 +9,18 @@ import pytest
 from msgspec import Struct, structs
 
 from query.prepared.part_tables import QUARTER_MS
-from query.prepared.rollup import Part, make_part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import visible_ms
 from query.prepared.totals_index import NO_TOTALS, BucketTotals, bucket_totals
-from tests.query.prepared.parts import column_rows, columns_of, join
+from tests.query.prepared.rollups import column_rows, columns_of, join
 
 FIRST, QUARTERS, BUCKETS, PARTS = 100, 12, 3, 3
 OF_QUARTER = np.arange(QUARTERS) * BUCKETS // QUARTERS
 
 
 class SessionRow(Struct, frozen=True):
-    """What a session did in a quarter of an hour."""
+    """What a session did in a quarter-hour."""
 
     quarter: int
     visitor: int
@@ -53,17 +53,17 @@ def some_rows(seed: int, count: int = 400) -> list[SessionRow]:
     ]
 
 
-def joined(rows: Sequence[SessionRow], stored: int | None = None) -> JoinedParts:
-    """The rows in several parts."""
-    parts = [with_sessionless(rows[i::PARTS]) for i in range(PARTS)]
-    return join(parts, FIRST, FIRST + QUARTERS, stored=stored)
+def joined(rows: Sequence[SessionRow], stored: int | None = None) -> RollupView:
+    """The rows in several rollups."""
+    rollups = [with_sessionless(rows[i::PARTS]) for i in range(PARTS)]
+    return join(rollups, FIRST, FIRST + QUARTERS, stored=stored)
 
 
-def with_sessionless(rows: Sequence[SessionRow]) -> Part:
+def with_sessionless(rows: Sequence[SessionRow]) -> Rollup:
     """The rows, and one of visitor 70 in the first quarter that belongs to no session."""
     sessionless = {"quarter": [FIRST], "visitor": [70], "views": [2], "row_count": [3]}
     tables = {"sessions": columns_of(SessionRow, rows), "sessionless": sessionless}
-    return make_part({name: column_rows(columns) for name, columns in tables.items()})
+    return make_rollup({name: column_rows(columns) for name, columns in tables.items()})
 
 
 def expected(rows: Sequence[SessionRow]) -> list[BucketTotals]:
@@ -147,8 +147,8 @@ def test_last_quarters_with_new_visitors_or_none(quarters: int) -> None:
         ]
         nothing: dict[str, list[int]] = {"quarter": [], "visitor": [], "views": [], "row_count": []}
         tables = {"sessions": columns_of(SessionRow, rows), "sessionless": nothing}
-        parts = [make_part({name: column_rows(columns) for name, columns in tables.items()})]
-        whole, end = (join(parts, first, quarters, stored=1) for first in (0, quarters - 1))
+        rollups = [make_rollup({name: column_rows(columns) for name, columns in tables.items()})]
+        whole, end = (join(rollups, first, quarters, stored=1) for first in (0, quarters - 1))
         [of_all] = bucket_totals(whole, np.zeros(quarters, np.int64), 1)
         [of_last] = bucket_totals(end, np.zeros(1, np.int64), 1)
         assert (of_all.visitors, of_last.visitors) == (2 + (last > 0), int(last > 0))

@@ -1,4 +1,4 @@
-"""The row of a session with its first or last page view, over quarters and parts."""
+"""The row of a session with its first or last page view, over quarters and rollups."""
 
 from random import Random
 
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.visits_index import edge_rows
-from tests.query.prepared.parts import columns_of
+from tests.query.prepared.rollups import columns_of
 
 
 class SessionRow(Struct, frozen=True):
-    """What a session did in a quarter of an hour."""
+    """What a session did in a quarter-hour."""
 
     quarter: int
     session_key: int

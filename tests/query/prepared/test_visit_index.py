@@ -1,4 +1,4 @@
-"""The first and the last page view of a visit, whichever part has it."""
+"""The first and the last page view of a visit, whichever rollup has it."""
 
 from collections.abc import Mapping
 

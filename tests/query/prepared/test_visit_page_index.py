@@ -10,11 +10,11 @@ import pytest
 from query.engine.engine import Row
 from query.prepared.part_tables import SOURCES, label
 from query.prepared.quarters import Quarters
-from query.prepared.rollup import Part, make_part
+from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.rollup_join import positions_of_visits
-from query.prepared.rollup_view import JoinedParts, JoinedVisits
+from query.prepared.rollup_view import RollupView, VisitView
 from query.prepared.visit_breakdown import VisitBreakdown, VisitPages
-from tests.query.prepared.parts import Values, column_rows, join
+from tests.query.prepared.rollups import Values, column_rows, join
 
 DAY = 96
 FORMS = (
@@ -27,7 +27,7 @@ FORMS = (
 RANGES = ((0, 3 * DAY), (DAY, 2 * DAY), (DAY + 7, 2 * DAY - 9), (0, DAY), (2 * DAY, 3 * DAY))
 
 
-def some_part(chance: Random, sessions: Sequence[int], longest: int) -> Part:
+def some_part(chance: Random, sessions: Sequence[int], longest: int) -> Rollup:
     """Rows of these sessions, each within so many quarters of a quarter of its own."""
     rows = []
     for key in sessions:
@@ -47,7 +47,7 @@ def some_part(chance: Random, sessions: Sequence[int], longest: int) -> Part:
         "sessionless": sessionless(chance),
         "visits": visits(chance, [row for row in rows if row[-1]]),
     }
-    return make_part({name: column_rows(columns) for name, columns in tables.items()})
+    return make_rollup({name: column_rows(columns) for name, columns in tables.items()})
 
 
 def sessionless(chance: Random) -> dict[str, Values]:
@@ -82,30 +82,30 @@ def some_texts(chance: Random, count: int) -> list[str | None]:
     return [chance.choice((None, "", "a", "b", "c")) for _ in range(count)]
 
 
-def rows_of(form: VisitPages | VisitBreakdown, joined: JoinedParts) -> Sequence[Row] | None:
+def rows_of(form: VisitPages | VisitBreakdown, joined: RollupView) -> Sequence[Row] | None:
     rows = form.rows(joined, Quarters(joined.first, joined.end, np.zeros(0), [0]))
     return None if rows is None else [*rows]
 
 
-def with_visits(parts: Sequence[Part], first: int, end: int, stored: int | None) -> JoinedParts:
+def with_visits(rollups: Sequence[Rollup], first: int, end: int, stored: int | None) -> RollupView:
     """With the facts of a day before and after the range."""
-    joined = join(parts, first, end, stored=stored)
+    joined = join(rollups, first, end, stored=stored)
     around = ((first - first % DAY) - DAY, end + -end % DAY + DAY)
     for rows, of in ((joined, around), (whole(joined), (0, 2**31))):
         if rows is not None:
-            facts = join(parts, *of, stored=stored)
-            rows.visits = JoinedVisits(facts, partial(positions_of_visits, rows, facts))
+            facts = join(rollups, *of, stored=stored)
+            rows.visits = VisitView(facts, partial(positions_of_visits, rows, facts))
     return joined
 
 
-def whole(joined: JoinedParts) -> JoinedParts | None:
+def whole(joined: RollupView) -> RollupView | None:
     """All rows, from which indexes are made."""
-    made: list[JoinedParts] = []
+    made: list[RollupView] = []
 
     class Nothing:
         size = 0
 
-    def keep(rows: JoinedParts) -> Nothing:
+    def keep(rows: RollupView) -> Nothing:
         made.append(rows)
         return Nothing()
 
@@ -118,13 +118,13 @@ def whole(joined: JoinedParts) -> JoinedParts | None:
 @pytest.mark.parametrize("seed", range(8))
 def test_indexes_give_what_the_rows_of_the_range_do(seed: int, longest: int, rest: int) -> None:
     chance = Random(seed)
-    parts = [some_part(chance, range(i, 120, 2), longest) for i in (0, 1)]
-    parts.append(some_part(chance, range(0, 120, 7), longest))
+    rollups = [some_part(chance, range(i, 120, 2), longest) for i in (0, 1)]
+    rollups.append(some_part(chance, range(0, 120, 7), longest))
 
     for form in FORMS:
         for first, end in RANGES:
-            expected = rows_of(form, with_visits(parts, first, end, None))
-            found = rows_of(form, with_visits(parts, first, end, len(parts) - rest))
+            expected = rows_of(form, with_visits(rollups, first, end, None))
+            found = rows_of(form, with_visits(rollups, first, end, len(rollups) - rest))
             assert found == expected, (form, first, end)
             assert expected
 
@@ -137,13 +137,13 @@ def test_an_index_without_groups_is_an_answer(
     monkeypatch.setattr(chance, "choice", lambda values: values[0])  # no texts, no page views
     joined = with_visits([some_part(chance, range(20), 3)], 0, 3 * DAY, 1)
     tables: list[str] = []
-    columns = JoinedParts.columns
+    columns = RollupView.columns
 
-    def noted(rows: JoinedParts, table: str, *names: str) -> object:
+    def noted(rows: RollupView, table: str, *names: str) -> object:
         tables.append(table if rows is joined else "")
         return columns(rows, table, *names)
 
-    monkeypatch.setattr(JoinedParts, "columns", noted)
+    monkeypatch.setattr(RollupView, "columns", noted)
 
     assert rows_of(form, joined) == []
     assert not any(tables)  # the rows of the range are not read

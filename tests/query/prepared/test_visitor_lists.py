@@ -1,4 +1,4 @@
-"""Visitors from parts."""
+"""Visitors from rollups."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from query.prepared.listed_keys import ListedKeys
 from query.prepared.part_tables import NO_HASH, QUARTER_MS
 from query.prepared.quarters import whole_range
-from query.prepared.rollup import Part, make_part
-from query.prepared.rollup_view import JoinedParts
+from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_view import RollupView
 from query.prepared.visitor_lists import FURTHER, VisitorList
 from query.request.time_range import TimeRange
-from tests.query.prepared.parts import column_rows, join
+from tests.query.prepared.rollups import column_rows, join
 
 Q = QUARTER_MS
 FIRST, END = 10, 13
@@ -25,8 +25,8 @@ PAGES = ("quarter", "visitor", "of_path", "views")
 EVENTS = ("quarter", "visitor", "of_name", "of_outbound_domain", "row_count")
 
 
-def a_part(**rows: Sequence[tuple[object, ...]]) -> Part:
-    """A part with rows of these tables."""
+def a_part(**rows: Sequence[tuple[object, ...]]) -> Rollup:
+    """A rollup with rows of these tables."""
     columns = {
         "sessions": SESSIONS,
         "sessionless": SESSIONLESS,
@@ -37,7 +37,7 @@ def a_part(**rows: Sequence[tuple[object, ...]]) -> Part:
         name: column_rows({c: [row[i] for row in rows.get(name, [])] for i, c in enumerate(names)})  # type: ignore[misc]
         for name, names in columns.items()
     }
-    return make_part(made)
+    return make_rollup(made)
 
 
 PARTS = (
@@ -56,7 +56,7 @@ PARTS = (
 )  # fmt: skip
 
 
-def listed(joined: JoinedParts, form: VisitorList) -> ListedKeys:
+def listed(joined: RollupView, form: VisitorList) -> ListedKeys:
     quarters = whole_range(TimeRange(FIRST * Q, END * Q, "UTC"))
     assert quarters is not None
     return form.rows(joined, quarters)
@@ -111,9 +111,9 @@ def test_visitors_with_a_row_in_the_range_are_listed_with_what_their_rows_add_up
 
 
 def test_instants_are_exact_where_all_rows_have_sessions() -> None:
-    part = a_part(sessions=[(10, 5, 1, 3, 4, 1, 1), (11, 6, 2, 8, 0, 1, 0)])
+    rollup = a_part(sessions=[(10, 5, 1, 3, 4, 1, 1), (11, 6, 2, 8, 0, 1, 0)])
 
-    rows = listed(join([part], FIRST, END), VisitorList())
+    rows = listed(join([rollup], FIRST, END), VisitorList())
 
     for field in ("first_visit", "last_visit"):
         low, high = rows.values[field]
@@ -146,10 +146,10 @@ def test_only_the_tables_of_the_fields_that_are_ordered_by_are_read() -> None:
 def test_true_instants_are_never_outside_the_bounds(
     with_session: list[tuple[int, int, int, int]], without: list[tuple[int, int]], stored: int
 ) -> None:
-    """Sessionless rows are at millisecond 5 of their quarter here, which parts do not know."""
+    """Sessionless rows are at millisecond 5 of their quarter here, which rollups do not know."""
     own = [(q, v, s, start, 1, 1, 1) for q, v, s, start in with_session]
     rows = [(q, v, 1, 0) for q, v in without]
-    parts = [
+    rollups = [
         a_part(sessions=own[::2], sessionless=rows[1::2]),
         a_part(sessions=own[1::2], sessionless=rows[::2]),
     ]
@@ -159,7 +159,7 @@ def test_true_instants_are_never_outside_the_bounds(
     for q, v in without:
         instants.setdefault(v, []).append(q * Q + 5)
 
-    found = listed(join(parts, FIRST, END, stored=stored), VisitorList())
+    found = listed(join(rollups, FIRST, END, stored=stored), VisitorList())
 
     assert sorted(found.hashes.tolist()) == sorted(instants)
     for field, end in (("first_visit", min), ("last_visit", max)):

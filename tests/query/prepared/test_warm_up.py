@@ -1,4 +1,4 @@
-"""Queries that were asked before their parts are run again when these are made."""
+"""Queries that were asked before their rollups are run again when these are made."""
 
 import asyncio
 from pathlib import Path
@@ -32,7 +32,7 @@ def prepare(service: InProcessService) -> None:
 @pytest.fixture(autouse=True)
 def _every_index_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_store, "LEAST_SECONDS", 0)
-    monkeypatch.setattr(index_store, "FEW_PARTS", 0)
+    monkeypatch.setattr(index_store, "FEW_ROLLUPS", 0)
 
 
 def test_what_was_asked_is_joined_before_it_is_asked_again(service: InProcessService) -> None:
@@ -54,8 +54,8 @@ def test_a_query_whose_parts_are_damaged_stops_nothing(service: InProcessService
     results = service.results
     assert results is not None
     asyncio.run(results.make_pending())
-    for part in Path(service.data, "prepared").rglob("*.part"):
-        part.write_bytes(b"")
+    for rollup in Path(service.data, "prepared").rglob("*.part"):
+        rollup.write_bytes(b"")
 
     asyncio.run(results.run_waiting())
 

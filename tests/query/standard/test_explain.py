@@ -145,7 +145,7 @@ def test_rows_without_parts_are_read_until_there_are_some(service: InProcessServ
     [second] = ask(service, "/v1/query", "summary")
 
     assert_agreement(before, first)
-    assert before["reason"] == not_prepared.NO_PARTS
+    assert before["reason"] == not_prepared.NO_ROLLUPS
     assert_agreement(after, second)
     assert after["prepared"] is True
 

@@ -1,4 +1,4 @@
-"""Parts from columns written down in a test."""
+"""Rollups from columns written down in a test."""
 
 from collections.abc import Mapping, Sequence
 from typing import IO
@@ -7,13 +7,13 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows
-from query.prepared.attribute_rank import PLACE_COLUMN
-from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN, Columns, Part, make_part
-from query.prepared.rollup_view import JoinedParts, WholeParts
-from query.prepared.shared_ids import ColumnNumbers, NumberedParts, number
+from query.prepared.attribute_rank import RANK_COLUMN
+from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN, Columns, Rollup, make_rollup
+from query.prepared.rollup_view import RollupView, WholeView
+from query.prepared.shared_ids import ColumnIds, RollupsWithIds, number
 from query.prepared.store import (
     HASHES,
-    PartKey,
+    RollupKey,
     read_columns,
     read_frame,
     read_hashes,
@@ -23,32 +23,34 @@ from query.prepared.store import (
 Values = Sequence[int] | Sequence[str | None]
 
 
-def part_of(table: str, **columns: Values) -> Part:
-    """A part of one table; a column of texts begins with `of_`."""
-    return make_part({table: column_rows(columns)})
+def part_of(table: str, **columns: Values) -> Rollup:
+    """A rollup of one table; a column of texts begins with `of_`."""
+    return make_rollup({table: column_rows(columns)})
 
 
-def join(parts: Sequence[Part], first: int, end: int, *, stored: int | None = None) -> JoinedParts:
-    """Parts with visitors and sessions numbered.
+def join(
+    rollups: Sequence[Rollup], first: int, end: int, *, stored: int | None = None
+) -> RollupView:
+    """Rollups with visitors and sessions numbered.
 
     With `stored`, the first so many are stored and have indexes, the others are the rest.
     """
     if stored is None:
-        return JoinedParts(_numbered(parts, len(parts)), first, end)
-    numbered = _numbered(parts, stored)
-    whole = JoinedParts(numbered.some(0, stored), 0, 2**31)
-    return JoinedParts(numbered, first, end, WholeParts(lambda: whole, lambda _name, make: make()))
+        return RollupView(_numbered(rollups, len(rollups)), first, end)
+    numbered = _numbered(rollups, stored)
+    whole = RollupView(numbered.some(0, stored), 0, 2**31)
+    return RollupView(numbered, first, end, WholeView(lambda: whole, lambda _name, make: make()))
 
 
-def _numbered(parts: Sequence[Part], stored: int) -> NumberedParts:
+def _numbered(rollups: Sequence[Rollup], stored: int) -> RollupsWithIds:
     numbers = {}
     for column in (VISITOR_COLUMN, SESSION_COLUMN):
-        hashes = [part.hashes[column] for part in parts]
-        numbering = number({PartKey("shop", str(i)): h for i, h in enumerate(hashes[:stored])})
-        further = numbering.with_further(hashes[stored:])
+        hashes = [rollup.hashes[column] for rollup in rollups]
+        numbering = number({RollupKey("shop", str(i)): h for i, h in enumerate(hashes[:stored])})
+        further = numbering.with_added(hashes[stored:])
         by_part = [*numbering.by_part.values(), *further.by_part]
-        numbers[column] = ColumnNumbers(numbering.hashes, further.new, by_part)
-    return NumberedParts(parts, numbers.__getitem__, stored, range(len(parts)))
+        numbers[column] = ColumnIds(numbering.hashes, further.new, by_part)
+    return RollupsWithIds(rollups, numbers.__getitem__, stored, range(len(rollups)))
 
 
 def column_rows(columns: Mapping[str, Values]) -> ColumnRows:
@@ -59,7 +61,7 @@ def column_rows(columns: Mapping[str, Values]) -> ColumnRows:
             texts[name] = sorted({str(value) for value in values if value is not None})
             values = [NO_TEXT if v is None else texts[name].index(str(v)) + 1 for v in values]
         numbers[name] = np.array(values, np.int64)
-    numbers.setdefault(PLACE_COLUMN, np.zeros(len(columns["quarter"]), np.int64))
+    numbers.setdefault(RANK_COLUMN, np.zeros(len(columns["quarter"]), np.int64))
     return ColumnRows(numbers, texts)
 
 
@@ -68,8 +70,8 @@ def columns_of(row: type[Struct], rows: Sequence[Struct]) -> Mapping[str, Values
     return {name: [getattr(each, name) for each in rows] for name in row.__struct_fields__}
 
 
-def whole_part(file: IO[bytes], path: str, table: str) -> Part:
-    """A table of a stored part with all of its columns, and all hashes."""
+def whole_part(file: IO[bytes], path: str, table: str) -> Rollup:
+    """A table of a stored rollup with all of its columns, and all hashes."""
 
     def again() -> IO[bytes]:
         file.seek(0)
@@ -79,4 +81,4 @@ def whole_part(file: IO[bytes], path: str, table: str) -> Part:
     numbers = {name: read_numbers(file, path, stored, table, name) for name in frame.columns}
     columns = Columns(frame.quarters, frame.borders, numbers, frame.texts)
     hashes = {name: read_hashes(file, path, stored, name) for name in HASHES.values()}
-    return Part(hashes, {table: columns})
+    return Rollup(hashes, {table: columns})
