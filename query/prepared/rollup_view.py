@@ -207,9 +207,16 @@ class RollupView:
         self, table: str, column: str, by_part: Sequence[Numbers], values: Numbers | None
     ) -> Numbers:
         """A value by the number of each row, from the numbers that each rollup has for it."""
-        own = {i: by_part[i] if values is None else values[by_part[i]] for i in self._having_rows}
-        of_parts = [own[i][self._stored_column(i, table, column)] for i in self._having_rows]
-        return self._joined(table, of_parts)
+
+        def of_rollup(i: int) -> Numbers:
+            rows = self._stored_column(i, table, column)
+            if values is None:
+                return by_part[i][rows]
+            # few selected rows of a rollup have fewer values than its ids
+            is_selective = len(rows) < len(by_part[i])
+            return values[by_part[i][rows]] if is_selective else values[by_part[i]][rows]
+
+        return self._joined(table, [of_rollup(i) for i in self._having_rows])
 
     def texts(self, table: str, column: str) -> Sequence[str | None]:
         """The texts of a column of all rollups by number, as above."""
