@@ -25,6 +25,7 @@ UNREADABLE = (
     KeyError,
     IndexError,
     TypeError,
+    NotImplementedError,  # of pyarrow
     OverflowError,
     MemoryError,
 )

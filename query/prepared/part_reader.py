@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from functools import partial
-from typing import IO, TypeAlias, TypeVar
+from typing import IO, TypeVar
 
 from msgspec import Struct, structs
 
@@ -16,24 +16,21 @@ from query.prepared.checked_file import Damaged
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.result_cache import ByteCache, digest
 from query.prepared.rollup import Columns, Rollup, shifted
-from query.prepared.store import (
-    ColumnOffsets,
-    RollupKey,
-    RollupStore,
+from query.prepared.rollup_file import (
+    TEXT_BYTES,
+    RollupContents,
     TableFrame,
-    read_columns,
+    read_column,
+    read_contents,
     read_frame,
     read_hashes,
-    read_numbers,
 )
+from query.prepared.store import RollupKey, RollupStore
 from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
 
 T = TypeVar("T")
-ReadNumbers: TypeAlias = Callable[..., Numbers]
-"""Reads them from the file and path of a rollup and where its columns are."""
-
 
 LARGE_ROWS = 10_000
 """Rows from which a data file is summed up by itself."""
@@ -154,10 +151,14 @@ class RollupReader:
 
     def hashes(self, column: str, key: RollupKey) -> Numbers:
         """The hashes of a column of a rollup."""
-        return self._numbers((key, column), partial(read_hashes, column=column))
+        numbers: Numbers | None = self._memory.get((key, column))
+        if numbers is None:
+            numbers = self._read(key, partial(read_hashes, column=column))
+            self._memory.put((key, column), numbers, numbers.nbytes)
+        return numbers
 
     def frame(self, key: RollupKey, table: str) -> TableFrame:
-        """A table of a rollup without its numbers."""
+        """The quarter-hours and the names of the columns of a table of a rollup."""
         name = (key, "frame", table)
         frame: TableFrame | None = self._memory.get(name)
         if frame is None:
@@ -167,48 +168,55 @@ class RollupReader:
 
     def numbers(self, key: RollupKey, table: str, column: str, rows: int | None = None) -> Numbers:
         """A column of a table of a rollup, which has so many rows."""
-        read = partial(read_numbers, table=table, column=column)
-        numbers = self._numbers((key, table, column), read)
+        numbers: Numbers | None = self._memory.get((key, table, column))
+        if numbers is None:
+            numbers, _ = self._column(key, table, column)
         if rows is not None and len(numbers) != rows:
             raise Damaged("a column of another length")
         return numbers
 
-    def _numbers(self, name: tuple[RollupKey, *tuple[str, ...]], read: ReadNumbers) -> Numbers:
-        """What is read is kept for itself, as queries share columns and hashes."""
-        numbers: Numbers | None = self._memory.get(name)
-        if numbers is None:
-            key = name[0]
-            numbers = self._read(key, partial(read, columns=self._columns(key)))
-            self._memory.put(name, numbers, numbers.nbytes)
-        return numbers
+    def texts(self, key: RollupKey, table: str, column: str) -> Sequence[str]:
+        """The texts of a column of a table of a rollup, in ascending order."""
+        texts: Sequence[str] | None = self._memory.get((key, "texts", table, column))
+        return self._column(key, table, column)[1] if texts is None else texts
 
-    def _columns(self, key: RollupKey) -> ColumnOffsets:
-        """Where the columns of a rollup are."""
-        columns: ColumnOffsets | None = self._memory.get((key, "columns"))
-        if columns is None:
-            columns = self._read(key, read_columns)
-            self._memory.put((key, "columns"), columns, columns.size)
-        return columns
+    def _column(self, key: RollupKey, table: str, column: str) -> tuple[Numbers, Sequence[str]]:
+        """A column and its texts; both are cached, as queries share them."""
+        numbers, texts = self._read(key, partial(read_column, table=table, column=column))
+        self._memory.put((key, table, column), numbers, numbers.nbytes)
+        if column in self.frame(key, table).texts:
+            size = sum(map(len, texts)) + TEXT_BYTES * len(texts)
+            self._memory.put((key, "texts", table, column), texts, size)
+        return numbers, texts
 
-    def _read(self, key: RollupKey, read: Callable[[IO[bytes], str], T]) -> T:
-        if (found := self._folder.read(key, read)) is None:
-            self._memory.put((key, "columns"), None, 0)  # another file may take its place
+    def _read(self, key: RollupKey, read: Callable[[IO[bytes], RollupContents], T]) -> T:
+        name = (key, "contents")
+        contents: RollupContents | None = self._memory.get(name)
+
+        def read_file(file: IO[bytes], path: str) -> T:
+            footer = read_contents(file, path) if contents is None else contents
+            if contents is None:
+                self._memory.put(name, footer, footer.size)
+            return read(file, footer)
+
+        if (found := self._folder.read(key, read_file)) is None:
+            self._memory.put(name, None, 0)  # another file may take its place
             raise RollupGone
         return found
 
 
-class _StoredNumbers(Mapping[str, Numbers]):
+class _LazyColumns(Mapping[str, T]):
     """The columns of a table, each of which is read when it is needed."""
 
-    def __init__(self, names: frozenset[str], read: Callable[[str], Numbers]) -> None:
+    def __init__(self, names: frozenset[str], read: Callable[[str], T]) -> None:
         self._names = names
         self._read = read
-        self._known: dict[str, Numbers] = {}
+        self._columns: dict[str, T] = {}
 
-    def __getitem__(self, name: str) -> Numbers:
-        if name not in self._known:
-            self._known[name] = self._read(name)
-        return self._known[name]
+    def __getitem__(self, name: str) -> T:
+        if name not in self._columns:
+            self._columns[name] = self._read(name)
+        return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -221,7 +229,7 @@ class _StoredNumbers(Mapping[str, Numbers]):
 
 
 class StoredRollup:
-    """A part of the folder, of which each column is read when it is needed."""
+    """A rollup of the store, of which each column is read when it is needed."""
 
     def __init__(
         self,
@@ -241,8 +249,9 @@ class StoredRollup:
             frame = self._reader.frame(self._key, name)
             rows = int(frame.borders[-1])
             read = partial(self._reader.numbers, self._key, name, rows=rows)
-            numbers = _StoredNumbers(frame.columns, read)
-            self._tables[name] = Columns(frame.quarters, frame.borders, numbers, frame.texts)
+            numbers = _LazyColumns(frame.columns, read)
+            texts = _LazyColumns(frame.texts, partial(self._reader.texts, self._key, name))
+            self._tables[name] = Columns(frame.quarters, frame.borders, numbers, texts)
         return self._tables[name]
 
     def may_have(self, first: int, end: int) -> bool:

@@ -102,7 +102,7 @@ class RollupJoin:
             ("texts", table, column),
             self._known,
             lambda: shared_dictionary(
-                {key: self._reader.frame(key, table).texts[column] for key in self._known}
+                {key: self._reader.texts(key, table, column) for key in self._known}
             ),
             stored=False,
         )

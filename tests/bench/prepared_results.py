@@ -78,7 +78,7 @@ def is_done(folder: Path) -> bool:
 
 def parts(folder: Path) -> list[Path]:
     """The parts that are there."""
-    return list(folder.glob("*/*/*.part"))
+    return list(folder.glob("*/*/*.parquet"))
 
 
 def of_type(ours: RunningService, data_set: DataSet, name: str) -> Iterator[Figure]:

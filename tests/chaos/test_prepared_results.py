@@ -104,7 +104,7 @@ def test_a_service_killed_while_it_stores_indexes_answers_the_same_after_it(
     with service(data_set, PREPARED_MB) as running:
         eventually(lambda: all(entry["meta"].get("prepared") for entry in ask(running)))
         expected = rows(ask(running, "&prepared=false"))
-    for path in (path for path in files(data_set) if path.suffix != ".part"):
+    for path in (path for path in files(data_set) if path.suffix != ".parquet"):
         path.unlink()
     parts = len(files(data_set))
 

@@ -243,7 +243,7 @@ def test_what_is_stored_merged_or_removed_later_counts(
 
 def damaged_and_missing(service: Service) -> None:
     """Cut one file of the prepared results, spoil the next, remove the third, and so on."""
-    files = sorted(Path(service.root, "prepared").glob("*/*/*.part"))
+    files = sorted(Path(service.root, "prepared").glob("*/*/*.parquet"))
     for i, file in enumerate(files):
         if i % 3 == 0:
             file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])

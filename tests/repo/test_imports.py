@@ -122,6 +122,7 @@ USERS = {
         "query/formats/arrow.py",
         "query/prepared/checked_file.py",
         "query/prepared/page_paths.py",
+        "query/prepared/rollup_file.py",
         "schemas/lake/log_numbers.py",
         "stream/enrich/re_enrichment_pipeline.py",
         "stream/maintenance/",

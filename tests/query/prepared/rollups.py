@@ -9,16 +9,16 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, ColumnRows
 from query.prepared.attribute_rank import RANK_COLUMN
 from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN, Columns, Rollup, make_rollup
-from query.prepared.rollup_view import RollupView, WholeView
-from query.prepared.shared_ids import ColumnIds, RollupsWithIds, number
-from query.prepared.store import (
+from query.prepared.rollup_file import (
     HASHES,
-    RollupKey,
-    read_columns,
+    read_column,
+    read_contents,
     read_frame,
     read_hashes,
-    read_numbers,
 )
+from query.prepared.rollup_view import RollupView, WholeView
+from query.prepared.shared_ids import ColumnIds, RollupsWithIds, number
+from query.prepared.store import RollupKey
 
 Values = Sequence[int] | Sequence[str | None]
 
@@ -73,12 +73,13 @@ def columns_of(row: type[Struct], rows: Sequence[Struct]) -> Mapping[str, Values
 def whole_part(file: IO[bytes], path: str, table: str) -> Rollup:
     """A table of a stored rollup with all of its columns, and all hashes."""
 
-    def again() -> IO[bytes]:
-        file.seek(0)
-        return file
-
-    frame, stored = read_frame(again(), path, table), read_columns(again(), path)
-    numbers = {name: read_numbers(file, path, stored, table, name) for name in frame.columns}
-    columns = Columns(frame.quarters, frame.borders, numbers, frame.texts)
-    hashes = {name: read_hashes(file, path, stored, name) for name in HASHES.values()}
+    contents = read_contents(file, path)
+    frame = read_frame(file, contents, table)
+    numbers, texts = {}, {}
+    for name in frame.columns:
+        numbers[name], of_column = read_column(file, contents, table, name)
+        if name in frame.texts:
+            texts[name] = of_column
+    columns = Columns(frame.quarters, frame.borders, numbers, texts)
+    hashes = {name: read_hashes(file, contents, name) for name in HASHES}
     return Rollup(hashes, {table: columns})

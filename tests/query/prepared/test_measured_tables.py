@@ -21,7 +21,7 @@ def table_of(service: InProcessService, asked: str, measured: Measured) -> Colum
     service.query(asked)
     assert service.results is not None
     asyncio.run(service.results.make_pending())
-    [path] = Path(service.data, "prepared").rglob("*.part")
+    [path] = Path(service.data, "prepared").rglob("*.parquet")
     with path.open("rb") as file:
         key = path.relative_to(path.parents[1])
         return whole_part(file, str(key), measured.table).tables[measured.table]

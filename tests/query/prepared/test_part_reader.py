@@ -64,7 +64,7 @@ def test_a_part_in_place_of_another_is_read_anew(tmp_path: Path) -> None:
 
 def test_a_part_that_was_removed_is_gone(tmp_path: Path) -> None:
     reader = reader_of(RollupStore(tmp_path, MEMORY), [1])
-    [path] = tmp_path.rglob("*.part")
+    [path] = tmp_path.rglob("*.parquet")
     path.unlink()
 
     with pytest.raises(RollupGone):

@@ -24,7 +24,7 @@ def run(
 
 
 def files(service: InProcessService) -> list[Path]:
-    return sorted(Path(service.data, "prepared").glob("*/*/*.part"))
+    return sorted(Path(service.data, "prepared").glob("*/*/*.parquet"))
 
 
 def test_the_first_answer_is_prepared_after_it(service: InProcessService) -> None:

@@ -14,6 +14,7 @@ import pytest
 from query.prepared import store
 from query.prepared.index_store import IndexStore
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_file import write_rollup
 from query.prepared.store import (
     KINDS,
     LOADS,
@@ -24,7 +25,6 @@ from query.prepared.store import (
     RollupKey,
     RollupStore,
     kinds_beside,
-    write_rollup,
 )
 from tests.query.prepared.no_files import NO_FILES
 from tests.query.prepared.rollups import column_rows, part_of, whole_part
@@ -120,31 +120,37 @@ def test_a_folder_that_cannot_be_read_has_no_parts(tmp_path: Path) -> None:
 def test_a_damaged_file_is_removed(tmp_path: Path, share: float) -> None:
     folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part(500))
-    [path] = tmp_path.glob("*/*/*.part")
+    [path] = tmp_path.glob("*/*/*.parquet")
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
 
     assert read(folder, KEY) is None
     assert not folder.has(KEY)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.2, 0.5, 0.9])
-def test_a_changed_byte_is_noticed(tmp_path: Path, share: float) -> None:
+def test_a_changed_byte_is_noticed_or_changes_no_value(tmp_path: Path) -> None:
     folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part(500))
-    [path] = tmp_path.glob("*/*/*.part")
-    content = bytearray(path.read_bytes())
-    content[int(len(content) * share)] ^= 1
-    path.write_bytes(content)
+    [path] = tmp_path.glob("*/*/*.parquet")
+    content = path.read_bytes()
+    noticed = []
+    for position in range(0, len(content), 11):
+        changed = bytearray(content)
+        changed[position] ^= 1
+        path.write_bytes(changed)
+        found = read(folder, KEY)
+        noticed.append(found is None)
+        assert folder.has(KEY) is not noticed[-1]
+        if found is not None:  # a byte that no value depends on, as of the magic at the beginning
+            assert_alike(found, a_part(500))
 
-    assert read(folder, KEY) is None
-    assert not folder.has(KEY)
+    assert sum(noticed) > 0.75 * len(noticed)
 
 
 @pytest.mark.parametrize("put", NO_FILES)
 def test_what_is_no_file_is_removed(tmp_path: Path, put: Callable[[Path], None]) -> None:
     """Also by a service that starts, and when it was left behind."""
     RollupStore(tmp_path, LIMIT).write(KEY, a_part())
-    [path] = tmp_path.glob("*/*/*.part")
+    [path] = tmp_path.glob("*/*/*.parquet")
     path.unlink()
     put(path)
     put(path.with_name("tmp1.new"))
@@ -188,11 +194,11 @@ def test_what_was_not_used_for_longest_is_removed(tmp_path: Path) -> None:
     folder = RollupStore(tmp_path, LIMIT)
     keys = [RollupKey("shop", f"day=2026-11-10/{i}.parquet") for i in range(9)]
     folder.write(keys[0], a_part(2_000))
-    [first] = tmp_path.glob("*/*/*.part")
+    [first] = tmp_path.glob("*/*/*.parquet")
     small = RollupStore(tmp_path, first.stat().st_size * 5)
     for age, key in enumerate(keys):
         small.write(key, a_part(2_000))
-        for path in tmp_path.glob("*/*/*.part"):
+        for path in tmp_path.glob("*/*/*.parquet"):
             os.utime(path, (path.stat().st_mtime - 60,) * 2)
         assert read(small, keys[0]) is not None, age
 
@@ -237,7 +243,7 @@ def test_parts_of_one_kind_are_removed_alone(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_no_part(tmp_path: Path) -> None:
     folder = RollupStore(tmp_path, LIMIT)
     folder.write(KEY, a_part())
-    [path] = tmp_path.glob("*/*/*.part")
+    [path] = tmp_path.glob("*/*/*.parquet")
     old, new = path.with_name("tmp1.new"), path.with_name("tmp2.new")
     for left in (old, new):
         left.write_bytes(b"PK")

@@ -54,7 +54,7 @@ def test_a_query_whose_parts_are_damaged_stops_nothing(service: InProcessService
     results = service.results
     assert results is not None
     asyncio.run(results.make_pending())
-    for rollup in Path(service.data, "prepared").rglob("*.part"):
+    for rollup in Path(service.data, "prepared").rglob("*.parquet"):
         rollup.write_bytes(b"")
 
     asyncio.run(results.run_waiting())

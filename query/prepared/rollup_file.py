@@ -1,0 +1,231 @@
+"""A rollup as a Parquet file: one row group for each table, named in the column `table`.
+
+All tables share one schema, in which a column that a table lacks is NULL. Visitors and sessions are
+positions in the row groups `visitors` and `sessions`, which have their hashes. DuckDB reads such a
+file: `SELECT * FROM 'x.parquet' WHERE "table" = 'pages'`. Pages have checksums; before the footer
+stands a checksum of the footer and the path, so that no file is read in place of another.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from query.engine.column_rows import Numbers
+from query.prepared.checked_file import Damaged
+from query.prepared.rollup import (
+    QUARTER_COLUMN,
+    SESSION_COLUMN,
+    VISITOR_COLUMN,
+    Rollup,
+    by_quarter,
+    smallest,
+)
+
+TABLE_COLUMN, HASH_COLUMN = "table", "hash"
+HASHES = {VISITOR_COLUMN: "visitors", SESSION_COLUMN: "sessions"}
+"""The tables with the hashes that these columns are positions in."""
+ASCENDING = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
+"""Columns that are mostly a little more than in the row before."""
+SCATTERED = (HASH_COLUMN, "visible", "measured")
+"""Columns, beside instants and durations, of which few rows have the same number."""
+TAIL_BYTES, CHECKSUM_BYTES = 8, 4
+"""The length of the footer and the magic bytes after it; the checksum before it."""
+CONTENTS = b"tidemark"
+"""Key of the description of the tables in the footer."""
+TEXT_BYTES, FOOTER_COPIES = 60, 3
+"""Of a text in memory, beside its characters; how often the bytes of a footer are in memory."""
+MAX_DICTIONARY_BYTES = 2**30
+
+
+class StoredTable(Struct, frozen=True):
+    """Which columns a table has, in which row group; None without rows."""
+
+    columns: Sequence[str]
+    texts: Sequence[str]
+    """Those of the columns that are texts."""
+    row_group: int | None
+
+
+class RollupContents(Struct, frozen=True, eq=False):
+    """The footer of a rollup."""
+
+    metadata: Any
+    """As pyarrow has it."""
+    tables: Mapping[str, StoredTable]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        size: int = FOOTER_COPIES * self.metadata.serialized_size
+        return size
+
+
+class TableFrame(Struct, frozen=True, eq=False):
+    """The quarter-hours of a table, and which other columns it has."""
+
+    quarters: Numbers
+    borders: Numbers
+    columns: frozenset[str]
+    texts: frozenset[str]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.quarters.nbytes + self.borders.nbytes
+
+
+def write_rollup(file: IO[bytes], path: str, rollup: Rollup) -> None:
+    """Write a rollup, whose file has this path in its folder."""
+    tables = {name: columns.stored for name, columns in rollup.tables.items()}
+    texts = {name: columns.texts for name, columns in rollup.tables.items()}
+    write_tables(file, path, rollup.hashes, tables, texts)
+
+
+def write_tables(
+    file: IO[bytes],
+    path: str,
+    hashes: Mapping[str, Numbers],
+    tables: Mapping[str, Mapping[str, Numbers]],
+    texts: Mapping[str, Mapping[str, Sequence[str]]],
+) -> None:
+    """Write the tables of a rollup, and the hashes that their columns are positions in."""
+    import pyarrow as pa  # large; services without prepared results go without it
+    from pyarrow import parquet
+
+    everything = {HASHES[column]: {HASH_COLUMN: values} for column, values in hashes.items()}
+    everything |= tables
+    stored, group_count = {}, 0
+    for name, columns in everything.items():
+        has_rows = any(map(len, columns.values()))
+        of_texts = [*texts.get(name, {})]
+        stored[name] = StoredTable([*columns], of_texts, group_count if has_rows else None)
+        group_count += has_rows
+    types = {TABLE_COLUMN: pa.string()}
+    for table in stored.values():
+        types |= dict.fromkeys(table.columns, pa.int64()) | dict.fromkeys(table.texts, pa.string())
+    contents = {"path": path, "tables": stored}
+    schema = pa.schema(types.items())
+    encodings = {name: "DELTA_BINARY_PACKED" for name in ASCENDING if name in types}
+    scattered = [name for name in types if name in SCATTERED or name.endswith("_ms")]
+    encodings |= dict.fromkeys(scattered, "BYTE_STREAM_SPLIT")
+    buffer = BytesIO()
+    with parquet.ParquetWriter(
+        buffer,
+        schema,
+        compression="zstd",
+        use_dictionary=[name for name in types if name not in encodings],
+        column_encoding=encodings,
+        dictionary_pagesize_limit=MAX_DICTIONARY_BYTES,
+        write_statistics=[TABLE_COLUMN, QUARTER_COLUMN],
+        write_page_checksum=True,
+        store_schema=False,
+    ) as writer:
+        for name, columns in everything.items():
+            if stored[name].row_group is None:
+                continue
+            count = max(map(len, columns.values()))
+            arrays = {TABLE_COLUMN: pa.array([name]).take(pa.array(np.zeros(count, np.int8)))}
+            for column, values in columns.items():
+                arrays[column] = pa.array(values.astype(np.int64))
+                if column in stored[name].texts:
+                    codes = pa.array(values.astype(np.int32) - 1, mask=values == 0)
+                    known = pa.array(texts[name][column], pa.string())
+                    arrays[column] = pa.DictionaryArray.from_arrays(codes, known).cast(pa.string())
+            rows = [arrays.get(each, pa.nulls(count, type_)) for each, type_ in types.items()]
+            writer.write_table(pa.table(rows, schema=schema), row_group_size=count)
+        writer.add_key_value_metadata({CONTENTS: msgspec.json.encode(contents)})
+    content = buffer.getvalue()
+    footer = content[-_footer_bytes(content[-TAIL_BYTES:]) :]
+    file.write(content[: -len(footer)])
+    file.write(_checksum(path, footer))
+    file.write(footer)
+
+
+def read_contents(file: IO[bytes], path: str) -> RollupContents:
+    """The footer; Damaged when it is not whole, or of the file of another path."""
+    from pyarrow import parquet  # as above
+
+    size = file.seek(0, 2)
+    file.seek(max(0, size - TAIL_BYTES))
+    footer_bytes = _footer_bytes(file.read())
+    start = size - footer_bytes - CHECKSUM_BYTES
+    if start < 0:
+        raise Damaged("too short")
+    file.seek(start)
+    checksum, footer = file.read(CHECKSUM_BYTES), file.read()
+    if checksum != _checksum(path, footer):
+        raise Damaged("another footer")
+    metadata = parquet.read_metadata(file)
+    contents = msgspec.json.decode(metadata.metadata[CONTENTS], type=_Contents)
+    return RollupContents(metadata, contents.tables)
+
+
+class _Contents(Struct, frozen=True):
+    path: str
+    tables: Mapping[str, StoredTable]
+
+
+def read_frame(file: IO[bytes], contents: RollupContents, table: str) -> TableFrame:
+    """The frame of a table; KeyError when the rollup has no such table, Damaged as above."""
+    quarters, _ = read_column(file, contents, table, QUARTER_COLUMN)
+    frame = by_quarter({QUARTER_COLUMN: quarters}, {})
+    stored = contents.tables[table]
+    columns = frozenset(stored.columns) - {QUARTER_COLUMN}
+    return TableFrame(frame.quarters, frame.borders, columns, frozenset(stored.texts))
+
+
+def read_hashes(file: IO[bytes], contents: RollupContents, column: str) -> Numbers:
+    """The hashes of a column of visitors or of sessions; as above."""
+    return read_column(file, contents, HASHES[column], HASH_COLUMN)[0]
+
+
+def read_column(
+    file: IO[bytes], contents: RollupContents, table: str, column: str
+) -> tuple[Numbers, Sequence[str]]:
+    """A column of a table, and its texts in ascending order if it has any; as above."""
+    from pyarrow import parquet  # as above
+
+    stored = contents.tables[table]
+    if column not in stored.columns:
+        raise KeyError(column)
+    if stored.row_group is None:
+        return np.empty(0, np.uint8), ()
+    is_text = column in stored.texts
+    reader = parquet.ParquetFile(
+        file,
+        metadata=contents.metadata,
+        read_dictionary=[column] if is_text else None,
+        page_checksum_verification=True,
+    )
+    rows = reader.read_row_group(stored.row_group, columns=[column], use_threads=False)
+    values = rows.column(0).combine_chunks()
+    if not is_text:
+        if values.null_count:
+            raise Damaged("a column of another table")
+        numbers: Numbers = values.to_numpy()
+        return numbers if numbers.min(initial=0) < 0 else smallest(numbers), ()
+    codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
+    return _in_order(codes, values.dictionary.to_pylist())
+
+
+def _in_order(codes: Numbers, texts: Sequence[str]) -> tuple[Numbers, Sequence[str]]:
+    """Codes of texts in ascending order, from those in any order; 0 is NULL."""
+    ordered = sorted(texts)
+    if ordered != texts:
+        rank = {text: i for i, text in enumerate(ordered, 1)}
+        codes = np.array([0, *map(rank.__getitem__, texts)])[codes]
+    return smallest(codes), ordered
+
+
+def _footer_bytes(tail: bytes) -> int:
+    """The bytes of the footer with its tail, from that tail."""
+    return TAIL_BYTES + int.from_bytes(tail[: TAIL_BYTES // 2], "little")
+
+
+def _checksum(path: str, footer: bytes) -> bytes:
+    return zlib.crc32(footer, zlib.crc32(path.encode())).to_bytes(CHECKSUM_BYTES, "little")
