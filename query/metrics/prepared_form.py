@@ -14,8 +14,8 @@ from query.prepared.forms import PreparedForm, of_filters
 from query.prepared.metric_rows import COUNTED, VIEWS, MetricGroups, MetricTotals
 from query.prepared.not_prepared import NotPrepared
 from query.prepared.part_tables import FACTS
-from query.prepared.row_groups import CountedField, Group, RowGroups
 from query.prepared.row_columns import ALL_ROWS, view_rows
+from query.prepared.row_groups import CountedField, Group, RowGroups
 from query.prepared.totals_index import BucketTotals
 from query.request.filter_struct import Filter, names_behavior, with_conditions
 

@@ -2,13 +2,15 @@
 
 An index belongs to a set of rollups. A file names each set that has indexes. A file of an index has
 a header in JSON, in which arrays are numbers and structs have their names, then its arrays, each
-compressed by itself. A missing or damaged file costs time only.
+compressed by itself and with a checksum. A missing or damaged file costs time only.
 """
 
 import hashlib
 import logging
 import os
+import struct
 import time
+import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -22,19 +24,11 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.prepared.breakdown import GroupsIndex
-from query.prepared.checked_file import (
-    UNREADABLE,
-    Block,
-    Damaged,
-    pack,
-    read_block,
-    read_header,
-    write_header,
-)
 from query.prepared.distinct_visitors_index import VisitorsIndex
 from query.prepared.groups_index import GroupIndex
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.result_cache import ByteCache
+from query.prepared.rollup_file import UNREADABLE, Damaged
 from query.prepared.rows_index import RowIndex
 from query.prepared.session_attributes import SessionAttributes
 from query.prepared.session_lists import ListedSessions
@@ -45,6 +39,9 @@ from query.prepared.totals_index import TotalsIndex
 from query.prepared.visits_index import LongVisits, SessionValues, VisitPageIndex
 from schemas.lake.delta_table import DataFile
 
+HEAD = struct.Struct("<8sIII")
+"""Magic, bytes of the header as text and as it is stored, checksum of these and of the latter."""
+CODEC = "zstd"
 MAGIC = b"TMINDEX1"
 INDEX_KINDS: Mapping[str, type[Struct]] = {
     kind.__name__: kind
@@ -66,6 +63,15 @@ def revision() -> str:
     files = sorted(Path(__file__).parent.glob("*.py"))
     sources = b"".join(file.read_bytes() for file in files)
     return sha256(sources).hexdigest()[:8]
+
+
+class Block(Struct, frozen=True, array_like=True):
+    """What a header says of a block."""
+
+    size: int
+    """Bytes, uncompressed."""
+    stored_size: int
+    checksum: int
 
 
 class _StoredArray(Struct, frozen=True, array_like=True):
@@ -363,3 +369,53 @@ class IndexCache:
             self._folder.write(name, rollups, index)
         except Exception as error:  # the index is in memory; the next process makes it anew
             log.warning("index was not stored", extra={"error": str(error)})
+
+
+def pack(raw: bytes) -> tuple[Block, bytes]:
+    """A block, and its bytes as they are stored."""
+    from pyarrow import compress  # large; services that prepare nothing go without it
+
+    stored = compress(raw, CODEC, asbytes=True)
+    return Block(len(raw), len(stored), zlib.crc32(stored)), stored
+
+
+def read_block(file: IO[bytes], block: Block) -> bytes:
+    """The bytes of a block that begins here; Damaged when they are not whole."""
+    from pyarrow import decompress  # as in `pack`
+
+    stored = file.read(block.stored_size)
+    if len(stored) != block.stored_size or zlib.crc32(stored) != block.checksum:
+        raise Damaged("a block")
+    raw: bytes = decompress(stored, block.size, CODEC, asbytes=True) if block.size else b""
+    return raw
+
+
+def write_header(
+    file: IO[bytes], magic: bytes, path: str, text: bytes, level: int | None = None
+) -> None:
+    """Write the header; a higher compression level finds texts that stand twice."""
+    from pyarrow import Codec  # as in `pack`
+
+    stored = Codec(CODEC, compression_level=level).compress(text, asbytes=True)
+    file.write(HEAD.pack(magic, len(text), len(stored), _checksum(path, len(text), stored)))
+    file.write(stored)
+
+
+def read_header(file: IO[bytes], magic: bytes, path: str) -> bytes:
+    """The text of the header, behind which the blocks begin; Damaged when it is another file."""
+    from pyarrow import decompress  # as in `pack`
+
+    head = file.read(HEAD.size)
+    if len(head) < HEAD.size:
+        raise Damaged("too short")
+    found, text_size, size, checksum = HEAD.unpack(head)
+    stored = file.read(size)
+    if found != magic or len(stored) != size or _checksum(path, text_size, stored) != checksum:
+        raise Damaged("another header")
+    text: bytes = decompress(stored, text_size, CODEC, asbytes=True)
+    return text
+
+
+def _checksum(path: str, text_size: int, stored: bytes) -> int:
+    """Of the file's path, what is allocated for the header, and the stored header."""
+    return zlib.crc32(stored, zlib.crc32(path.encode(), text_size))

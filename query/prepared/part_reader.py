@@ -12,12 +12,12 @@ from msgspec import Struct, structs
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.build import all_rows, build_rollup
-from query.prepared.checked_file import Damaged
 from query.prepared.part_tables import QUARTER_MS
 from query.prepared.result_cache import ByteCache, digest
 from query.prepared.rollup import Columns, Rollup, shifted
 from query.prepared.rollup_file import (
     TEXT_BYTES,
+    Damaged,
     RollupContents,
     TableFrame,
     read_column,

@@ -20,7 +20,6 @@ from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.build import all_rows, build_rollup
-from query.prepared.checked_file import UNREADABLE
 from query.prepared.forms import PreparedForm, empty_result, index_between_quarters
 from query.prepared.index_store import IndexCache, IndexStore, is_small
 from query.prepared.known_visitors import known_visitors
@@ -46,6 +45,7 @@ from query.prepared.partial_quarters import quarters_read
 from query.prepared.quarters import NewVisitorPlan, Quarters
 from query.prepared.result_cache import ByteCache, CachingEngine, digest
 from query.prepared.rollup import Rollup
+from query.prepared.rollup_file import UNREADABLE
 from query.prepared.rollup_join import RollupJoin
 from query.prepared.rollup_view import NOBODY
 from query.prepared.store import KIND_OF, KINDS, TOTALS, RollupKey, RollupStore, kinds_beside

@@ -16,7 +16,6 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.checked_file import Damaged
 from query.prepared.rollup import (
     QUARTER_COLUMN,
     SESSION_COLUMN,
@@ -40,6 +39,24 @@ CONTENTS = b"tidemark"
 TEXT_BYTES, FOOTER_COPIES = 60, 3
 """Of a text in memory, beside its characters; how often the bytes of a footer are in memory."""
 MAX_DICTIONARY_BYTES = 2**30
+
+
+class Damaged(Exception):
+    """The bytes are not those of a whole file."""
+
+
+UNREADABLE = (
+    OSError,
+    Damaged,
+    ValueError,  # of msgspec, too
+    KeyError,
+    IndexError,
+    TypeError,
+    NotImplementedError,  # of pyarrow
+    OverflowError,
+    MemoryError,
+)
+"""What reading a file may raise that is not what was written, although its checksums fit."""
 
 
 class StoredTable(Struct, frozen=True):

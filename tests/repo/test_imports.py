@@ -120,7 +120,7 @@ USERS = {
     "pyarrow": {
         "query/client/rows.py",
         "query/formats/arrow.py",
-        "query/prepared/checked_file.py",
+        "query/prepared/index_store.py",
         "query/prepared/page_paths.py",
         "query/prepared/rollup_file.py",
         "schemas/lake/log_numbers.py",

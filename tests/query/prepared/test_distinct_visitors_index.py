@@ -5,6 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from query.prepared import distinct_visitors_index
 from query.prepared.distinct_visitors_index import QUARTERS_A_DAY, VisitorsIndex, index_visitors
 from query.prepared.shared_ids import WITHOUT
 
@@ -57,7 +58,7 @@ def test_a_table_of_days_and_a_search_give_the_same(
     rows = some_rows(seed)
     first, buckets, count = of_seed(seed, whole_days=True)
     by_table = index_visitors(FIRST, COUNT, *rows)
-    monkeypatch.setattr(module, "MOST_DAYS", 9)
+    monkeypatch.setattr(distinct_visitors_index, "MOST_DAYS", 9)
     by_search = index_visitors(FIRST, COUNT, *rows)
 
     assert len(by_table.of_days) == 10

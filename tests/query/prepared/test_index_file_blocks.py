@@ -4,7 +4,8 @@ from io import BytesIO
 
 import pytest
 
-from query.prepared.checked_file import Damaged, pack, read_block, read_header, write_header
+from query.prepared.index_store import pack, read_block, read_header, write_header
+from query.prepared.rollup_file import Damaged
 
 MAGIC, PATH = b"TESTFILE", "a/file"
 TEXT, RAW = b"a header" * 9, bytes(range(256)) * 5
