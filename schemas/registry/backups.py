@@ -5,6 +5,10 @@ one is lost. The first line is a header with the SHA-256 of the second; the seco
 as JSON, with their ids and the hashes of API keys. Files are written atomically; local ones are
 readable by their owner only. Pruning keeps the newest files and the last one of each of the last
 days.
+
+A backup is written when the registry changes, so its own time does not say when the registry was
+read last. A file beside the backups of this machine does, to within half a minute: a restart
+without the database must not make keys valid for longer.
 """
 
 import hashlib
@@ -44,6 +48,7 @@ COPY_FOLDER = "registry-copy"
 KEPT_NEWEST = 5
 KEPT_DAYS = 7
 
+LAST_READ_FILE = "last-read.json"
 _NAME = re.compile(r"r\d{12}-\d{8}T\d{6}Z\.json")
 
 
@@ -59,6 +64,13 @@ class BackupHeader(Struct, frozen=True, rename="camel"):
     stamp: RegistryVersion
     organizations: int
     sha256: str
+
+
+class LastRead(Struct, frozen=True, rename="camel"):
+    """A version, and the last time at which the registry had it, in ms since 1970."""
+
+    stamp: RegistryVersion
+    at_ms: int
 
 
 class Backup(Struct, frozen=True):
@@ -155,6 +167,28 @@ class Backups:
         for old in _expired(self.paths()):
             remove(old)
         return path
+
+    def write_last_read(self, version: RegistryVersion, at_ms: int) -> None:
+        """Write that the registry had this version; nothing without a local backup; OSError."""
+        folder = self._local_folder
+        if folder and folder.is_dir():
+            last = msgspec.json.encode(LastRead(version, at_ms)) + b"\n"
+            write_durably(folder, LAST_READ_FILE, last)
+
+    def read_ms(self, backup: Backup) -> int:
+        """The last known time at which the registry was as in the backup, in ms since 1970."""
+        taken_ms, folder = backup.header.taken_ms, self._local_folder
+        with suppress(OSError, msgspec.MsgspecError):  # without it the backup is as old as it says
+            if folder:
+                last = msgspec.json.decode(read_regular(folder / LAST_READ_FILE), type=LastRead)
+                if last.stamp == backup.header.stamp:
+                    return max(taken_ms, last.at_ms)
+        return taken_ms
+
+    @property
+    def _local_folder(self) -> Path | None:
+        folder = (self.copy or self).folder
+        return folder if isinstance(folder, Path) else None
 
     def paths(self) -> list[BackupFile]:
         """All files, newest first."""

@@ -17,7 +17,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from schemas.registry.backups import Backup, Backups, write_backup
 from schemas.registry.database_file import RegistryLost
-from schemas.registry.last_read import backup_read_ms, write_last_read
 from schemas.registry.last_use import KeyUses
 from schemas.registry.migrate import SchemaMismatch
 from schemas.registry.on_demand_read import OnDemandRead
@@ -110,7 +109,7 @@ class RegistryFollower:
         try:
             if self._backups.copy:
                 write_backup(self._store, self._backups.copy, now_ms())
-            write_last_read(self._backups, self.snapshot.version, at_ms)
+            self._backups.write_last_read(self.snapshot.version, at_ms)
         except OSError as error:  # a full disk, or a lake that this process only reads
             problem = str(error)
         if problem and problem != self._copy_problem:
@@ -156,7 +155,7 @@ class RegistryFollower:
             newest = backups.newest() if backups else None
             if backups is None or newest is None:
                 raise
-            self._start_from(newest, backup_read_ms(backups, newest), error)
+            self._start_from(newest, backups.read_ms(newest), error)
             return Snapshot.from_contents(newest.contents)
 
     def _start_from(self, backup: Backup, read_ms: int, error: Exception) -> None:

@@ -1,6 +1,9 @@
-"""Snapshot: the whole registry in memory, updated copy-on-write."""
+"""Snapshot: the whole registry in memory, updated copy-on-write.
 
-from collections.abc import Iterable, Mapping, Sequence
+A change copies the dictionary of its kind, which is quick by `copy` or `|` of a mapping proxy.
+"""
+
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import Self, TypeVar
 
@@ -9,7 +12,6 @@ import msgspec
 from schemas.receipts import ReceiptKey
 from schemas.registry.api_keys import parse_key, secret_matches
 from schemas.registry.contents import ChangesSince, Contents, RegistryVersion
-from schemas.registry.persistent_map import PersistentMap
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Import, Key, Link, Organization, Record, Website
 from schemas.registry.saved_record_index import SavedRecordIndex
@@ -25,8 +27,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     version: RegistryVersion
     organizations: MappingProxyType[str, Organization]
     websites: MappingProxyType[str, Website]
-    links: Mapping[str, Link]
-    links_by_slug: Mapping[str, Link]
+    links: MappingProxyType[str, Link]
+    links_by_slug: MappingProxyType[str, Link]
     keys: MappingProxyType[str, Key]
     websites_by_organization: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
@@ -50,8 +52,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             version=contents.stamp,
             organizations=MappingProxyType({o.id: o for o in contents.organizations}),
             websites=MappingProxyType({w.id: w for w in contents.websites}),
-            links=PersistentMap((link.id, link) for link in contents.links),
-            links_by_slug=PersistentMap((link.slug, link) for link in contents.links),
+            links=MappingProxyType({link.id: link for link in contents.links}),
+            links_by_slug=MappingProxyType({link.slug: link for link in contents.links}),
             keys=MappingProxyType({key.id: key for key in contents.keys}),
             websites_by_organization=_group_websites(contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
@@ -68,12 +70,14 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         if kind_name(Organization) in deleted or kind_name(Website) in deleted:
             return None
         websites = _merged(self.websites, now.websites)
+        deleted_links = deleted.get(kind_name(Link), ())
         return msgspec.structs.replace(
             self,
             version=now.stamp,
             organizations=_merged(self.organizations, now.organizations),
             websites=websites,
-            **self._links(now.links, deleted.get(kind_name(Link), ())),
+            links=_merged(self.links, now.links, deleted_links),
+            links_by_slug=self._links_by_slug(now.links, deleted_links),
             keys=_merged(self.keys, now.keys, deleted.get(kind_name(Key), ())),
             websites_by_organization=_group_websites(websites.values())
             if now.websites
@@ -100,24 +104,18 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         self.key_uses[key.id] = now_ms
         return True
 
-    def _links(
+    def _links_by_slug(
         self, changed: Sequence[Link], deleted: Sequence[str]
-    ) -> dict[str, Mapping[str, Link]]:
-        """Both maps of links; one link may have taken over the slug of another."""
+    ) -> MappingProxyType[str, Link]:
+        """Links by slug; one link may have taken over the slug of another."""
         if not changed and not deleted:
-            return {}
-        before = [self.links.get(link_id) for link_id in (*deleted, *(link.id for link in changed))]
-        slugs = [link.slug for link in before if link is not None]
-        return {
-            "links": _persistent(self.links).updated(deleted, {link.id: link for link in changed}),
-            "links_by_slug": _persistent(self.links_by_slug).updated(
-                slugs, {link.slug: link for link in changed}
-            ),
-        }
-
-
-def _persistent(links: Mapping[str, Link]) -> PersistentMap[Link]:
-    return links if isinstance(links, PersistentMap) else PersistentMap(links.items())
+            return self.links_by_slug
+        links = self.links_by_slug.copy()
+        for link_id in (*deleted, *(link.id for link in changed)):
+            if link_id in self.links:
+                links.pop(self.links[link_id].slug, None)
+        links.update((link.slug, link) for link in changed)
+        return MappingProxyType(links)
 
 
 def _merged(
@@ -127,7 +125,7 @@ def _merged(
 ) -> MappingProxyType[str, SnapshotRecordT]:
     if not changed and not deleted:
         return before
-    entries = {**before, **{record.id: record for record in changed}}
+    entries = before | {record.id: record for record in changed}
     for record in deleted:
         entries.pop(record, None)
     return MappingProxyType(entries)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.registry import Backups, Organization, RegistryStore, validation
-from schemas.registry.backups import Backup, write_backup
-from schemas.registry.last_read import FILE, backup_read_ms, write_last_read
+from schemas.registry.backups import LAST_READ_FILE, Backup, write_backup
 from tests.schemas.registry.filled_registry import NOW
 
 HOUR = 3_600_000
@@ -29,14 +28,14 @@ def newest(backups: Backups) -> Backup:
 def test_a_backup_is_as_old_as_the_last_read_of_its_version(
     store: RegistryStore, backups: Backups
 ) -> None:
-    assert backup_read_ms(backups, newest(backups)) == NOW
+    assert backups.read_ms(newest(backups)) == NOW
 
-    write_last_read(backups, store.read_version(), NOW + HOUR)
+    backups.write_last_read(store.read_version(), NOW + HOUR)
 
-    assert backup_read_ms(backups, newest(backups)) == NOW + HOUR
+    assert backups.read_ms(newest(backups)) == NOW + HOUR
     assert len(backups.paths()) == 1  # the file is no backup
-    write_last_read(backups, store.read_version(), NOW - HOUR)
-    assert backup_read_ms(backups, newest(backups)) == NOW
+    backups.write_last_read(store.read_version(), NOW - HOUR)
+    assert backups.read_ms(newest(backups)) == NOW
 
 
 def test_a_read_of_a_later_version_does_not_make_the_backup_younger(
@@ -44,22 +43,22 @@ def test_a_read_of_a_later_version_does_not_make_the_backup_younger(
 ) -> None:
     store.update(Organization, owner.id, NOW + 1, name="Renamed")
 
-    write_last_read(backups, store.read_version(), NOW + HOUR)
+    backups.write_last_read(store.read_version(), NOW + HOUR)
 
-    assert backup_read_ms(backups, newest(backups)) == NOW
+    assert backups.read_ms(newest(backups)) == NOW
 
 
 @pytest.mark.usefixtures("owner")
 def test_a_damaged_file_counts_as_none(backups: Backups) -> None:
     assert isinstance(backups.folder, Path)
-    (backups.folder / FILE).write_text('{"stamp": ')
+    (backups.folder / LAST_READ_FILE).write_text('{"stamp": ')
 
-    assert backup_read_ms(backups, newest(backups)) == NOW
+    assert backups.read_ms(newest(backups)) == NOW
 
 
 def test_without_a_local_backup_nothing_is_written(
     store: RegistryStore, backups: Backups, tmp_path: Path
 ) -> None:
-    write_last_read(backups, store.read_version(), NOW)
+    backups.write_last_read(store.read_version(), NOW)
 
     assert not (tmp_path / "lake").exists()
