@@ -13,7 +13,7 @@ from deploy.cli.context import (
     record_fields,
     require_changes,
 )
-from deploy.cli.record_commands import add_record_commands, create_owned
+from deploy.cli.record_commands import RecordGroup, organization_option
 from deploy.demo.tenant import replace_demo_key
 from schemas.registry import KEY_SCOPES, Key, RegistryStore, Website
 from schemas.registry.key_rotation import (
@@ -42,69 +42,62 @@ def scope_option(required: bool) -> Callable[[Any], Any]:
     )
 
 
-@click.group()
-def keys() -> None:
-    """API keys of organizations."""
-
-
-@keys.command()
-@click.option("--organization", required=True, metavar="ID", help="Organization id.")
-@click.option(
-    "--website",
-    metavar="ID",
-    help="Restrict the key to one website. Default: all of the organization.",
+keys = RecordGroup(
+    Key,
+    "keys",
+    "API keys of organizations.",
+    ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt", "revokedAt", "lastUsedAt"),
 )
-@scope_option(required=True)
-@name_option
-@expires_option
-@as_json
-@click.pass_obj
+
+
+@keys.creates(
+    organization_option,
+    click.option(
+        "--website",
+        metavar="ID",
+        help="Restrict the key to one website. Default: all of the organization.",
+    ),
+    scope_option(required=True),
+    name_option,
+    expires_option,
+)
 def create(
-    tidemark: CliContext,
+    _tidemark: CliContext,
+    store: RegistryStore,
     organization: str,
     website: str | None,
-    scopes: tuple[str, ...],
     name: str | None,
-    expires_at: int | None,
-    json: bool,
-) -> None:
+    **fields: Any,
+) -> tuple[Key, dict[str, object]]:
     """Create an API key. The key is shown once and cannot be retrieved later."""
-    with tidemark.open_registry() as store:
-        if website is not None:
-            _check_owner(store, website, organization)
-        key, text = new_key(organization, scopes, now_ms(), website, name or "", expires_at)
-        record = create_owned(store, key)
-    print_record(record_fields(record, key=text), json)
+    if website is not None and store.get(Website, website).organization_id != organization:
+        raise click.UsageError(
+            f"website '{website}' does not belong to organization '{organization}'"
+        )
+    key, text = new_key(
+        organization, now_ms=now_ms(), website_id=website, name=name or "", **fields
+    )
+    return key, {"key": text}
 
 
-@keys.command()
-@click.argument("record_id", metavar="ID")
-@scope_option(required=False)
-@name_option
-@expires_option
-@click.option("--revoke", is_flag=True, help="Revoke the key immediately.")
-@as_json
-@click.pass_obj
+@keys.updates(
+    scope_option(required=False),
+    name_option,
+    expires_option,
+    click.option("--revoke", is_flag=True, help="Revoke the key immediately."),
+)
 def update(
-    tidemark: CliContext,
-    record_id: str,
+    _tidemark: CliContext,
+    store: RegistryStore,
+    key_id: str,
     scopes: tuple[str, ...],
-    name: str | None,
-    expires_at: int | None,
     revoke: bool,
-    json: bool,
-) -> None:
+    **fields: Any,
+) -> Key:
     """Update the given fields; --scope replaces all permissions."""
     now = now_ms()
-    changes = require_changes(
-        scopes=scopes or None,
-        name=name,
-        expires_at=expires_at,
-        revoked_at=now if revoke else None,
-    )
-    with tidemark.open_registry() as store:
-        record = store.update(Key, record_id, now, **validate_key_fields(changes))
-    print_record(record_fields(record), json)
+    changes = require_changes(**fields, scopes=scopes or None, revoked_at=now if revoke else None)
+    return store.update(Key, key_id, now, **validate_key_fields(changes))
 
 
 @keys.command()
@@ -135,17 +128,3 @@ def rotate(
     old_ends_at = format_instant(old.expires_at)
     more = {"key": rotation.text, "replaces": old.id, "replacedEndsAt": old_ends_at}
     print_record(record_fields(rotation.key, **more), json)
-
-
-def _check_owner(store: RegistryStore, website: str, organization: str) -> None:
-    if store.get(Website, website).organization_id != organization:
-        raise click.UsageError(
-            f"website '{website}' does not belong to organization '{organization}'"
-        )
-
-
-add_record_commands(
-    keys,
-    Key,
-    ("id", "organizationId", "websiteId", "name", "scopes", "expiresAt", "revokedAt", "lastUsedAt"),
-)

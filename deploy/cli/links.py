@@ -5,17 +5,9 @@ from typing import Any
 
 import click
 
-from deploy.cli.context import (
-    CliContext,
-    InstantParam,
-    as_json,
-    combine_options,
-    print_record,
-    record_fields,
-    require_changes,
-)
-from deploy.cli.record_commands import add_record_commands, create_owned
-from schemas.registry import Link
+from deploy.cli.context import CliContext, InstantParam, combine_options, require_changes
+from deploy.cli.record_commands import RecordGroup, organization_option
+from schemas.registry import Link, RegistryStore
 from schemas.registry.records import LINK_FIELDS, LinkField, LinkFieldKind
 from schemas.registry.validation import new_link, validate_link_fields
 from schemas.runtime.app_schemes import parse_app_schemes
@@ -36,49 +28,39 @@ link_options = combine_options(
     click.option("--slug", help="Slug, the part after /l/. Default: random."),
     *(_link_option(name, field) for name, field in LINK_FIELDS.items()),
 )
-
-
-@click.group()
-def links() -> None:
-    """Short links of organizations."""
-
-
-@links.command()
-@click.option("--organization", required=True, metavar="ID", help="Organization id.")
-@click.option("--name", required=True, help="Name.")
-@click.option("--target-url", required=True, metavar="URL", help="Target URL.")
-@link_options
-@as_json
-@click.pass_obj
-def create(
-    tidemark: CliContext, /, organization: str, name: str, target_url: str, json: bool, **more: Any
-) -> None:
-    """Create a short link and print its URL and that of its QR code on this machine."""
-    with tidemark.open_registry() as store:
-        apps = parse_app_schemes(tidemark.settings.link_schemes)
-        link = new_link(organization, name, target_url, now_ms(), apps=apps, **more)
-        record = create_owned(store, link)
-    address = f"{public_collector_url(tidemark.settings)}/l/{record.slug}"
-    print_record(record_fields(record, shortUrl=address, qrCodeUrl=f"{address}/qr.svg"), json)
-
-
-@links.command()
-@click.argument("record_id", metavar="ID")
-@click.option("--name", help="Name.")
-@click.option("--target-url", metavar="URL", help="Target URL.")
-@link_options
-@as_json
-@click.pass_obj
-def update(tidemark: CliContext, /, record_id: str, json: bool, **options: Any) -> None:
-    """Update the given fields."""
-    with tidemark.open_registry() as store:
-        changes = validate_link_fields(
-            require_changes(**options), parse_app_schemes(tidemark.settings.link_schemes)
-        )
-        record = store.update(Link, record_id, now_ms(), **changes)
-    print_record(record_fields(record), json)
-
-
-add_record_commands(
-    links, Link, ("id", "organizationId", "name", "slug", "targetUrl", "externalId")
+links = RecordGroup(
+    Link,
+    "links",
+    "Short links of organizations.",
+    ("id", "organizationId", "name", "slug", "targetUrl", "externalId"),
 )
+
+
+@links.creates(
+    organization_option,
+    click.option("--name", required=True, help="Name."),
+    click.option("--target-url", required=True, metavar="URL", help="Target URL."),
+    link_options,
+)
+def create(
+    tidemark: CliContext, _store: RegistryStore, organization: str, **fields: Any
+) -> tuple[Link, dict[str, object]]:
+    """Create a short link and print its URL and that of its QR code on this machine."""
+    apps = parse_app_schemes(tidemark.settings.link_schemes)
+    link = new_link(organization, now_ms=now_ms(), apps=apps, **fields)
+    address = f"{public_collector_url(tidemark.settings)}/l/{link.slug}"
+    return link, {"shortUrl": address, "qrCodeUrl": f"{address}/qr.svg"}
+
+
+@links.updates(
+    click.option("--name", help="Name."),
+    click.option("--target-url", metavar="URL", help="Target URL."),
+    link_options,
+)
+def update(
+    tidemark: CliContext, store: RegistryStore, link_id: str, **fields: str | int | None
+) -> Link:
+    """Update the given fields."""
+    apps = parse_app_schemes(tidemark.settings.link_schemes)
+    changes = validate_link_fields(require_changes(**fields), apps)
+    return store.update(Link, link_id, now_ms(), **changes)

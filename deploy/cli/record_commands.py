@@ -1,47 +1,132 @@
-"""The `list`, `show` and `delete` commands of every record type."""
+"""The `create`, `update`, `list`, `show` and `delete` commands of every record type."""
 
 import sys
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
-from deploy.cli.context import CliContext, as_json, print_record, print_rows, record_fields
-from schemas.registry import Key, Link, Organization, RecordNotFound, RegistryStore, Website
-from schemas.registry.record_mapping import RECORD_TABLES, RecordT, kind_name
-from schemas.registry.records import Record
+from deploy.cli.context import (
+    CliContext,
+    as_json,
+    combine_options,
+    print_record,
+    print_rows,
+    record_fields,
+)
+from schemas.registry import Organization, RecordNotFound, RegistryStore
+from schemas.registry.record_mapping import RECORD_TABLES, kind_name
+from schemas.registry.records import OwnedRecord, Record
 
-Owned = TypeVar("Owned", Website, Link, Key)
+Option = Callable[[Any], Any]
+Make = Callable[..., tuple[Record, Mapping[str, object]]]
+"""A new record from the options, and what only `create` prints."""
+Change = Callable[..., Record]
+"""The record after an update, from its id and the options."""
+
+organization_option = click.option(
+    "--organization", required=True, metavar="ID", help="Organization id."
+)
 
 
-def create_owned(store: RegistryStore, record: Owned) -> Owned:
-    """Store a new record of `--organization`, which must exist."""
-    try:
-        store.get(Organization, record.organization_id)
-    except RecordNotFound as unknown:
-        raise click.UsageError(f"--organization: {unknown}") from None
-    return store.create(record)
+class RecordGroup(click.Group):
+    """The commands of one record type; `creates` and `updates` add those with options."""
+
+    def __init__(
+        self,
+        record_type: type[Record],
+        name: str,
+        description: str,
+        columns: Sequence[str],
+        owner: str | None = "organization",
+    ) -> None:
+        """`columns` are those of the list; `owner` is what it can be restricted to."""
+        super().__init__(name, help=description)
+        self.record_type = record_type
+        self.add_command(_list_command(record_type, columns, owner))
+        self.add_command(_show_command(record_type))
+        self.add_command(_delete_command(record_type))
+
+    def creates(
+        self, *options: Option, description: str | None = None, creates_folder: bool = False
+    ) -> Callable[[Make], Make]:
+        """Add `create` with these options; the decorated function makes the record."""
+
+        def add(make: Make) -> Make:
+            @self.command("create", help=description or make.__doc__)
+            @combine_options(*options, as_json)
+            @click.pass_obj
+            def create(tidemark: CliContext, /, json: bool, **given: Any) -> None:
+                with tidemark.open_registry(creates_folder) as store:
+                    record, once = make(tidemark, store, **given)
+                    _check_organization(store, record)
+                    store.create(record)
+                print_record(record_fields(record, **once), json)
+
+            return make
+
+        return add
+
+    def updates(
+        self, *options: Option, description: str | None = None
+    ) -> Callable[[Change], Change]:
+        """Add `update` with these options; the decorated function updates the record."""
+
+        def add(change: Change) -> Change:
+            @self.command("update", help=description or change.__doc__)
+            @click.argument("record_id", metavar="ID")
+            @combine_options(*options, as_json)
+            @click.pass_obj
+            def update(tidemark: CliContext, /, record_id: str, json: bool, **given: Any) -> None:
+                with tidemark.open_registry() as store:
+                    record = change(tidemark, store, record_id, **given)
+                print_record(record_fields(record), json)
+
+            return change
+
+        return add
 
 
-def add_record_commands(
-    group: click.Group,
-    record_type: type[RecordT],
-    columns: Sequence[str],
-    owner: str | None = "organization",
-) -> None:
-    """Add `list`, `show` and `delete` for a record type to a command group.
+def _check_organization(store: RegistryStore, record: Record) -> None:
+    if isinstance(record, OwnedRecord):
+        try:
+            store.get(Organization, record.organization_id)
+        except RecordNotFound as unknown:
+            raise click.UsageError(f"--organization: {unknown}") from None
 
-    `owner` is what the list can be restricted to: an organization, a website or nothing.
-    """
-    word = kind_name(record_type)
 
-    @click.command("show", help=f"Show one {word}.")
+def _list_command(
+    record_type: type[Record], columns: Sequence[str], owner: str | None
+) -> click.Command:
+    @click.command("list", help=f"List {RECORD_TABLES[record_type].name}, oldest first.")
+    @as_json
+    @click.pass_obj
+    def command(tidemark: CliContext, json: bool, owner_id: str | None = None) -> None:
+        where: dict[str, Any] = {f"{owner}_id": owner_id} if owner_id else {}
+        with tidemark.open_registry() as store:
+            records = store.list(record_type, **where)
+            print_rows([record_fields(record) for record in records], columns, json)
+
+    if owner is not None:
+        only = f"Only records of this {owner}."
+        command.params.insert(0, click.Option([f"--{owner}", "owner_id"], metavar="ID", help=only))
+    return command
+
+
+def _show_command(record_type: type[Record]) -> click.Command:
+    @click.command("show", help=f"Show one {kind_name(record_type)}.")
     @click.argument("record_id", metavar="ID")
     @as_json
     @click.pass_obj
     def show(tidemark: CliContext, record_id: str, json: bool) -> None:
         with tidemark.open_registry() as store:
             print_record(record_fields(store.get(record_type, record_id)), json)
+
+    return show
+
+
+def _delete_command(record_type: type[Record]) -> click.Command:
+    word = kind_name(record_type)
 
     @click.command("delete", help=f"Delete one {word} and what belongs to it.")
     @click.argument("record_id", metavar="ID")
@@ -58,27 +143,7 @@ def add_record_commands(
             store.delete(record_type, record_id)
         print_record({"id": record_id, "deleted": True}, json)
 
-    group.add_command(_list_command(record_type, columns, owner))
-    group.add_command(show)
-    group.add_command(delete)
-
-
-def _list_command(
-    record_type: type[RecordT], columns: Sequence[str], owner: str | None
-) -> click.Command:
-    @click.command("list", help=f"List {RECORD_TABLES[record_type].name}, oldest first.")
-    @as_json
-    @click.pass_obj
-    def command(tidemark: CliContext, json: bool, owner_id: str | None = None) -> None:
-        where: dict[str, Any] = {f"{owner}_id": owner_id} if owner_id else {}
-        with tidemark.open_registry() as store:
-            records = store.list(record_type, **where)
-            print_rows([record_fields(record) for record in records], columns, json)
-
-    if owner is not None:
-        only = f"Only records of this {owner}."
-        command.params.insert(0, click.Option([f"--{owner}", "owner_id"], metavar="ID", help=only))
-    return command
+    return delete
 
 
 def _display_name(record: Record) -> str:

@@ -9,15 +9,8 @@ import msgspec
 from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, replace
 
-from deploy.cli.context import (
-    CliContext,
-    as_json,
-    combine_options,
-    print_record,
-    record_fields,
-    require_changes,
-)
-from deploy.cli.record_commands import add_record_commands
+from deploy.cli.context import CliContext, require_changes
+from deploy.cli.record_commands import RecordGroup
 from query.resources.saved_types import (
     SAVED_TYPES,
     SavedType,
@@ -33,6 +26,7 @@ from schemas.registry import (
     Funnel,
     Goal,
     MoneyProperty,
+    RegistryStore,
     SavedRecord,
     Segment,
     Share,
@@ -68,54 +62,42 @@ FILTERED_SHARE = (
 METAVARS: Mapping[str, str] = {**dict.fromkeys(JSON_HELP, "JSON"), "window": "SECONDS"}
 
 
-def _group(saved: SavedType) -> click.Group:
-    group = click.Group(saved.record.plural, help=f"{saved.words.capitalize()} of websites.")
-    group.add_command(_create_command(saved))
-    group.add_command(_update_command(saved))
-    add_record_commands(group, saved.record, COLUMNS[saved.record], owner="website")
-    return group
+def _group(saved: SavedType) -> RecordGroup:
+    group = RecordGroup(
+        saved.record,
+        saved.record.plural,
+        f"{saved.words.capitalize()} of websites.",
+        COLUMNS[saved.record],
+        owner="website",
+    )
 
+    @group.creates(
+        click.option("--website", required=True, metavar="ID", help="Website id."),
+        *_options(saved, new=True),
+        description=f"Create {saved.a_word}.",
+    )
+    def create(
+        _tidemark: CliContext, store: RegistryStore, website: str, **options: Any
+    ) -> tuple[SavedRecord, Mapping[str, object]]:
+        body = convert_body(saved.bodies.new, _members(saved, _given(options)))
+        record = new_record(saved.record, store.get(Website, website), body, now_ms())
+        if isinstance(record, Share) and record.filters:
+            click.echo(FILTERED_SHARE, err=True)
+        return with_link(record)
 
-def _create_command(saved: SavedType) -> click.Command:
-    @click.command("create", help=f"Create {saved.a_word}.")
-    @click.option("--website", required=True, metavar="ID", help="Website id.")
-    @_field_options(saved, new=True)
-    @as_json
-    @click.pass_obj
-    def create(tidemark: CliContext, /, website: str, json: bool, **options: Any) -> None:
-        members = _members(saved, _given(options))
-        with tidemark.open_registry() as store:
-            body = convert_body(saved.bodies.new, members)
-            record = new_record(saved.record, store.get(Website, website), body, now_ms())
-            record, once = with_link(record)
-            if isinstance(record, Share) and record.filters:
-                click.echo(FILTERED_SHARE, err=True)
-            print_record(record_fields(store.create(record), **once), json)
-
-    return create
-
-
-def _update_command(saved: SavedType) -> click.Command:
-    @click.command("update", help="Update the given fields; an empty text clears a field.")
-    @click.argument("record_id", metavar="ID")
-    @_field_options(saved, new=False)
-    @as_json
-    @click.pass_obj
-    def update(tidemark: CliContext, /, record_id: str, json: bool, **options: Any) -> None:
+    @group.updates(
+        *_options(saved, new=False),
+        description="Update the given fields; an empty text clears a field.",
+    )
+    def update(
+        _tidemark: CliContext, store: RegistryStore, record_id: str, **options: Any
+    ) -> SavedRecord:
         members = _members(saved, require_changes(**options))
-        with tidemark.open_registry() as store:
-            changes = given_fields(convert_body(saved.bodies.changes, members))
-            record = store.get(saved.record, record_id)
-            revised = store.revise(
-                record, now_ms(), lambda it: validate_record(replace(it, **changes))
-            )
-            print_record(record_fields(revised), json)
+        changes = given_fields(convert_body(saved.bodies.changes, members))
+        record = store.get(saved.record, record_id)
+        return store.revise(record, now_ms(), lambda it: validate_record(replace(it, **changes)))
 
-    return update
-
-
-def _field_options(saved: SavedType, new: bool) -> Callable[[Any], Any]:
-    return combine_options(*_options(saved, new))
+    return group
 
 
 def _options(saved: SavedType, new: bool) -> Iterator[Callable[[Any], Any]]:
