@@ -18,7 +18,6 @@ MODULES = (
     "queries",
     "items",
     "records",
-    "management",
     "client",
 )
 """Each after those that it imports."""
