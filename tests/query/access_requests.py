@@ -1,12 +1,14 @@
 """A request to the query service, with what the access model says about it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from tests.access_model import Caller
 
 WEBSITES = ("shop", "blog", "rival", "nowhere")
+ORGANIZATIONS = ("acme", "globex", "nobody")
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -39,3 +41,49 @@ class Request(Struct, frozen=True, kw_only=True):
         if self.subject is None or caller.reaches(self.subject):
             return self.good
         return 404 if self.hidden else 403
+
+
+class Records(Struct, frozen=True, kw_only=True):
+    """What keys may do with one record of a kind; the service declares it a second time."""
+
+    path: str
+    id_name: str
+    subjects: tuple[str, ...]
+    """Records of both tenants, and one that does not exist."""
+    removed: str
+    """The subject that is deleted at the end: no other request is about it then."""
+    reads: tuple[str, ...]
+    """Scopes of which one is needed."""
+    writes: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    """Scopes that creating and changing needs besides."""
+    whole: bool = False
+    """Whether writing needs a key of the whole organization."""
+    change: object = None
+    """The body of an update; None: there is none."""
+    confirm: Mapping[str, str] = {}
+    """The query string of a deletion."""
+    deleted: int = 200
+
+    def requests(self) -> Iterator[Request]:
+        """Reads and updates of each subject."""
+        for subject in self.subjects:
+            yield self.request("GET", subject, scopes=self.reads)
+            if self.change is not None:
+                write: Any = {"scopes": self.writes, "also": self.also, "whole": self.whole}
+                yield self.request("PATCH", subject, body=self.change, **write)
+
+    def request(self, method: str, subject: str, part: str = "", **more: Any) -> Request:
+        """A request about one record, which nobody else learns of."""
+        return Request(
+            route=(method, f"{self.path}/{{{self.id_name}}}{part}"),
+            path=f"{self.path}/{subject}{part}",
+            subject=subject,
+            hidden=True,
+            **more,
+        )
+
+    def removal(self) -> Request:
+        """The deletion of a subject."""
+        more: Any = {"scopes": self.writes, "whole": self.whole, "good": self.deleted}
+        return self.request("DELETE", self.removed, query=self.confirm, **more)

@@ -1,99 +1,174 @@
-"""Requests to the routes that manage an organization, for the access model."""
+"""Requests about records of every kind, for the access model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import count
 from typing import Any
 
-from tests.query.access_requests import WEBSITES, Request
+from msgspec import structs
+
+from tests.access_model import SAVED
+from tests.query.access_requests import ORGANIZATIONS, WEBSITES, Records, Request
 
 ADMIN = ("admin",)
 MANAGE = ("manage:websites",)
 READ = ("read:data", "manage:websites")
+READ_DATA = ("read:data",)
+BODIES: Mapping[str, Mapping[str, Any]] = {
+    "goals": {"event": "e"},
+    "segments": {"filters": [{"field": "path", "op": "eq", "value": "/"}]},
+    "annotations": {"start": "2026-11-01", "text": "a"},
+    "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
+    "shares": {},
+    "funnels": {"steps": [{"path": "/"}, {"event": "e"}]},
+}
+NAMES = count()
+
+WEBSITE = Records(
+    path="/v1/websites",
+    id_name="website_id",
+    subjects=WEBSITES,
+    removed="rival",
+    reads=READ,
+    writes=MANAGE,
+    change={"name": "b"},
+    confirm={"domain": "rival.example"},
+)
+KEY = Records(
+    path="/v1/keys",
+    id_name="key_id",
+    subjects=("key_shop", "key_acme", "key_rival", "nowhere"),
+    removed="key_rival",
+    reads=ADMIN,
+    writes=ADMIN,
+    change={"name": "b"},
+)
+LINK = Records(
+    path="/v1/links",
+    id_name="link_id",
+    subjects=("go", "away", "nowhere"),
+    removed="away",
+    reads=("read:links",),
+    writes=("write:links",),
+    whole=True,
+    change={"name": "b"},
+)
+IMPORT = Records(
+    path="/v1/imports",
+    id_name="import_id",
+    subjects=("imp_shop", "imp_rival", "nowhere"),
+    removed="imp_rival",
+    reads=MANAGE,
+    writes=MANAGE,
+    deleted=202,
+)
+SAVED_KINDS = {
+    kind: Records(
+        path=f"/v1/{kind}",
+        id_name="money_property_id" if kind == "money" else f"{kind[:-1]}_id",
+        subjects=(f"{kind}_shop", f"{kind}_rival", "nowhere"),
+        removed=f"{kind}_rival",
+        reads=READ_DATA,
+        writes=MANAGE,
+        # A share gives the right to read, so that creating and changing one needs it too.
+        also=READ_DATA if kind == "shares" else (),
+        change={"text": "b"} if kind == "annotations" else {"name": "b"},
+    )
+    for kind in SAVED
+}
 
 
-def management_requests() -> Iterator[Request]:
+def record_requests() -> Iterator[Request]:
     """A request to each of these routes about every possible subject."""
+    for records in (WEBSITE, KEY, LINK, IMPORT, *SAVED_KINDS.values()):
+        yield from records.requests()
     yield from _organization()
     yield from _websites()
     yield from _keys()
-    yield from _audit()
+    yield from _links()
+    yield from _imports()
+    for kind in SAVED:
+        yield from _saved_records(kind)
+    yield Request(route=("GET", "/v1/audit"), path="/v1/audit", scopes=ADMIN)
     yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE)
     for website in WEBSITES:
-        named: Any = {"subject": website, "query": {"website_id": website}}
-        yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE, **named)
-    for website in WEBSITES:
-        path, query = "/v1/quarantine", {"website_id": website}
-        about: Any = {"path": path, "subject": website, "query": query}
-        yield Request(route=("GET", path), scopes=("read:data",), **about)
+        about: Any = {"subject": website, "query": {"website_id": website}}
+        yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE, **about)
+        path = "/v1/quarantine"
+        yield Request(route=("GET", path), path=path, scopes=READ_DATA, **about)
 
 
 def _organization() -> Iterator[Request]:
     path = "/v1/organization"
     yield Request(route=("GET", path), path=path, scopes=MANAGE, whole=True)
     renamed = {"name": "acme"}
-    yield Request(route=("PATCH", path), path=path, scopes=("admin",), whole=True, body=renamed)
+    yield Request(route=("PATCH", path), path=path, scopes=ADMIN, whole=True, body=renamed)
 
 
 def _websites() -> Iterator[Request]:
-    every, one = "/v1/websites", "/v1/websites/{website_id}"
-    body = {"domain": "new.example"}
-    create: Any = {"scopes": MANAGE, "whole": True, "body": body, "good": 201}
-    yield Request(route=("POST", every), path=every, **create)
-    yield Request(route=("GET", every), path=every, scopes=READ)
+    path = WEBSITE.path
+    create: Any = {"scopes": MANAGE, "whole": True, "body": {"domain": "new.example"}}
+    yield Request(route=("POST", path), path=path, good=201, **create)
+    yield Request(route=("GET", path), path=path, scopes=READ)
     for website in WEBSITES:
-        about: Any = {"subject": website, "hidden": True}
-        path = f"{every}/{website}"
-        yield Request(route=("GET", one), path=path, scopes=READ, **about)
-        yield Request(route=("PATCH", one), path=path, scopes=MANAGE, body={"name": "b"}, **about)
-        for part in ("snippet", "status"):
-            route = ("GET", f"{one}/{part}")
-            yield Request(route=route, path=f"{path}/{part}", scopes=READ, **about)
+        for part in ("/snippet", "/status"):
+            yield WEBSITE.request("GET", website, part, scopes=READ)
 
 
 def _keys() -> Iterator[Request]:
-    every, one = "/v1/keys", "/v1/keys/{key_id}"
-    yield Request(route=("GET", every), path=every, scopes=ADMIN)
-    for website in WEBSITES:
-        about: Any = {"subject": website, "path": every, "scopes": ADMIN}
-        body = {"scopes": ["read:data"], "websiteId": website}
-        yield Request(route=("POST", every), body=body, good=201, **about)
-        yield Request(route=("GET", every), query={"website_id": website}, **about)
-    everywhere = {"scopes": ["read:data"], "websiteId": None}
-    create: Any = {"path": every, "scopes": ADMIN, "good": 201}
-    yield Request(route=("POST", every), body=everywhere, whole=True, **create)
-    for name in ("key_shop", "key_acme", "key_rival", "nowhere"):
-        about = {"subject": name, "hidden": True, "scopes": ADMIN}
-        path = f"{every}/{name}"
-        yield Request(route=("GET", one), path=path, **about)
-        yield Request(route=("PATCH", one), path=path, body={"name": "b"}, **about)
-        route = ("POST", f"{one}/rotate")
-        yield Request(route=route, path=f"{path}/rotate", body={}, good=201, **about)
-
-
-def _audit() -> Iterator[Request]:
-    path = "/v1/audit"
+    path = KEY.path
     yield Request(route=("GET", path), path=path, scopes=ADMIN)
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": path, "scopes": ADMIN}
+        body = {"scopes": ["read:data"], "websiteId": website}
+        yield Request(route=("POST", path), body=body, good=201, **about)
+        yield Request(route=("GET", path), query={"website_id": website}, **about)
+    everywhere = {"scopes": ["read:data"], "websiteId": None}
+    create: Any = {"path": path, "scopes": ADMIN, "good": 201}
+    yield Request(route=("POST", path), body=everywhere, whole=True, **create)
+    for key in KEY.subjects:
+        yield KEY.request("POST", key, "/rotate", body={}, scopes=ADMIN, good=201)
 
 
-def _end_of_key(method: str, part: str) -> Request:
-    return Request(
-        route=(method, f"/v1/keys/{{key_id}}{part}"),
-        path=f"/v1/keys/key_rival{part}",
-        scopes=ADMIN,
-        subject="key_rival",
-        hidden=True,
-    )
+def _links() -> Iterator[Request]:
+    path, new = LINK.path, {"name": "a", "targetUrl": "https://t.example/"}
+    for organization in ORGANIZATIONS:
+        body = {**new, "organizationId": organization}
+        about: Any = {"subject": organization, "whole": True, "path": path}
+        query = {"organizationId": organization}
+        yield Request(route=("POST", path), scopes=LINK.writes, body=body, good=201, **about)
+        yield Request(route=("GET", path), scopes=LINK.reads, query=query, **about)
 
 
-MANAGEMENT_REMOVALS = (
-    _end_of_key("POST", "/revoke"),
-    _end_of_key("DELETE", ""),
-    Request(
-        route=("DELETE", "/v1/websites/{website_id}"),
-        path="/v1/websites/rival",
-        scopes=MANAGE,
-        subject="rival",
-        hidden=True,
-        whole=True,
-        query={"domain": "rival.example"},
-    ),
+def _imports() -> Iterator[Request]:
+    path = IMPORT.path
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": path, "scopes": MANAGE}
+        body = {"websiteId": website, "name": "a.csv"}
+        yield Request(route=("POST", path), body=body, good=201, **about)
+        yield Request(route=("GET", path), query={"websiteId": website}, **about)
+
+
+def _saved_records(kind: str) -> Iterator[Request]:
+    saved = SAVED_KINDS[kind]
+    write: Any = {"scopes": MANAGE, "also": saved.also, "body": partial(_new_body, kind)}
+    for website in WEBSITES:
+        query = {"website_id": website}
+        about: Any = {"subject": website, "path": saved.path, "query": query}
+        yield Request(route=("POST", saved.path), good=201, **write, **about)
+        yield Request(route=("GET", saved.path), scopes=READ_DATA, **about)
+
+
+def _new_body(kind: str) -> Mapping[str, Any]:
+    """A body with a name that no earlier request had."""
+    named = {} if kind == "annotations" else {"name": f"new{next(NAMES)}"}
+    return {**BODIES[kind], **named}
+
+
+# Asked at the end: they take away what the others ask about.
+REMOVALS = (
+    *(records.removal() for records in (LINK, IMPORT, *SAVED_KINDS.values())),
+    KEY.request("POST", "key_rival", "/revoke", scopes=ADMIN),
+    KEY.removal(),
+    structs.replace(WEBSITE.removal(), whole=True),
 )

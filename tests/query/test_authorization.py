@@ -1,7 +1,6 @@
 """Every key on every route of the query service, against an access model of its own."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import count
 from typing import Any
 from urllib.parse import urlencode
@@ -15,11 +14,11 @@ from schemas.registry import KEY_SCOPES, RegistryStore, parse_key
 from schemas.registry.migrate import migrate
 from schemas.registry.signed_tokens import TokenKind, new_token, sign
 from schemas.runtime.settings import Settings
-from tests.access_model import SAVED, Caller, callers, headers_with_key, populate
+from tests.access_model import Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
-from tests.query.access_requests import WEBSITES, Request
-from tests.query.management_requests import MANAGEMENT_REMOVALS, management_requests
+from tests.query.access_requests import ORGANIZATIONS, WEBSITES, Request
 from tests.query.query_service import NOVEMBER, NOW
+from tests.query.record_requests import REMOVALS, record_requests
 from tests.query.sign_in.browser import OWN_PAGE
 
 CUSTOM = {
@@ -29,8 +28,6 @@ CUSTOM = {
     },
     **NOVEMBER,
 }
-LINK = {"name": "a", "targetUrl": "https://t.example/"}
-ORGANIZATIONS = ("acme", "globex", "nobody")
 
 
 def requests() -> Iterator[Request]:
@@ -40,11 +37,7 @@ def requests() -> Iterator[Request]:
     for name in ("/health", "/health/ready"):  # nothing runs beside the application in this test
         yield Request(route=("GET", name), path=name, good=503)
     yield from _queries()
-    yield from _links()
-    yield from _imports()
-    for kind in SAVED:
-        yield from _saved_records(kind)
-    yield from management_requests()
+    yield from record_requests()
     receipt = "/v1/receipts/{receipt}"
     scopes = ("read:data", "track:events")
     yield Request(route=("GET", receipt), path="/v1/receipts/none", scopes=scopes, good=404)
@@ -75,109 +68,7 @@ def _queries() -> Iterator[Request]:
         yield Request(route=("POST", "/v1/query"), path="/v1/query", body=clicks, **access, **about)
 
 
-def _links() -> Iterator[Request]:
-    every, one = "/v1/links", "/v1/links/{link_id}"
-    for organization in ORGANIZATIONS:
-        body = {**LINK, "organizationId": organization}
-        about: Any = {"subject": organization, "whole": True, "path": every}
-        query = {"organizationId": organization}
-        yield Request(route=("POST", every), scopes=("write:links",), body=body, good=201, **about)
-        yield Request(route=("GET", every), scopes=("read:links",), query=query, **about)
-    for link in ("go", "away", "nowhere"):
-        about = {"subject": link, "path": f"{every}/{link}", "hidden": True}
-        yield Request(route=("GET", one), scopes=("read:links",), **about)
-        about |= {"whole": True, "scopes": ("write:links",)}
-        yield Request(route=("PATCH", one), body={"name": "b"}, **about)
-
-
-def _imports() -> Iterator[Request]:
-    every, one = "/v1/imports", "/v1/imports/{import_id}"
-    for website in WEBSITES:
-        about: Any = {"subject": website, "path": every, "scopes": ("manage:websites",)}
-        body = {"websiteId": website, "name": "a.csv"}
-        yield Request(route=("POST", every), body=body, good=201, **about)
-        yield Request(route=("GET", every), query={"websiteId": website}, **about)
-    for name in ("imp_shop", "imp_rival", "nowhere"):
-        about = {"subject": name, "path": f"{every}/{name}", "scopes": ("manage:websites",)}
-        yield Request(route=("GET", one), hidden=True, **about)
-
-
-ID_NAMES = {
-    "goals": "goal_id",
-    "segments": "segment_id",
-    "annotations": "annotation_id",
-    "money": "money_property_id",
-    "shares": "share_id",
-    "funnels": "funnel_id",
-}
-BODIES: Mapping[str, Mapping[str, Any]] = {
-    "goals": {"event": "e"},
-    "segments": {"filters": [{"field": "path", "op": "eq", "value": "/"}]},
-    "annotations": {"start": "2026-11-01", "text": "a"},
-    "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
-    "shares": {},
-    "funnels": {"steps": [{"path": "/"}, {"event": "e"}]},
-}
-NAMES = count()
 NETWORKS = count()
-
-
-def _saved_records(kind: str) -> Iterator[Request]:
-    every, one = f"/v1/{kind}", f"/v1/{kind}/{{{ID_NAMES[kind]}}}"
-    for website in WEBSITES:
-        about: Any = {"subject": website, "path": every, "query": {"website_id": website}}
-        write: Any = {**_writes(kind), "body": partial(_new_body, kind)}
-        yield Request(route=("POST", every), good=201, **write, **about)
-        yield Request(route=("GET", every), scopes=("read:data",), **about)
-    for name in (f"{kind}_shop", f"{kind}_rival", "nowhere"):
-        about = {"subject": name, "path": f"{every}/{name}", "hidden": True}
-        yield Request(route=("GET", one), scopes=("read:data",), **about)
-        changed = {"text": "b"} if kind == "annotations" else {"name": "b"}
-        yield Request(route=("PATCH", one), body=changed, **_writes(kind), **about)
-
-
-def _writes(kind: str) -> Mapping[str, Any]:
-    """The scopes to create and change; a share gives the right to read, so that needs it too."""
-    also = ("read:data",) if kind == "shares" else ()
-    return {"scopes": ("manage:websites",), "also": also}
-
-
-def _new_body(kind: str) -> Mapping[str, Any]:
-    """A body with a name that no earlier request had."""
-    named = {} if kind == "annotations" else {"name": f"new{next(NAMES)}"}
-    return {**BODIES[kind], **named}
-
-
-# Asked at the end: they take away what the others ask about.
-REMOVALS = (
-    Request(
-        route=("DELETE", "/v1/links/{link_id}"),
-        path="/v1/links/away",
-        scopes=("write:links",),
-        subject="away",
-        hidden=True,
-        whole=True,
-    ),
-    Request(
-        route=("DELETE", "/v1/imports/{import_id}"),
-        path="/v1/imports/imp_rival",
-        scopes=("manage:websites",),
-        subject="imp_rival",
-        hidden=True,
-        good=202,
-    ),
-    *(
-        Request(
-            route=("DELETE", f"/v1/{kind}/{{{ID_NAMES[kind]}}}"),
-            path=f"/v1/{kind}/{kind}_rival",
-            scopes=("manage:websites",),
-            subject=f"{kind}_rival",
-            hidden=True,
-        )
-        for kind in SAVED
-    ),
-    *MANAGEMENT_REMOVALS,
-)
 
 
 class Service(Struct, frozen=True):
