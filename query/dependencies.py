@@ -41,7 +41,7 @@ from schemas.errors import (
     Unavailable,
     VersionGone,
 )
-from schemas.http.admission import Account
+from schemas.http.admission import LimitHolder
 from schemas.http.asgi import header
 from schemas.http.auth import KEY_REQUIRED, find_key, read_api_key, require_scope
 from schemas.http.limit_counts import LimitUsage
@@ -218,11 +218,11 @@ class QueryDependencies(Struct, frozen=True):
         middleware: HttpMiddleware = request.scope["app"]
         admission, owner = middleware.admission, self.registry.organizations[key.organization_id]
         if not isinstance(key, ShareKey):
-            await admission.admit(request.scope, Account(owner, group), cost=cost)
+            await admission.admit(request.scope, LimitHolder(owner, group), cost=cost)
             return
-        account = Account(owner, group, f"shares of {owner.id}")
+        holder = LimitHolder(owner, group, f"shares of {owner.id}")
         network = middleware.client_network(request.scope)
-        ticket = await admission.admit(request.scope, account, network)
+        ticket = await admission.admit(request.scope, holder, network)
         for _ in range(cost):
             await ticket.charge()
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ingest.decoding.request_head import RequestHead
 from schemas.errors import Forbidden, Unauthorized
-from schemas.http.admission import Account
+from schemas.http.admission import LimitHolder
 from schemas.http.auth import authorize_website, require_key
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, Organization, Snapshot, Website
@@ -40,9 +40,9 @@ class Sender(Struct, frozen=True, gc=False):
         return self.key is not None
 
     @property
-    def account(self) -> Account:
+    def holder(self) -> LimitHolder:
         """Whose limits its requests count in: the organization's with a key, else the website's."""
-        return Account(
+        return LimitHolder(
             self.organization, Group.COLLECT, self.subject_id if self.key is None else None
         )
 

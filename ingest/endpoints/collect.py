@@ -64,7 +64,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         head = read_request_head(scope)
         sender = authenticate(head, registry, now)
         client_network = middleware.client_network(scope)
-        ticket = await middleware.admission.admit(scope, sender and sender.account, client_network)
+        ticket = await middleware.admission.admit(scope, sender and sender.holder, client_network)
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
         if sender is None or sender.trusted:
@@ -72,7 +72,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
             registry = await snapshot_with_websites(dependencies.registry, websites)
         if sender is None:
             sender = authenticate_by_website(accepted.items[0].website_id, registry, head)
-            ticket.account = sender.account
+            ticket.holder = sender.holder
         header = EnvelopeHeader(sender, head, client_network, now, dependencies.anonymous_ids)
         header = header.with_clock_offset(dependencies.clock_offsets, accepted.items)
         encoded = encode_request(accepted, header, registry)

@@ -45,7 +45,7 @@ from schemas.errors import (
     Unavailable,
 )
 from schemas.event_times import event_time_ms, instant_ms
-from schemas.http.admission import Account
+from schemas.http.admission import LimitHolder
 from schemas.http.asgi import headers_by_name, send_json
 from schemas.http.auth import authorize_organization, authorize_website, require_key
 from schemas.http.error_bodies import encode_json
@@ -275,7 +275,7 @@ def debug(dependencies: Dependencies) -> ASGIApp:
         key = require_key(registry, head.key, KeyScope.READ_DATA, dependencies.clock())
         admission = dependencies.middleware.admission
         organization = registry.organizations[key.organization_id]
-        await admission.admit(scope, Account(organization, Group.QUERY))
+        await admission.admit(scope, LimitHolder(organization, Group.QUERY))
         subject_id = _subject_id(registry, key, head.website_id)
         if parse_qs(scope["query_string"].decode("latin-1")).get("follow", ["0"])[0] == "1":
             async with _follow(dependencies, subject_id, key.organization_id) as queue:

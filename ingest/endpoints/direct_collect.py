@@ -75,7 +75,7 @@ class DirectCollect:
         self._clock = dependencies.clock
         self._decoder = decoder
         self._admission = self.middleware.admission
-        self._account = header.sender.account
+        self._holder = header.sender.holder
         self._header = replace(header, clock_offset_ms=0)
         self._envelopes: dict[str, EnvelopeTemplate] = {}
         """By website; browsers send for one, servers also for others."""
@@ -130,7 +130,7 @@ class DirectCollect:
             website_id,
             now,
         )
-        bucket = admission.count_at_once(self._account, network, now, size, count)
+        bucket = admission.count_at_once(self._holder, network, now, size, count)
         return None if bucket is None else DirectRequest(self, encoded, bucket, began)
 
     def _prepare(self, website_id: str, registry: Snapshot) -> EnvelopeTemplate | None:

@@ -26,7 +26,7 @@ from ingest.publishing.throttle import CpuThrottle
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import Conflict, Forbidden, Malformed, MethodNotAllowed
 from schemas.event_times import MAX_FUTURE_MS, instant_ms
-from schemas.http.admission import Account
+from schemas.http.admission import LimitHolder
 from schemas.http.asgi import send_json
 from schemas.http.auth import OUT_OF_REACH, require_key
 from schemas.http.error_bodies import encode_json
@@ -94,7 +94,7 @@ def import_events(dependencies: Dependencies) -> ASGIApp:
         key = require_key(registry, head.key, KeyScope.TRACK_EVENTS, now)
         organization = registry.organizations[key.organization_id]
         admission = dependencies.middleware.admission
-        ticket = await admission.admit(scope, Account(organization, Group.COLLECT))
+        ticket = await admission.admit(scope, LimitHolder(organization, Group.COLLECT))
         target_import = authorize_import(registry, key, scope["query_string"])
         body = await receive_body(scope, receive, head)
         await ticket.charge(len(body))

@@ -203,7 +203,7 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
         )
         sender = authenticate(head, dependencies.registry.snapshot, now)
         admission = dependencies.middleware.admission
-        ticket = await admission.admit(scope, sender and sender.account, client_network)
+        ticket = await admission.admit(scope, sender and sender.holder, client_network)
         items = await route.read_items(scope, receive, head)
         grouped = group_by_kind(items, route.format_of)
         if sender is None or sender.trusted:
@@ -212,7 +212,7 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
             sender = authenticate_by_website(
                 first_website(grouped), dependencies.registry.snapshot, head
             )
-            ticket.account = sender.account
+            ticket.holder = sender.holder
         encoded = encode_by_kind(grouped, sender, head, client_network, dependencies)
         if encoded:
             item_count = sum(encoded_request.count for _, encoded_request in encoded)

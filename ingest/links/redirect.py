@@ -16,7 +16,7 @@ from ingest.links.targets import choose_target, location_header, with_visitor_qu
 from ingest.publishing.click_queue import EncodedClick
 from schemas.envelope import Envelope, encode_envelope
 from schemas.errors import ApiError, MethodNotAllowed, NotFound, RateLimitExceeded
-from schemas.http.admission import Account
+from schemas.http.admission import LimitHolder
 from schemas.http.asgi import header
 from schemas.http.client_ip import truncate_ip
 from schemas.http.limits import Headers
@@ -145,8 +145,8 @@ async def _admit(dependencies: Dependencies, link: Link | None, scope: Scope) ->
         return
     organization = dependencies.registry.snapshot.organizations[link.organization_id]
     middleware = dependencies.middleware
-    account = Account(organization, Group.REDIRECTS, organization.id)
-    ticket = await middleware.admission.admit(scope, account, middleware.client_network(scope))
+    holder = LimitHolder(organization, Group.REDIRECTS, organization.id)
+    ticket = await middleware.admission.admit(scope, holder, middleware.client_network(scope))
     await ticket.charge()
 
 

@@ -66,7 +66,7 @@ NETWORK = "_network"
 PUBLIC_SUBJECT = "unauthenticated or rejected requests from one network"
 
 
-class Account(Struct, frozen=True, gc=False):
+class LimitHolder(Struct, frozen=True, gc=False):
     """Whose limits a request counts in."""
 
     owner: Organization
@@ -98,15 +98,15 @@ class AttemptLimit(Struct, frozen=True):
 class Ticket:
     """One request on its way through the limits; to be charged once, or not at all if rejected."""
 
-    __slots__ = ("_admission", "_client_network", "_scope", "account")
+    __slots__ = ("_admission", "_client_network", "_scope", "holder")
 
     def __init__(
-        self, admission: "Admission", scope: Scope, account: Account | None, client_network: str
+        self, admission: "Admission", scope: Scope, holder: LimitHolder | None, client_network: str
     ) -> None:
         self._admission = admission
         self._scope = scope
         self._client_network = client_network
-        self.account = account
+        self.holder = holder
         """None until the body has named it."""
 
     async def charge(self, size: int = 0, items: int = 0, rejects: int = 0) -> None:
@@ -115,17 +115,17 @@ class Ticket:
         Without a key the client network is charged for rejected items, and for all that was decoded
         in vain if it does not fit.
         """
-        admission, account = self._admission, self.account
-        assert account is not None  # noqa: S101 - the caller has set it
-        if account.subject_id is None:
-            admission.count(self._scope, account, cost=0, size=size, items=items)
+        admission, holder = self._admission, self.holder
+        assert holder is not None  # noqa: S101 - the caller has set it
+        if holder.subject_id is None:
+            admission.count(self._scope, holder, cost=0, size=size, items=items)
             return
         network = self._client_network
-        await admission.reserve(account, network)
+        await admission.reserve(holder, network)
         try:
-            admission.count(self._scope, account, network, size=size, items=items)
+            admission.count(self._scope, holder, network, size=size, items=items)
         except RateLimitExceeded:
-            if account.group is Group.COLLECT and (cost := rejection_cost(items, size)):
+            if holder.group is Group.COLLECT and (cost := rejection_cost(items, size)):
                 admission.charge_network(network, cost)
             raise
         if cost := rejection_cost(rejects, 0):
@@ -145,7 +145,7 @@ class Admission:
         start_at_zero(LIMITED_REQUESTS, kinds)
 
     async def admit(
-        self, scope: Scope, account: Account | None, client_network: str = "", cost: int = 1
+        self, scope: Scope, holder: LimitHolder | None, client_network: str = "", cost: int = 1
     ) -> Ticket:
         """The ticket of a request, of which `cost` is counted if it has a key; RateLimitExceeded.
 
@@ -153,24 +153,24 @@ class Admission:
         refused, and large bodies for which there is no room: a small one that has arrived is
         decoded in the time that a look at its buckets takes.
         """
-        ticket = Ticket(self, scope, account, client_network)
-        if account is not None and account.subject_id is None:
-            await self.reserve(account, cost=cost)
-            self.count(scope, account, cost=cost)
-        elif account is None or account.group is Group.COLLECT:
+        ticket = Ticket(self, scope, holder, client_network)
+        if holder is not None and holder.subject_id is None:
+            await self.reserve(holder, cost=cost)
+            self.count(scope, holder, cost=cost)
+        elif holder is None or holder.group is Group.COLLECT:
             now = self._clock()
             self.check_network(scope, client_network, now)
-            if account is not None and len(scope.get(WHOLE_BODY_KEY) or LARGE_BODY) > (
+            if holder is not None and len(scope.get(WHOLE_BODY_KEY) or LARGE_BODY) > (
                 SMALL_BODY_BYTES
             ):
-                self._check(scope, account, self._buckets(account, client_network, now), now)
+                self._check(scope, holder, self._buckets(holder, client_network, now), now)
         return ticket
 
     def count_at_once(
-        self, account: Account, client_network: str, now_ms: int, size: int, items: int
+        self, holder: LimitHolder, client_network: str, now_ms: int, size: int, items: int
     ) -> RateLimitBucket | None:
         """Count a whole request, if it fits and no server need be asked; the bucket to show."""
-        buckets = self._buckets(account, client_network, now_ms)
+        buckets = self._buckets(holder, client_network, now_ms)
         if self._limiter.reserves and [b for b in buckets if b.limit.requests <= SMALL_LIMIT]:
             return None
         for bucket in buckets:
@@ -178,16 +178,16 @@ class Admission:
                 return None
         return add_to_all(buckets, now_ms, 1, size, items)
 
-    async def reserve(self, account: Account, client_network: str = "", cost: int = 1) -> None:
+    async def reserve(self, holder: LimitHolder, client_network: str = "", cost: int = 1) -> None:
         """Wait for the room that `count` takes, where a server counts it."""
         if self._limiter.reserves:
             now = self._clock()
-            await self._limiter.reserve(self._buckets(account, client_network, now), now, cost)
+            await self._limiter.reserve(self._buckets(holder, client_network, now), now, cost)
 
     def count(
         self,
         scope: Scope,
-        account: Account,
+        holder: LimitHolder,
         client_network: str = "",
         cost: int = 1,
         size: int = 0,
@@ -195,16 +195,16 @@ class Admission:
     ) -> None:
         """Count a request in all buckets of its sender, or in none; RateLimitExceeded."""
         now = self._clock()
-        buckets = self._buckets(account, client_network, now)
-        self._check(scope, account, buckets, now, cost, size, items)
+        buckets = self._buckets(holder, client_network, now)
+        self._check(scope, holder, buckets, now, cost, size, items)
         scope[RATE_LIMIT_KEY] = add_to_all(buckets, now, cost, size, items)
 
     def _buckets(
-        self, account: Account, client_network: str, now_ms: int
+        self, holder: LimitHolder, client_network: str, now_ms: int
     ) -> tuple[RateLimitBucket, ...]:
         """With a key that of the organization; else the share of the network, and the total."""
-        owner, subject_id = account.owner, account.subject_id
-        key = (account.group, owner.id if subject_id is None else subject_id)
+        owner, subject_id = holder.owner, holder.subject_id
+        key = (holder.group, owner.id if subject_id is None else subject_id)
         tenant = self._tenants.get(key)
         if tenant is None or tenant.owner is not owner:
             tenant = self._tenants[key] = self._new_tenant(owner, key, now_ms, tenant)
@@ -218,7 +218,7 @@ class Admission:
     def _check(
         self,
         scope: Scope,
-        account: Account,
+        holder: LimitHolder,
         buckets: Sequence[RateLimitBucket],
         now_ms: int,
         cost: int = 1,
@@ -228,9 +228,9 @@ class Admission:
         for bucket in buckets:
             if bucket.fits(now_ms, cost, size, items):
                 continue
-            exceeded, group = bucket.exceeded(cost, size, items), account.group
-            if account.subject_id is None:
-                message = f"{exceeded.message} {_advice(account.owner)}"
+            exceeded, group = bucket.exceeded(cost, size, items), holder.group
+            if holder.subject_id is None:
+                message = f"{exceeded.message} {_advice(holder.owner)}"
                 exceeded = ExceededLimit(exceeded.status, message)
             is_share = bucket is not buckets[-1]
             self._raise_exceeded(scope, f"{group}{NETWORK}" if is_share else group, exceeded)

@@ -10,8 +10,8 @@ from schemas.http import admission
 from schemas.http.admission import (
     PUBLIC_GROUP_LIMIT,
     RATE_LIMIT_KEY,
-    Account,
     Admission,
+    LimitHolder,
     LimitMetrics,
 )
 from schemas.http.limits import WINDOW_MS, RateLimiter
@@ -37,13 +37,13 @@ class Counting:
     def keyed(self, owner: Organization, cost: int = 1, size: int = 0) -> int:
         """Requests that are left."""
         scope: dict[str, Any] = {}
-        self.admission.count(scope, Account(owner, Group.COLLECT), cost=cost, size=size)
+        self.admission.count(scope, LimitHolder(owner, Group.COLLECT), cost=cost, size=size)
         return self._left(scope)
 
     def anonymous(self, owner: Organization, website: str, network: str, size: int = 0) -> int:
         scope: dict[str, Any] = {}
-        account = Account(owner, Group.COLLECT, website)
-        self.admission.count(scope, account, network, size=size)
+        holder = LimitHolder(owner, Group.COLLECT, website)
+        self.admission.count(scope, holder, network, size=size)
         return self._left(scope)
 
     def public(self, network: str, cost: int = 1) -> int:
@@ -180,9 +180,9 @@ def test_the_tenant_nearest_to_each_limit_is_shown() -> None:
     counting = Admission(RateLimiter(), lambda: now)
     acme, globex = limited("acme"), limited("globex")
     for _ in range(3):
-        counting.count({}, Account(acme, Group.COLLECT), size=MIB // 8, items=10)
-    counting.count({}, Account(globex, Group.COLLECT), size=MIB // 2, items=20)
-    counting.count({}, Account(globex, Group.QUERY))
+        counting.count({}, LimitHolder(acme, Group.COLLECT), size=MIB // 8, items=10)
+    counting.count({}, LimitHolder(globex, Group.COLLECT), size=MIB // 2, items=20)
+    counting.count({}, LimitHolder(globex, Group.QUERY))
 
     assert shares(counting) == {
         ("collect", "requests"): 0.3,
@@ -202,12 +202,12 @@ def test_rejected_requests_are_counted_by_the_kind_of_limit() -> None:
 
     kinds = ("query", "query_network", "public")
     before = [counted(kind) for kind in kinds]
-    counting.count({}, Account(acme, Group.QUERY), cost=4)
+    counting.count({}, LimitHolder(acme, Group.QUERY), cost=4)
     for _ in range(5):
         with pytest.raises(RateLimitExceeded):
-            counting.count({}, Account(acme, Group.QUERY))
+            counting.count({}, LimitHolder(acme, Group.QUERY))
     for network in ("a", "a", "a", "b", "b", "c"):
         with suppress(RateLimitExceeded):
-            counting.count({}, Account(acme, Group.QUERY, "shares"), network)
+            counting.count({}, LimitHolder(acme, Group.QUERY, "shares"), network)
 
     assert [counted(kind) - was for kind, was in zip(kinds, before, strict=True)] == [6, 1, 0]
