@@ -64,7 +64,9 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         head = read_request_head(scope)
         sender = authenticate(head, registry, now)
         client_network = middleware.client_network(scope)
-        ticket = await middleware.admission.admit(scope, sender and sender.holder, client_network)
+        ticket = await middleware.admission.admit(
+            scope, sender.holder if sender else None, client_network
+        )
         body = await receive_body(scope, receive, head)
         accepted = decoder.decode(body)
         if sender is None or sender.trusted:

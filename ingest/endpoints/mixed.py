@@ -203,7 +203,7 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
         )
         sender = authenticate(head, dependencies.registry.snapshot, now)
         admission = dependencies.middleware.admission
-        ticket = await admission.admit(scope, sender and sender.holder, client_network)
+        ticket = await admission.admit(scope, sender.holder if sender else None, client_network)
         items = await route.read_items(scope, receive, head)
         grouped = group_by_kind(items, route.format_of)
         if sender is None or sender.trusted:
