@@ -143,7 +143,7 @@ def test_a_flood_of_networks_evicts_no_tenant(
     for network in range(900):
         counting.anonymous(owner, "shop", f"10.{network // 250}.{network % 250}.0")
 
-    assert len(counting.admission._limiter._anonymous) == 100  # type: ignore[attr-defined]
+    assert len(counting.admission._limiter._anonymous) == 100
     with pytest.raises(RateLimitExceeded):
         counting.keyed(owner)
     assert counting.anonymous(owner, "shop", HOME) == 99
