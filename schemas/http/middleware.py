@@ -71,7 +71,7 @@ OnError = Callable[[Scope, ApiError], None]
 
 
 def ignore_error(_scope: Scope, _failure: ApiError) -> None:
-    """Nobody wants to know."""
+    """Report nothing: the default."""
 
 
 class HttpMiddleware:
