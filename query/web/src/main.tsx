@@ -1,16 +1,18 @@
 // Entry point of the dashboard.
 import { render } from "preact";
-import { address } from "./app/address";
 import { App } from "./app/app";
+import { loadView } from "./app/load_view";
 import { checkSignIn } from "./app/sign_in_check";
-import { findView } from "./app/views";
 import { Boundary } from "./components/boundary";
 import { drawVisibleTexts } from "./components/visible_text";
+import { address } from "./state/address";
 import { applyTheme } from "./state/theme";
+import { findView } from "./state/views";
 
 drawVisibleTexts();
 applyTheme();
-void findView(address.value.view)?.load().catch(() => undefined); // while it is found out who is signed in
+const view = findView(address.value.view);
+if (view) void loadView(view.id).catch(() => undefined); // while it is found out who is signed in
 const root = document.getElementById("app")!;
 checkSignIn(root);
 root.replaceChildren();

@@ -1,6 +1,6 @@
 // All texts of the page. Another language is another object of the same shape. Names that users gave are isolated.
-import type { AuditKind } from "./api/types";
 import { isolate } from "./isolate";
+import type { AuditKind } from "./types";
 
 export const texts = {
   app: {

@@ -1,11 +1,11 @@
 // Standard queries: all that are asked while one view is drawn go in one request, and each is answered
 // as soon as its line of the response arrives.
-import { address } from "../app/address";
-import { isShared, subjectQuery, timezone } from "../app/session";
+import { address } from "../state/address";
 import { goesOn, periodMembers } from "../state/period";
+import type { QueryType, Row, Schemas } from "../types";
 import { noteFreshness } from "./freshness";
 import { RequestError, send } from "./request";
-import type { QueryType, Row, Schemas } from "./types";
+import { isShared, subjectQuery, timezone } from "./session";
 
 export interface Ask<Name extends QueryType> {
   name: Name;

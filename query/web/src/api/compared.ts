@@ -1,8 +1,8 @@
 // What the time range that the page compares with holds: without data a change says nothing, in any view.
-import { address } from "../app/address";
-import { timezone } from "../app/session";
+import { address } from "../state/address";
 import { defaultGranularity } from "../state/period";
 import type { Answer } from "./ask";
+import { timezone } from "./session";
 import { useAnswer } from "./use";
 
 export type ComparedData = "none" | "little" | "enough";

@@ -1,8 +1,8 @@
 // All rows of a query as one CSV file, page by page, of one version of the stored rows.
 import { csvFile, csvHeader, csvLines, type FileColumn, PREVIOUS, type RecordColumn } from "../state/csv";
+import type { Schemas } from "../types";
 import type { StandardRequest } from "./ask";
 import { fetchJson, send } from "./request";
-import type { Schemas } from "./types";
 
 /** Rows that one request gives at most, and a file: fewer of visits, whose rows have lists that the file leaves out. */
 const PAGE_ROWS = 10_000;

@@ -1,6 +1,6 @@
 // How fresh the numbers on the page are, from the last response.
 import { signal } from "@preact/signals";
-import type { Schemas } from "./types";
+import type { Schemas } from "../types";
 
 export type Freshness = Pick<Schemas["StandardMeta"], "watermark" | "lagSeconds" | "staleReason">;
 

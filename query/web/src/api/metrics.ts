@@ -1,9 +1,9 @@
 // Metrics queries under the time range and filters of the page.
-import { address } from "../app/address";
-import { subjectQuery, timezone } from "../app/session";
+import { address } from "../state/address";
 import { periodMembers } from "../state/period";
+import type { Schemas } from "../types";
 import { fetchJson } from "./request";
-import type { Schemas } from "./types";
+import { subjectQuery, timezone } from "./session";
 import { type Loaded, useLoaded } from "./use";
 
 export type Metric = string | Record<string, unknown>;

@@ -1,6 +1,6 @@
 // All records of a list of the API, page by page.
+import type { Schemas } from "../types";
 import { fetchJson } from "./request";
-import type { Schemas } from "./types";
 
 const PAGE_RECORDS = 100;
 

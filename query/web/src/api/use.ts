@@ -1,10 +1,10 @@
 // Hooks: a value that is fetched, with its states.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { endSession, subjectQuery } from "../app/session";
+import type { QueryType } from "../types";
 import { type Answer, answer, answerKey, type Ask } from "./ask";
 import { RequestError } from "./request";
-import type { QueryType } from "./types";
+import { endSession, subjectQuery } from "./session";
 
 export interface Loaded<Value> {
   /** The value of the key; kept while the same is asked again, and null while another one is on its way. */

@@ -2,24 +2,25 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
+import { isShared, loadSession, may, me, website } from "../api/session";
 import { refresh } from "../api/use";
 import { Boundary } from "../components/boundary";
 import { FilterBar, FixedFilters } from "../components/filter_bar";
+import { loadPart, reloadWhenReachable } from "../components/lazy";
 import { PeriodBar } from "../components/period_bar";
 import { Empty, Failed, Skeleton, Unreachable } from "../components/states";
 import { isolate } from "../isolate";
+import { address, go } from "../state/address";
 import { findBreakdown } from "../state/breakdowns";
+import { findView, type View } from "../state/views";
 import { texts } from "../texts";
 import { OpenShare } from "../views/open_share";
 import { SignIn } from "../views/sign_in";
-import { address, go } from "./address";
-import { Help, listenToKeys } from "./keyboard";
-import { Navigation } from "./navigation";
-import { loadPart, reloadWhenReachable } from "./load_part";
 import { keepFresh } from "./keep_fresh";
-import { isShared, loadSession, may, me, website } from "./session";
+import { Help, listenToKeys } from "./keyboard";
+import { loadView } from "./load_view";
+import { Navigation } from "./navigation";
 import { TopBar } from "./top_bar";
-import { findView, type View } from "./views";
 
 const t = texts.app;
 
@@ -87,7 +88,7 @@ function ViewFrame({ view }: { view: View }) {
   const [error, setError] = useState<RequestError | null>(null);
   useEffect(() => {
     setError(null);
-    loadPart(view.load).then(
+    loadPart(() => loadView(view.id)).then(
       (module) => setLoaded({ id: view.id, view: module.default }),
       () => setError(new RequestError(0, "UNREACHABLE", "")),
     );

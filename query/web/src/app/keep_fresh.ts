@@ -1,9 +1,9 @@
 // What is shown is asked again every minute while its time range goes on, when the page comes back into sight, and
 // every five seconds while the service does not answer.
+import { timezone } from "../api/session";
 import { isReachable, refresh } from "../api/use";
+import { address } from "../state/address";
 import { goesOn } from "../state/period";
-import { address } from "./address";
-import { timezone } from "./session";
 
 const SECONDS = 60;
 

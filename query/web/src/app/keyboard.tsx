@@ -3,8 +3,8 @@ import { signal } from "@preact/signals";
 import { refresh } from "../api/use";
 import { Dialog } from "../components/dialog";
 import { shift } from "../components/period_bar";
+import { go } from "../state/address";
 import { texts } from "../texts";
-import { go } from "./address";
 import { keyOf, shownViews, viewOfKey } from "./navigation";
 
 export const helpOpen = signal(false);

@@ -1,10 +1,9 @@
 // The list of views.
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { isShared, me } from "../api/session";
+import { address, addressWith, follow } from "../state/address";
+import { type View, VIEWS } from "../state/views";
 import { texts } from "../texts";
-import { address, addressWith } from "./address";
-import { isShared, me } from "./session";
-import { follow } from "./top_bar";
-import { type View, VIEWS } from "./views";
 
 const DIGITS = "1234567890";
 

@@ -2,8 +2,7 @@
 //
 // The browser keeps a page that is left, with all that it showed, to go back to. It is kept hidden, and is shown
 // again only when the sign-in is still the same. Other tabs tell when it changes.
-import { listenToOtherTabs } from "./other_tabs";
-import { isShared, me, readMe } from "./session";
+import { isShared, listenToOtherTabs, me, readMe } from "../api/session";
 
 export function checkSignIn(root: HTMLElement): void {
   const check = async () => {

@@ -1,15 +1,15 @@
 // Name, website, freshness, theme, sign-out.
 import { useEffect, useState } from "preact/hooks";
 import { freshness } from "../api/freshness";
+import { isShared, me, signOut, timezone, website } from "../api/session";
 import { refresh } from "../api/use";
 import { MenuItem, Popover } from "../components/popover";
-import { formatAgo, formatInstant } from "../format";
-import { setTheme, theme, THEMES } from "../state/theme";
 import icon from "../icon.svg";
+import { addressWith, follow, go } from "../state/address";
+import { formatAgo, formatInstant } from "../state/format";
+import { setTheme, theme, THEMES } from "../state/theme";
 import { texts } from "../texts";
-import { addressWith, go } from "./address";
 import { helpOpen } from "./keyboard";
-import { isShared, me, signOut, timezone, website } from "./session";
 
 const t = texts.app;
 const AGE_SECONDS = 10;
@@ -62,14 +62,6 @@ function Menu({ close }: { close: () => void }) {
       {!isShared() && <MenuItem onClick={() => void signOut()}>{t.signOut}</MenuItem>}
     </>
   );
-}
-
-/** Follows a link of the page without loading it anew. */
-export function follow(event: MouseEvent): void {
-  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
-  event.preventDefault();
-  const link = event.currentTarget as HTMLAnchorElement;
-  go(link.pathname + link.search);
 }
 
 function WebsiteMenu() {

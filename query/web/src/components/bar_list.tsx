@@ -1,6 +1,6 @@
 // Names with a number and a bar each; a click on a name filters the page.
+import { formatNumber, formatShort } from "../state/format";
 import { texts } from "../texts";
-import { formatNumber, formatShort } from "../format";
 
 export interface Bar {
   key: string;

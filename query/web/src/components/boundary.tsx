@@ -1,7 +1,7 @@
 // Catches what a part of the page throws while it is drawn: an error with a way on, instead of half a page.
 import type { ComponentChildren } from "preact";
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
-import { address, formatAddress } from "../app/address";
+import { address, formatAddress } from "../state/address";
 import { texts } from "../texts";
 
 const t = texts.broken;

@@ -1,17 +1,16 @@
 // A card of breakdowns with a tab each; the first is asked until another one is chosen.
-import { lazy, Suspense } from "./lazy";
 import type { Ask } from "../api/ask";
-import type { QueryType } from "../api/types";
+import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, go, goOwn } from "../app/address";
-import { isShared } from "../app/session";
-import { follow } from "../app/top_bar";
+import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { type Breakdown, type GROUPS } from "../state/breakdowns";
 import { condition, hasFilter, toggleFilter } from "../state/filters";
 import { texts } from "../texts";
+import type { QueryType } from "../types";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { rowsDefinition } from "./info";
+import { lazy, Suspense } from "./lazy";
 import { NoPlaces } from "./no_places";
 import { PageNote } from "./page_note";
 import { Async, Skeleton } from "./states";

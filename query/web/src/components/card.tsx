@@ -2,10 +2,10 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type Ask, bodyOf, isCompared } from "../api/ask";
-import type { QueryType } from "../api/types";
-import { isShared, subjectQuery } from "../app/session";
+import { isShared, subjectQuery } from "../api/session";
 import { type FileColumn, PREVIOUS } from "../state/csv";
 import { texts } from "../texts";
+import type { QueryType } from "../types";
 import { DownloadCsv, loadCsv } from "./download";
 import { Info, typeDefinition } from "./info";
 import { MenuItem, Popover } from "./popover";

@@ -1,9 +1,9 @@
 // The change of a number since the compared time range.
 import type { ComparedRow } from "../api/ask";
 import type { ComparedData } from "../api/compared";
-import { address } from "../app/address";
-import { formatNumber, formatPercent } from "../format";
+import { address } from "../state/address";
 import { type FileColumn, PREVIOUS } from "../state/csv";
+import { formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
 import type { Column } from "./data_table";
 

@@ -1,19 +1,25 @@
 // A button that offers all rows of a list as a CSV file.
 import { useState } from "preact/hooks";
 import { type Ask, requestOf } from "../api/ask";
-import type { QueryType } from "../api/types";
-import type { RequestError } from "../api/request";
 import type { CsvFile } from "../api/download";
-import { address } from "../app/address";
-import { timezone, website } from "../app/session";
-import { formatNumber } from "../format";
+import type { RequestError } from "../api/request";
+import { timezone, website } from "../api/session";
+import { address } from "../state/address";
 import type { FileColumn } from "../state/csv";
-import { fileName } from "../state/file_name";
-import { daysOf } from "../state/period";
+import { formatNumber } from "../state/format";
+import { type Days, daysOf } from "../state/period";
 import { texts } from "../texts";
+import type { QueryType } from "../types";
 import { messageOf } from "./states";
 
 const t = texts.download;
+
+/** `acme-pages-2026-11-01_2026-11-07.csv` */
+const fileName = (website: string, what: string, { start, end }: Days, extension: string): string =>
+  `${[website, what].map(part).filter(Boolean).join("-")}-${start === end ? start : `${start}_${end}`}.${extension}`;
+
+/** Letters and digits of any script, in lower case, with hyphens between. */
+const part = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60);
 
 /** The name of a file of the website and time range that are open. */
 export const ownFileName = (what: string, extension: string): string =>

@@ -1,6 +1,6 @@
 // The end of a share or a key, as people choose it.
-import { timezone } from "../app/session";
-import { formatDay, formatInstant } from "../format";
+import { timezone } from "../api/session";
+import { formatDay, formatInstant } from "../state/format";
 import { dayEndedAt } from "../state/period";
 import { texts } from "../texts";
 

@@ -1,6 +1,6 @@
 // Labels with a value each, of one visit, visitor or error.
 import type { ComponentChildren } from "preact";
-import { countryName } from "../format";
+import { countryName } from "../state/format";
 
 export type Fact = [label: string, value: ComponentChildren];
 

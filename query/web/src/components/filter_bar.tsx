@@ -1,8 +1,8 @@
 // The filters of the page as chips, the dialog that makes one, and saved segments.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import { address, go } from "../app/address";
-import { isShared, may, shared, subjectQuery } from "../app/session";
+import { isShared, may, shared, subjectQuery } from "../api/session";
+import { address, go } from "../state/address";
 import { type Filter, negated } from "../state/filters";
 import { texts } from "../texts";
 import { ConfirmDialog } from "./confirm_dialog";

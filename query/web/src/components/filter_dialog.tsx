@@ -1,14 +1,14 @@
 // A dialog for one condition, with values that occur in the data as suggestions.
 import { useEffect, useId, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import type { Schemas } from "../api/types";
+import { isShared, subjectQuery, timezone } from "../api/session";
 import { useLoaded } from "../api/use";
-import { address, go } from "../app/address";
-import { isShared, subjectQuery, timezone } from "../app/session";
+import { address, go } from "../state/address";
 import { normalized, shownValue } from "../state/filter_values";
 import { alternatives, type Condition, DONE_FIELDS, editable, typed } from "../state/filters";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 import { Dialog } from "./dialog";
 import { fieldName } from "./filter_text";
 import { FormFooter } from "./form_footer";

@@ -1,8 +1,8 @@
 // Filters in words.
-import { formatNumber } from "../format";
+import { isolate } from "../isolate";
 import { shownValue } from "../state/filter_values";
 import { editable, type Filter, type FilterValue, isCondition } from "../state/filters";
-import { isolate } from "../isolate";
+import { formatNumber } from "../state/format";
 import { texts } from "../texts";
 
 const t = texts.filters;

@@ -1,7 +1,7 @@
 // Paths as a picture: a column for each step, a bar for each page, bands as wide as the visits between two pages.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { formatNumber } from "../format";
 import { type Flow, type FlowBand, type FlowNode } from "../state/flow";
+import { formatNumber } from "../state/format";
 import { texts } from "../texts";
 
 const LEAST_COLUMN = 210;

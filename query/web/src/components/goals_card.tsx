@@ -1,9 +1,8 @@
 // The goals that most visitors reached, on the overview of a website that has some.
+import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { addressWith } from "../app/address";
-import { isShared } from "../app/session";
-import { follow } from "../app/top_bar";
-import { formatPercent } from "../format";
+import { addressWith, follow } from "../state/address";
+import { formatPercent } from "../state/format";
 import { texts } from "../texts";
 import { BarList } from "./bar_list";
 import { Card } from "./card";

@@ -1,8 +1,11 @@
-// A component that is loaded when it is first drawn.
+// Parts of the page that are loaded when they are first drawn.
 import type { ComponentChildren, ComponentType } from "preact";
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
-import { loadPart } from "../app/load_part";
+
+const RELOADED = "tidemark.reloaded";
+const AGAIN_MS = 10_000;
+const ASK_MS = 5000;
 
 const Fallback = createContext<ComponentChildren>(null);
 
@@ -21,4 +24,35 @@ export function lazy<Props extends object>(load: () => Promise<{ default: Compon
 
 export function Suspense({ fallback, children }: { fallback: ComponentChildren; children: ComponentChildren }) {
   return <Fallback.Provider value={fallback}>{children}</Fallback.Provider>;
+}
+
+/** Loads a part; an open page whose version the service no longer has is reloaded, once. */
+export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(await isReplaced()) || Date.now() - Number(sessionStorage.getItem(RELOADED)) < AGAIN_MS) throw error;
+    sessionStorage.setItem(RELOADED, String(Date.now()));
+    location.reload();
+    return new Promise(() => {}); // the page is going
+  }
+}
+
+/** Loads the page again once the service answers, as browsers may remember that a part failed; the returned function ends it. */
+export function reloadWhenReachable(): () => void {
+  const timer = setInterval(() => {
+    if (!document.hidden) fetch("/", { method: "HEAD" }).then(({ ok }) => ok && location.reload(), () => {});
+  }, ASK_MS);
+  return () => clearInterval(timer);
+}
+
+/** Whether the service answers, with another page than this one. */
+async function isReplaced(): Promise<boolean> {
+  try {
+    const page = await (await fetch("/", { headers: { accept: "text/html" } })).text();
+    const script = document.querySelector<HTMLScriptElement>("script[src]");
+    return !page.includes(script?.getAttribute("src") ?? "");
+  } catch {
+    return false;
+  }
 }

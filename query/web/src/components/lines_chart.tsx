@@ -1,12 +1,12 @@
 // Several lines over time with a legend: of each combination of groups one, told apart by color and dashes; the running bucket is dashed.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { formatBucket, formatNumber } from "../format";
+import { formatBucket, formatNumber } from "../state/format";
 import type { Line } from "../state/lines";
-import { useOpened } from "./opened";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
 import { DataTable } from "./data_table";
+import { useOpened } from "./opened";
 import { axesOf, CHART_HEIGHT, countFormat, fitted, runningPart, untilRunning } from "./series_chart";
 
 export interface Lines {

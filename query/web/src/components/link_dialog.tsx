@@ -1,10 +1,10 @@
 // Creates or changes a short link.
 import { useRef, useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import { timezone } from "../app/session";
-import type { Schemas } from "../api/types";
+import { timezone } from "../api/session";
 import { endOfDay, lastDayOf, today } from "../state/period";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";

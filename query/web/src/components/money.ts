@@ -1,10 +1,10 @@
 // Amounts of money: by currency, as amounts of different currencies are never added.
-import { fetchAll } from "../api/pages";
 import { type MetricsRow, useMetrics } from "../api/metrics";
-import type { Schemas } from "../api/types";
+import { fetchAll } from "../api/pages";
+import { isShared, subjectQuery } from "../api/session";
 import { useLoaded } from "../api/use";
-import { isShared, subjectQuery } from "../app/session";
-import { formatNumber } from "../format";
+import { formatNumber } from "../state/format";
+import type { Schemas } from "../types";
 import type { Goal } from "./saved_goals";
 
 export type Money = Schemas["MoneyPropertyResource"];

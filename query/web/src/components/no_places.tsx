@@ -1,10 +1,10 @@
 // In place of regions and cities where there are none: what to do when the geo database has countries only.
 import type { Ask } from "../api/ask";
-import type { QueryType } from "../api/types";
+import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address } from "../app/address";
-import { isShared } from "../app/session";
+import { address } from "../state/address";
 import { texts } from "../texts";
+import type { QueryType } from "../types";
 
 const t = texts.states;
 /** A package that has cities; `deploy/REFERENCE.md` lists them with their licences. */

@@ -1,6 +1,6 @@
 // What somebody opened in a view, by name. It outlives the parts of the view, which are drawn anew with each answer.
 import { signal } from "@preact/signals";
-import { address } from "../app/address";
+import { address } from "../state/address";
 
 const opened = signal<ReadonlySet<string>>(new Set());
 

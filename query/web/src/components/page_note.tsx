@@ -1,5 +1,5 @@
 // Says what a filter on a page leaves of events and goals, and offers all of the visitors who saw the page.
-import { address, go } from "../app/address";
+import { address, go } from "../state/address";
 import { type Condition, doneFilter, type Filter, isCondition } from "../state/filters";
 import { texts } from "../texts";
 import { filterText } from "./filter_text";

@@ -1,8 +1,8 @@
 // Time range, comparison, interval, time zone and bots.
 import { useState } from "preact/hooks";
-import { address, COMPARISONS, type Comparison, go } from "../app/address";
-import { isShared, timezone, website } from "../app/session";
-import { formatDays } from "../format";
+import { isShared, timezone, website } from "../api/session";
+import { address, COMPARISONS, type Comparison, go } from "../state/address";
+import { formatDays } from "../state/format";
 import { countDays, daysOf, formatPeriod, type Period, presetOf, PRESETS, shiftPeriod } from "../state/period";
 import { currentName, localZone, zoneNames } from "../state/time_zones";
 import { texts } from "../texts";

@@ -1,11 +1,11 @@
 // The values of one property of an event: the most frequent ones, and of numbers their distribution.
 import { useMetrics } from "../api/metrics";
-import type { Row } from "../api/types";
-import { address, go } from "../app/address";
-import { formatNumber } from "../format";
+import { address, go } from "../state/address";
 import { type Bin, binsOf } from "../state/bins";
 import { equals, type Filter, hasFilter, toggleFilter } from "../state/filters";
+import { formatNumber } from "../state/format";
 import { texts } from "../texts";
+import type { Row } from "../types";
 import { BarList } from "./bar_list";
 import { Card } from "./card";
 import { Facts } from "./facts";

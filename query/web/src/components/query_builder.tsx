@@ -1,18 +1,25 @@
 // Picks table, values, groups, filters and having of a custom query, in the words of the page.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { fetchJson } from "../api/request";
+import { subjectQuery, timezone } from "../api/session";
+import { useLoaded } from "../api/use";
+import { address } from "../state/address";
 import { aggregateText, columnText, valueText } from "../state/columns";
 import { aliasOf, type Exploration, START } from "../state/exploration";
 import type { Condition } from "../state/filters";
+import { periodMembers } from "../state/period";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 import { type ColumnGroup, ColumnSelect } from "./column_select";
-import { useColumnValues } from "./column_values";
 import { QueryCondition } from "./query_condition";
 
 const t = texts.explore;
 type Select = Exploration["selects"][number];
 
 const MOST = 5;
+const SUGGESTIONS = 100;
+const COUNT = "count";
 const USUAL = ["path", "name", "metric_name", "message", "visit.channel", "country", "device_type", "slug"];
 const USUAL_VALUES: Select[] = [
   { aggregate: "count", field: "*" }, { aggregate: "uniq", field: "anonymous_id" }, { aggregate: "uniq", field: "session_id" },
@@ -197,4 +204,17 @@ function Terms<Term>({ title, terms, empty, least = 0, change, children }: {
       )}
     </fieldset>
   );
+}
+
+/** The most frequent values of a column in the time range of the page; a `null` field asks nothing. */
+function useColumnValues(table: string, field: string | null): string[] {
+  const { period, bots } = address.value;
+  const body = {
+    query: { table, selects: [{ field: "*", aggregate: "count", alias: COUNT }], groupBy: [field] },
+    limit: SUGGESTIONS, timezone: timezone.value, ...periodMembers(period), ...(bots ? { include_bots: true } : {}),
+  };
+  const { value, loading } = useLoaded(field && JSON.stringify([subjectQuery.value, body]), (signal) =>
+    fetchJson<Schemas["CustomResponse"]>("/v1/query/custom", { query: subjectQuery.value, body, signal }));
+  const values = loading || !field ? [] : (value?.data ?? []).map((row) => Object.entries(row).find(([name]) => name !== COUNT)?.[1]);
+  return values.filter((each) => each !== null && each !== undefined).map(String);
 }

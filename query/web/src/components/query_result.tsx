@@ -1,11 +1,11 @@
 // Rows of a custom query as a table, as lines over time, or as bars, in the words of the page.
 import { useMemo } from "preact/hooks";
-import { address } from "../app/address";
-import { timezone } from "../app/session";
-import { formatNumber } from "../format";
+import { timezone } from "../api/session";
 import { isolate } from "../isolate";
+import { address } from "../state/address";
 import { cellText, columnText, valueText } from "../state/columns";
 import { aliasOf, columnOf, type Exploration, TIME } from "../state/exploration";
+import { formatNumber } from "../state/format";
 import { hasLines, labelsOf, linesOf } from "../state/lines";
 import { daysOf, today } from "../state/period";
 import { texts } from "../texts";

@@ -1,5 +1,5 @@
 // Says what the numbers of an answer leave out or cannot tell.
-import type { Schemas } from "../api/types";
+import type { Schemas } from "../types";
 
 /** Amounts in several currencies have no sum, but are shown by currency here. */
 const SHOWN_BY_CURRENCY = "SEVERAL_CURRENCIES";

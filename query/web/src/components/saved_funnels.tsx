@@ -2,14 +2,13 @@
 import { useRef, useState } from "preact/hooks";
 import { fetchAll } from "../api/pages";
 import { fetchJson, type RequestError } from "../api/request";
-import type { Schemas } from "../api/types";
+import { isShared, may, subjectQuery } from "../api/session";
 import { type Loaded, useLoaded } from "../api/use";
-import { address, addressWith } from "../app/address";
-import { isShared, may, subjectQuery } from "../app/session";
-import { follow } from "../app/top_bar";
+import { address, addressWith, follow } from "../state/address";
 import { differs, type FunnelOptions, type SavedFunnel, savedBody } from "../state/funnel";
 import { stepOf } from "../state/steps";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 import { ConfirmDialog } from "./confirm_dialog";
 import { Dialog } from "./dialog";
 import { FormFooter } from "./form_footer";

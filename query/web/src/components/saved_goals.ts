@@ -1,9 +1,9 @@
 // The saved goals of the website; a shared dashboard knows none.
-import { fetchAll } from "../api/pages";
 import type { Ask } from "../api/ask";
-import type { Schemas } from "../api/types";
+import { fetchAll } from "../api/pages";
+import { isShared, subjectQuery } from "../api/session";
 import { type Loaded, useLoaded } from "../api/use";
-import { isShared, subjectQuery } from "../app/session";
+import type { Schemas } from "../types";
 
 /** Goals that one request answers. */
 export const MOST_ASKED = 20;

@@ -1,6 +1,6 @@
 // A search field whose text is the parameter `q` of the view.
 import { useEffect, useState } from "preact/hooks";
-import { goOwn } from "../app/address";
+import { goOwn } from "../state/address";
 import { texts } from "../texts";
 
 const TYPING_MS = 250;

@@ -1,8 +1,8 @@
 // The saved segments of the website.
 import { fetchAll } from "../api/pages";
-import type { Schemas } from "../api/types";
+import { subjectQuery } from "../api/session";
 import { useLoaded } from "../api/use";
-import { subjectQuery } from "../app/session";
+import type { Schemas } from "../types";
 
 /** `needed`: whether they are asked for. */
 export function useSegments(needed = true) {

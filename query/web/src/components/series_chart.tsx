@@ -1,15 +1,15 @@
 // A time series as a line: the running bucket dashed, the compared time range behind it.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import type { Schemas } from "../api/types";
-import { address, go } from "../app/address";
-import { timezone } from "../app/session";
-import { formatBucket, formatNumber, locale } from "../format";
+import { timezone } from "../api/session";
+import { address, go } from "../state/address";
+import { formatBucket, formatNumber, locale } from "../state/format";
 import { bucketDays, formatPeriod, type Period, presetOf } from "../state/period";
-import { useOpened } from "./opened";
 import { theme } from "../state/theme";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 import { DataTable } from "./data_table";
+import { useOpened } from "./opened";
 
 export interface Series {
   /** Labels of the buckets, local to the time zone of the query. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { RequestError } from "../api/request";
 import { isReachable, type Loaded } from "../api/use";
-import { address } from "../app/address";
+import { address } from "../state/address";
 import { texts } from "../texts";
 
 const t = texts.states;

@@ -1,7 +1,7 @@
 // Inputs for one step, with the pages, events and goals that exist as suggestions.
 import { useId, useLayoutEffect, useState } from "preact/hooks";
+import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { isShared } from "../app/session";
 import { kindOf } from "../state/event_kinds";
 import { KINDS, SHARED_KINDS, type Step, type StepKind } from "../state/steps";
 import { texts } from "../texts";

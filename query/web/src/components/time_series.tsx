@@ -2,12 +2,12 @@
 import { useMemo } from "preact/hooks";
 import { type Ask, isCompared } from "../api/ask";
 import { comparedFrom } from "../api/compared";
-import type { QueryType } from "../api/types";
+import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, go } from "../app/address";
-import { timezone } from "../app/session";
+import { address, go } from "../state/address";
 import { defaultGranularity, granularitiesOf } from "../state/period";
 import { texts } from "../texts";
+import type { QueryType } from "../types";
 import { Card } from "./card";
 import { type Series, SeriesChart } from "./series_chart";
 import { Async } from "./states";

@@ -1,8 +1,8 @@
 // What one visitor did, in order of time: an icon, a name, a page and the properties of each entry.
 import type { ComponentChildren } from "preact";
-import { formatInstant, formatTime } from "../format";
-import { timezone } from "../app/session";
+import { timezone } from "../api/session";
 import type { Kind } from "../state/event_kinds";
+import { formatInstant, formatTime } from "../state/format";
 import { texts } from "../texts";
 
 export interface Entry {

@@ -1,13 +1,12 @@
 // Visitors as rows, sorted and page by page: all of them, or those behind a number.
 import type { Ask } from "../api/ask";
-import type { Row, Schemas } from "../api/types";
+import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, goOwn } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
-import { countryName, formatInstant, formatNumber } from "../format";
+import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { countryName, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import type { Row, Schemas } from "../types";
 import { type Column, DataTable, Pages, parseSort } from "./data_table";
 import { deviceText } from "./facts";
 import { Async } from "./states";

@@ -1,6 +1,6 @@
 // Opens the visitors behind a number; only the number on a shared dashboard, which shows no single visitors.
 import type { ComponentChildren } from "preact";
-import { isShared } from "../app/session";
+import { isShared } from "../api/session";
 
 export function VisitorsButton({ children, label, title, ...rest }: {
   children: ComponentChildren;

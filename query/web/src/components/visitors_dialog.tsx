@@ -1,11 +1,10 @@
 // Who is behind a number: the visitors of a funnel step, a goal, a cohort or a path.
-import type { Ask } from "../api/ask";
-import { useAnswer } from "../api/use";
 import { useState } from "preact/hooks";
-import { addressWith } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
-import { countryName, formatInstant, formatNumber } from "../format";
+import type { Ask } from "../api/ask";
+import { timezone } from "../api/session";
+import { useAnswer } from "../api/use";
+import { addressWith, follow } from "../state/address";
+import { countryName, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
 import { DataTable, Pages } from "./data_table";
 import { Dialog } from "./dialog";

@@ -1,7 +1,7 @@
 // Countries in shades of their number; a click filters.
 import { useState } from "preact/hooks";
 import world from "../../generated/world.json";
-import { countryName, formatNumber } from "../format";
+import { countryName, formatNumber } from "../state/format";
 import { texts } from "../texts";
 
 const STEPS = 5;

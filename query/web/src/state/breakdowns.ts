@@ -1,8 +1,8 @@
 // The breakdowns of the overview: which query type lists them, and which filter a row stands for.
-import type { QueryType } from "../api/types";
-import { countryName, languageName } from "../format";
 import { texts } from "../texts";
+import type { QueryType } from "../types";
 import { condition, type Filter, sourceFilter } from "./filters";
+import { countryName, languageName } from "./format";
 
 export interface NamedRow {
   name: string;

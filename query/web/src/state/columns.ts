@@ -1,8 +1,8 @@
 // Words for the columns, aggregates and time buckets of custom queries: those of filters where these have one.
-import { formatBucket, formatInstant, formatNumber, weekdayName } from "../format";
 import { texts } from "../texts";
 import { type Exploration, TIME } from "./exploration";
 import { shownValue } from "./filter_values";
+import { formatBucket, formatInstant, formatNumber, weekdayName } from "./format";
 
 const t = texts.explore;
 const fields = texts.filters.fields;

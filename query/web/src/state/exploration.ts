@@ -1,5 +1,5 @@
 // A custom query as the page builds it, and its form in the address.
-import type { Schemas } from "../api/types";
+import type { Schemas } from "../types";
 import { type Condition, isCondition, isFilter, isRecord, parseJson, typed } from "./filters";
 
 export interface Exploration {

@@ -1,7 +1,7 @@
 // Values of filters as people type them, and as they are stored.
-import { countryName, languageName } from "../format";
 import { eventName } from "./event_kinds";
 import type { Condition } from "./filters";
+import { countryName, languageName } from "./format";
 
 const PATH_FIELDS = ["path", "did.path", "visit.entry_page", "visit.exit_page"];
 /** Operators that compare with whole values. */

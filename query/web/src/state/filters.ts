@@ -1,5 +1,5 @@
 // Filters of the page, as the API takes them, and their short form in the address.
-import type { Schemas } from "../api/types";
+import type { Schemas } from "../types";
 
 export type Filter = Partial<Schemas["Filter"]>;
 export type Condition = { field: string; operator: string; value: FilterValue };

@@ -1,5 +1,5 @@
 // The options of a funnel: what the address says, else the saved funnel that is open, else the defaults.
-import type { Schemas } from "../api/types";
+import type { Schemas } from "../types";
 import { formatSteps, parseSteps, type Step, stepMember, stepOf } from "./steps";
 
 export type SavedFunnel = Schemas["FunnelResource"];

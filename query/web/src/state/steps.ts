@@ -1,5 +1,5 @@
 // Steps of funnels and goals: a page, an event or a saved goal; as the API takes them, and in the address.
-import type { Schemas } from "../api/types";
+import type { Schemas } from "../types";
 import { type Filter, isFilter, isRecord, parseJson } from "./filters";
 
 export const KINDS = ["path", "event", "goal"] as const;

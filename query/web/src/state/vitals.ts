@@ -1,6 +1,6 @@
 // Web vitals: their bounds, as the metrics of the API have them, and the rating of a value.
 import bounds from "../../generated/vitals.json";
-import { formatMilliseconds, formatNumber } from "../format";
+import { formatMilliseconds, formatNumber } from "./format";
 
 export type Vital = keyof typeof bounds;
 export type Rating = "good" | "needs_improvement" | "poor";

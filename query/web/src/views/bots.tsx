@@ -1,19 +1,18 @@
 // Bots and AI crawlers: how many when, each by name and purpose, and the pages that one or all of them read.
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, goOwn } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { countFormat } from "../components/series_chart";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
-import { formatInstant, formatNumber } from "../format";
+import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
+import { formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import type { Row } from "../types";
 
 const ROWS = 50;
 const t = texts.bots;

@@ -1,12 +1,9 @@
 // Errors in groups of one message, class, file and line; one group with its stack, where it happens and the latest.
-import { useMetrics } from "../api/metrics";
 import type { Ask, ComparedRow } from "../api/ask";
-import type { Row } from "../api/types";
 import { type ComparedData, useComparedData } from "../api/compared";
+import { useMetrics } from "../api/metrics";
+import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, goOwn } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { Change, changeColumn, changeFile } from "../components/change";
@@ -15,10 +12,12 @@ import { deviceText, Facts } from "../components/facts";
 import { countFormat } from "../components/series_chart";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
-import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
+import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { condition } from "../state/filters";
+import { countryName, formatInstant, formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
+import type { Row } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ROWS = 20;

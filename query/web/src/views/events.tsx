@@ -1,11 +1,8 @@
 // Custom events: all names, and one of them with its trend, its properties and the latest ones.
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
 import { useComparedData } from "../api/compared";
+import { isShared, timezone } from "../api/session";
 import { useAnswer, withTotal } from "../api/use";
-import { address, addressWith, goOwn } from "../app/address";
-import { isShared, timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { Change, changeColumn, changeFile, RowChange } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
@@ -17,10 +14,12 @@ import { countFormat } from "../components/series_chart";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
 import { Properties } from "../components/timeline";
-import { formatInstant, formatNumber, formatPercent } from "../format";
+import { address, addressWith, follow, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { equals } from "../state/filters";
+import { formatInstant, formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
+import type { Row } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ROWS = 50;

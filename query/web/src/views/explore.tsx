@@ -1,23 +1,23 @@
 // A custom query, built by picking; its result as a table, line or bars, and as a file.
 import { useState } from "preact/hooks";
 import { fetchJson, RequestError, send } from "../api/request";
-import type { Schemas } from "../api/types";
+import { subjectQuery, timezone } from "../api/session";
 import { useLoaded } from "../api/use";
-import { address, goOwn } from "../app/address";
-import { subjectQuery, timezone } from "../app/session";
 import { Card } from "../components/card";
+import { Dialog } from "../components/dialog";
+import { ownFileName, save } from "../components/download";
 import { type Catalogue, QueryBuilder } from "../components/query_builder";
 import { QueryResult, type Shape, SHAPES } from "../components/query_result";
-import { ownFileName, save } from "../components/download";
 import type { AnswerField } from "../components/request_dialog";
 import { Async, messageOf } from "../components/states";
-import { Dialog } from "../components/dialog";
-import { formatNumber } from "../format";
+import { address, goOwn } from "../state/address";
 import { columnText, valueText } from "../state/columns";
 import { aliasOf, columnOf, type Exploration, formatExploration, parseExploration, queryOf, START } from "../state/exploration";
+import { formatNumber } from "../state/format";
 import { hasLines } from "../state/lines";
 import { periodMembers } from "../state/period";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 
 const t = texts.explore;
 const PATH = "/v1/query/custom";

@@ -1,10 +1,8 @@
 // A funnel, built by picking its steps: how many go on at each, how many leave, and how long it takes.
 import { useRef, useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import { isShared } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
-import { address, go, goOwn } from "../app/address";
-import { isShared } from "../app/session";
 import { Card } from "../components/card";
 import { fieldName } from "../components/filter_text";
 import { FunnelActions, useFunnels } from "../components/saved_funnels";
@@ -13,11 +11,13 @@ import { type Suggestions, useSuggestions } from "../components/step_inputs";
 import { StepList } from "../components/step_list";
 import { VisitorsButton } from "../components/visitors_button";
 import { VisitorsDialog } from "../components/visitors_dialog";
-import { formatDuration, formatNumber, formatPercent } from "../format";
+import { address, go, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { formatDuration, formatNumber, formatPercent } from "../state/format";
 import { DAY, type FunnelOptions, optionsOf, ownOf, queryOptions, type SavedFunnel } from "../state/funnel";
 import { isComplete, type Step } from "../state/steps";
 import { texts } from "../texts";
+import type { Row } from "../types";
 
 const t = texts.funnels;
 const WINDOWS: Record<number, string> = { 3600: t.windows.hour, [DAY]: t.windows.day, [7 * DAY]: t.windows.week, [30 * DAY]: t.windows.month };

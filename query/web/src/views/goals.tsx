@@ -1,31 +1,31 @@
 // Saved goals: how often each is reached, by whom, worth what, and which visits led to one.
 import { useState } from "preact/hooks";
 import type { Ask } from "../api/ask";
-import { fetchJson } from "../api/request";
-import type { Row } from "../api/types";
 import { type ComparedData, useComparedData } from "../api/compared";
+import { fetchJson } from "../api/request";
+import { may, subjectQuery } from "../api/session";
 import { refresh, useAnswer } from "../api/use";
-import { address, goOwn } from "../app/address";
-import { may, subjectQuery } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
-import { DataTable, Pages } from "../components/data_table";
 import { ConfirmDialog } from "../components/confirm_dialog";
+import { DataTable, Pages } from "../components/data_table";
 import { Dialog } from "../components/dialog";
 import { FormFooter } from "../components/form_footer";
 import { formMessage } from "../components/form_message";
 import { type Amounts, amountsText, useGoalValues } from "../components/money";
 import { PageNote } from "../components/page_note";
 import { ResultWarnings } from "../components/result_warnings";
-import { Async } from "../components/states";
 import { askGoals, type Goal, MOST_ASKED, useGoals } from "../components/saved_goals";
+import { Async } from "../components/states";
 import { StepInputs, useSuggestions } from "../components/step_inputs";
 import { VisitorsDialog } from "../components/visitors_dialog";
-import { formatNumber, formatPercent } from "../format";
+import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { formatNumber, formatPercent } from "../state/format";
 import type { Step } from "../state/steps";
 import { texts } from "../texts";
+import type { Row } from "../types";
 
 const t = texts.goals;
 const MODELS = ["last_touch", "first_touch", "last_non_direct", "linear", "position_based"] as const;

@@ -1,11 +1,8 @@
 // All rows of a breakdown: sorted, searched, page by page, with every number.
 import type { Ask, ComparedRow } from "../api/ask";
-import type { QueryType, Schemas } from "../api/types";
 import { type ComparedData, useComparedData } from "../api/compared";
+import { timezone } from "../api/session";
 import { useAnswer, withTotal } from "../api/use";
-import { address, addressWith, go, goOwn } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { changeColumn, changeFile } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
@@ -14,11 +11,13 @@ import { NoPlaces } from "../components/no_places";
 import type { AnswerField } from "../components/request_dialog";
 import { Search } from "../components/search";
 import { Async, Empty } from "../components/states";
-import { countryName, formatInstant, formatNumber, formatPercent } from "../format";
+import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { type Breakdown, findBreakdown } from "../state/breakdowns";
 import type { FileColumn } from "../state/csv";
 import { hasFilter, toggleFilter } from "../state/filters";
+import { countryName, formatInstant, formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
+import type { QueryType, Schemas } from "../types";
 
 const ROWS = 50;
 const t = texts.breakdowns;

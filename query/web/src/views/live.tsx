@@ -1,16 +1,16 @@
 // What happens now: the last minutes, asked anew every few seconds.
 import { useMemo } from "preact/hooks";
 import type { Ask } from "../api/ask";
-import type { QueryType, Row } from "../api/types";
+import { isShared, timezone } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
-import { isShared, timezone } from "../app/session";
 import { BarList } from "../components/bar_list";
 import { Card } from "../components/card";
 import { DataTable } from "../components/data_table";
 import { Async } from "../components/states";
-import { countryName, formatNumber, formatTime } from "../format";
 import { eventName } from "../state/event_kinds";
+import { countryName, formatNumber, formatTime } from "../state/format";
 import { texts } from "../texts";
+import type { QueryType, Row } from "../types";
 
 const SECONDS = 5;
 const MINUTES = 30;

@@ -1,9 +1,9 @@
 // Opens a shared dashboard by its link, and asks for its password if it has one.
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
-import { openShare } from "../app/session";
-import icon from "../icon.svg";
+import { openShare } from "../api/session";
 import { Failed, messageOf, Skeleton } from "../components/states";
+import icon from "../icon.svg";
 import { texts } from "../texts";
 
 const t = texts.shares;

@@ -2,10 +2,8 @@
 import { useMemo } from "preact/hooks";
 import type { Answer, Ask } from "../api/ask";
 import { type ComparedData, comparedData, comparedFrom } from "../api/compared";
+import { isShared, timezone } from "../api/session";
 import { type Loaded, useAnswer } from "../api/use";
-import { address, addressWith, go, goOwn } from "../app/address";
-import { isShared, timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { BreakdownCard } from "../components/breakdown_card";
 import { Card, RequestButton } from "../components/card";
 import { Change } from "../components/change";
@@ -13,8 +11,9 @@ import { GoalsCard } from "../components/goals_card";
 import { Info, metricDefinition } from "../components/info";
 import { countFormat, type Series, SeriesChart } from "../components/series_chart";
 import { Async } from "../components/states";
-import { formatDuration, formatNumber, formatPercent, formatRange, formatShort } from "../format";
+import { address, addressWith, follow, go, goOwn } from "../state/address";
 import { GROUPS } from "../state/breakdowns";
+import { formatDuration, formatNumber, formatPercent, formatRange, formatShort } from "../state/format";
 import { defaultGranularity, granularitiesOf } from "../state/period";
 import { texts } from "../texts";
 

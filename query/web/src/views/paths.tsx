@@ -1,20 +1,20 @@
 // Which pages visits view one after the other: from the entry page, from a page, or to a page.
 import { useMemo } from "preact/hooks";
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, goOwn } from "../app/address";
-import { isShared } from "../app/session";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages } from "../components/data_table";
 import { FlowChart } from "../components/flow_chart";
 import { Async } from "../components/states";
-import { VisitorsButton } from "../components/visitors_button";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
-import { formatNumber, formatPercent } from "../format";
+import { VisitorsButton } from "../components/visitors_button";
+import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { flowOf, pagesOf } from "../state/flow";
+import { formatNumber, formatPercent } from "../state/format";
 import { texts } from "../texts";
+import type { Row } from "../types";
 
 const MOST_PATHS = 2000;
 const ROWS = 20;

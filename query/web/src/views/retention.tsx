@@ -1,18 +1,18 @@
 // Retention: visitors by when they came first in the time range, and how many of them came again later.
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import { isShared, timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, goOwn } from "../app/address";
-import { isShared, timezone } from "../app/session";
 import { Card } from "../components/card";
 import { ResultWarnings } from "../components/result_warnings";
 import { Async } from "../components/states";
-import { VisitorsButton } from "../components/visitors_button";
 import { VISITOR_FILE, visitorsAsk, VisitorTable } from "../components/visitor_table";
-import { formatBucket, formatDays, formatMonth, formatNumber, formatPercent } from "../format";
+import { VisitorsButton } from "../components/visitors_button";
+import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
+import { formatBucket, formatDays, formatMonth, formatNumber, formatPercent } from "../state/format";
 import { bucketDays, countDays, daysOf } from "../state/period";
 import { texts } from "../texts";
+import type { Row } from "../types";
 
 type Cell = Row<"retention">;
 type Width = keyof typeof GRANULARITY;

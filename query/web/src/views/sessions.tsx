@@ -1,20 +1,19 @@
 // Visits one by one, and what happened in one of them.
 import type { Ask } from "../api/ask";
-import type { Row } from "../api/types";
+import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, goOwn } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
 import { deviceText, Facts } from "../components/facts";
 import { Async, Empty } from "../components/states";
 import { type Entry, Timeline } from "../components/timeline";
-import { countryName, formatDuration, formatInstant, formatNumber } from "../format";
+import { address, addressWith, follow, goOwn } from "../state/address";
 import { type FileColumn, guarded } from "../state/csv";
 import { kindOf } from "../state/event_kinds";
 import { equals } from "../state/filters";
+import { countryName, formatDuration, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import type { Row } from "../types";
 
 const ROWS = 25;
 const MOST_EVENTS = 500;

@@ -1,7 +1,6 @@
 // Set-up: websites and their script, API keys, what was refused, imports, the audit trail, the state of the system.
 import type { ComponentType } from "preact";
-import { address, goOwn } from "../app/address";
-import { me, website } from "../app/session";
+import { me, website } from "../api/session";
 import { Tabs } from "../components/card";
 import { AuditTrail } from "../components/setup/audit_trail";
 import { Imports } from "../components/setup/imports";
@@ -9,6 +8,7 @@ import { Keys } from "../components/setup/keys";
 import { Organization } from "../components/setup/organization";
 import { System } from "../components/setup/system";
 import { Websites } from "../components/setup/websites";
+import { address, goOwn } from "../state/address";
 import { texts } from "../texts";
 
 const t = texts.setup;

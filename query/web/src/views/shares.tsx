@@ -1,11 +1,8 @@
 // Links that show this dashboard to others.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/request";
-import type { Schemas } from "../api/types";
+import { subjectQuery, timezone } from "../api/session";
 import { useLoaded } from "../api/use";
-import { address, formatAddress, parseAddress } from "../app/address";
-import { subjectQuery, timezone } from "../app/session";
-import { VIEWS } from "../app/views";
 import { Card } from "../components/card";
 import { ConfirmDialog } from "../components/confirm_dialog";
 import { DataTable } from "../components/data_table";
@@ -14,9 +11,12 @@ import { filterText } from "../components/filter_text";
 import { formMessage } from "../components/form_message";
 import { Snippet } from "../components/request_dialog";
 import { Async } from "../components/states";
-import { formatInstant, locale } from "../format";
+import { address, formatAddress, parseAddress } from "../state/address";
+import { formatInstant, locale } from "../state/format";
 import { endOfDay, today } from "../state/period";
+import { VIEWS } from "../state/views";
 import { texts } from "../texts";
+import type { Schemas } from "../types";
 
 type Share = Schemas["ShareResource"];
 const t = texts.shares;

@@ -1,11 +1,11 @@
 // Sign-in by API key, or by a link that `make run` printed; one that would replace a sign-in is asked about first.
 import { useEffect, useState } from "preact/hooks";
 import { RequestError } from "../api/request";
+import { loadSession, may, me, sessionEnded, signIn } from "../api/session";
 import { messageOf } from "../components/states";
-import { address, go } from "../app/address";
-import { loadSession, may, me, sessionEnded, signIn } from "../app/session";
-import { isolate } from "../isolate";
 import icon from "../icon.svg";
+import { isolate } from "../isolate";
+import { address, go } from "../state/address";
 import { texts } from "../texts";
 
 const t = texts.signIn;

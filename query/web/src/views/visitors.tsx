@@ -1,10 +1,7 @@
 // Visitors one by one, and what one of them did.
 import type { Ask } from "../api/ask";
-import type { Row, Schemas } from "../api/types";
+import { timezone } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, addressWith, goOwn } from "../app/address";
-import { timezone } from "../app/session";
-import { follow } from "../app/top_bar";
 import { Card } from "../components/card";
 import { DataTable, Pages } from "../components/data_table";
 import { deviceText, Facts, placeText } from "../components/facts";
@@ -12,9 +9,11 @@ import { Search } from "../components/search";
 import { Async } from "../components/states";
 import { type Entry, propertiesOf, Timeline } from "../components/timeline";
 import { VISITOR_FILE, visitorName, visitorsAsk, VisitorTable } from "../components/visitor_table";
-import { formatDuration, formatInstant, formatNumber } from "../format";
+import { address, addressWith, follow, goOwn } from "../state/address";
 import { equals } from "../state/filters";
+import { formatDuration, formatInstant, formatNumber } from "../state/format";
 import { texts } from "../texts";
+import type { Row, Schemas } from "../types";
 import { sessionAddress } from "./sessions";
 
 const ENTRIES = 100;

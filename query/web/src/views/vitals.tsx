@@ -1,22 +1,21 @@
 // Web vitals: the 75th percentile of each against its bounds, over time, by page and by who measured it.
-import { useMetrics } from "../api/metrics";
 import type { Ask } from "../api/ask";
-import type { QueryType, Row } from "../api/types";
 import { useComparedData } from "../api/compared";
+import { useMetrics } from "../api/metrics";
+import { isShared } from "../api/session";
 import { useAnswer } from "../api/use";
-import { address, goOwn } from "../app/address";
-import { isShared } from "../app/session";
 import { Card, RequestButton, type Tab } from "../components/card";
 import { Change } from "../components/change";
 import { type Column, DataTable, Pages, parseSort } from "../components/data_table";
-import { RatedValue, RatingBar } from "../components/rating";
 import { Async, unlessFiltered } from "../components/states";
 import { TimeSeries } from "../components/time_series";
-import { countryName, formatNumber } from "../format";
+import { address, goOwn } from "../state/address";
 import type { FileColumn } from "../state/csv";
 import { equals } from "../state/filters";
-import { boundsText, formatVital, RATINGS, type Vital, VITALS } from "../state/vitals";
+import { countryName, formatNumber, formatPercent } from "../state/format";
+import { boundsText, formatVital, type Rating, ratingOf, RATINGS, type Vital, VITALS } from "../state/vitals";
 import { texts } from "../texts";
+import type { QueryType, Row } from "../types";
 
 const ROWS = 20;
 const t = texts.vitals;
@@ -149,5 +148,25 @@ function Groups() {
   return (
     <GroupTable title={t.byGroup} label={group.label} type={group.id} display={group.display} keys={["groupSort", "groupPage"]}
       tabs={GROUPS} tab={group.id} onTab={(id) => goOwn({ group: id === GROUPS[0]!.id ? "" : id, groupPage: "" }, { replace: true })} />
+  );
+}
+
+/** A value with its rating, in color and in words. */
+function RatedValue({ vital, value }: { vital: Vital; value: number | null | undefined }) {
+  if (value === null || value === undefined) return <>–</>;
+  const rating = ratingOf(vital, value);
+  return <span class={`rated ${rating}`}>{formatVital(vital, value)} <small>{t.ratings[rating]}</small></span>;
+}
+
+/** Shares of the ratings as one bar. */
+function RatingBar({ vital, shares }: { vital: string; shares: Record<Rating, number> }) {
+  const text = RATINGS.map((rating) => `${t.ratings[rating]} ${formatPercent(shares[rating])}`).join(", ");
+  return (
+    <div class="ratings">
+      <div class="rating-bar" role="img" aria-label={`${vital}: ${text}`}>
+        {RATINGS.map((rating) => <span key={rating} class={rating} style={{ width: `${shares[rating]}%` }} title={t.ratings[rating]} />)}
+      </div>
+      <span class="quiet">{t.goodShare(formatPercent(shares.good))}</span>
+    </div>
   );
 }

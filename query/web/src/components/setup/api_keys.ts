@@ -1,8 +1,8 @@
 // The API keys of the organization.
 import { fetchAll } from "../../api/pages";
-import type { Schemas } from "../../api/types";
+import { may } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { may } from "../../app/session";
+import type { Schemas } from "../../types";
 
 export type ApiKey = Schemas["ApiKeyResource"];
 

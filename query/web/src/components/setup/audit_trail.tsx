@@ -1,11 +1,11 @@
 // Who changed what, newest first; of one kind of record or by one actor.
 import { fetchJson } from "../../api/request";
-import type { Schemas } from "../../api/types";
+import { may, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { address, goOwn } from "../../app/address";
-import { may, timezone } from "../../app/session";
-import { formatInstant } from "../../format";
+import { address, goOwn } from "../../state/address";
+import { formatInstant } from "../../state/format";
 import { texts } from "../../texts";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";

@@ -2,11 +2,11 @@
 import { useState } from "preact/hooks";
 import { fetchAll } from "../../api/pages";
 import { fetchJson } from "../../api/request";
-import type { Schemas } from "../../api/types";
+import { subjectQuery, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { subjectQuery, timezone } from "../../app/session";
-import { formatInstant, formatNumber } from "../../format";
+import { formatInstant, formatNumber } from "../../state/format";
 import { texts } from "../../texts";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";

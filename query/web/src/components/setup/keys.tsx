@@ -1,17 +1,17 @@
 // API keys: create, limit, rotate, revoke.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import type { Schemas } from "../../api/types";
-import { may, me, timezone } from "../../app/session";
-import { formatInstant } from "../../format";
+import { may, me, timezone } from "../../api/session";
+import { formatInstant } from "../../state/format";
+import { endOfDay } from "../../state/period";
 import { texts } from "../../texts";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { endDay } from "../end_day";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
-import { endOfDay } from "../../state/period";
 import { type ApiKey, keyTitle, useApiKeys } from "./api_keys";
 import { FormDialog } from "./form_dialog";
 import { NeedsAdmin } from "./needs_admin";

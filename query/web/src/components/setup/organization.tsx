@@ -1,11 +1,11 @@
 // The organization of the key: its name and its plan.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import type { Schemas } from "../../api/types";
+import { loadSession, may, timezone } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { loadSession, may, timezone } from "../../app/session";
-import { formatInstant } from "../../format";
+import { formatInstant } from "../../state/format";
 import { texts } from "../../texts";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";

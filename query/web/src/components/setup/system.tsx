@@ -1,15 +1,15 @@
 // Freshness, items that were not stored with their reasons, rate limits that are used.
 import { freshness } from "../../api/freshness";
 import { fetchJson } from "../../api/request";
-import type { Schemas } from "../../api/types";
+import { subjectQuery, timezone, website } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { subjectQuery, timezone, website } from "../../app/session";
-import { formatInstant, formatNumber } from "../../format";
 import type { RecordColumn } from "../../state/csv";
+import { formatInstant, formatNumber } from "../../state/format";
 import { texts } from "../../texts";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
-import { DownloadCsv } from "../download";
 import { DataTable } from "../data_table";
+import { DownloadCsv } from "../download";
 import { Async } from "../states";
 
 const t = texts.setup;

@@ -1,13 +1,13 @@
 // Websites: add one, change it, put its script into the page, and see whether its first event has arrived.
 import { useEffect, useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
-import type { Schemas } from "../../api/types";
+import { loadSession, timezone, website } from "../../api/session";
 import { useLoaded } from "../../api/use";
-import { go } from "../../app/address";
-import { loadSession, timezone, website } from "../../app/session";
-import { formatInstant, formatNumber } from "../../format";
+import { go } from "../../state/address";
+import { formatInstant, formatNumber } from "../../state/format";
 import { currentName, localZone, zoneNames } from "../../state/time_zones";
 import { texts } from "../../texts";
+import type { Schemas } from "../../types";
 import { Card } from "../card";
 import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";

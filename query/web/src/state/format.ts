@@ -1,5 +1,5 @@
 // Numbers, times and names in the language of the browser.
-import { addDays, dayOf, type Days, lastDayOf } from "./state/period";
+import { addDays, dayOf, type Days, lastDayOf } from "./period";
 
 /** The language of the browser, which may be none that `Intl` takes, such as en-US@posix. */
 const localeOf = (language: string): string => {

@@ -1,12 +1,12 @@
 // The state of the page is its address: website, view, period, comparison, filters and the view's own parameters.
 import { computed, signal } from "@preact/signals";
-import { type Filter, formatFilter, parseFilter } from "../state/filters";
+import { parseExploration } from "./exploration";
+import { type Filter, formatFilter, parseFilter } from "./filters";
 import {
-  DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, parseDays, parsePeriod, type Period,
-} from "../state/period";
-import { decoded } from "../state/steps";
-import { parseTimeZone } from "../state/time_zones";
-import { isReadable } from "./parameters";
+  DEFAULT_PERIOD, formatPeriod, type Granularity, GRANULARITIES, isDate, parseDays, parsePeriod, type Period,
+} from "./period";
+import { decoded, parseSteps } from "./steps";
+import { parseTimeZone } from "./time_zones";
 
 export const COMPARISONS = ["previous_period", "previous_year", "none"] as const;
 export type Comparison = (typeof COMPARISONS)[number] | `${string}..${string}`;
@@ -36,6 +36,30 @@ const parseComparison = (text: string): Comparison | null =>
   COMPARISONS.find((each) => each === text) ?? (parseDays(text) && (text as Comparison));
 
 const parseGranularity = (text: string): Granularity | null => GRANULARITIES.find((each) => each === text) ?? null;
+
+/** What the parameters of views may be; one that is anything else is left out, and the view shows its default. */
+type Check= (text: string) => boolean;
+
+const isPage: Check = (text) => /^[1-9]\d{0,8}$/.test(text);
+const isNumber: Check = (text) => /^\d{1,15}$/.test(text);
+
+const isSort: Check = (text) => /^\w+(:asc|:desc)?$/.test(text);
+
+const OF_ALL: Record<string, Check> = { page: isPage, entries: isPage, paths: isPage, sort: isSort };
+const OF_VIEWS: Record<string, Record<string, Check>> = {
+  errors: { line: isNumber },
+  explore: { q: (text) => parseExploration(text) !== null },
+  funnels: { steps: (text) => parseSteps(text) !== null, window: isPage },
+  retention: { cohort: isDate, after: isNumber },
+  setup: { before: isNumber },
+  vitals: { groupPage: isPage, groupSort: isSort },
+};
+
+/** Whether a view can read one of its parameters; those without a check are texts or names, which it looks up. */
+function isReadable(view: string, name: string, text: string): boolean {
+  const checks = { ...OF_ALL, ...(Object.hasOwn(OF_VIEWS, view) ? OF_VIEWS[view] : {}) };
+  return !text || !Object.hasOwn(checks, name) || checks[name]!(text);
+}
 
 /** Everything is checked here: a view can rely on what an address says. */
 export function parseAddress(path: string, search: string): Address {
@@ -111,3 +135,11 @@ export function go(changes: Partial<Address> | string, { replace = false } = {})
 /** Changes parameters of the view; an empty text removes one. */
 export const goOwn = (own: Record<string, string>, options?: { replace?: boolean }): void =>
   go({ own: { ...address.value.own, ...own } }, options);
+
+/** Opens a link of the dashboard without loading the page again. */
+export function follow(event: MouseEvent): void {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  const link = event.currentTarget as HTMLAnchorElement;
+  go(link.pathname + link.search);
+}

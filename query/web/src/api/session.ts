@@ -1,11 +1,9 @@
 // Who is signed in, which website is open, and what may be done.
 import { batch, computed, signal } from "@preact/signals";
-import { fetchJson, RequestError, shareAccess, submitForm } from "../api/request";
-import type { Me, Schemas, Website } from "../api/types";
+import { address, go } from "../state/address";
 import type { Filter } from "../state/filters";
-import { address, go } from "./address";
-import { tellOtherTabs } from "./other_tabs";
-import { dropAccess, keepAccess, keptAccess } from "./share_storage";
+import type { Me, Schemas, Website } from "../types";
+import { fetchJson, RequestError, shareAccess, submitForm } from "./request";
 
 /** undefined until known, null when nobody is signed in. */
 export const me = signal<Me | null | undefined>(undefined);
@@ -119,4 +117,60 @@ export function endSession(): void {
     sessionEnded.value = true;
     me.value = null;
   });
+}
+
+/** Tells the other tabs of this browser, which have the same cookie, when the sign-in changes. */
+const CHANNEL = "tidemark.sign-in";
+let channel: BroadcastChannel | null = null;
+
+const tellOtherTabs = (): void => channel?.postMessage(null);
+
+/** Listens while the page is open; not while the browser keeps it to go back to, which a channel would hinder. */
+export function listenToOtherTabs(changed: () => void): void {
+  const open = () => {
+    try {
+      channel = new BroadcastChannel(CHANNEL);
+      channel.onmessage = changed;
+    } catch {
+      channel = null; // storage is forbidden, as in a frame of another site
+    }
+  };
+  open();
+  addEventListener("pagehide", () => channel?.close());
+  addEventListener("pageshow", ({ persisted }) => persisted && open());
+}
+
+/** Access to a shared dashboard with a password, stored by this browser until it ends; a frame of another site may have no storage. */
+interface Kept {
+  access: string;
+  /** ISO 8601. */
+  expires: string;
+}
+
+const nameOf = (link: string): string => `tidemark.share.${link}`;
+
+function keepAccess(link: string, { access, expires }: Kept): void {
+  withStorage((storage) => storage.setItem(nameOf(link), JSON.stringify({ access, expires })));
+}
+
+function dropAccess(link: string): void {
+  withStorage((storage) => storage.removeItem(nameOf(link)));
+}
+
+/** The access text; null when there is none, or when it has ended. */
+function keptAccess(link: string): string | null {
+  const text = withStorage((storage) => storage.getItem(nameOf(link)));
+  if (!text) return null;
+  const { access, expires } = JSON.parse(text) as Kept;
+  if (Date.parse(expires) > Date.now()) return access;
+  dropAccess(link);
+  return null;
+}
+
+function withStorage<Value>(work: (storage: Storage) => Value): Value | null {
+  try {
+    return work(localStorage);
+  } catch {
+    return null;
+  }
 }

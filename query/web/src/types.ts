@@ -1,5 +1,5 @@
 // Names for the types of the OpenAPI document.
-import type { components, operations } from "../../generated/openapi";
+import type { components, operations } from "../generated/openapi";
 
 export type Schemas = components["schemas"];
 export type RowsByType = Schemas["RowsByQueryType"];

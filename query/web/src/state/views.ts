@@ -1,0 +1,51 @@
+// The views of the dashboard, in the order of the navigation.
+import { texts } from "../texts";
+
+/** Each is a module of its own, which `app/load_view.ts` names. */
+export type ViewId =
+  | "overview" | "list" | "live" | "sessions" | "visitors" | "events" | "paths" | "funnels" | "goals"
+  | "retention" | "vitals" | "errors" | "bots" | "explore" | "links" | "shares" | "setup";
+
+export interface View {
+  id: ViewId;
+  /** The letter that opens it; by default a digit. */
+  key?: string;
+  label: string;
+  group: keyof typeof texts.viewGroups;
+  /** Scope that the view needs beside read:data. */
+  scope?: string;
+  /** Whether the time range and the filters of the page are of use. */
+  ranged: boolean;
+  /** Whether only the time range of the page is of use, and no filter. */
+  unfiltered?: boolean;
+  /** Whether something in the view, or in one opened item of it, is compared with another time range. */
+  compares?: boolean | "item";
+  /** Whether a shared dashboard shows it. */
+  shared?: boolean;
+  /** Whether its queries are asked again only when somebody wants it. */
+  manual?: boolean;
+  /** Reached from other views only. */
+  hidden?: boolean;
+}
+
+export const VIEWS: View[] = [
+  { id: "overview", label: texts.views.overview, group: "look", ranged: true, compares: true, shared: true },
+  { id: "list", label: texts.views.list, group: "look", ranged: true, compares: true, shared: true, hidden: true },
+  { id: "live", label: texts.views.live, group: "look", ranged: false, shared: true },
+  { id: "sessions", label: texts.views.sessions, group: "people", ranged: true },
+  { id: "visitors", label: texts.views.visitors, group: "people", ranged: true },
+  { id: "events", label: texts.views.events, group: "behavior", ranged: true, compares: true, shared: true },
+  { id: "paths", label: texts.views.paths, group: "behavior", ranged: true, shared: true },
+  { id: "funnels", label: texts.views.funnels, group: "behavior", ranged: true, shared: true },
+  { id: "goals", label: texts.views.goals, group: "behavior", ranged: true, compares: true },
+  { id: "retention", label: texts.views.retention, group: "behavior", ranged: true, shared: true },
+  { id: "vitals", label: texts.views.vitals, group: "quality", ranged: true, compares: true, shared: true },
+  { id: "errors", key: "e", label: texts.views.errors, group: "quality", ranged: true, compares: true },
+  { id: "bots", key: "b", label: texts.views.bots, group: "quality", ranged: true },
+  { id: "explore", key: "x", label: texts.views.explore, group: "tools", ranged: true, manual: true },
+  { id: "links", key: "l", label: texts.views.links, group: "tools", ranged: true, compares: "item", unfiltered: true, scope: "read:links" },
+  { id: "shares", key: "s", label: texts.views.shares, group: "tools", ranged: true, manual: true, scope: "manage:websites" },
+  { id: "setup", key: "u", label: texts.views.setup, group: "tools", ranged: false, manual: true, scope: "manage:websites" },
+];
+
+export const findView = (id: string): View | undefined => VIEWS.find((view) => view.id === id);
