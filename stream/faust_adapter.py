@@ -23,14 +23,16 @@ from faust.types.events import EventT
 from schemas.kafka.connection_problem import explain
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
+from stream.consumer import aiokafka_fetch
+from stream.consumer.aiokafka_fetch import FetchPace, limit_fetches, set_wait
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
-from stream.consumer.fetch_wait import FetchPace
 from stream.consumer.fetched_records import FetchedRecords, as_one, messages
 from stream.consumer.message_queue import MESSAGE_OVERHEAD_BYTES, BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
 from stream.rows.kafka_message import KafkaMessage
 from stream.runtime.errors import Unreachable
+from stream.runtime.private_attributes import PrivateAttributes
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +41,25 @@ FETCH_SECONDS = 0.1
 wake that fetch when the buffer has room again: with its default of a second, every full buffer
 costs one."""
 
-MAX_FETCH_BYTES = 8 << 20
-"""Bytes in one response of the broker at most (`fetch.max.bytes`); one message may be larger."""
 FULL_PAUSE_SECONDS = 0.1
 """Longest pause while the fetch budget allows no partition."""
+
+PRIVATE = PrivateAttributes(
+    "faust-streaming",
+    "0.15.3",
+    {
+        TableManager: ("_recovery",),
+        recovery.Recovery: ("_wait",),
+        driver.AIOKafkaConsumerThread: ("_create_worker_consumer", "_fetch_records"),
+        driver.Consumer: ("_gap", "_read_offset", "_getmany", "_new_consumer_thread"),
+    },
+)
+
+
+def check_libraries() -> None:
+    """IncompatibleLibrary when Faust or aiokafka lacks a private attribute that we use."""
+    PRIVATE.check()
+    aiokafka_fetch.PRIVATE.check()
 
 
 async def batches(
@@ -118,16 +135,14 @@ def table_offset_transport(
     class FetchingThread(driver.AIOKafkaConsumerThread):
         def _create_worker_consumer(self, *args: Any) -> AIOKafkaConsumer:
             consumer = super()._create_worker_consumer(*args)
-            consumer._fetch_max_bytes = MAX_FETCH_BYTES  # Faust has no setting for it
+            limit_fetches(consumer)
             return consumer
 
         async def _fetch_records(
             self, consumer: AIOKafkaConsumer, *args: Any, **kwargs: Any
         ) -> Mapping[TP, Any]:
             """The fetched records; taking them sends the next fetch, with the wait set here."""
-            wait = pace.next_wait()
-            consumer._fetcher._fetch_min_bytes = wait.min_bytes
-            consumer._fetcher._fetch_max_wait_ms = wait.max_ms
+            set_wait(consumer, pace.next_wait())
             records: Mapping[TP, Any] = await super()._fetch_records(consumer, *args, **kwargs)
             if records:
                 pace.note_messages()

@@ -36,7 +36,7 @@ from stream.consumer.partition_lag import PartitionLag
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.user_agent_parser import user_agent_parser
-from stream.faust_adapter import start, topics_exist
+from stream.faust_adapter import check_libraries, start, topics_exist
 from stream.runtime.allocator import tune_allocator
 from stream.runtime.errors import (
     EXIT_CONFIG,
@@ -107,6 +107,11 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    end_process = fatal_handler(settings, name)
+    try:
+        check_libraries()
+    except FatalError as error:
+        end_process(error)
     geo_database = await asyncio.to_thread(_geo_database, settings)
     topics = {settings.topic(kind.topic) for kind in role.kinds}
     if not await _completes_before(stop, topics_exist(settings, topics)):
@@ -116,7 +121,7 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         if not await _completes_before(stop, store):
             return EXIT_OK
     except FatalError as error:
-        fatal_handler(settings, name)(error)
+        end_process(error)
     await asyncio.to_thread(repair_logs, settings)
     follower = await asyncio.to_thread(_registry_follower, settings)
     lookups = Lookups(geo_database, lambda website: _website_domain(follower, website))
@@ -132,7 +137,6 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         )
     await asyncio.to_thread(user_agent_parser)  # compiled here rather than in the first batch
     tune_allocator()
-    end_process = fatal_handler(settings, name)
     lake = await asyncio.to_thread(lake_id, settings)
     try:
         await refuse_foreign_group(settings, settings.consumer_group + role.group_suffix, lake)

@@ -12,6 +12,7 @@ FatalError 75
 ├── OffsetOutOfRange 78    the topic ends before the table's next offset: an operator decides
 ├── ForeignGroup 78        the consumer group has workers of another lake
 ├── WrongCluster 78        the topic is of another Kafka cluster: an operator decides
+├── IncompatibleLibrary 78 Faust or aiokafka lacks a private attribute that the worker uses
 ├── GeoDatabaseMissing 78  a geo database that a setting names cannot be read
 ├── LakeUnreachable 75     the object store of the tables does not answer
 ├── UnsafeStore 78         the object store does not enforce conditional puts
@@ -75,6 +76,12 @@ class ForeignGroup(FatalError):
 
 class WrongCluster(FatalError):
     """The topic is of a Kafka cluster from which the table was not written."""
+
+    code = EXIT_CONFIG
+
+
+class IncompatibleLibrary(FatalError):
+    """A library lacks a private attribute that the worker uses: another version is installed."""
 
     code = EXIT_CONFIG
 

@@ -49,6 +49,7 @@ USERS = {
         "schemas/lake/topic_offsets.py",
         "stream/app.py",
         "stream/backfill_standby.py",
+        "stream/consumer/aiokafka_fetch.py",
         "stream/consumer/group_members.py",
         "stream/consumer/start_offsets.py",
         "stream/faust_adapter.py",

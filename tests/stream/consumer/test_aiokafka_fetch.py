@@ -1,6 +1,6 @@
 """Fetches gather messages while messages arrive, and respond at once after a pause."""
 
-from stream.consumer.fetch_wait import AT_ONCE, GATHERED, RECENT_SECONDS, FetchPace
+from stream.consumer.aiokafka_fetch import AT_ONCE, GATHERED, RECENT_SECONDS, FetchPace
 
 
 def test_the_first_messages_after_a_pause_do_not_wait_for_others() -> None:

@@ -1,14 +1,32 @@
-"""FetchPace: whether the broker responds to a fetch at once, or gathers messages for it first.
+"""How much a fetch of aiokafka brings, and whether the broker responds at once or gathers first.
 
 A fetch takes a millisecond of CPU or more however few messages it brings: it names every assigned
 partition, and Faust passes through two threads for it. Messages of events that arrive one by one
 are small and many, and would each be a fetch.
+
+Faust has no setting for either, and aiokafka takes both only when a consumer is made: here they are
+set on the running one.
 """
 
 import time
 from collections.abc import Callable
 
+from aiokafka import AIOKafkaConsumer
+from aiokafka.consumer.fetcher import Fetcher
 from msgspec import Struct
+
+from stream.runtime.private_attributes import PrivateAttributes
+
+PRIVATE = PrivateAttributes(
+    "aiokafka",
+    "0.14.0",
+    {
+        AIOKafkaConsumer: ("_fetch_max_bytes", "_fetcher"),
+        Fetcher: ("_fetch_min_bytes", "_fetch_max_wait_ms"),
+    },
+)
+MAX_FETCH_BYTES = 8 << 20
+"""Bytes in one response of the broker at most (`fetch.max.bytes`); one message may be larger."""
 
 
 class FetchWait(Struct, frozen=True):
@@ -43,3 +61,14 @@ class FetchPace:
     def note_messages(self) -> None:
         """Note that a fetch brought messages."""
         self._brought_at = self._monotonic()
+
+
+def limit_fetches(consumer: AIOKafkaConsumer) -> None:
+    """Limit the bytes of each response; before the consumer starts."""
+    consumer._fetch_max_bytes = MAX_FETCH_BYTES
+
+
+def set_wait(consumer: AIOKafkaConsumer, wait: FetchWait) -> None:
+    """Set the wait of the next fetch of a started consumer."""
+    consumer._fetcher._fetch_min_bytes = wait.min_bytes
+    consumer._fetcher._fetch_max_wait_ms = wait.max_ms
