@@ -25,16 +25,18 @@ from stream.maintenance.merge_plan import (
     live_data_files,
     merge_plan,
 )
-from stream.maintenance.row_order import row_order
-from stream.maintenance.row_survey import survey
-from stream.maintenance.sorted_files import ROW_GROUP, row_group_sizes, write_files
-from stream.maintenance.sorted_portions import (
+from stream.maintenance.sorted_rows import (
     PORTION_BYTES,
     PORTION_ROWS,
+    ROW_GROUP,
     fitting_rows,
     portion_rows,
+    row_group_sizes,
     row_groups,
+    row_order,
     sorted_portions,
+    survey,
+    write_files,
 )
 from stream.maintenance.source_rows import SourceRows, without_derived_hashes
 from stream.maintenance.verification import DamagedFileError, undamaged_files, verified_files

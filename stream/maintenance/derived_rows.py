@@ -1,7 +1,7 @@
-"""Rows of a derived table: computed from a data file in portions, and written sorted as one file.
+"""Rows of a derived table: computed by DuckDB from a data file, and written sorted as one file.
 
-A portion has the rows of a part of all sessions or visitors, chosen by their hash, so that the
-memory follows from its size and not from that of the data file. Each reads the data file again.
+They are computed in portions of the sessions or visitors, chosen by their hash, so that the memory
+follows from the size of a portion and not from that of the data file. Each portion reads the file.
 """
 
 import tempfile
@@ -9,22 +9,60 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 
+from schemas.tables import Column, ColumnType, Table
 from schemas.tables.derived_table import SOURCE_ROWS, DerivedTable
-from stream.maintenance.duckdb_rows import column_expressions, connect_duckdb
-from stream.maintenance.row_order import RowOrder
-from stream.maintenance.row_survey import survey
-from stream.maintenance.sorted_files import ROW_GROUP, row_group_sizes, write_files
-from stream.maintenance.sorted_portions import (
+from stream.maintenance.sorted_rows import (
     PORTION_BYTES,
     PORTION_ROWS,
+    ROW_GROUP,
+    RowOrder,
     fitting_rows,
     portion_rows,
+    row_group_sizes,
     row_groups,
     sorted_portions,
+    survey,
+    write_files,
 )
 from stream.maintenance.source_rows import SourceRows
+from stream.storage.table_schema import DAY_COLUMN
+
+MEMORY_LIMIT = "512MB"
+
+DUCKDB_TYPES = {
+    ColumnType.STRING: "VARCHAR",
+    ColumnType.LONG: "BIGINT",
+    ColumnType.INTEGER: "INTEGER",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.DECIMAL: "DECIMAL(18, 4)",
+    ColumnType.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+}
+
+
+def column_expressions(table: Table, stored: set[str]) -> Iterator[str]:
+    """The table's columns; NULL for one that was added after all the files were written."""
+    for column in table.columns:
+        if column.name != DAY_COLUMN:
+            yield column.name if column.name in stored else _null_column(column)
+
+
+def _null_column(column: Column) -> str:
+    return f"CAST(NULL AS {DUCKDB_TYPES[column.type]}) AS {column.name}"
+
+
+def connect_duckdb(scratch: Path) -> duckdb.DuckDBPyConnection:
+    """DuckDB with one thread and little memory, which spills into that folder."""
+    connection = duckdb.connect()
+    connection.execute("SET temp_directory = ?", [str(scratch)])
+    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+    connection.execute("SET threads = 1")
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
 
 COMPUTED_ROWS = 450_000
 """Rows of a data file from which one portion is computed, about."""

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from msgspec import Struct
 
 from schemas.tables import Table
-from stream.maintenance.row_order import SLOT_MINUTES
+from stream.maintenance.sorted_rows import SLOT_MINUTES
 
 SMALL_FILE_BYTES = 16 * 1024 * 1024
 FULL_FILE_BYTES = 128 * 1024 * 1024

@@ -24,7 +24,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, ERRORS, EVENTS, VITALS, Table
 from stream.maintenance.compaction import compact
-from stream.maintenance.sorted_files import ROW_GROUP
+from stream.maintenance.sorted_rows import ROW_GROUP
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 from stream.storage.parquet_writer import write_data_file
 from tests.bench.traffic_sql import LINK, MACROS, MINE, OWNER, WEBSITES, day_of, traffic_mix

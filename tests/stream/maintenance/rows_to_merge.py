@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from schemas.tables import EVENTS, Table
-from stream.maintenance.row_order import SLOT_MINUTES
+from stream.maintenance.sorted_rows import SLOT_MINUTES
 from stream.storage.table_schema import arrow_schema
 
 MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -25,7 +25,7 @@ from stream.maintenance.merge_plan import (
     live_data_files,
 )
 from stream.maintenance.scheduler import TASKS
-from stream.maintenance.sorted_portions import MAX_PORTIONS
+from stream.maintenance.sorted_rows import MAX_PORTIONS
 from stream.maintenance.vacuum import checkpoint
 from stream.runtime.errors import Fenced
 from stream.storage.delta_commit import LakeTable, OffsetUpdate

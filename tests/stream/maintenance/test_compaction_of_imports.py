@@ -14,7 +14,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import compaction
 from stream.maintenance.compaction import compact, write_sorted
 from stream.maintenance.merge_plan import QUIET_MS, LiveDataFile, live_data_files, merge_plan
-from stream.maintenance.row_order import SLOT_MINUTES
+from stream.maintenance.sorted_rows import SLOT_MINUTES
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, named, rows, settings, version
