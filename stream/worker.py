@@ -48,7 +48,7 @@ from stream.runtime.errors import (
     Stuck,
     TableRepaired,
 )
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.storage.conditional_put import await_store
 from stream.storage.log_repair import repair_logs
 from stream.writing.open_writers import (

@@ -25,7 +25,7 @@ from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.rows.row_batch import KEY_COLUMNS
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
 from stream.storage.table_schema import arrow_schema

@@ -20,9 +20,9 @@ from stream.state.id_index import (
     WINDOW_BUCKETS,
     IdBucket,
     IdIndex,
+    MemoryBudget,
     Numbers,
 )
-from stream.state.memory_budget import MemoryBudget
 from stream.state.partition_state import PartitionStates
 from stream.state.table_scan import PARTITION, RECEIVED_AT, scan_recent_rows, to_unix_ms
 from stream.storage.delta_commit import LakeTable, OffsetUpdate

@@ -3,15 +3,19 @@
 An item is a duplicate when an item with the same id was stored before it in its topic partition, in
 the same bucket of three hours or one of the eight before: 24 to 27 hours. That depends only on the
 two times of receipt and on the items at lower offsets, so that a replay gives the same result.
+
+The indexes of a worker share a memory budget; the oldest buckets are spilled to disk.
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from schemas.runtime.settings import Settings
 from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
 
 BUCKET_MS = 3 * 3_600_000
@@ -191,3 +195,47 @@ def _equal_ids(ids: Ids) -> Iterator[Sequence[int]]:
 def _joined(*sorted_: Ids) -> Ids:
     # Timsort (`stable`) merges the sorted runs that it finds.
     return np.sort(np.concatenate(sorted_), kind="stable")
+
+
+MIN_SPILL_BYTES = 4_096
+"""Smaller buckets are not worth a file."""
+
+
+class MemoryBudget:
+    """The bytes that the id indexes of a worker may take, shared by its tables."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self.folder = folder
+        """Folder of spilled files."""
+        self._limit = max_bytes
+        self._used: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """The budget that the settings give."""
+        return cls(settings.data / "cache", settings.ids_mb * 1_048_576)
+
+    def enforce(self, owner: str, indexes: Iterable[IdIndex]) -> None:
+        """Spill the owner's oldest buckets until all owners together are within the budget."""
+        buckets = [item for index in indexes for item in index.buckets.items()]
+        self._used[owner] = sum(bucket.nbytes for _, bucket in buckets)
+        if self.over <= 0:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        oldest = [bucket for _, bucket in sorted(buckets, key=lambda item: item[0])]
+        for bucket in oldest:
+            if self.over > 0 and bucket.spillable >= MIN_SPILL_BYTES:
+                self._release(owner, bucket, bucket.spill)
+        for bucket in oldest:  # after a flood of ids the filters alone may exceed the budget
+            if self.over > 0 and bucket.filter_bytes >= MIN_SPILL_BYTES:
+                self._release(owner, bucket, bucket.spill_filter)
+
+    @property
+    def over(self) -> int:
+        """Bytes beyond the budget."""
+        return sum(self._used.values()) - self._limit
+
+    def _release(self, owner: str, bucket: IdBucket, spill: Callable[[Path], None]) -> None:
+        before = bucket.nbytes
+        spill(self.folder)
+        self._used[owner] -= before - bucket.nbytes

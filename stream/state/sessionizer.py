@@ -21,12 +21,12 @@ from stream.state.session_spans import (
     WINDOW_HOURS,
     SessionSpans,
     VisitorKey,
+    VisitorSpans,
+    derived_session_id,
     extended,
     nearest,
 )
-from stream.state.session_spill import derived_session_id
 from stream.state.table_scan import PARTITION, RECEIVED_AT, scan_recent_rows, to_unix_ms
-from stream.state.visitor_spans import VisitorSpans
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 
 SLACK_HOURS = 1

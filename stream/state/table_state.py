@@ -8,7 +8,7 @@ from msgspec import Struct
 from stream.rows.quarantine import QuarantineEntry
 from stream.state.deduplication import DeduplicatedBatch, Deduplication
 from stream.state.derived_event_hashes import EVENT_HASH
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.state.sessionizer import DERIVED_COLUMN, SessionizedBatch, Sessionizer
 from stream.storage.delta_commit import LakeTable, OffsetUpdate
 

@@ -49,7 +49,7 @@ from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import OffsetRange, QuarantineStage
 from stream.runtime.allocator import trim_memory
 from stream.runtime.errors import RetriesExhausted, TopicReplaced
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_preparation import prepare_batch

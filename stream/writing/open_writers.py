@@ -17,7 +17,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import REFUSED, Heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from stream.enrich.rules.lookups import Lookups
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.writing.batch_writer import BatchWriter
 from stream.writing.worker_roles import WorkerRole
 

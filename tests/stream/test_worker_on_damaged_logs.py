@@ -18,7 +18,7 @@ from stream.app import Worker
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.runtime.errors import FatalError, LogDamaged, Unexpected
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.writing.open_writers import open_writers, wait_for_repair
 from stream.writing.worker_roles import LIVE
 from tests.stream.builders import version

@@ -10,7 +10,7 @@ from schemas.kinds import CUSTOM_EVENT, WEB_VITAL
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import MemoryBudget
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter, WriteResult
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from stream.state.bloom_filter import BloomFilter, HashProbe, Ids, Mask
-from stream.state.id_index import IdBucket, IdIndex, distinct
-from stream.state.memory_budget import MemoryBudget
+from stream.state.id_index import IdBucket, IdIndex, MemoryBudget, distinct
 
 CHANCE = np.random.default_rng(11)
 

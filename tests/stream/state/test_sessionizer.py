@@ -10,9 +10,14 @@ from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT
 from schemas.tables import ERRORS, EVENTS
 from stream.enrich.rules.hashes import hash63
 from stream.enrich.rules.lookups import Lookups
-from stream.state import visitor_spans as visitor_spans_module
-from stream.state.session_spans import SessionSpan, SessionSpans, extended
-from stream.state.session_spill import SessionSpill, derived_session_id
+from stream.state import session_spans
+from stream.state.session_spans import (
+    SessionSpan,
+    SessionSpans,
+    SessionSpill,
+    derived_session_id,
+    extended,
+)
 from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 
@@ -167,7 +172,7 @@ def test_beyond_the_limit_the_website_with_most_spans_loses_its_oldest(tmp_path:
 def test_forged_events_do_not_split_the_sessions_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visitor_spans_module, "MAX_SPANS_IN_MEMORY", 100)
+    monkeypatch.setattr(session_spans, "MAX_SPANS_IN_MEMORY", 100)
     writer = a_writer(tmp_path)
     writer.write([a_message(0, at(0, visitor="ann"), at(0, visitor="own", subject_id="w2"))])
     for offset in range(1, 11):

@@ -18,7 +18,7 @@ from schemas.kinds import CUSTOM_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.hashes import hash63
 from stream.enrich.rules.lookups import Lookups
-from stream.state import visitor_spans as sessions_memory
+from stream.state import session_spans
 from stream.state.sessionizer import SessionlessEvent
 from stream.writing.batch_writer import BatchWriter
 from tests.stream import builders
@@ -186,11 +186,11 @@ def test_split_crashed_and_moved_batches_give_the_rows_of_the_reference(
     sent: list[Sent], data: st.DataObject
 ) -> None:
     room = data.draw(
-        st.sampled_from((1, 3, sessions_memory.MAX_SPANS_IN_MEMORY)), label="spans in memory"
+        st.sampled_from((1, 3, session_spans.MAX_SPANS_IN_MEMORY)), label="spans in memory"
     )
     with (
         tempfile.TemporaryDirectory() as name,
-        patch.object(sessions_memory, "MAX_SPANS_IN_MEMORY", room),
+        patch.object(session_spans, "MAX_SPANS_IN_MEMORY", room),
     ):
         folder = Path(name)
         Workers(folder, data).work_off(sent)

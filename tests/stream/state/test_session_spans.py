@@ -1,13 +1,32 @@
-"""Spans of visitors beyond the memory are spilled, fairly by website, and found again."""
+"""Visitors' spans are shared fairly between memory and disk, by website."""
 
 from pathlib import Path
 
 import pytest
 
-from stream.state import visitor_spans as visitor_spans_module
-from stream.state.session_spans import SessionSpan, SessionSpans
-from stream.state.session_spill import derived_session_id
-from stream.state.visitor_spans import VisitorSpans
+from stream.state import session_spans
+from stream.state.session_spans import (
+    SessionSpan,
+    SessionSpans,
+    VisitorSpans,
+    derived_session_id,
+    max_min_share,
+)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "share"),
+    [
+        ([1, 2, 10], 9, 6),  # 1 and 2 stay, and leave 6 of the 9
+        ([5, 5, 5], 9, 3),
+        ([1, 2], 9, 2),  # the limit suffices for all
+        ([100], 9, 9),
+        ([], 9, 0),
+    ],
+)
+def test_only_the_largest_sizes_are_cut(sizes: list[int], limit: int, share: int) -> None:
+    assert max_min_share(sizes, limit) == share
+    assert sum(min(size, share) for size in sizes) <= limit
 
 
 def at_once(visitor_spans: VisitorSpans, website: str, *visitors: int, hour: int = 0) -> None:
@@ -29,7 +48,7 @@ def in_memory(visitor_spans: VisitorSpans) -> dict[str, list[int]]:
 def test_forged_visitors_take_no_memory_from_other_websites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visitor_spans_module, "MAX_SPANS_IN_MEMORY", 8)
+    monkeypatch.setattr(session_spans, "MAX_SPANS_IN_MEMORY", 8)
     visitor_spans = VisitorSpans(tmp_path)
 
     at_once(visitor_spans, "victim", 1, 2)
@@ -46,7 +65,7 @@ def test_forged_visitors_take_no_memory_from_other_websites(
 def test_a_spilled_visitor_has_the_newest_spans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visitor_spans_module, "MAX_SPANS_IN_MEMORY", 4)
+    monkeypatch.setattr(session_spans, "MAX_SPANS_IN_MEMORY", 4)
     visitor_spans = VisitorSpans(tmp_path)
     last: dict[int, SessionSpans] = {}
     for step in range(200):
