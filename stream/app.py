@@ -3,21 +3,22 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import faust
 from aiokafka.errors import KafkaError
 
+from schemas.kafka.trace_headers import sender_and_requests
 from schemas.kinds import IMPORTED_EVENT, Kind
 from schemas.lake.delta_table import DamagedLog
 from schemas.lake.topic_identity import TopicIdentityClient
 from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import BATCH_ROWS, BATCH_SECONDS, STORED_ROWS
-from stream.consumer.batch_span import batch_span, note_result
-from stream.consumer.commit_pace import CommitPace
+from schemas.telemetry.spans import Span, Traces, note, running
+from stream.consumer.commit_pace import CommitPace, LiveWatch
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.group_members import client_id
-from stream.consumer.live_watch import LiveWatch
 from stream.consumer.message_queue import BatchLimits
 from stream.consumer.progress import TopicPartition, WorkerProgress
 from stream.consumer.start_offsets import (
@@ -214,6 +215,41 @@ def _count_rows(topic: str, result: WriteResult) -> None:
 def last_timestamps(batch: Sequence[KafkaMessage]) -> dict[int, int]:
     """Kafka's timestamp of the last message of each partition, Unix milliseconds."""
     return {m.partition: m.timestamp_ms for m in sorted(batch, key=lambda m: m.offset)}
+
+
+def batch_span(topic: str, messages: Sequence[KafkaMessage]) -> AbstractContextManager[Span | None]:
+    """The span of messages that are stored together; none where no request is recorded.
+
+    It continues the trace of the first message that is, and links to the requests of all.
+    """
+    tracer = Traces.tracer
+    if tracer is None:
+        return nullcontext()
+    sent = [sender_and_requests(message.spans) for message in messages if message.spans]
+    links = [request for _, requests in sent for request in requests]
+    span = tracer.batch(f"store {topic}", [sender for sender, _ in sent], links)
+    if span is not None:
+        span.note(
+            {
+                "messaging.system": "kafka",
+                "messaging.destination.name": topic,
+                "messaging.batch.message_count": len(messages),
+                "tidemark.items": sum(message.items for message in messages),
+                "tidemark.requests.recorded": len(links),
+            }
+        )
+    return running(span)
+
+
+def note_result(result: WriteResult) -> None:
+    """Add what became of the items to the span of the batch."""
+    note(
+        {
+            "tidemark.rows": result.rows,
+            "tidemark.duplicates": result.duplicates,
+            "tidemark.quarantined": result.quarantined,
+        }
+    )
 
 
 def create_app(

@@ -4,11 +4,15 @@ Faust's `take` and `events` acknowledge a batch even when storing it raised, and
 does not, limits messages but not bytes; so batches are collected here, without acknowledgements.
 Kafka's committed offsets are for dashboards only: on every assignment `TableOffsetConsumer` seeks
 to the next offsets of the tables, wherever Faust itself would seek to the committed ones.
+
+Faust takes 100 to 200 µs a message: a partition's records of one fetch travel through it as the
+body of the last of them (`FetchedRecords`).
 """
 
 import asyncio
+import dataclasses
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, cast
 
 import faust
@@ -19,18 +23,20 @@ from faust.tables.manager import TableManager
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.events import EventT
+from msgspec import Struct
 
 from schemas.kafka.connection_problem import explain
+from schemas.kafka.request_ids import request_ids
+from schemas.kafka.trace_headers import spans_of
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 from stream.consumer import aiokafka_fetch
 from stream.consumer.aiokafka_fetch import FetchPace, limit_fetches, set_wait
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
-from stream.consumer.fetched_records import FetchedRecords, as_one, messages
 from stream.consumer.message_queue import MESSAGE_OVERHEAD_BYTES, BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
-from stream.rows.kafka_message import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.runtime.errors import Unreachable
 from stream.runtime.private_attributes import PrivateAttributes
 
@@ -103,6 +109,56 @@ def _to_messages(event: EventT[Any]) -> Iterator[KafkaMessage]:
     body = cast(FetchedRecords, message.value)
     event.value = message.value = None
     return messages(message.partition, body, event.ack)
+
+
+class FetchedRecord(Struct, frozen=True, gc=False):
+    """What is needed of one Kafka record."""
+
+    offset: int
+    timestamp_ms: int
+    body: bytes
+    request_ids: bytes = b""
+    spans: bytes = b""
+
+
+class FetchedRecords(bytes):
+    """The body of a Faust message that stands for several records; empty, as Faust needs bytes."""
+
+    records: Sequence[FetchedRecord]
+
+
+def as_one(records: Sequence[Any]) -> Any:
+    """The last of a partition's records (of aiokafka), with all of them as its body."""
+    body = FetchedRecords()
+    body.records = [
+        FetchedRecord(
+            r.offset, r.timestamp, r.value or b"", request_ids(r.headers), spans_of(r.headers)
+        )
+        for r in records
+    ]
+    return dataclasses.replace(records[-1], value=body)
+
+
+def messages(
+    partition: int, body: FetchedRecords, acknowledge: Callable[[], Any]
+) -> Iterator[KafkaMessage]:
+    """The messages with their chunks decoded; the last one acknowledges all."""
+    last = len(body.records) - 1
+    for number, record in enumerate(body.records):
+        acknowledge_it = acknowledge if number == last else nothing
+        yield open_message(
+            partition,
+            record.offset,
+            record.timestamp_ms,
+            record.body,
+            acknowledge_it,
+            record.request_ids,
+            record.spans,
+        )
+
+
+def nothing() -> None:
+    """Acknowledge nothing: a later message does."""
 
 
 class UntimedRecovery(recovery.Recovery):

@@ -32,7 +32,7 @@ from schemas.telemetry.instruments import REGISTRY
 from schemas.telemetry.traces import close_traces
 from stream.app import EndProcess, Worker
 from stream.consumer.group_members import lake_id, refuse_foreign_group
-from stream.consumer.partition_lag import PartitionLag
+from stream.consumer.progress import PartitionLag
 from stream.enrich.rules.geo_database import GeoDatabase
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.user_agent_parser import user_agent_parser

@@ -1,8 +1,11 @@
-"""A worker's progress: assigned partitions, stored offsets, watermark, and whether it is stuck."""
+"""Progress of a worker: partitions, stored offsets, watermark, lag, and whether it is stuck."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.heartbeat import Heartbeat, PartitionProgress, write_heartbeat
@@ -163,3 +166,29 @@ class WorkerProgress:
             for topic_partition, offset in self._next.items()
             if topic_partition[0] == topic
         )
+
+
+LABELS = ("topic", "partition")
+
+
+class PartitionLag(Collector):
+    """Reads the progress when the metrics are requested."""
+
+    def __init__(self, progress: WorkerProgress) -> None:
+        self._progress = progress
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        messages = GaugeMetricFamily(
+            "tidemark_lag_messages", "Messages in Kafka that are not stored", labels=LABELS
+        )
+        seconds = GaugeMetricFamily(
+            "tidemark_lag_seconds",
+            "For how long a partition has had messages that are not stored; 0 when all are",
+            labels=LABELS,
+        )
+        for part in self._progress.progress():
+            labels = (part.topic, str(part.partition))
+            messages.add_metric(labels, part.end_offset - part.next_offset)
+            seconds.add_metric(labels, self._progress.lag_seconds(part.topic, part.partition))
+        yield messages
+        yield seconds

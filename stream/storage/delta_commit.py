@@ -3,6 +3,9 @@
 The table's next offset of every topic partition must be the one that the batch expects. The check
 and the commit use one handle, because a fresh handle would accept an older offset silently. Commits
 of other partitions do not conflict; deltalake orders them one after the other.
+
+A batch needs dozens of next offsets and other numbers of the table, and deltalake reads the log for
+each. `TableNumbers` reads all at once, and from then on only the log entries that are new.
 """
 
 import json
@@ -13,9 +16,10 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
-from schemas.lake.committed_offsets import log_source
+from schemas.lake.committed_offsets import NO_VERSION, LogSource, log_source
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.delta_log import CONTENT_KEY, commit_content
+from schemas.lake.log_numbers import log_numbers, numbers_after
 from schemas.lake.table_location import table_url
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -24,10 +28,51 @@ from schemas.telemetry.instruments import COMMIT_SECONDS, start_at_zero, timed_c
 from stream.runtime.errors import Fenced, RetriesExhausted
 from stream.storage.object_store import storage_at
 from stream.storage.parquet_writer import NewDataFile
-from stream.storage.retry import MAX_ATTEMPTS, wait_for_retry
-from stream.storage.table_numbers import TableNumbers
 from stream.storage.table_schema import DAY_COLUMN, delta_schema
-from stream.storage.table_setup import open_or_create, open_table_checked
+from stream.storage.table_setup import (
+    MAX_ATTEMPTS,
+    open_or_create,
+    open_table_checked,
+    wait_for_retry,
+)
+
+
+class TableNumbers:
+    """The numbers of one handle, by application id. A handle stays at its version in a commit."""
+
+    def __init__(self, log: LogSource) -> None:
+        self._log = log
+        self._version = NO_VERSION
+        self._known: dict[str, int] = {}
+        """All numbers at the version."""
+        self._committed: dict[str, int] | None = None
+        """The numbers of our commit to a later version than this."""
+
+    def get(self, version: int, name: str) -> int:
+        """The number at the version of the handle; 0 without one."""
+        if version != self._version:
+            self._known = self._at(version)
+            self._version, self._committed = version, None
+        return self._known.get(name, 0)
+
+    def committed(self, version: int, numbers: Mapping[str, int]) -> None:
+        """Note what was just committed through the handle, which is at this version."""
+        self._committed = dict(numbers) if version == self._version else None
+
+    def forget(self) -> None:
+        """Forget all: the handle is another one."""
+        self._version, self._committed = NO_VERSION, None
+
+    def _at(self, version: int) -> dict[str, int]:
+        if version == self._version + 1 and self._committed is not None:
+            return self._known | self._committed
+        if not NO_VERSION < self._version < version:
+            return log_numbers(self._log, version)
+        try:
+            return self._known | numbers_after(self._log, self._version, version)
+        except FileNotFoundError:  # cleaned up after a checkpoint
+            return log_numbers(self._log, version)
+
 
 MAX_UNSYNCED_VERSIONS = 20
 """Log entries up to the version at opening that the first commit makes durable as well."""

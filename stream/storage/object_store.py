@@ -2,13 +2,17 @@
 
 Neither pyarrow nor deltalake calls fsync, so local storage does: after `put` a data file and its
 name survive a power cut, after `sync_log` the log entries do. An object store is durable once it
-answers.
+answers. Files on their way to one are in a scratch directory per process under a lock (`flock`);
+directories of dead processes are removed. Process ids mean nothing between containers.
 """
 
+import fcntl
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -21,7 +25,62 @@ from schemas.lake.object_store import ObjectFolder, time_limits
 from schemas.lake.table_location import local_folder
 from schemas.runtime.environment import store_endpoint, store_region
 from schemas.runtime.files import fsync
-from stream.storage.scratch_directory import ScratchDirectory
+
+LOCK_FILE = "lock"
+
+
+class ScratchDirectory:
+    """The scratch directories under one root. Not for two threads at once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._own: Path | None = None
+
+    def folder(self) -> Path:
+        """The directory of this object; removed with it, or after the process ends."""
+        while self._own is None:
+            self._root.mkdir(exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=self._root))
+            if (descriptor := _lock(folder, fcntl.LOCK_EX)) is not None:
+                self._own = folder
+                weakref.finalize(self, _remove, folder, descriptor)
+        return self._own
+
+    def clear(self) -> None:
+        """Remove directories without a lock holder, and any other files."""
+        for entry in sorted(self._root.iterdir()) if self._root.is_dir() else ():
+            with suppress(PermissionError):  # another user's, perhaps in use
+                _clear(entry)
+
+
+def _clear(entry: Path) -> None:
+    if not entry.is_dir():
+        entry.unlink(missing_ok=True)
+    elif (descriptor := _lock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+        _remove(entry, descriptor)
+
+
+def _lock(folder: Path, operation: int) -> int | None:
+    """A descriptor that holds the folder's lock; None when it is taken or the folder is gone."""
+    try:
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, operation)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    if not os.fstat(descriptor).st_nlink:  # removed while we waited
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _remove(folder: Path, descriptor: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(descriptor)
+
 
 SCRATCH_FOLDER = "_scratch"
 """Delta readers ignore names that begin with an underscore."""

@@ -1,5 +1,7 @@
-"""Opens a Delta table for writing; creates it, and adds columns that are new."""
+"""Opens a Delta table for writing: creates it, adds new columns, retries conflicts with jitter."""
 
+import logging
+import random
 import time
 from collections.abc import Callable
 
@@ -13,8 +15,20 @@ from schemas.lake.table_location import local_folder
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
 from stream.runtime.errors import RetriesExhausted
-from stream.storage.retry import MAX_ATTEMPTS, wait_for_retry
 from stream.storage.table_schema import DAY_COLUMN, delta_schema
+
+log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 10
+
+
+def wait_for_retry(table: Table, attempt: int, error: Exception) -> None:
+    """Log a failed attempt and wait, longer after each one."""
+    log.warning(
+        "commit retried",
+        extra={"table": table.name, "attempt": attempt + 1, "reason": str(error)},
+    )
+    time.sleep(random.uniform(0.02, 0.08) * (attempt + 1))  # noqa: S311 - jitter, no secret
 
 
 def open_or_create(url: str, table: Table, settings: Settings) -> DeltaTable:

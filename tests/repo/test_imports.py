@@ -138,7 +138,7 @@ USERS = {
         "schemas/http/http_requests.py",
         "schemas/http/admission.py",
         "schemas/http/telemetry_server.py",
-        "stream/consumer/partition_lag.py",
+        "stream/consumer/progress.py",
     },
     "sqlalchemy": {"schemas/registry/"},
     "sqlglot": {

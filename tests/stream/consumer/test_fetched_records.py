@@ -6,7 +6,7 @@ from aiokafka.structs import ConsumerRecord
 
 from schemas.envelope import encode_chunk, encode_envelope
 from schemas.kafka.request_ids import HEADER
-from stream.consumer.fetched_records import as_one, messages
+from stream.faust_adapter import as_one, messages
 from stream.rows.kafka_message import UnreadableChunk
 from tests.stream.builders import NOON_MS, named
 

@@ -2,8 +2,7 @@
 
 from prometheus_client import CollectorRegistry
 
-from stream.consumer.partition_lag import PartitionLag
-from stream.consumer.progress import WorkerProgress
+from stream.consumer.progress import PartitionLag, WorkerProgress
 
 NOW = 1_795_248_000_000
 

@@ -25,7 +25,7 @@ from stream.recovery.file_repair import NotRepaired, repair
 from stream.runtime.errors import Unreachable
 from stream.state.table_scan import scan_recent_rows
 from stream.storage.delta_commit import LakeTable
-from stream.storage.scratch_directory import LOCK_FILE
+from stream.storage.object_store import LOCK_FILE
 from stream.writing.batch_writer import BatchWriter
 from tests.accidents import ACCIDENTS, accidents, flip
 from tests.installation import free_port
