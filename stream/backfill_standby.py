@@ -53,7 +53,7 @@ def run(settings: Settings, name: str, offsets: str) -> int:
     if not asyncio.run(_wait_for_backfill(settings, name, known_offsets)):
         return EXIT_OK
     from stream import worker
-    from stream.writing.worker_roles import BACKFILL
+    from stream.writing.open_writers import BACKFILL
 
     return worker.run(settings, name, BACKFILL, lambda at: _exec_standby(name, at))
 

@@ -52,12 +52,13 @@ from stream.state.id_index import MemoryBudget
 from stream.storage.conditional_put import await_store
 from stream.storage.log_repair import repair_logs
 from stream.writing.open_writers import (
+    LIVE,
+    WorkerRole,
     open_writers,
     skipped_tables,
     until_repaired,
     wait_for_repair,
 )
-from stream.writing.worker_roles import LIVE, WorkerRole
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from schemas.envelope import Envelope
 from schemas.tables.events import ImportedEvent
-from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
+from stream.enrich.pipeline import BACKFILL_PIPELINE
 from stream.rows.arrow_tables import kept_rows
 from stream.rows.ledger import LedgerCounts
 from stream.rows.row_batch import RowBatch

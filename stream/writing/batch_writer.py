@@ -27,6 +27,7 @@ above its next offsets (`recovery/ledger_balance.py`).
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from deltalake.exceptions import DeltaError
@@ -46,7 +47,7 @@ from schemas.telemetry.instruments import (
 from stream.enrich.rules.lookups import Lookups
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
-from stream.rows.quarantine import OffsetRange, QuarantineStage
+from stream.rows.quarantine import OffsetRange, QuarantineEntry, QuarantineStage
 from stream.runtime.allocator import trim_memory
 from stream.runtime.errors import RetriesExhausted, TopicReplaced
 from stream.state.id_index import MemoryBudget
@@ -54,7 +55,6 @@ from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_preparation import prepare_batch
 from stream.writing.new_messages import ExplainedGaps, find_new_messages
-from stream.writing.quarantine_log import log_quarantined
 from stream.writing.side_tables import (
     BatchOffsets,
     commit_ledger,
@@ -233,3 +233,30 @@ class BatchWriter:
         self._gaps.forget(new.offset_updates)
         nexts = {partition: update.next for partition, update in new.offset_updates.items()}
         return WriteResult(rows.num_rows, len(quarantined), nexts, len(resolved.duplicates))
+
+
+def log_quarantined(
+    topic: str, entries: Sequence[QuarantineEntry], messages: Sequence[KafkaMessage]
+) -> None:
+    """One line for each Kafka message with quarantined items.
+
+    Only the kind of the first error: the rest of its text may hold what visitors sent, and is in
+    the table.
+    """
+    if not entries:
+        return
+    ids = {(m.partition, m.offset): m.request_ids for m in messages if m.request_ids}
+    items = Counter((entry.partition, entry.offset) for entry in entries)
+    for entry in {(entry.partition, entry.offset): entry for entry in reversed(entries)}.values():
+        at = entry.partition, entry.offset
+        fields = {
+            "topic": topic,
+            "partition": entry.partition,
+            "offset": entry.offset,
+            "items": items[at],
+            "stage": entry.stage.value,
+            "error": entry.reason.partition(":")[0],
+        }
+        if at in ids:
+            fields["request_ids"] = ids[at].decode(errors="replace")
+        log.warning("items quarantined", extra=fields)

@@ -1,4 +1,4 @@
-"""Opens the batch writers of a worker; a table whose log is damaged is skipped until repaired.
+"""Opens the batch writers of a worker role; a table with a damaged log is skipped until repaired.
 
 The other tables are written meanwhile: the messages of a skipped one wait in Kafka.
 """
@@ -10,16 +10,32 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from deltalake.exceptions import DeltaError
+from msgspec import Struct
 
-from schemas.kinds import TABLES
+from schemas.kinds import IMPORTED_EVENT, KINDS, TABLES, Kind
 from schemas.lake.delta_table import DamagedLog, open_table
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import REFUSED, Heartbeat, write_heartbeat
 from schemas.runtime.settings import Settings
 from stream.enrich.rules.lookups import Lookups
 from stream.state.id_index import MemoryBudget
+from stream.writing.backfill_writer import BACKFILL_WRITER
 from stream.writing.batch_writer import BatchWriter
-from stream.writing.worker_roles import WorkerRole
+from stream.writing.writer_role import LIVE_WRITER, WriterRole
+
+
+class WorkerRole(Struct, frozen=True):
+    """Item kinds that one worker process reads, how it stores them, and its consumer group."""
+
+    kinds: tuple[Kind, ...]
+    writer: WriterRole
+    group_suffix: str = ""
+    """Appended to the name of the consumer group."""
+
+
+LIVE = WorkerRole(KINDS, LIVE_WRITER)
+BACKFILL = WorkerRole((IMPORTED_EVENT,), BACKFILL_WRITER, "-backfill")
+
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.runtime.errors import FatalError, LogDamaged, Unexpected
 from stream.state.id_index import MemoryBudget
-from stream.writing.open_writers import open_writers, wait_for_repair
-from stream.writing.worker_roles import LIVE
+from stream.writing.open_writers import LIVE, open_writers, wait_for_repair
 from tests.stream.builders import version
 
 

@@ -8,8 +8,7 @@ has the real one.
 import re
 
 from stream.enrich.rules.client_hints import ClientHints
-from stream.enrich.rules.user_agent_overrides import OS_NAMES, UNVERSIONED
-from stream.enrich.rules.user_agent_parser import user_agent_parser
+from stream.enrich.rules.user_agent_parser import OS_NAMES, UNVERSIONED, user_agent_parser
 
 LINUX = "Linux"
 FROZEN_VERSIONS = (

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from stream.enrich.rules.cache import GenerationalCache
-from stream.enrich.rules.hosts import host_of
 from stream.enrich.rules.lookups import registrable_domains
+from stream.enrich.rules.urls import host_of
 
 DIRECT = "Direct"
 """URL and name of an absent referrer, or of the website itself."""

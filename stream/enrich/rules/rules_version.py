@@ -17,7 +17,7 @@ from stream.enrich.rules import (
     device_rules,
     operating_systems,
     time_zones,
-    user_agent_overrides,
+    user_agent_parser,
 )
 from stream.enrich.rules.campaign_parameters import CLICK_IDS, SOURCES
 from stream.enrich.rules.channel_rules import CHANNEL_RULES, PAID_MEDIUMS
@@ -29,10 +29,10 @@ REVISION = 4
 RULE_TABLES: Sequence[object] = (
     *(CLICK_IDS, SOURCES, PAID_MEDIUMS, CHANNEL_RULES, REFERRERS),
     *(
-        user_agent_overrides.APP_BROWSERS,
-        user_agent_overrides.BROWSER_NAMES,
-        user_agent_overrides.OS_PATTERNS,
-        user_agent_overrides.OS_NAMES,
+        user_agent_parser.APP_BROWSERS,
+        user_agent_parser.BROWSER_NAMES,
+        user_agent_parser.OS_PATTERNS,
+        user_agent_parser.OS_NAMES,
     ),
     *(
         client_hints.BRANDS,

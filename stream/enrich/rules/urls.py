@@ -1,4 +1,10 @@
-"""Splits URLs by hand: seven times as fast as urllib, and no input makes it fail."""
+"""Splits and normalizes URLs by hand: seven times as fast as urllib, and no input makes it fail.
+
+Of a page's URL the query is dropped (its campaign parameters have columns). An application's route
+in the fragment is part of the path (`/#/cart`, also written `/#!/cart` or `/#!cart`); of a `file:`
+URL only the file name is stored. Host names are in lower case and Punycode; invalid ones become the
+empty string.
+"""
 
 import re
 from unicodedata import normalize
@@ -6,7 +12,27 @@ from urllib.parse import unquote, unquote_plus
 
 from msgspec import Struct
 
-from stream.enrich.rules.hosts import host_of
+from schemas.http.host_names import MAX_HOST_LENGTH, to_punycode
+from stream.enrich.rules.cache import GenerationalCache
+from stream.rows.facts import PageUrl
+
+_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_ADDRESS_6 = re.compile(r"\[[0-9a-f:.]+\]")
+
+
+def host_of(authority: str) -> str:
+    """The host in `user@host:port`."""
+    name = authority.rpartition("@")[2].lower()
+    if name.startswith("["):
+        address = _ADDRESS_6.match(name)
+        return address[0] if address else ""
+    name = name.partition(":")[0].removesuffix(".")
+    if len(name) > MAX_HOST_LENGTH:
+        return ""
+    if not name.isascii():
+        name = to_punycode(name)
+    return name if _NAME.fullmatch(name) else ""
+
 
 SCHEMES_WITHOUT_HOST = frozenset(
     (
@@ -107,3 +133,41 @@ def query_parameters(query: str) -> dict[str, str]:
 
 def _decoded(text: str) -> str:
     return unquote_plus(text) if "%" in text or "+" in text else text
+
+
+MAX_TITLE_LENGTH = 512
+
+
+NO_PAGE = PageUrl()
+
+
+def parse_page(address: str) -> PageUrl:
+    """The page at a URL or path."""
+    url = split_url(address)
+    if url.scheme in SCHEMES_WITHOUT_HOST or not address.strip():
+        return NO_PAGE
+    is_file = url.scheme == "file"
+    path = normal_path(url.path.rpartition("/")[2] if is_file else url.path) + fragment_route(
+        url.fragment
+    )
+    # Cut at last: a long query is not part of the path, but stands before the fragment.
+    return PageUrl(None if is_file else url.host or None, path[:MAX_URL_LENGTH])
+
+
+def parse_referer(address: str) -> PageUrl:
+    """The page in a `Referer` or `Origin` header; a bare origin gives the host only."""
+    url = split_url(address[:MAX_URL_LENGTH])
+    if not url.host:
+        return NO_PAGE
+    is_origin = url.path in ("", "/") and not url.query
+    return PageUrl(url.host, None if is_origin else normal_path(url.path))
+
+
+def clean_title(title: str) -> str | None:
+    """A title on one line; None when it is blank."""
+    return printable(" ".join(title.split()))[:MAX_TITLE_LENGTH] or None
+
+
+page_cache: GenerationalCache[str, PageUrl] = GenerationalCache(parse_page)
+referer_cache: GenerationalCache[str, PageUrl] = GenerationalCache(parse_referer)
+title_cache: GenerationalCache[str, str | None] = GenerationalCache(clean_title)

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from schemas.envelope import COUNTRY_HEADER, Envelope
 from stream.enrich.rules.cache import GenerationalCache
-from stream.enrich.rules.geo_records import NO_LOCATION, Location, country_code
+from stream.enrich.rules.geo_database import NO_LOCATION, Location, country_code
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.time_zones import countries_by_zone
 from stream.enrich.steps.enrichment_step import columns, enrichment_step

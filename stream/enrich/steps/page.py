@@ -14,7 +14,7 @@ from schemas.envelope import Envelope
 from schemas.items import Item
 from schemas.tables.events import CustomEvent
 from stream.enrich.rules.lookups import Lookups
-from stream.enrich.rules.page_urls import (
+from stream.enrich.rules.urls import (
     NO_PAGE,
     page_cache,
     referer_cache,

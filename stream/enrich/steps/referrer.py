@@ -9,7 +9,6 @@ from operator import attrgetter
 from msgspec import Struct
 
 from stream.enrich.rules.cache import GenerationalCache
-from stream.enrich.rules.hosts import host_of
 from stream.enrich.rules.lookups import Lookups, is_domain, registrable_domains
 from stream.enrich.rules.referrer_list import (
     DIRECT,
@@ -19,7 +18,7 @@ from stream.enrich.rules.referrer_list import (
     source_by_host,
     source_of_host,
 )
-from stream.enrich.rules.urls import Url, printable, split_url
+from stream.enrich.rules.urls import Url, host_of, printable, split_url
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.enrich.steps.page import own_or_property
 from stream.rows.repeated_column import combined, mapped

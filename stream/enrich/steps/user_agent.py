@@ -20,8 +20,7 @@ from stream.enrich.rules.client_hints import (
 from stream.enrich.rules.device_rules import device_type
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.operating_systems import short_version, system_of
-from stream.enrich.rules.user_agent_overrides import BROWSER_NAMES
-from stream.enrich.rules.user_agent_parser import user_agent_parser, without_model
+from stream.enrich.rules.user_agent_parser import BROWSER_NAMES, user_agent_parser, without_model
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
 from stream.rows.row_batch import RowBatch
 

@@ -9,8 +9,8 @@ from schemas.kinds import (
     KINDS,
     Kind,
 )
-from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
 from stream.enrich.pipeline import (
+    BACKFILL_PIPELINE,
     PIPELINE,
     Pipeline,
     StepOrderError,

@@ -9,7 +9,7 @@ from msgspec import structs
 from schemas.kinds import IMPORTED_EVENT
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from schemas.telemetry.instruments import REGISTRY
-from stream.enrich.backfill_pipeline import BACKFILL_PIPELINE
+from stream.enrich.pipeline import BACKFILL_PIPELINE
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.steps.enrichment_step import EnrichmentStep
 from stream.maintenance.import_deletion import seal_import

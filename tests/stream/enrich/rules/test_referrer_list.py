@@ -3,7 +3,6 @@
 from collections import Counter
 
 from stream.enrich.rules import referrer_list
-from stream.enrich.rules.hosts import host_of
 from stream.enrich.rules.referrer_list import (
     PORTAL,
     REFERRERS,
@@ -11,6 +10,7 @@ from stream.enrich.rules.referrer_list import (
     source_kinds,
     source_of_host,
 )
+from stream.enrich.rules.urls import host_of
 
 HOSTS = [
     host for sources in REFERRERS.kinds.values() for hosts in sources.values() for host in hosts

@@ -10,8 +10,7 @@ import pytest
 
 from schemas.envelope import COUNTRY_HEADER
 from schemas.kinds import ERROR_REPORT, PAGE_ENGAGEMENT, WEB_VITAL, Kind
-from stream.enrich.rules.geo_database import GeoDatabase
-from stream.enrich.rules.geo_records import NO_LOCATION, Location, parse_record
+from stream.enrich.rules.geo_database import NO_LOCATION, GeoDatabase, Location, parse_record
 from stream.enrich.rules.lookups import Lookups
 from tests.installation import ROOT
 from tests.stream.enrich.enriched_rows import facts

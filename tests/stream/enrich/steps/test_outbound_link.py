@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.enrich.rules.hosts import host_of
+from stream.enrich.rules.urls import host_of
 from stream.enrich.steps.outbound_link import target_domain
 from tests.stream.enrich.enriched_rows import case_facts
 from tests.stream.enrich.golden_cases import cases
