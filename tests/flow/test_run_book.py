@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.runtime.log_formats import FieldFormatter, JsonFormatter
+from schemas.runtime.log_setup import FieldFormatter, JsonFormatter
 from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.installation import ROOT

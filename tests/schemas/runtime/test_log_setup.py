@@ -1,13 +1,22 @@
 """Repeated records and client noise cannot fill the log."""
 
 import io
+import json
 import logging
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from schemas.runtime.log_formats import FieldFormatter
-from schemas.runtime.log_setup import LogRateLimiter, RateLimitedHandler
+from schemas.runtime.log_setup import (
+    FieldFormatter,
+    JsonFormatter,
+    LogRateLimiter,
+    RateLimitedHandler,
+    add_request_id,
+)
+from schemas.runtime.request_id import REQUEST_ID
 
 
 class Log:
@@ -100,3 +109,45 @@ def test_invalid_requests_are_not_logged(log: Log) -> None:
     uvicorn.error("Exception in ASGI application")
 
     assert log.lines == ["ERROR uvicorn.error: Exception in ASGI application"]
+
+
+def line_of(message: str, *args: object, exc_info: Any = None, **fields: object) -> dict[str, Any]:
+    record = logging.LogRecord("ours", logging.WARNING, __file__, 1, message, args, exc_info)
+    vars(record).update(fields)
+    add_request_id(record)
+    text = JsonFormatter().format(record)
+    assert "\n" not in text
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def test_a_line_has_its_time_level_logger_message_and_fields() -> None:
+    line = line_of("read %d\nfiles", 3, rows=7, table="events", where={(1, 2): object})
+
+    assert line["message"] == "read 3\nfiles"
+    assert (line["level"], line["logger"]) == ("WARNING", "ours")
+    assert line["time"].endswith("Z")
+    assert (line["rows"], line["table"]) == (7, "events")
+    assert line["where"].startswith("{(1, 2):")
+    assert "request_id" not in line
+
+
+def test_a_field_replaces_nothing_of_the_line() -> None:
+    assert line_of("stored", level="none", time="never")["level"] == "WARNING"
+
+
+def test_an_exception_is_one_member() -> None:
+    try:
+        raise ValueError("no such day")
+    except ValueError:
+        line = line_of("failed", exc_info=sys.exc_info())
+
+    assert line["exception"].endswith("ValueError: no such day")
+
+
+def test_a_line_names_its_request() -> None:
+    token = REQUEST_ID.set("r-1")
+    try:
+        assert line_of("failed")["request_id"] == "r-1"
+    finally:
+        REQUEST_ID.reset(token)

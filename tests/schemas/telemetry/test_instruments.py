@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 
 from schemas.http.admission import Admission
 from schemas.http.limits import RateLimiter
 from schemas.kinds import CUSTOM_EVENT
-from schemas.telemetry.instruments import REGISTRY
+from schemas.telemetry.instruments import REGISTRY, ItemCounts
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.scheduler import MaintenanceScheduler
 from stream.writing.batch_writer import BatchWriter
@@ -44,3 +45,22 @@ def test_a_series_exists(tmp_path: Path, name: str, labels: dict[str, str]) -> N
     Admission(RateLimiter(), lambda: 0)
 
     assert REGISTRY.get_sample_value(name, labels) is not None
+
+
+def test_items_are_counters_of_topic_and_outcome() -> None:
+    registry = CollectorRegistry()
+    counts = ItemCounts(registry)
+    assert "tidemark_items_total{" not in generate_latest(registry).decode()
+
+    for items in (1, 100):
+        counts.add("events", "acknowledged", items)
+    counts.add("events", "failed", 2)
+    counts.add("errors", "acknowledged", 3)
+
+    lines = generate_latest(registry).decode().splitlines()
+    assert "# TYPE tidemark_items_total counter" in lines
+    assert [line for line in lines if line.startswith("tidemark_items_total{")] == [
+        'tidemark_items_total{outcome="acknowledged",topic="events"} 101.0',
+        'tidemark_items_total{outcome="failed",topic="events"} 2.0',
+        'tidemark_items_total{outcome="acknowledged",topic="errors"} 3.0',
+    ]

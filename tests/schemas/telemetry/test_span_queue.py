@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from schemas.telemetry.instruments import REGISTRY
-from schemas.telemetry.span_queue import MAX_SENT_AT_ONCE, SpanQueue
+from schemas.telemetry.opentelemetry_tracer import MAX_SENT_AT_ONCE, SpanQueue
 from tests.installation import eventually
 
 
