@@ -5,17 +5,19 @@ Read-only: only SELECT statements are made, and the user of the address needs no
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
 
 from query.engine.deadline import timeout_error
 from query.engine.engine import DataFileMissing, Row, Sql
 from query.engine.row_memory import ROW_BYTES, VALUE_BYTES, too_large
 from query.engine.trino.address import parse_address
-from query.engine.trino.client import TrinoClient, TrinoError, TrinoUnreachable
+from query.engine.trino.client import Page, TrinoClient, TrinoError, TrinoUnreachable
 from query.engine.trino.dialect import TrinoDialect
 from query.engine.trino.literals import bind
-from query.engine.trino.values import rows_of
 from schemas.errors import QueryTooHeavy, Unavailable
 from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import Column, ColumnType
@@ -154,3 +156,39 @@ def _translated_errors() -> Iterator[None]:
                 "more filters or fewer groups"
             ) from None
         raise
+
+
+Convert = Callable[[Any], Any]
+
+
+def rows_of(page: Page) -> list[Row]:
+    """The rows of a page."""
+    converters = [(i, c) for i, column in enumerate(page.columns) if (c := converter(column.type))]
+    if not converters:
+        return [tuple(row) for row in page.rows]
+    return [_converted(row, converters) for row in page.rows]
+
+
+def _converted(row: Sequence[Any], converters: Sequence[tuple[int, Convert]]) -> Row:
+    values = list(row)
+    for i, convert in converters:
+        if values[i] is not None:
+            values[i] = convert(values[i])
+    return tuple(values)
+
+
+def converter(type_: str) -> Convert | None:
+    """How values of a type become Python values; None for those that are such values already."""
+    name, _, parameters = type_.partition("(")
+    if name == "decimal":
+        scale = parameters.rstrip(")").split(",")[-1].strip()
+        return int if scale == "0" else Decimal
+    if name in ("double", "real"):
+        return float  # NaN and infinities are text
+    if name == "date":
+        return date.fromisoformat
+    return _instant if type_.endswith("with time zone") else None
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text.removesuffix(" UTC")).replace(tzinfo=UTC)

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from query.engine import hardening, landlock
+from query.engine import hardening
 from query.engine.hardening import PoolLimits, connect_hardened, restrict_thread
 from tests.query.engine.forbidden_writes import WRITES
 
@@ -47,7 +47,7 @@ def test_the_kernel_lets_the_threads_of_an_engine_write_nowhere_in_the_lake(
         spilled = "SELECT COUNT(*) FROM (SELECT DISTINCT hash(range) FROM range(3_000_000))"
         assert threads.submit(lambda: connection.execute(spilled).fetchall()).result()
 
-    restricted = landlock.version() > 0
+    restricted = hardening.landlock_version() > 0
     assert (succeeded == []) == restricted
     assert (warnings(caplog) == []) == restricted
     assert ([path.name for path in lake.iterdir()] == ["kept.parquet"]) == restricted
@@ -61,7 +61,7 @@ def test_a_system_without_landlock_is_reported_once(
     hardening._warn_unrestricted.cache_clear()
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
 
-    assert not landlock.restrict_writes_to(tmp_path)
+    assert not hardening.restrict_writes_to(tmp_path)
     restrict_thread(0, tmp_path)
     restrict_thread(0, tmp_path)
 

@@ -1,4 +1,4 @@
-"""How far the tables are, measured against a real Kafka; no worker runs."""
+"""Watermarks of topics follow from Kafka's end offsets over time."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaProducer
 from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import ensure_topics, required_topics
 from query.engine.table_offsets import TableOffsets
-from query.engine.topic_watermarks import TopicWatermarks
+from query.engine.topic_watermarks import MAX_SAMPLES, EndOffsets, TopicWatermarks
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
@@ -84,3 +84,41 @@ def test_without_kafka_the_reason_is_given_and_no_request_waits(tmp_path: Path) 
     assert "127.0.0.1" in asyncio.run(measuring())
     assert watermarks.watermark("events", now_ms()) is None
     assert "Kafka has not answered yet" in str(watermarks.stale_reason())
+
+
+def sampled(*samples: tuple[int, int]) -> EndOffsets:
+    ends = EndOffsets()
+    for at_ms, end in samples:
+        ends.add(at_ms, end)
+    return ends
+
+
+def test_a_table_is_complete_until_the_last_end_that_it_has_reached() -> None:
+    ends = sampled((1_000, 5), (2_000, 9), (3_000, 12))
+
+    assert ends.stored_until(4) is None
+    assert ends.stored_until(5) == 1_000
+    assert ends.stored_until(11) == 2_000
+    assert ends.stored_until(12) == 3_000
+
+
+def test_while_nothing_arrives_it_stays_complete_until_now() -> None:
+    assert sampled((1_000, 5), (2_000, 5), (9_000, 5)).stored_until(5) == 9_000
+
+
+def test_the_ends_of_a_topic_that_was_deleted_do_not_count() -> None:
+    ends = sampled((1_000, 500), (2_000, 3))
+
+    assert ends.stored_until(2) is None
+    assert ends.stored_until(3) == 2_000
+
+
+def test_a_long_backlog_makes_the_watermark_coarser_and_never_later() -> None:
+    count = 5 * MAX_SAMPLES
+    ends = sampled(*((second * 1_000, second * 10) for second in range(count)))
+
+    found = ends.stored_until(7_000)
+
+    assert found is not None
+    assert 0 <= found <= 700_000
+    assert ends.stored_until(count * 10) == (count - 1) * 1_000

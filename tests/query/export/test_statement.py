@@ -8,7 +8,7 @@ import pytest
 from query.engine.duckdb_dialect import DuckDBDialect
 from query.engine.engine import Sql
 from query.engine.snapshots import PinnedVersion
-from query.export.statement import export_statement
+from query.export.slices import export_statement
 from query.request.time_range import TimeRange
 from schemas.kinds import TABLES
 from schemas.lake.delta_table import TableVersion
