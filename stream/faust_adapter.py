@@ -29,16 +29,16 @@ from schemas.kafka.connection_problem import explain
 from schemas.kafka.request_ids import request_ids
 from schemas.kafka.trace_headers import spans_of
 from schemas.runtime.kafka_access import client_arguments
+from schemas.runtime.library_names import UnsupportedLibrary, require_names
 from schemas.runtime.settings import Settings
 from stream.consumer import aiokafka_fetch
-from stream.consumer.aiokafka_fetch import FetchPace, limit_fetches, set_wait
+from stream.consumer.aiokafka_fetch import TESTED_AIOKAFKA, FetchPace, limit_fetches, set_wait
 from stream.consumer.commit_pace import CommitPace
 from stream.consumer.fetch_budget import FetchBudget
 from stream.consumer.message_queue import MESSAGE_OVERHEAD_BYTES, BatchLimits, MessageQueue
 from stream.consumer.start_offsets import PartitionOffsets, StartOffsets
 from stream.rows.kafka_message import KafkaMessage, open_message
-from stream.runtime.errors import Unreachable
-from stream.runtime.private_attributes import PrivateAttributes
+from stream.runtime.errors import IncompatibleLibrary, Unreachable
 
 log = logging.getLogger(__name__)
 
@@ -50,22 +50,22 @@ costs one."""
 FULL_PAUSE_SECONDS = 0.1
 """Longest pause while the fetch budget allows no partition."""
 
-PRIVATE = PrivateAttributes(
-    "faust-streaming",
-    "0.15.3",
-    {
-        TableManager: ("_recovery",),
-        recovery.Recovery: ("_wait",),
-        driver.AIOKafkaConsumerThread: ("_create_worker_consumer", "_fetch_records"),
-        driver.Consumer: ("_gap", "_read_offset", "_getmany", "_new_consumer_thread"),
-    },
-)
+TESTED_FAUST = "0.15.3"
+PRIVATE_NAMES = {
+    TableManager: ("_recovery",),
+    recovery.Recovery: ("_wait",),
+    driver.AIOKafkaConsumerThread: ("_create_worker_consumer", "_fetch_records"),
+    driver.Consumer: ("_gap", "_read_offset", "_getmany", "_new_consumer_thread"),
+}
 
 
 def check_libraries() -> None:
     """IncompatibleLibrary when Faust or aiokafka lacks a private attribute that we use."""
-    PRIVATE.check()
-    aiokafka_fetch.PRIVATE.check()
+    try:
+        require_names("faust-streaming", TESTED_FAUST, PRIVATE_NAMES)
+        require_names("aiokafka", TESTED_AIOKAFKA, aiokafka_fetch.PRIVATE_NAMES)
+    except UnsupportedLibrary as error:
+        raise IncompatibleLibrary(str(error)) from error
 
 
 async def batches(

@@ -1,7 +1,8 @@
 """Undocumented names of libraries, looked for at start: another version is a clear error."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from inspect import isfunction
 
 
 class UnsupportedLibrary(Exception):
@@ -11,12 +12,12 @@ class UnsupportedLibrary(Exception):
 def require_names(library: str, tested: str, names: Mapping[type, Iterable[str]]) -> None:
     """UnsupportedLibrary, with the attribute and the pinned version, if a class lacks one.
 
-    An attribute is there if the class has it, or its `__init__` names it.
+    An attribute is there if the class has it, or its `__init__` or that of a base names it.
     """
     for owner, attributes in names.items():
-        initializer: Callable[..., None] = vars(owner).get("__init__", object.__init__)
-        code = getattr(initializer, "__code__", None)
-        assigned = code.co_names if code else ()
+        initializers = [vars(base).get("__init__") for base in owner.__mro__]
+        codes = [initializer.__code__ for initializer in initializers if isfunction(initializer)]
+        assigned = {name for code in codes for name in code.co_names}
         for attribute in attributes:
             if not hasattr(owner, attribute) and attribute not in assigned:
                 raise UnsupportedLibrary(

@@ -15,16 +15,11 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import Fetcher
 from msgspec import Struct
 
-from stream.runtime.private_attributes import PrivateAttributes
-
-PRIVATE = PrivateAttributes(
-    "aiokafka",
-    "0.14.0",
-    {
-        AIOKafkaConsumer: ("_fetch_max_bytes", "_fetcher"),
-        Fetcher: ("_fetch_min_bytes", "_fetch_max_wait_ms"),
-    },
-)
+TESTED_AIOKAFKA = "0.14.0"
+PRIVATE_NAMES = {
+    AIOKafkaConsumer: ("_fetch_max_bytes", "_fetcher"),
+    Fetcher: ("_fetch_min_bytes", "_fetch_max_wait_ms"),
+}
 MAX_FETCH_BYTES = 8 << 20
 """Bytes in one response of the broker at most (`fetch.max.bytes`); one message may be larger."""
 

@@ -2,43 +2,49 @@
 
 import ast
 import inspect
-import re
-from importlib.metadata import version
 from types import ModuleType
 
 import pytest
 from aiokafka.consumer.fetcher import Fetcher
+from faust.tables.manager import TableManager
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
 
 from stream import faust_adapter
 from stream.consumer import aiokafka_fetch
 from stream.runtime.errors import IncompatibleLibrary
-from stream.runtime.private_attributes import PrivateAttributes
 from tests.repo.source_tree import ROOT, relative, sources, syntax
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-USED = (faust_adapter.PRIVATE, aiokafka_fetch.PRIVATE)
 
 
-@pytest.mark.parametrize("private", USED, ids=lambda private: private.library)
-def test_the_pinned_version_is_the_locked_one(private: PrivateAttributes) -> None:
-    lock = (ROOT / "deploy" / "locks" / "run.txt").read_text()
+def test_the_versions_are_those_of_the_lock() -> None:
+    lock = (ROOT / "deploy/locks/run.txt").read_text()
 
-    assert re.findall(rf"^{private.library}==(\S+)", lock, re.MULTILINE) == [private.version]
+    assert f"\nfaust-streaming=={faust_adapter.TESTED_FAUST} " in lock
+    assert f"\naiokafka=={aiokafka_fetch.TESTED_AIOKAFKA} " in lock
 
 
-def test_the_installed_libraries_have_what_the_worker_uses() -> None:
+@pytest.mark.parametrize(
+    ("owner", "attribute", "advice"),
+    [
+        (TableManager, "_recovery", "faust-streaming==0.15.3"),
+        (AIOKafkaConsumerThread, "_fetch_records", "faust-streaming==0.15.3"),
+        (Fetcher, "__init__", "aiokafka==0.14.0"),
+    ],
+)
+def test_the_error_names_attribute_library_and_versions(
+    monkeypatch: pytest.MonkeyPatch, owner: type, attribute: str, advice: str
+) -> None:
     faust_adapter.check_libraries()
-
-
-def test_the_error_names_attribute_library_and_versions() -> None:
-    private = PrivateAttributes("aiokafka", "0.14.0", {Fetcher: ("_fetch_min_bytes", "_gone")})
+    monkeypatch.delattr(owner, attribute)
+    missing = "_fetch_min_bytes" if attribute == "__init__" else attribute
+    library, _, installed = advice.partition("==")
 
     with pytest.raises(IncompatibleLibrary) as raised:
-        private.check()
+        faust_adapter.check_libraries()
 
     assert str(raised.value) == (
-        f"aiokafka.consumer.fetcher.Fetcher of aiokafka {version('aiokafka')} has no attribute "
-        "_gone; this worker is written for aiokafka 0.14.0: install that version"
+        f"{library} {installed} has no '{owner.__name__}.{missing}'; install {advice}"
     )
 
 
@@ -49,7 +55,7 @@ def test_every_private_attribute_that_is_used_is_checked(module: ModuleType) -> 
     attributes = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr[0] == "_"]
     used = {node.attr for node in attributes}
     set_on_self = {ast.unparse(node)[5:] for node in attributes if isinstance(node.ctx, ast.Store)}
-    listed = {name for names in module.PRIVATE.names.values() for name in names}
+    listed = {name for names in module.PRIVATE_NAMES.values() for name in names}
 
     assert used - functions - set_on_self <= listed <= used | functions
 
