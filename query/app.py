@@ -20,11 +20,11 @@ from query.docs.pages import PAGES
 from query.endpoints import custom, explain, metrics, standard
 from query.engine.damaged_files import DamagedFiles
 from query.engine.data_file_source import data_file_source
+from query.engine.engine_choice import LargeQueries
 from query.engine.freshness import FreshnessTracker
 from query.engine.live_views import LiveViews
 from query.engine.pools import ROW_MEMORY_FACTOR, custom_limits, open_pool, standard_limits
 from query.engine.quarantine import LostMessages
-from query.engine.routing import LargeQueries
 from query.engine.snapshots import SnapshotCache
 from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter

@@ -31,7 +31,7 @@ def main() -> int:
     set_umask(settings)
     log_setup.set_up_logging(settings, QUIET)
     start_telemetry(settings, name)
-    # Read when Arrow is loaded, which otherwise has memory of its own beside that of all others.
+    # Read when Arrow is loaded: its default pool would keep memory that nothing else can use.
     os.putenv("ARROW_DEFAULT_MEMORY_POOL", "system")
     # A keeper needs no Faust and no parsers, a worker no DuckDB: each loads its own only.
     if args.role == "backfill":

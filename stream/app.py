@@ -71,7 +71,7 @@ class Worker:
         self.settings = settings
         self.progress = WorkerProgress()
         self._writers = writers
-        """By name of the topic in Kafka, like every topic here."""
+        """Batch writers by Kafka topic name; every `topic` here is such a name."""
         self._end = end
         self._topic_ids = TopicIdentityClient(settings)
         self._locks = {topic: asyncio.Lock() for topic in writers}
@@ -142,7 +142,7 @@ class Worker:
     ) -> Result:
         """Run `work` in a thread, so that heartbeats continue; any error ends the process.
 
-        Faust would restart the agent without its messages, and nothing would be stored any more.
+        Faust would restart the agent without its messages, and storing would stop silently.
         """
         try:
             return await asyncio.to_thread(work, argument)

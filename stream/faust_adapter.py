@@ -112,7 +112,7 @@ def _to_messages(event: EventT[Any]) -> Iterator[KafkaMessage]:
 
 
 class FetchedRecord(Struct, frozen=True, gc=False):
-    """What is needed of one Kafka record."""
+    """The parts of a Kafka record that storing needs."""
 
     offset: int
     timestamp_ms: int

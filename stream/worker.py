@@ -83,7 +83,7 @@ def run(
 
 
 def exit_fatally(error: FatalError) -> NoReturn:
-    """End the process at once: its state in memory must not be used any more."""
+    """End the process at once: its state in memory is not valid."""
     log.critical("worker exits", extra={"error": type(error).__name__, "reason": str(error)})
     if isinstance(error, Stuck):
         faulthandler.dump_traceback(all_threads=True)

@@ -55,7 +55,7 @@ LIMITS = (
         {"{{limit}}": rate("tidemark_limited_requests_total", "limit")},
     ),
 )
-"""Of both services that count requests; which tenant it is, `GET /v1/limits` says."""
+"""Rejections of both services that count requests; `GET /v1/limits` names the tenant."""
 
 DASHBOARDS: Mapping[str, Sequence[Panel]] = {
     "ingest": (

@@ -16,7 +16,7 @@ from schemas.http.openapi import openapi_document
 
 
 def definitions() -> Mapping[str, Mapping[str, str]]:
-    """What each query type and each metric means, in the words of the reference."""
+    """Definitions of query types and metrics, in the words of the reference."""
     return {
         "types": {t.name: t.description for family in FAMILIES for t in family},
         "metrics": {metric.name: metric.description for metric in METRICS},

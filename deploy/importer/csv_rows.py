@@ -51,5 +51,5 @@ def csv_rows(text: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
 
 
 def _breaks_within(cell: str) -> int:
-    """Line breaks in a cell, without that of its last line."""
+    """Line breaks in a cell, the last one excluded."""
     return len(LINE_BREAK.findall(cell)) - cell.endswith(("\r", "\n"))

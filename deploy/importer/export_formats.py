@@ -66,7 +66,7 @@ POSTHOG_OWN_EVENTS = frozenset(
         *("$$heatmap", "$snapshot", "$opt_in"),
     )
 )
-"""What the library sends by itself beside what visitors do: with it no visit would be a bounce."""
+"""Events that the library sends by itself: with them no visit would be a bounce."""
 POSTHOG_FACTS: Mapping[str, str] = {
     "profile_id": "$user_id",
     "session_id": "$session_id",
@@ -123,7 +123,7 @@ def google_analytics_columns(line: Columns) -> Columns:
 
 
 GA_OWN_EVENTS = frozenset(("session_start", "first_visit", "first_open", "user_engagement"))
-"""What Google Analytics adds to each visit: with it no visit would be a bounce."""
+"""Events that Google Analytics adds to each visit: with them no visit would be a bounce."""
 GA_CAMPAIGN: Mapping[str, str] = {
     "utm_source": "manual_source",
     "utm_medium": "manual_medium",
@@ -278,7 +278,7 @@ def _list(cell: Any) -> list[Any]:
 
 
 def _object(cell: Any) -> dict[str, Any]:
-    """A record, also as JSON text; empty if it is none."""
+    """A record, also from JSON text; empty for anything else."""
     value = parse_json(cell) if isinstance(cell, str) and cell else cell
     return dict(value) if isinstance(value, dict) else {}
 

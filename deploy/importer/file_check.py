@@ -84,7 +84,7 @@ PRODUCTS = (
 
 
 def refuse_totals(columns: Iterable[str], mapped: Iterable[str] = ()) -> None:
-    """InvalidMapping if the columns are those of totals; `mapped` ones belong to events."""
+    """InvalidMapping if the columns look like totals; `mapped` ones belong to events."""
     names = {normalize_column(column): column for column in columns if column not in mapped}
     counts = [column for name, column in names.items() if name in COUNT_COLUMNS]
     if not counts or (len(counts) == 1 and not names.keys().isdisjoint(IDENTIFYING_COLUMNS)):

@@ -17,7 +17,7 @@ from deploy.importer.sender import MAX_BYTES, MAX_ITEMS, CollectorReply
 from deploy.importer.source_file import FileLine, SourceFile
 
 MAX_HELD_CHARACTERS = 2**26
-"""Of the lines of one batch, which may be long without being events."""
+"""Bytes of one batch of lines, which may be long without being events."""
 
 SendItems = Callable[[list[bytes]], CollectorReply]
 

@@ -32,7 +32,7 @@ BINARY_FILES: Mapping[bytes, str] = {
     b"Obj\x01": "an Avro file; export JSON lines instead (BigQuery: JSON, newline-delimited)",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it first (unzstd), or export with gzip",
 }
-"""What files are that begin with these bytes, and what to do instead."""
+"""Unsupported files by their first bytes: their kind, and what to do instead."""
 UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
 """Errors of damaged files, and of disks."""
 FILE_FORMATS = ("csv", "ndjson")

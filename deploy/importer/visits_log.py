@@ -11,7 +11,7 @@ from deploy.importer.cell_values import InvalidLine
 
 VISIT_COLUMNS = frozenset(("idVisit", "visitorId", "actionDetails"))
 UNKNOWN_WORDS = frozenset(("", "unknown", "xx", "unk"))
-"""What Matomo writes for a fact that it does not know."""
+"""Values that Matomo writes for unknown facts."""
 DERIVED_ACTIONS = frozenset(("goal", "ecommerceAbandonedCart"))
 """Entries that Matomo derives from other actions of the visit."""
 
@@ -40,7 +40,7 @@ SOURCE_FACTS: Mapping[str, str] = {
     "utm_term": "campaignKeyword",
     "utm_content": "campaignContent",
 }
-"""Our column → Matomo's member of the visit; the campaign's are those of its plugin."""
+"""Our column → Matomo's member of the visit; the campaign members come from its plugin."""
 
 ACTION_PROPERTIES: Mapping[str, Mapping[str, str]] = {
     "event": {"category": "eventCategory", "name": "eventName", "value": "eventValue"},

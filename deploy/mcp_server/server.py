@@ -48,7 +48,7 @@ async def _serve(server: Server[Any]) -> None:
 
 
 class ReadableLines:
-    """The messages of standard input; a line that is none is answered with a JSON-RPC error."""
+    """The messages of standard input; other lines are answered with a JSON-RPC error."""
 
     def __init__(self, read: Any, write: Any) -> None:
         self._read, self._write = read, write

@@ -20,7 +20,7 @@ DEFAULT_PRESET = "last_7d"
 
 
 class ToolContext(Struct, frozen=True):
-    """What the tools are handed: client, default website, limit of results."""
+    """Dependencies of the tools: client, default website, limit of results."""
 
     client: Client
     website_id: str | None = None
@@ -139,7 +139,7 @@ def _entry(entries: Mapping[str, Any], name: str, what: str, tool: str) -> Any:
 
 
 def advice(error: ServiceError) -> str:
-    """What a model can do about an error, beside what its message says."""
+    """Advice to a model about an error, beside its message."""
     sentence = ADVICE.get(error.code) or ADVICE.get(error.status)
     return f". {sentence}" if sentence else ""
 
@@ -151,7 +151,7 @@ ADVICE: Mapping[str | int, str] = {
     429: "Wait a minute before asking again.",
     503: "Try again, with a shorter time range or fewer dimensions.",
 }
-"""By code or status of the error."""
+"""Advice by code or status of the error."""
 
 _CUSTOM = (
     "Aggregates over one table (list_tables): for questions that metrics and query types cannot "

@@ -50,7 +50,7 @@ PASSWORD_COOKIE_SECONDS = 60
 
 
 class PageRules(Struct, frozen=True):
-    """What holds for the page of one path."""
+    """Rules of the page at one path."""
 
     frame_origins: tuple[str, ...] = ()
     """Which may show it in a frame."""

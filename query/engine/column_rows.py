@@ -21,7 +21,7 @@ class ColumnRows(Struct, frozen=True, eq=False):
     """The rows of one SELECT of whole numbers, none of them NULL, and texts."""
 
     numbers: Mapping[str, Numbers]
-    """By column; of a column of texts their numbers."""
+    """Values by column; a column of texts has the texts' numbers."""
     texts: Mapping[str, Sequence[str]] = {}
     """The texts of a column, in the order of their numbers."""
 

@@ -1,4 +1,4 @@
-"""What threads of a pool do with a cursor of DuckDB: run a statement, fetch its rows."""
+"""Work of a pool's threads on a DuckDB cursor: run a statement, fetch its rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from threading import Lock
 
 import duckdb
 
-from query.engine import row_memory
+from query.engine import bounded_fetch
 from query.engine.column_rows import ColumnRows, column_rows
 from query.engine.deadline import Deadline, timeout_error
 from query.engine.engine import DataFileMissing, Row, Sql
@@ -22,7 +22,7 @@ def fetch_all(
     try:
         with _translated_errors(deadline):
             cursor.execute(_statement(cursor, sql), dict(sql.values))
-            return row_memory.fetch_all(cursor, max_bytes, deadline)
+            return bounded_fetch.fetch_all(cursor, max_bytes, deadline)
     finally:
         cursor.close()
 
@@ -40,7 +40,7 @@ def fetch_table(cursor: duckdb.DuckDBPyConnection, sql: Sql, deadline: Deadline)
 def execute(
     cursor: duckdb.DuckDBPyConnection, sql: Sql, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
-    """Execute only; rows are fetched later, so there are none yet."""
+    """Execute only; `fetch` returns the rows."""
     with in_use, _translated_errors(deadline):
         cursor.execute(_statement(cursor, sql), dict(sql.values))
     return []
@@ -50,7 +50,7 @@ def fetch(
     cursor: duckdb.DuckDBPyConnection, max_rows: int, in_use: Lock, deadline: Deadline
 ) -> list[Row]:
     with in_use, _translated_errors(deadline):
-        return row_memory.fetch_batch(cursor, max_rows, BATCH_BYTES)
+        return bounded_fetch.fetch_batch(cursor, max_rows, BATCH_BYTES)
 
 
 def close(cursor: duckdb.DuckDBPyConnection, in_use: Lock) -> None:

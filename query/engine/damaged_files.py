@@ -32,7 +32,7 @@ DAMAGE_CONSEQUENCE = "queries that need it fail, all others succeed"
 EXAMINE_SECONDS = 10.0
 _DERIVED = frozenset(derived.table.name for derived in DERIVED_TABLES)
 FULL_CHECK_BYTES = 32 * 2**20
-"""Of larger files the regular check reads header and footer only."""
+"""The regular check reads header and footer only of larger files."""
 
 
 class DamagedFiles:
@@ -64,12 +64,12 @@ class DamagedFiles:
         DataFileMissing when only a local copy was, or a derived file: the query runs once more,
         with a new copy, or with the source of the derived file.
         """
-        # In another thread: Landlock restricts those of the engine to their spill folder.
+        # In another thread: Landlock restricts the engine's threads to their spill folder.
         damaged = await asyncio.to_thread(self._find_damage, paths)
         return self._error(damaged) if damaged else None
 
     async def note_failed(self, failed: FetchFailed) -> DataDamaged | None:
-        """The error of a file that cannot be fetched; None when it was replaced meanwhile."""
+        """The error of a file that cannot be fetched; None when it was replaced."""
         path = self._source.local_path(failed.data_file)
         live = await asyncio.to_thread(self._live, [path])
         if path not in live:
@@ -134,7 +134,7 @@ class DamagedFiles:
         return damaged
 
     def _live(self, paths: Sequence[str]) -> dict[str, tuple[Table, DataFile]]:
-        """Those that are in the newest versions; all others were replaced."""
+        """The reported files that are still in the newest versions."""
         wanted = set(paths)
         names = {Path(path).parent.parent.name for path in paths}
         live: dict[str, tuple[Table, DataFile]] = {}
@@ -164,7 +164,7 @@ def data_damaged_error(damaged: Sequence[DamagedFile]) -> DataDamaged:
 
 
 def _content_problem(path: str) -> str | None:
-    """What is wrong inside the file; without a checksum it is decoded completely."""
+    """The damage inside the file; without a checksum it is decoded completely."""
     if named_checksum(path):
         return file_problem(Path(path), None)
     try:

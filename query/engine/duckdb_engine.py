@@ -108,7 +108,7 @@ class DuckDBEngine:
         except FetchFailed as error:
             if self._damaged and (damaged := await self._damaged.note_failed(error)):
                 raise damaged from None
-            raise DataFileMissing from error  # replaced and vacuumed meanwhile
+            raise DataFileMissing from error  # replaced and vacuumed in between
 
     def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:
         return self._damaged.intact(data_files) if self._damaged else data_files

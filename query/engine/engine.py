@@ -48,9 +48,9 @@ class Engine(Protocol):
         """The dialect in which statements are rendered for it."""
 
     async def relation(self, version: TableVersion, columns: Sequence[Column]) -> Sql:
-        """What stands after FROM to read these columns of the data files of a version.
+        """The relation after FROM that reads these columns of a version's data files.
 
-        The version has those of its data files that are needed.
+        The version lists only the data files that are needed.
         """
 
     def intact(self, data_files: Sequence[DataFile]) -> Sequence[DataFile]:

@@ -29,7 +29,7 @@ class FreshnessTracker:
         self._clock = clock
 
     def freshness_of(self, pins: Iterable[PinnedVersion]) -> Freshness:
-        """The freshness of a result from these versions: that of the least fresh."""
+        """The freshness of a result from these versions: the least fresh one counts."""
         pins = list(pins)
         watermarks = [self._watermark(pinned) for pinned in pins]
         known = [watermark for watermark in watermarks if watermark is not None]
@@ -45,7 +45,7 @@ class FreshnessTracker:
         return self._watermarks.is_current(table.name, within_ms)
 
     def _watermark(self, pinned: PinnedVersion) -> int | None:
-        """What was stored after an earlier version is not in it, whatever Kafka has."""
+        """An earlier version ends with its newest row, whatever Kafka has."""
         if pinned.is_historic:
             return pinned.version.newest_received_ms
         return self._watermarks.watermark(pinned.version.table.name, pinned.checked_ms)

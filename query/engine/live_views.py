@@ -1,6 +1,6 @@
-"""LiveViews: tells workers that somebody looks at the newest rows of a table.
+"""LiveViews: tells workers that a live view of a table's newest rows is open.
 
-A query never waits for it: it reads what is stored, and the next one finds what was stored since.
+A query never waits for it: it reads the stored rows, and the next query finds those stored since.
 """
 
 import asyncio

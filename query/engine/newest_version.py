@@ -1,8 +1,8 @@
 """The newest version of one table, read again when it is older than asked for.
 
 One handle is kept open and updated; one whose log entries were cleaned up is opened again. An
-object store may take its time, or not answer at all: who waits for it is told so in time, and the
-read goes on for those who ask next.
+object store may take its time, or not answer at all: waiting requests get an error in time, and the
+read goes on for the next ones.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class NewestVersion:
         self._lock = asyncio.Lock()
         self._handle: DeltaTable | None = None
         self._version: TableVersion | None = None
-        """That of the handle."""
+        """Version of the open handle."""
         self._checked: CheckedVersion | None = None
         self._checked_at = 0.0
 
@@ -111,7 +111,7 @@ class NewestVersion:
 
 
 def _take_error(reading: "asyncio.Future[CheckedVersion]") -> None:
-    """Take the error of a read that nobody waits for any more: the log has it."""
+    """Retrieve the error of a read without waiting requests: the log has it."""
     if not reading.cancelled():
         reading.exception()
 

@@ -56,7 +56,7 @@ class TableOffsets:
         return (await self._lookup(table, name)).next or None
 
     async def newest_epoch(self, table: Table, topic: str) -> int:
-        """The newest epoch of a topic; earlier ones are not read any more."""
+        """The newest epoch of a topic; earlier ones are no longer read."""
         return max(self.epoch, (await self._lookup(table, epoch_app_id(self.topic(topic)))).next)
 
     async def stored_offset(
@@ -70,7 +70,7 @@ class TableOffsets:
     ) -> Mapping[int, int]:
         """The stored offset of each partition of a topic as it is in Kafka now.
 
-        Without partitions of which nothing is stored: all, when the topic was created anew.
+        Partitions without stored rows are missing: all of them when the topic was recreated.
         """
         name = self.topic(topic)
         own = identity_app_id(name, identity.id) if identity else epoch_app_id(name)
@@ -107,7 +107,7 @@ class _TableNumbers(Struct, frozen=True):
 
 
 class _LogReader:
-    """The stored offsets of one table: all of them at some version, and those of later entries.
+    """The stored offsets of one table: a full read at some version, plus later log entries.
 
     Opening the table takes a thousand times as long as reading new log entries, so it has a lock of
     its own, which lookups of offsets in new entries never wait for. It happens once: a name that is

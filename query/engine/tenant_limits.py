@@ -18,8 +18,8 @@ from msgspec import UNSET, Struct, UnsetType
 from query.engine.column_rows import ColumnRows
 from query.engine.deadline import timeout_error
 from query.engine.engine import ColumnEngine, Engine, Row, Sql
+from query.engine.engine_choice import LargeQueries
 from query.engine.outer_engine import OuterEngine
-from query.engine.routing import LargeQueries
 from schemas.errors import Unavailable
 from schemas.telemetry.spans import CURRENT_SPAN, Attributes, Span, child_span
 
@@ -47,7 +47,7 @@ class TenantLimiter:
     def for_tenant(self, tenant: str, read_bytes: int | None = None) -> "TenantEngine":
         """The engine for a query that reads so many bytes, limited for that tenant.
 
-        That of the pool for small ones, and for those of unknown size.
+        Small queries, and those of unknown size, stay in the pool.
         """
         large = self._large_queries
         if large is None:
@@ -151,7 +151,7 @@ async def _wait_for_slot(queue: TenantQueue, deadline: float) -> None:
 
 
 class TenantSlots:
-    """Queries of each tenant that the event loop works on at once.
+    """Limit of queries of each tenant that the event loop works on at once.
 
     Parsing and building statements takes milliseconds in the event loop. Other tenants, and health
     checks, have their turn between those of one tenant, however many it sends.

@@ -46,7 +46,7 @@ class EndOffsets:
     def add(self, at_ms: int, end: int) -> None:
         """Record the end offset as of an instant."""
         if self._samples and self._samples[-1][1] > end:
-            self._samples.clear()  # the topic was created anew
+            self._samples.clear()  # the topic was recreated
         if self._samples and self._samples[-1][1] == end:
             self._samples.pop()
         self._samples.append((at_ms, end))
@@ -55,7 +55,7 @@ class EndOffsets:
             self._samples = deque([*samples[:-2:2], *samples[-2:]])
 
     def stored_until(self, next_offset: int) -> int | None:
-        """The last instant of which everything is stored; None when it was before all samples.
+        """The last instant up to which everything is stored; None when it was before all samples.
 
         Earlier samples are dropped: the next offset of a table never falls.
         """
@@ -101,7 +101,7 @@ class TopicWatermarks:
         self._consumer: AIOKafkaConsumer | None = None
         self._ends: dict[TopicPartition, EndOffsets] = {}
         self._timestamps: dict[TopicPartition, int] = {}
-        """Of the first unread message of each partition, when it is older than all end offsets."""
+        """Timestamps of the first unread messages by partition, if older than all end offsets."""
         self._timestamps_read_ms = 0
         self._measurements: deque[Measurement] = deque(maxlen=KEPT_MEASUREMENTS)
         self.error = ""

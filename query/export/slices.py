@@ -2,7 +2,7 @@
 
 Rows are ordered by time, then by row key. A slice is a part of the time range with about SLICE_ROWS
 rows, so the engine never sorts more at once; sessions are computed from all rows, in one slice. All
-slices are read from the versions pinned at the start; when one was vacuumed meanwhile, the
+slices are read from the versions pinned at the start; when one is vacuumed during the export, the
 next slices come from the newest, and no slice is read twice. A version that the request named is
 never replaced.
 """
@@ -17,7 +17,7 @@ from query.custom.session_table import PREFIX, sessions
 from query.custom.tables import CustomColumn
 from query.dependencies import QueryDependencies
 from query.engine.engine import DataFileMissing, Engine, Row, Sql
-from query.engine.routing import bytes_to_read
+from query.engine.engine_choice import bytes_to_read
 from query.engine.snapshots import UNREADABLE, PinnedVersion
 from query.export.request import PreparedExport
 from query.request.time_range import TimeRange

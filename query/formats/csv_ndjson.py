@@ -15,7 +15,7 @@ from schemas.runtime.clock import format_instant
 LINE_ENCODER = msgspec.json.Encoder()
 
 BYTE_ORDER_MARK = "\ufeff".encode()
-"""By which Excel on Windows knows that a file is UTF-8."""
+"""Byte order mark: Excel on Windows recognizes UTF-8 by it."""
 
 
 def _json_text(value: Any) -> str:

@@ -27,7 +27,7 @@ DANGEROUS = rf"(?=[{BLANKS}]*[{SIGNS}]|[\t\r\n'])"
 UNGUARDED = re.compile(f"{CELL_START}{DANGEROUS}")
 GUARD = re.compile(f"{CELL_START}'{DANGEROUS}")
 SUSPECT = re.compile(f"^[{SIGNS}{BLANKS}']|[{SEPARATORS}]")
-"""What texts without any danger do not have; quick to look for."""
+"""Finds every dangerous text, and some others; quick to search."""
 
 
 def guarded(text: str) -> str:

@@ -110,7 +110,7 @@ def best_accepted(accept: str, formats: Sequence[Format], default: Format) -> Fo
 
 
 def _ranges(accept: str) -> list[str]:
-    """The media ranges by descending quality, without those of `q=0`."""
+    """The media ranges by descending quality; `q=0` is left out."""
     ranges = []
     for part in accept.split(","):
         media_range, *parameters = (piece.strip().lower() for piece in part.split(";"))

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from query.engine.column_rows import ColumnRows
 from query.engine.engine import ColumnEngine, Sql
-from query.engine.row_memory import too_large
+from query.engine.bounded_fetch import too_large
 from query.prepared.attribute_rank import (
     RANK_COLUMN,
     RANKED_ROWS,

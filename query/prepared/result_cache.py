@@ -13,7 +13,7 @@ from typing import Any
 
 from query.engine.engine import Engine, Row, Sql
 from query.engine.outer_engine import OuterEngine
-from query.engine.row_memory import ROW_BYTES, VALUE_BYTES
+from query.engine.bounded_fetch import ROW_BYTES, VALUE_BYTES
 from query.response.worker_threads import run_in_worker
 
 ENTRY_BYTES = 1_000

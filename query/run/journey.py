@@ -16,7 +16,7 @@ from starlette.requests import Request
 from query.dependencies import QueryDependencies
 from query.engine.deadline import timeout_error
 from query.engine.engine import DataFileMissing
-from query.engine.routing import bytes_to_read
+from query.engine.engine_choice import bytes_to_read
 from query.engine.snapshots import PinnedVersions
 from query.formats.negotiation import negotiate_format
 from query.formats.output_formats import FORMATS, JSON, Format

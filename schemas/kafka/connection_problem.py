@@ -28,7 +28,7 @@ async def explain(settings: Settings, error: BaseException) -> str:
 
 
 async def _problem(settings: Settings) -> str | None:
-    """What the addresses of the brokers answer to our TLS and login; None when one accepts."""
+    """Why the brokers refuse our TLS or login; None when one accepts."""
     try:
         arguments = client_arguments(settings)
     except InvalidKafkaAccess as error:

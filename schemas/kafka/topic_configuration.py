@@ -21,7 +21,7 @@ Configuration = Mapping[str, str]
 
 
 class TopicProblem(Struct, frozen=True):
-    """What a configuration can lose or stop, and what to do."""
+    """Risk of a configuration, and what to do."""
 
     problem: str
     meaning: str

@@ -1,4 +1,4 @@
-"""Spans in the headers of a Kafka message: the one that sent it, and those of its requests."""
+"""Spans in the headers of a Kafka message: of its sender, and of its requests."""
 
 from collections.abc import Iterable, Sequence
 

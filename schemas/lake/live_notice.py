@@ -1,4 +1,4 @@
-"""LiveNotice: says beside a table that somebody looks at its newest rows.
+"""LiveNotice: a file beside a table that says when a live view of it was last open.
 
 A query service writes it, workers read it, whatever machine they are on: a file in the lake, with
 the time of writing. Workers then store small batches sooner.
@@ -26,7 +26,7 @@ class LiveNotice:
             self._folder = Path(lake.removeprefix("file://")) / LIVE_FOLDER
 
     def write(self, now_ms: int) -> None:
-        """Somebody looks now; OSError when it cannot be written."""
+        """Note that a live view is open now; OSError when it cannot be written."""
         content = str(now_ms).encode()
         if isinstance(self._folder, ObjectFolder):
             self._folder.put(self._name, content)

@@ -34,7 +34,7 @@ UNREADABLE = "the object store cannot be read: "
 """Before what the store says."""
 MAX_TEXT_LENGTH = 300
 _limits = [TimeLimits()]
-"""Of this process; the last one counts."""
+"""Time limits of object stores in this process; the last ones set count."""
 _COLORS = re.compile(r"\x1b\[\d+m")
 
 

@@ -35,7 +35,7 @@ IN_OBJECT_STORE = TableRetention(file_minutes=24 * 60, log_minutes=7 * 24 * 60)
 
 
 def table_retention(settings: Settings) -> TableRetention:
-    """The retention of all tables; a setting of 0 is that of the kind of lake."""
+    """The retention of all tables; 0 stands for the default of the kind of lake."""
     by_lake = IN_OBJECT_STORE if is_object_store(settings.lake_url) else ON_DISK
     return TableRetention(
         settings.tombstone_minutes or by_lake.file_minutes,

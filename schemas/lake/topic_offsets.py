@@ -50,7 +50,7 @@ async def read_topic_offsets(
 
 
 def unread_offsets(topic: str, kafka: TopicOffsets, stored: Mapping[int, int]) -> UnreadOffsets:
-    """Where the unread messages begin; messages that Kafka has deleted are none.
+    """The offset of the first unread message that Kafka still has, by partition.
 
     `stored` has the table's next offset by partition.
     """

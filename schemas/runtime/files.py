@@ -18,7 +18,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a file; OSError for what is none.
+    """The bytes of a regular file; OSError for anything else.
 
     A pipe under its name would block the reader for ever, a device would fill memory.
     """

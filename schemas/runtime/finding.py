@@ -13,9 +13,9 @@ class Finding(Struct, frozen=True, rename="camel"):
     """One problem; each text is a sentence or two for an operator."""
 
     subject: str
-    """What has the problem: a file, a table, a process, a setting."""
+    """The subject of the problem: a file, a table, a process, a setting."""
     problem: str
-    """What is wrong with it."""
+    """The problem, as one sentence."""
     meaning: str
     """The consequence for data, senders or queries."""
     remedy: str

@@ -50,7 +50,7 @@ class Heartbeat(Struct, frozen=True):
     unready_reason: str = ""
     """Why it is not ready, for `/readyz`."""
     warning: str = ""
-    """What is wrong although it works, such as a proxy that is not trusted."""
+    """Problem of a working process, such as a proxy that is not trusted."""
 
 
 def heartbeat_path(run: Path, process: str) -> Path:

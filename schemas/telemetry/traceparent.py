@@ -15,7 +15,7 @@ RECORDED = 0x01
 
 
 class SpanId(Struct, frozen=True):
-    """Which span of which trace."""
+    """Identifies a span and its trace."""
 
     trace: int
     span: int

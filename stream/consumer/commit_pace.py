@@ -3,8 +3,8 @@
 A commit writes a data file and a log entry in two tables, whether it has one row or ten thousand.
 A batch of few items is written at once while commits are to spare, so that the first items after a
 pause are not late; then one is to spare every `quiet_seconds`, and every LIVE_COMMIT_SECONDS while
-somebody looks at the newest rows. Queries of live views leave a notice in the lake; it is read only
-while a small batch waits, and by its changes: clocks of machines differ.
+a live view of the newest rows is open. Queries of live views leave a notice in the lake; it is read
+only while a small batch waits, and by its changes: clocks of machines differ.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ LIVE_COMMIT_SECONDS = 5.0
 """720 batches an hour at most, however often a page asks."""
 
 
-def nobody_looks() -> bool:
+def never_live() -> bool:
     return False
 
 
 class CommitPace:
     """Decides whether a batch is written now; with `quiet_seconds` 0 every batch is.
 
-    `is_live` says whether somebody looks; it is called only when a batch would wait.
+    `is_live` says whether a live view is open; it is called only when a batch would wait.
     """
 
     def __init__(
         self,
         quiet_seconds: float,
-        is_live: Callable[[], bool] = nobody_looks,
+        is_live: Callable[[], bool] = never_live,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._quiet_seconds = quiet_seconds
@@ -61,7 +61,7 @@ class CommitPace:
             self._spare -= 1
             return True
         if now - self._allowed_at >= LIVE_COMMIT_SECONDS and self._is_live():
-            self._spare = 0.0  # or those of the quiet pace came on top
+            self._spare = 0.0  # else commits of the quiet pace would add to these
             return True
         return False
 
@@ -69,7 +69,7 @@ class CommitPace:
 READ_SECONDS, REMOTE_READ_SECONDS = 0.5, 2.0
 """Pauses between two reads of a notice on a disk, and of one in an object store."""
 LIVE_SECONDS = 20.0
-"""Time after a notice during which somebody is taken to look; it is renewed every five seconds."""
+"""How long a notice counts as a live view; query services renew it every five seconds."""
 
 
 class LiveWatch:
@@ -88,7 +88,7 @@ class LiveWatch:
         self._reading: asyncio.Task[None] | None = None
 
     def is_live(self) -> bool:
-        """Whether somebody looked lately; also begins to read the notice again."""
+        """Whether a live view was open lately; starts to read the notice again."""
         if self._reading is None and self._monotonic() >= self._read_at + self._pause:
             self._reading = asyncio.create_task(self._read())
         return self._monotonic() < self._live_until

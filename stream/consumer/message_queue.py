@@ -50,7 +50,7 @@ def memory_size(message: KafkaMessage) -> int:
 
 
 class MessageQueue:
-    """Messages of one consumer group generation; those of an earlier one are discarded."""
+    """Messages of one consumer group generation; earlier generations are discarded."""
 
     def __init__(self, limits: BatchLimits) -> None:
         self.batch_ready = asyncio.Event()

@@ -50,7 +50,7 @@ class WorkerProgress:
     def batch_written(
         self, topic: str, next_offsets: Mapping[int, int], timestamps_ms: Mapping[int, int]
     ) -> None:
-        """Record a stored batch; `timestamps_ms` is that of each partition's last message."""
+        """Record a stored batch; `timestamps_ms` has the last message's timestamp by partition."""
         for partition, offset in next_offsets.items():
             self._next[topic, partition] = offset
             self._stored_ms[topic, partition] = timestamps_ms[partition]
@@ -130,7 +130,7 @@ class WorkerProgress:
     def write_heartbeat(
         self, run: Path, name: str, pid: int, previous: Heartbeat, reason: str = ""
     ) -> None:
-        """Write this worker's state and `reason`; those of `previous` until it joins the group."""
+        """Write this worker's state and `reason`; `previous` until it joins the group."""
         state, reason = ("ready", reason) if self._ready else (previous.state, previous.reason)
         heartbeat = Heartbeat(
             name,

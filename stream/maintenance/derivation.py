@@ -45,7 +45,7 @@ DAMAGE_CONSEQUENCE = "nothing is derived from it; queries that need it fail"
 
 
 class Difference(Struct, frozen=True):
-    """What a derived table lacks, and what it has too much."""
+    """Missing and superfluous data files of a derived table."""
 
     missing: Sequence[LiveDataFile]
     """Settled data files of the source."""
@@ -63,7 +63,7 @@ class Derivation:
         for derived in DERIVED_TABLES:
             if derived.source.name != source.table.name:
                 continue
-            # Opened anew after an error: its folder may have been deleted.
+            # Opened again after an error: its folder may have been deleted.
             target = self._tables.pop(derived.table.name, None) or LakeTable(
                 settings, derived.table
             )

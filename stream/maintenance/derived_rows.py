@@ -85,7 +85,7 @@ ENCODINGS = {
     **dict.fromkeys(("session_hash", "visitor_hash"), "PLAIN"),
     **dict.fromkeys(("session_id", "anonymous_id"), "DELTA_LENGTH_BYTE_ARRAY"),
 }
-"""Of columns without a dictionary: a session or visitor seldom has a second row."""
+"""Encodings of columns without a dictionary: a session or visitor seldom has a second row."""
 
 
 def write_derived(

@@ -16,7 +16,7 @@ MAX_MEDIUM_FILES = 8
 WAITING_ROWS = 10_000
 """Rows from which a small file may wait for others of its size."""
 WAITING_SHARE = 0.5
-"""Rows of such a file by those of all smaller ones together, from which it waits."""
+"""A file with more rows than this multiple of all smaller files' rows together waits."""
 QUIET_MS = 5 * 60_000
 """A past day without a new data file for so long is merged into its final form."""
 

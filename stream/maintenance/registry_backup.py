@@ -1,6 +1,6 @@
 """Backs the registry up soon after every change.
 
-In a thread of the keeper, of which only one is active, because a compaction may take minutes.
+Runs in a thread of the active keeper, because a compaction may take minutes.
 """
 
 import logging

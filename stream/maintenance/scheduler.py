@@ -123,7 +123,7 @@ class MaintenanceScheduler:
             if self._logged_errors.get((name, table.name)) != fields["reason"]:
                 log.warning("maintenance task failed", extra=fields)
             self._logged_errors[name, table.name] = fields["reason"]
-            if table not in TABLES:  # its folder may have been deleted: it is opened anew
+            if table not in TABLES:  # its folder may have been deleted: it is opened again
                 self._tables.pop(table.name, None)
         else:
             self._logged_errors.pop((name, table.name), None)

@@ -59,7 +59,7 @@ class ScrubState(Struct):
     began_ms: int = 0
     ended_ms: int = 0
     checksums: dict[str, str] = {}
-    """By path, of files without a checksum in their name."""
+    """Checksums by path, for files without one in their name."""
 
 
 def scrub(table: LakeTable, state: ScrubState, throttle: Throttle) -> Iterator[ScrubResult]:
@@ -76,7 +76,7 @@ def scrub(table: LakeTable, state: ScrubState, throttle: Throttle) -> Iterator[S
 
 
 def recheck(table: LakeTable, throttle: Throttle | None = None) -> None:
-    """Clear the damage reports of files that are intact again or in no table version any more."""
+    """Clear the damage reports of files that are intact again or no longer in a table version."""
     reports = table.damage_reports.of_table(table.table.name)
     if not reports:
         return

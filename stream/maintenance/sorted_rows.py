@@ -49,7 +49,7 @@ class RowOrder(Struct, frozen=True):
     """A string."""
     time: str
     key: Sequence[str]
-    """What follows; with it, no two rows are equal."""
+    """Further columns, by which no two rows are equal."""
     is_by_visitor: bool
     """Whether visitor and session come before the key, and the time counts by its half hour."""
 
@@ -59,7 +59,7 @@ class RowOrder(Struct, frozen=True):
         return (self.subject, self.time, *(HASH_COLUMNS[:1] if self.is_by_visitor else ()))
 
     def bound_numbers(self, rows: pa.Table, subjects: pa.Array) -> list[Numbers]:
-        """The first numbers to sort by, two or three; `subjects` are those of the rows, in order.
+        """The first numbers to sort by, two or three; `subjects` are the rows' subjects, in order.
 
         Rows without a visitor come by time, before the others of their slot.
         """
@@ -117,7 +117,7 @@ class RowSurvey(Struct, frozen=True):
     rows_by_subject: Sequence[int]
     """In that order, with NULL if it has rows."""
     bounds: Sequence[Bound]
-    """Of each portion but the first."""
+    """The bounds between portions."""
 
 
 def survey(source: SourceRows, order: RowOrder, portion: int) -> RowSurvey:
@@ -193,7 +193,7 @@ def sorted_portions(
 
 
 def row_groups(portions: Iterable[SortedRows], sizes: Sequence[int]) -> Iterator[pa.Table]:
-    """The rows in tables of these sizes, which are those of all rows together."""
+    """The rows in tables of these sizes, which add up to all rows."""
     given = iter(portions)
     rows, left = pa.table({}), np.zeros(0, np.int64)
     for size in sizes:
@@ -241,7 +241,7 @@ def _divide(
 
 
 def _collected(batches: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
-    """The rows in larger tables, of `least` rows or more but for the last."""
+    """The rows in larger tables, of `least` rows or more except the last."""
     held: list[pa.Table] = []
     for batch in batches:
         held.append(batch)
@@ -276,7 +276,7 @@ SMALL_ROW_GROUP = 16_384
 """Rows of a row group that any number of subjects may share. A smaller one adds more to the footer
 than it saves of the rows of others."""
 MAX_SHARE = 4
-"""Rows of a larger row group by those of each subject in it, at most."""
+"""Largest ratio of the rows of a larger row group to the rows of each subject in it."""
 DICTIONARY_BYTES = 4 * 1024 * 1024
 """Size of a column's dictionary in a row group up to which it has one."""
 
@@ -289,10 +289,10 @@ ENCODINGS = {
     "visitor_hash": "PLAIN",
     "session_hash": "PLAIN",
 }
-"""Of columns without a dictionary: nearly all values differ, or equal ones are neighbours."""
+"""Encodings of columns without a dictionary: values differ, or equal ones are neighbors."""
 RANDOM_COLUMNS = frozenset({"event_id", "event_hash"})
 LEVEL, RANDOM_LEVEL = 6, 1
-"""Of zstd. Higher ones look for repetitions in random values, and take more bytes."""
+"""Levels of zstd. Higher ones search random values for repetitions, and take more bytes."""
 
 LOOKUP_COLUMNS = ("anonymous_id", "session_id")
 """With Bloom filters: a question about one visitor skips the row groups of others."""
@@ -386,5 +386,5 @@ def _bloom_filters(
 
 
 def _distinct_values(sizes: Sequence[int]) -> int:
-    """Of a lookup column in the row group of an average row, about: all filters have one size."""
+    """Estimated distinct values of a lookup column in a row group: all filters have one size."""
     return max(1, sum(size * size for size in sizes) // (ROWS_A_VALUE * max(1, sum(sizes))))

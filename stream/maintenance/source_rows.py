@@ -39,8 +39,8 @@ def row_schema(schema: pa.Schema) -> pa.Schema:
 def joined(tables: list[pa.Table], only_used: bool = False) -> pa.Table:
     """The rows of one or more tables with one dictionary for each column; empties the list.
 
-    With `only_used`, dictionaries have no other values, in the order in which they occur. This goes
-    column by column, because the memory of both would be twice that of the rows.
+    With `only_used`, dictionaries have only values that occur, in that order. This goes column by
+    column, because joining all at once would double the memory of the rows.
     """
     schema = tables[0].schema
     columns = [[c for table in tables for c in table.column(n).chunks] for n in range(len(schema))]

@@ -38,7 +38,7 @@ DAMAGED_FOLDER = "_damaged"
 DROP_REASON = "data file damaged"
 MAX_ATTEMPTS = 5
 REPAIR_ERRORS = (OSError, pa.ArrowException, DeltaError)
-"""Raised by a full disk, an object store that is away or a file that changes meanwhile."""
+"""Raised by a full disk, an unreachable object store or a file that changes during the repair."""
 
 
 class NotRepaired(Exception):
@@ -46,7 +46,7 @@ class NotRepaired(Exception):
 
 
 class RepairResult(Struct, frozen=True):
-    """What became of the rows of damaged files that were removed together."""
+    """Outcome for the rows of damaged files that were removed together."""
 
     files: Sequence[str]
     rows: int

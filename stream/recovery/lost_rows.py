@@ -213,7 +213,7 @@ def _within(rows: pa.Table, received: ReceivedRange) -> pa.Table:
 
 
 def _without(rows: pa.Table, received: pa.Table) -> pa.Table:
-    """The rows whose key is not among those of the received ones."""
+    """The rows whose key no received row has."""
     keys = rows.select(list(KEY_COLUMNS)).append_column(
         "index", pa.array(range(rows.num_rows), pa.int64())
     )

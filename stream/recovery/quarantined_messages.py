@@ -30,11 +30,11 @@ class QuarantinedMessages(Struct, frozen=True, rename="camel"):
     last_at: str | None
     reason: str
     position: str
-    """Of the last one: TOPIC/PARTITION/OFFSET/SEQ."""
+    """Position of the newest item: TOPIC/PARTITION/OFFSET/SEQ."""
 
 
 def quarantined_messages(settings: Settings, days: int) -> Sequence[QuarantinedMessages]:
-    """The entries of the last days but for duplicates, grouped, the most frequent first."""
+    """The entries of the last days without duplicates, grouped, the most frequent first."""
     reader = TableReader.open(settings, QUARANTINE)
     if reader is None:
         return []

@@ -27,7 +27,7 @@ class SubjectRows(Struct, frozen=True):
 
 
 def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]:
-    """By website, or organization where the sender named none; unreadable files are skipped."""
+    """Rows by website, or by organization without one; unreadable files are skipped."""
     handle = open_table(settings.lake_url, LEDGER)
     data_files = read_version(handle, LEDGER).data_files if handle else ()
     recent = [file for file in data_files if file.day >= since_day]
@@ -44,7 +44,7 @@ def recent_subjects(settings: Settings, since_day: str) -> Sequence[SubjectRows]
 
 
 def _read(handle: DeltaTable, files: Sequence[DataFile]) -> pa.Table:
-    """The rows of these files; without those of a file that cannot be read."""
+    """The rows of these files; unreadable files are skipped."""
     try:
         return pa.Table.from_batches(read_batches(handle, LEDGER, files, COLUMNS), SCHEMA)
     except (OSError, pa.ArrowException):

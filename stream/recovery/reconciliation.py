@@ -26,7 +26,7 @@ from stream.storage.table_reader import read_batches
 WAIT_SECONDS = 5.0
 POLL_SECONDS = 0.25
 HOUR_GRACE_MS = 60_000
-"""So long after its end an hour is complete, even for requests that waited for Kafka then."""
+"""Time after which an hour is complete, even for requests that waited for Kafka."""
 MAX_NAMED_SUBJECTS = 5
 """Subjects that a finding names; of further ones it gives the number."""
 

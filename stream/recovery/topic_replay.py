@@ -31,7 +31,7 @@ class ReplayRange(Struct, frozen=True):
     since_ms: int
     until_ms: int
     end_offsets: Mapping[int, int]
-    """By partition: the first offset that is not read."""
+    """Offsets at which reading ends (excluded), by partition."""
 
 
 def replay(settings: Settings, topic: str, replay_range: ReplayRange, handle: HandleBatch) -> None:

@@ -25,7 +25,7 @@ COMPARED = frozenset({"session_id", "anonymous_id", "import_id"})
 def to_arrow(rows: RowBatch) -> tuple[pa.Table, list[QuarantineEntry]]:
     """The rows as one table, and the entries of rows with a value that does not fit its column.
 
-    Strings of repeated values are dictionaries, but for those that rows are sorted by or compared.
+    Columns of repeated strings are dictionaries, except those that rows are sorted or compared by.
     """
     try:
         return arrow_table(rows.kind.table, rows.columns, with_dictionaries=True), []

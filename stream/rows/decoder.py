@@ -48,9 +48,9 @@ class _Decoder:
         self._items: list[Item] = []
         self._envelopes: list[Envelope] = []
         self._positions: list[int] = []
-        """Of each envelope: position of its first item in the chunk."""
+        """Position of each envelope's first item in the chunk."""
         self._lengths: list[int] = []
-        """Of each envelope: its items."""
+        """Number of items of each envelope."""
         self._messages: list[KafkaMessage] = []
         self._message_rows: list[int] = []
         self._envelope_indexes: dict[int, int] = {}

@@ -1,6 +1,6 @@
 """RepeatedColumn: a column as its values and, for each row, the number of its value.
 
-Rows of a batch repeat most of what is known of them: senders, pages, referrers. A step computes it
+Rows of a batch repeat most of their values: senders, pages, referrers. A step computes it
 once for each value, and Arrow takes it as a dictionary, so that nothing is done for each row.
 """
 

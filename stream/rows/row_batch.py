@@ -37,7 +37,7 @@ class RowBatch:
         self.envelopes = envelopes
         """The envelope of each item; one object for all items of an envelope."""
         self.columns = dict(columns)
-        """Columns by name; those of the table once the pipeline has run."""
+        """Columns by name; after the pipeline all columns of the table."""
         self.table_columns = frozenset(column.name for column in kind.table.columns)
         self.item_fields = frozenset(kind.item.__struct_fields__)
         self.facts = Facts()
@@ -47,10 +47,10 @@ class RowBatch:
         self._item_fields: dict[str, Column] = {}
         self._runs: list[Envelope] = []
         self._run_numbers: Numbers = np.zeros(0, np.int32)
-        """Of each row: the index of its run."""
+        """Index of each row's run."""
         self._senders: list[Envelope] = []
         self._sender_numbers: Numbers = np.zeros(0, np.int32)
-        """Of each row: the index of its sender."""
+        """Index of each row's sender."""
 
     def __len__(self) -> int:
         return len(self.items)

@@ -103,7 +103,7 @@ class UnsafeStore(FatalError):
 
 
 class RegistryMissing(FatalError):
-    """Without the website's domain a worker cannot tell internal links from outbound ones."""
+    """A worker needs the website's domain to separate internal links from outbound ones."""
 
     code = EXIT_CONFIG
 
@@ -113,7 +113,7 @@ class TableRepaired(FatalError):
 
 
 class Unexpected(FatalError):
-    """Any other error: its agent would not store anything any more."""
+    """Any other error: the agent would stop storing."""
 
     code = 70
 

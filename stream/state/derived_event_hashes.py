@@ -1,6 +1,6 @@
 """Deduplication keys that compaction left out, because they follow from the event ids.
 
-A merged file of a past day has the keys of requests only: those of event ids are random numbers of
+A merged file of a past day has the keys of requests only: keys of event ids are random numbers of
 8 bytes, a sixth of the file, and are needed for 27 hours. Computing one takes about 1 µs.
 """
 

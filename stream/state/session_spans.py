@@ -62,7 +62,7 @@ def nearest(spans: SessionSpans, ms: int, hour: int) -> str | None:
 def extended(
     spans: SessionSpans, session_id: str, hour: int, first: int, last: int
 ) -> SessionSpans:
-    """The spans, with that of the session and hour extended to these times."""
+    """The spans, with the session's span of this hour extended to these times."""
     for index, span in enumerate(spans):
         if span.hour == hour and span.session_id == session_id:
             return (*spans[:index], span.extended(first, last), *spans[index + 1 :])
@@ -241,7 +241,7 @@ class VisitorSpans:
     def __init__(self, folder: Path) -> None:
         self.spilled = SessionSpill(folder)
         self.websites: dict[str, dict[int, SessionSpans]] = {}
-        """By website and visitor hash; least recently seen visitors first."""
+        """Spans by website and visitor hash; least recently seen visitors first."""
         self._sizes: dict[str, int] = {}
         """Spans in memory, by website."""
 

@@ -60,7 +60,7 @@ class TableNumbers:
         self._committed = dict(numbers) if version == self._version else None
 
     def forget(self) -> None:
-        """Forget all: the handle is another one."""
+        """Forget all numbers, for a new handle."""
         self._version, self._committed = NO_VERSION, None
 
     def _at(self, version: int) -> dict[str, int]:
@@ -93,7 +93,7 @@ class OffsetUpdate(Struct, frozen=True):
 
 Actions = list[AddAction | RemoveAction]
 OffsetUpdates = Mapping[str, OffsetUpdate]
-"""By application id, the name under which the table keeps the number (`app_id` and others)."""
+"""Numbers by application id, the key in the table's log (`app_id` and others)."""
 
 
 class LakeTable:

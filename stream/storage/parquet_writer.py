@@ -21,7 +21,7 @@ ENCODINGS = {
     "event_hash": "PLAIN",
     "ts": "DELTA_BINARY_PACKED",
 }
-"""Of columns without a dictionary: nearly all values differ."""
+"""Encodings of columns without a dictionary: nearly all values differ."""
 
 
 class NewDataFile(Struct, frozen=True):

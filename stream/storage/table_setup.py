@@ -57,7 +57,7 @@ def open_table_checked(url: str) -> DeltaTable:
 
 
 def _reopen(url: str, error: DeltaError) -> DeltaTable:
-    """Open once more: entries may have been cleaned up meanwhile; a second failure is damage."""
+    """Open once more: entries may have been cleaned up in between; a second failure is damage."""
     time.sleep(0.1)
     try:
         return DeltaTable(url)

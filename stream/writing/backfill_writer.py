@@ -73,7 +73,7 @@ BACKFILL_WRITER = WriterRole(
 def _drop_deleted_imports(
     rows: pa.Table, offsets: CommittedOffsets, counts: LedgerCounts
 ) -> pa.Table:
-    """The rows without those of deleted imports, which are counted as dropped."""
+    """The rows of existing imports; rows of deleted ones are counted as dropped."""
     deleted = [
         import_id
         for import_id in pc.unique(rows["import_id"]).drop_null().to_pylist()

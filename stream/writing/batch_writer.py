@@ -82,7 +82,7 @@ class WriteResult(Struct, frozen=True):
     rows: int
     quarantined: int
     next_offsets: Mapping[int, int]
-    """By topic partition."""
+    """Next offsets by partition."""
     duplicates: int = 0
 
 

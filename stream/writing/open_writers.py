@@ -1,6 +1,6 @@
 """Opens the batch writers of a worker role; a table with a damaged log is skipped until repaired.
 
-The other tables are written meanwhile: the messages of a skipped one wait in Kafka.
+The other tables are written; the messages of a skipped one wait in Kafka.
 """
 
 import asyncio

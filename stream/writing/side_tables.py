@@ -27,7 +27,7 @@ class BatchOffsets(Struct, frozen=True):
     topic: str
     epoch: int
     updates: Mapping[int, OffsetUpdate]
-    """By partition, as the main table has them."""
+    """Next offsets by partition, as in the main table."""
 
     def by_key(self) -> dict[str, OffsetUpdate]:
         """The updates by application id."""

@@ -30,7 +30,7 @@ MAX_EPOCHS_BACK = 64
 """How many earlier epochs are searched for the one that was read before the current one."""
 
 CLUSTER_KNOWN = 1
-"""What the table keeps under the application id of a Kafka cluster that it was written from."""
+"""Transaction version of a Kafka cluster's application id, for clusters that wrote the table."""
 
 
 class TopicEpoch(Struct, frozen=True):

@@ -67,7 +67,7 @@ CatchUpLedger = Callable[[Settings, Table, LakeTable, str, int, Mapping[int, int
 
 
 class WriterRole(Struct, frozen=True):
-    """What a batch writer does besides the steps that are the same for all items."""
+    """Steps of a batch writer that differ between live and imported items."""
 
     pipeline: Pipeline = PIPELINE
     state_columns: Collection[str] = STATE_COLUMNS

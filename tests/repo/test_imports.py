@@ -88,7 +88,7 @@ USERS = {
         "query/engine/deadline.py",
         "query/engine/duckdb_engine.py",
         "query/engine/hardening.py",
-        "query/engine/row_memory.py",
+        "query/engine/bounded_fetch.py",
         "stream/maintenance/derived_rows.py",
         "stream/maintenance/scheduler.py",
         "stream/maintenance/verification.py",

@@ -1,6 +1,6 @@
 """Client of Trino's HTTP protocol: a statement is posted, its pages of rows are fetched in turn.
 
-A statement that nobody reads to its end is cancelled on the server, also when the caller was
+A statement whose rows are not read to the end is cancelled on the server, also when the caller was
 cancelled; the server ends it after its time limit in any case.
 """
 

@@ -136,7 +136,7 @@ OTHERS: Mapping[type[exp.Expr], Callable[..., str]] = {
     exp.Least: _of_values("LEAST"),
     exp.Placeholder: lambda _generator, node: f"${node.name}",
 }
-"""What Trino has under another name, or with another meaning."""
+"""Functions that Trino has under another name, or with another meaning."""
 
 
 class PortableGenerator(TrinoGenerator):

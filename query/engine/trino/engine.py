@@ -11,9 +11,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+from query.engine.bounded_fetch import ROW_BYTES, VALUE_BYTES, too_large
 from query.engine.deadline import timeout_error
 from query.engine.engine import DataFileMissing, Row, Sql
-from query.engine.row_memory import ROW_BYTES, VALUE_BYTES, too_large
 from query.engine.trino.address import parse_address
 from query.engine.trino.client import Page, TrinoClient, TrinoError, TrinoUnreachable
 from query.engine.trino.dialect import TrinoDialect
@@ -36,7 +36,7 @@ TRINO_TYPES: Mapping[ColumnType, str] = {
 TIME_LIMITS = ("EXCEEDED_TIME_LIMIT", "EXCEEDED_CPU_LIMIT")
 FULL = ("QUERY_QUEUE_FULL", "SERVER_STARTING_UP", "SERVER_SHUTTING_DOWN", "NO_NODES_AVAILABLE")
 MISSING = ("DELTA_LAKE_FILESYSTEM_ERROR", "HIVE_FILE_NOT_FOUND", "DELTA_LAKE_INVALID_TABLE")
-"""What Trino says when vacuum has deleted a data file or the version of the table."""
+"""Trino's error codes after vacuum deleted a data file or the version of the table."""
 UNREGISTERED = ("CATALOG_NOT_FOUND", "SCHEMA_NOT_FOUND", "TABLE_NOT_FOUND")
 TOO_COMPLEX = ("QUERY_TEXT_TOO_LARGE", "QUERY_HAS_TOO_MANY_STAGES")
 OF_THE_ENGINE = ("EXTERNAL", "INTERNAL_ERROR")

@@ -205,7 +205,7 @@ def bot_of(text: str) -> Bot | None:
 
 
 def _purpose(category: str, matched: str, text: str) -> str:
-    """The purpose by words of the user agent, where the rule's is none or may be that of an AI."""
+    """The purpose by words of the user agent, where the rule names none or perhaps an AI."""
     if category == AI_CRAWLER:
         return AI_ASSISTANT if _AI_ASSISTANT.search(matched) else AI_CRAWLER
     if category not in UNSPECIFIC:

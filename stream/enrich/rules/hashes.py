@@ -27,5 +27,5 @@ def optional_hash63(text: str | None) -> int | None:
 
 
 def owner_hash(kind: str, subject_id: str, trusted: bool) -> int:
-    """What keeps the event ids of one owner apart from those of others."""
+    """Hash that separates the event ids of one owner from other owners' ids."""
     return hash63(f"{kind}\0{subject_id}" + ("\0key" if trusted else ""))

@@ -1,4 +1,4 @@
-"""What steps look up: registrable domain, location, the website's own domain."""
+"""Lookups of steps: registrable domain, location, the website's own domain."""
 
 from collections.abc import Callable
 

@@ -58,7 +58,7 @@ SERVICE_NAMES = (
     ("ads", re.compile(r"(?:ads?\d*|adserver\d*|adclick|banners?)\.(?!\w+$)")),
     ("search", re.compile(r"(?:\w?search|suche|ricerca\w*|busca|hledej|szukaj)\.(?!\w+$)")),
 )
-"""What hosts of websites that the file does not list are called: `webmail.provider.example`."""
+"""First labels of hosts that the file does not list, as in `webmail.provider.example`."""
 _COUNTRY_SUFFIX = re.compile(r"com|cat|[a-z]{2}|(?:com?|org|net)\.[a-z]{2}")
 _ADVERTS = re.compile(r"[\s_-]*ads?$")
 

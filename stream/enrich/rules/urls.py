@@ -43,8 +43,8 @@ SCHEMES_WITHOUT_HOST = frozenset(
 """Schemes without a host; any other word before a colon may be part of a path."""
 MAX_URL_LENGTH = 2048
 MAX_COMPOSED_LENGTH = 256
-"""Of a part of a path: to compose accents takes a time that grows with the square of their number,
-and names of files on any system are shorter."""
+"""Longest path segment that is normalized: composing accents takes time quadratic in their number,
+and file names on any system are shorter."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _BREAKS = re.compile(r"[\t\n\r]")

@@ -100,7 +100,7 @@ BROWSER_NAMES: Mapping[str, str] = {
     "Brave Mobile": "Brave",
     "Puffin Browser": "Puffin",
 }
-"""Our names for those of the published rules."""
+"""Our browser names by the published rules' names."""
 
 OS_PATTERNS = (
     ("HarmonyOS", r"(OpenHarmony|HarmonyOS)"),
@@ -123,7 +123,7 @@ OS_NAMES: Mapping[str, str] = {
          "openSUSE", "Gentoo", "Arch Linux", "Slackware", "Mageia", "PCLinuxOS", "Puppy"), "Linux",
     ),
 }  # fmt: skip
-"""Our names for those of the published rules; empty where the published rule only guesses."""
+"""Our system names by the published rules' names; empty where the published rule guesses."""
 
 UNVERSIONED = frozenset({"HarmonyOS", "PlayStation", "Linux"})
 """Systems whose user agents have no version, or the version of something else."""

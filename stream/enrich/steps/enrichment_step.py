@@ -21,9 +21,9 @@ StepFunction = Callable[[RowBatch, Lookups], None]
 
 
 class EnrichmentStep(Struct, frozen=True):
-    """An enrichment step, with what it takes from steps before it and leaves for steps after it.
+    """An enrichment step, with the facts that it reads from earlier steps and writes for later.
 
-    Names are those of `Facts`, or `columns.NAME` for a column that another step fills.
+    Names are fields of `Facts`, or `columns.NAME` for a column that another step fills.
     """
 
     run: StepFunction
@@ -38,7 +38,7 @@ class EnrichmentStep(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """What it fills, as a line of the documentation."""
+        """The columns that it fills, as a line of the documentation."""
         return cleandoc(self.run.__doc__ or "").replace("\n", " ")
 
     def __call__(self, rows: RowBatch, lookups: Lookups) -> None:

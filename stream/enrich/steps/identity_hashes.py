@@ -24,7 +24,7 @@ Owner = tuple[str, str, bool]
 """Kind, subject and whether an API key was sent: event ids are unique within these."""
 
 REQUEST_PERSON = b"request"
-"""Keeps hashes of requests apart from those of event ids."""
+"""Separates hashes of requests from hashes of event ids."""
 
 
 @enrichment_step(reads=columns("anonymous_id", "session_id"))

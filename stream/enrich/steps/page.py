@@ -140,7 +140,7 @@ def text(value: object) -> str | None:
 
 
 def with_header_host(page: PageUrl, header: str) -> PageUrl:
-    """A page whose address has no host, with that of the request's header."""
+    """A page whose address has no host gets the host of the request's header."""
     referer = referer_cache[header]
     return referer if page is NO_PAGE else PageUrl(referer.host, page.path)
 

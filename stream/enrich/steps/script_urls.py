@@ -13,7 +13,7 @@ _HEAD = r"[^\s\"<>`\\?#]+"
 _WORD = re.compile(rf"(?<=\"){_HEAD}(?:[?#][^\s\"]*)?|{_HEAD}(?:[?#]\S*)?")
 """Text without characters that no URL contains, and its query to a space or the closing quote."""
 _USER = re.compile(r"(?<!\bwebpack:)(?<!\bwebpack-internal:)//[^\s/?#\"<>`\\]+@")
-"""User and password before a host; the `@` in a name of webpack is that of a package."""
+"""User and password before a host; the `@` in a webpack name belongs to a package."""
 _PATH = re.compile(r"(?:^|[@(\[{=:,'])\.{0,2}/")
 """Beginning of a path, in a stack frame also behind the name of the function."""
 _PARAMETER = re.compile(r"\?[\w.~%+\[\]-]+=")

@@ -37,7 +37,7 @@ def put_sender(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 
 def sender_json(envelope: Envelope) -> str | None:
-    """The sender as JSON; None when nothing is known of it."""
+    """The sender as JSON; None without any fact."""
     headers = envelope.headers
     kept = {name: headers[name] for name in KEPT_HEADERS if name in headers} if headers else {}
     sender = StoredSender(envelope.user_agent, envelope.trusted, kept)

@@ -10,7 +10,7 @@ from stream.rows.row_batch import RowBatch
 
 ABSENT = "null"
 REPEATED = frozenset({"name", "namespace", "source", "profile_id", "anonymous_id", "session_id"})
-"""Strings that many rows of a batch have in common, besides those of other steps."""
+"""Strings that many rows of a batch share and that no other step fills."""
 
 
 @enrichment_step(writes=columns("anonymous_id", "session_id", "filename", "message", "stack"))

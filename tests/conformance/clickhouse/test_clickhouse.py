@@ -11,7 +11,7 @@ from msgspec import Struct
 
 import query.app
 from query.app import QueryService
-from query.engine.routing import LargeQueries
+from query.engine.engine_choice import LargeQueries
 from query.standard.query_types import QUERY_TYPES
 from tests.bench.clickhouse.server import clickhouse
 from tests.conformance.clickhouse.engine import ClickHouseEngine

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from query.engine.routing import bytes_to_read
+from query.engine.engine_choice import bytes_to_read
 from query.engine.snapshots import PinnedVersion
 from schemas.lake.delta_table import DataFile, TableVersion
 from schemas.tables import EVENTS
