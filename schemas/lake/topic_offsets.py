@@ -50,7 +50,7 @@ async def read_topic_offsets(
 
 
 def unread_offsets(topic: str, kafka: TopicOffsets, stored: Mapping[int, int]) -> UnreadOffsets:
-    """The offset of the first unread message that Kafka still has, by partition.
+    """Offsets of the first unread messages; partitions without one are missing.
 
     `stored` has the table's next offset by partition.
     """

@@ -18,10 +18,10 @@ TIMEOUT_SECONDS = 0.5
 
 
 class Attack(Struct, frozen=True, kw_only=True):
-    """What each of the connections sends: `opening` once, then `more` again and again."""
+    """Bytes that each connection sends: `opening` once, then `more` repeatedly."""
 
     opening: Callable[[str], bytes]
-    """By the website's id, which is public."""
+    """Authorized by the website's id, which is public."""
     more: bytes = b""
     connections: int = 4
     pause_seconds: float = 0.0

@@ -59,13 +59,13 @@ class PageLoad(Struct, frozen=True):
     """One load of the overview; times in ms after the navigation began."""
 
     bytes: float
-    """Of the page itself, as transferred; answers of the API are not in it."""
+    """Transferred bytes of the page itself, without API responses."""
     paint: float
     largest: float
     shift: float
     complete: float
     cpu: float
-    """Of the query service, in ms."""
+    """CPU time of the query service in ms."""
 
 
 def measure() -> BenchmarkResult:

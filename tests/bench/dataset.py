@@ -34,7 +34,7 @@ DAYS = 30
 MANY = 10_000_000
 PART_ROWS = 62_500
 MIN_PARTS = 2
-"""Of a day: a single one would not be merged, and would stay as the worker wrote it."""
+"""Data files of a day: a single one would not be merged, and would stay as the worker wrote it."""
 SHARES = {EVENTS: 1.0, VITALS: 0.06, ERRORS: 0.01, CLICKS: 0.01}
 """Rows of each table by event."""
 PLAIN_MEMORY = "4GB"
@@ -55,7 +55,7 @@ class DataSet(Struct, frozen=True):
 
     @property
     def settings(self) -> Settings:
-        """Of the services over it."""
+        """Settings of the services over the data set."""
         return Settings(data_dir=self.folder)
 
     def plain(self, table: str) -> str:
@@ -73,7 +73,7 @@ class DataSet(Struct, frozen=True):
 
 
 def stored(folder: Path) -> DataSet | None:
-    """The set that was made there; None when there is none, or it is not whole."""
+    """The data set in that folder; None when it is missing or incomplete."""
     try:
         data_set = msgspec.json.decode((folder / "set.json").read_bytes(), type=DataSet)
     except FileNotFoundError:
@@ -141,7 +141,7 @@ def fill(
 
 
 def of_day(rows: int, number: int) -> int:
-    """How many of all rows are those of a day."""
+    """Number of rows of one day."""
     return rows * (number + 1) // DAYS - rows * number // DAYS
 
 

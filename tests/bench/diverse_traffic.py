@@ -52,7 +52,7 @@ Agent = tuple[str, dict[str, str]]
 
 
 class Visitor(Struct, frozen=True):
-    """What hangs on a visitor rather than on an event."""
+    """Attributes of a visitor, the same in all events."""
 
     number: int
     agent: Agent
@@ -165,7 +165,7 @@ class DiverseTraffic:
         self.pages = [self._page(number) for number in range(PAGES)]
 
     def visitor(self) -> Visitor:
-        """Somebody; the same number is always the same."""
+        """The visitor of a number, always the same."""
         number = often(self.chance, VISITORS)
         own = random.Random(number)
         return Visitor(
@@ -178,7 +178,7 @@ class DiverseTraffic:
         )
 
     def item(self, who: Visitor, now: int) -> dict[str, object]:
-        """What a browser's tracker sends of a page view; some 690 bytes."""
+        """A page view as a browser's tracker sends it; some 690 bytes."""
         chance, page = self.chance, often(self.chance, PAGES)
         return {
             "name": chance.choice(("screen_view", "screen_view", "add_to_cart", "search")),

@@ -36,7 +36,7 @@ from tests.s3.server import S3Server
 
 EVENTS, OTHERS = 60_000, 1_200_000
 WEBSITES = tuple(f"web_{number}" for number in range(16))
-"""Of those that have half of the events of all others."""
+"""Ids of the queried websites."""
 TYPES = ("summary", "top_pages", "country", "channels")
 LATER_DAYS = (29, 28, 27, 26, 25)
 CLIENTS = 4
@@ -52,10 +52,10 @@ CASES: tuple[tuple[str, int, Choose], ...] = (
 
 
 class Answered(Struct, frozen=True):
-    """What it took to answer."""
+    """Cost of the responses."""
 
     first_cpu: float
-    """Of all services for the first questions about each website and what they prepare; seconds."""
+    """CPU seconds of all services for each website's first queries and their prepared results."""
     first_seconds: float
     later_cpu: float
     later_seconds: float

@@ -40,13 +40,13 @@ TIMEOUT_SECONDS = 300.0
 
 
 class Stored(Struct, frozen=True):
-    """What it took to store the backlog."""
+    """Cost of storing the backlog."""
 
     events: int
     seconds: float
     """From the first message to the last commit."""
     worker_cpu: float
-    """Of all workers, in seconds."""
+    """CPU seconds of all workers."""
     store_cpu: float
     kafka_cpu: float
     commits: int
@@ -79,7 +79,7 @@ def measure() -> SideBySide:
 
 
 def stored_by(workers: int, bodies: Sequence[bytes]) -> Stored:
-    """Start everything anew, send the messages, and wait until they are stored."""
+    """Start new processes, send the messages, and wait until they are stored."""
     with (
         tempfile.TemporaryDirectory(prefix="tidemark-growth-") as name,
         Broker(Path(name) / "broker", free_port(), free_port()) as broker,
@@ -127,7 +127,7 @@ def stored_messages(settings: Settings) -> int:
 
 @contextmanager
 def running_workers(settings: Settings, count: int) -> Iterator[Sequence[psutil.Process]]:
-    """So many workers that share the partitions."""
+    """This number of workers, sharing the partitions."""
     names = [f"worker-{number}" for number in range(1, count + 1)]
     environment = {**os.environ, **to_environment(settings), "TIDEMARK_METRICS_PORT": "0"}
     started = [

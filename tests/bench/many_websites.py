@@ -20,7 +20,7 @@ from tests.bench.results import BenchmarkResult, Figure
 
 WEBSITES = 10_000
 EVENTS_EACH = 300
-"""Of the queried website in 30 days; the others have as many on average."""
+"""Events of the queried website in 30 days; the others have as many on average."""
 KIB = 1024
 BY_COUNTRY = {
     "table": "events",
@@ -33,7 +33,7 @@ EMPTY_SPAN = {"startDate": "2020-01-01", "endDate": "2020-01-02"}
 
 
 class Read(Struct, frozen=True):
-    """What one query cost a service that had just begun."""
+    """Cost of one query in a service that has just started."""
 
     kib: float
     cpu_ms: float
@@ -45,7 +45,7 @@ class LakeBytes(Struct, frozen=True):
     whole: float
     footers: float
     own: float
-    """Of the queried website's rows: their share of all but the footers."""
+    """The queried website's share of the bytes without footers, by its rows."""
 
 
 def measure() -> BenchmarkResult:
@@ -119,6 +119,6 @@ def figures(name: str, read: Read, size: LakeBytes) -> Iterator[Figure]:
 
 
 def bytes_read(pid: int) -> int:
-    """What a process has read, from the page cache as well."""
+    """Bytes that a process has read, also from the page cache."""
     lines = Path(f"/proc/{pid}/io").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("rchar")).split()[1])

@@ -26,7 +26,7 @@ from tests.installation import ROOT, Installation, eventually
 RATE = 8_000
 CONNECTIONS = 64
 VISITS = 20_000
-"""Bodies that are posted in turn: each of a visitor who is drawn anew."""
+"""Bodies that are posted in turn, each of a random visitor."""
 WARM_SECONDS, SECONDS = 5.0, 45.0
 DRAIN_SECONDS = 120.0
 PROCESSES = ("collector-1", "worker-1", "keeper", "broker")

@@ -28,7 +28,7 @@ TYPES = (
     "traffic_sources", "entry_pages", "exit_pages", "custom_events", "outbound_links",
 )  # fmt: skip
 OTHER_DAYS = (29, 28, 27)
-"""Ranges of which nothing is in memory but the parts."""
+"""Ranges with nothing in memory except the parts."""
 QUIET_SECONDS = 5.0
 ROWS = "stored rows"
 

@@ -1,6 +1,6 @@
 """The query service over a data set as a process, and plain DuckDB with the same SQL.
 
-The baseline answers the same questions with the same SQL, over one file instead of a table's parts,
+The baseline runs the same queries with the same SQL, over one file instead of a table's parts,
 on a connection without walls; what is told of it is the time inside DuckDB alone.
 """
 
@@ -39,7 +39,7 @@ from tests.http_client import call, is_ready
 from tests.installation import ROOT, eventually, free_port
 
 SECONDS = 20.0
-"""Deadline of a question; far above what is expected, so that a slow one is still told of."""
+"""Deadline of a query, far above the expected time, so that slow ones are still measured."""
 
 
 class BenchmarkQuery(Struct, frozen=True):
@@ -70,7 +70,7 @@ class QueryTiming(Struct, frozen=True):
 
     ms: float
     cpu_ms: float
-    """Of all threads; the machine's other work is not in it."""
+    """CPU time of all threads, without other processes."""
     data: Any
 
 
@@ -101,7 +101,7 @@ class RunningService(Struct, frozen=True):
 
 @contextmanager
 def service(data_set: DataSet, prepared_mb: int = 0) -> Iterator[RunningService]:
-    """`python -m query` over the set; default settings but for deadline and prepared results."""
+    """`python -m query` over the set; default settings except deadline and prepared results."""
     settings = structs.replace(
         data_set.settings,
         query_port=free_port(),
@@ -145,7 +145,7 @@ class OneFile(DuckDBEngine):
 
     seconds = 0.0
     spent = 0.0
-    """That SQL took since they were last set to 0: time, and CPU of all threads."""
+    """Time, and CPU of all threads, that SQL took since the last reset."""
     made: DataSet
 
     def __init__(

@@ -19,7 +19,7 @@ from tests.query.query_service import NOW, InProcessService, start_service
 DAYS = 7
 PARTS_A_DAY = 10
 ROWS = 2_000
-"""Of each part."""
+"""Rows of each part."""
 
 TIMES = 200
 PARTITION = 2

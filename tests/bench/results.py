@@ -26,7 +26,7 @@ class Figure(Struct, frozen=True):
     unit: str
     baseline: float | None = None
     against: str = ""
-    """What the baseline is."""
+    """Description of the baseline."""
     expected: str = ""
 
     @property
@@ -48,7 +48,7 @@ class Section(Protocol):
 
     @property
     def title(self) -> str:
-        """What is measured."""
+        """Description of the measurement."""
 
     def text(self) -> str:
         """Markdown, from the title on."""
@@ -88,7 +88,7 @@ class SideBySide(Struct, frozen=True):
 
 
 def save(parts: Sequence[Section]) -> None:
-    """Put the parts in place of those of the same title; others stay."""
+    """Replace the sections with these titles; other sections stay."""
     results = _read_results()
     results.update({part.title: _dated(part.text()) for part in parts})
     RESULTS.write_text(f"{HEAD}\n" + "\n".join(results[title] for title in results))

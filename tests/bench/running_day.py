@@ -31,7 +31,7 @@ TYPES = (
     "traffic_sources", "entry_pages",
 )  # fmt: skip
 OTHER_DAYS = (29, 28, 27)
-"""Ranges that nobody asked for before."""
+"""Ranges that were not queried before."""
 COMMITS, COMMIT_ROWS = 3, 200
 SEEN_SECONDS = 2.5
 """After a commit, until queries read it."""

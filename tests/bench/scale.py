@@ -33,7 +33,7 @@ from tests.installation import eventually
 
 TURNS = len(OTHER_DAYS)
 SLOWEST = 10
-"""Types of which the time for one day is told."""
+"""Types whose time for one day is shown."""
 PLAIN = "plain DuckDB, one file, same SQL"
 
 CUSTOM = {
@@ -63,7 +63,7 @@ class Timed(Struct, frozen=True):
     cpu_ms: float
     plain_cpu_ms: float
     again_ms: float
-    """Of the service when it is asked again."""
+    """Time of the service for the second query."""
     refused: bool
     """Whether it took too long or too much memory."""
     same: bool

@@ -1,4 +1,4 @@
-"""Attacks: memory of a service, and latency of its well-behaved clients meanwhile.
+"""Attacks: memory of a service, and latency of its well-behaved clients during an attack.
 
 Each attack comes from a process of its own. A well-behaved client asks all the while on one
 connection; its p99 beside the attack is held against its p99 beside a neighbour that uses as much

@@ -27,7 +27,7 @@ def views(rows: Iterable[Row]) -> list[Row]:
 
 
 def distinct(rows: Iterable[Row], column: str) -> int:
-    """How many different values there are; absence is none."""
+    """Number of distinct values; a missing value does not count."""
     return len({row.get(column) for row in rows} - {None})
 
 
@@ -129,7 +129,7 @@ def ordered(rows: Iterable[ResultRow], *terms: str) -> list[ResultRow]:
 
 
 def _there(value: object, reverse: bool) -> int:
-    """What has no value comes last, whichever way the rest is sorted."""
+    """Rows without a value come last in either order."""
     return int((value is None) is not reverse)
 
 

@@ -1,4 +1,4 @@
-"""What visitors did, found by going through the events of each of them."""
+"""Behaviors of visitors, decided by going through the events of each visitor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ EventsWithin = Callable[[str], Sequence[Row]]
 
 
 def with_visitors(condition: FilterJson, events: EventsWithin) -> FilterJson:
-    """The filter with the ids of the visitors in place of what they did."""
+    """The filter with a behavior replaced by the ids of its visitors."""
     if "and" in condition:
         return {"and": [with_visitors(each, events) for each in condition["and"]]}
     if "or" in condition:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def value_of(row: Row, name: str) -> str | None:
-    """The text of a field or of a property of a row; of a source, that of its visit."""
+    """The text of a row's field or property; a source is its visit's."""
     if name.startswith("properties."):
         told = json.loads(row.get("properties") or "{}").get(name.removeprefix("properties."))
     else:

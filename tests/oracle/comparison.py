@@ -23,7 +23,7 @@ COMPARABLE = [
 
 
 DEFAULT_PERIODS = {"retention": "week"}
-"""Of types whose buckets are not those of the query."""
+"""Periods of types whose buckets are not the query's."""
 
 
 def days_before(query: StandardQuery) -> StandardQuery:
@@ -33,7 +33,7 @@ def days_before(query: StandardQuery) -> StandardQuery:
 
 
 def comparison(held: RowsByTable, query: StandardQuery, rows: Sequence[ResultRow]) -> ResultRow:
-    """What is said beside the rows of an answer, for the period before."""
+    """The comparison in a response: the previous period, and its rows."""
     other = days_before(query)
     start, beyond = wall_clock.bounds(other.start, other.end, other.zone)
     if "breakdown" in query.options:

@@ -41,7 +41,7 @@ class CustomQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def groups(self) -> Sequence[str]:
-        """What the groups are called in the answer."""
+        """Names of the groups in the response."""
         return [output_name(name) for name in self.group_by]
 
     @property
@@ -62,7 +62,7 @@ class CustomQuery(Struct, frozen=True, kw_only=True):
 
 
 def output_name(group: str) -> str:
-    """What a group is called in the answer."""
+    """Name of a group in the response."""
     if group in DATE_PARTS:
         return group.removeprefix(TIME)
     return "date" if group.startswith(TIME) else group
@@ -72,7 +72,7 @@ DATE_PARTS: Mapping[str, Callable[[datetime], int]] = {
     "time:hour_of_day": lambda there: there.hour,
     "time:day_of_week": lambda there: there.isoweekday(),
 }
-"""What a clock and a calendar on the wall show."""
+"""Buckets by local date and time."""
 
 
 def expected_result(held: RowsByTable, query: CustomQuery) -> list[ResultRow]:
@@ -104,7 +104,7 @@ def expected_result(held: RowsByTable, query: CustomQuery) -> list[ResultRow]:
 
 
 def group_value(query: CustomQuery, row: Row, name: str) -> Any:
-    """What a row is grouped by: a column, or the bucket that it begins in."""
+    """Group key of a row: a column, or the bucket that it begins in."""
     if not name.startswith(TIME):
         return row.get(name)
     at = unix_ms(row["started_at"]) if query.table == "sessions" else row["ms"]
@@ -122,7 +122,7 @@ def label(value: Any) -> str:
 
 
 def order(query: CustomQuery) -> list[tuple[str, bool]]:
-    """What it is sorted by, and whether that descends; the groups come last."""
+    """Sort keys with descending or not; the groups come last."""
     terms = [(term["field"], term["direction"] == "desc") for term in query.order_by]
     if not terms:
         terms = [(alias(query.selects[0]), True)]
@@ -130,7 +130,7 @@ def order(query: CustomQuery) -> list[tuple[str, bool]]:
 
 
 def alias(select: Mapping[str, str]) -> str:
-    """What a value is called."""
+    """Name of a value."""
     field = "all" if select["field"] == "*" else select["field"].replace(".", "_")
     return select.get("alias") or f"{select['aggregate']}_{field}"
 
@@ -178,7 +178,7 @@ AGGREGATES: Mapping[str, Callable[[Sequence[Any]], Any]] = {
 
 
 def with_visitors_of(seen: ScopedRows, filters: Sequence[FilterJson]) -> list[FilterJson]:
-    """The filters with the ids of visitors in place of what they did."""
+    """The filters with behaviors replaced by the ids of their visitors."""
     return [with_visitors(each, seen.events_within) for each in filters]
 
 

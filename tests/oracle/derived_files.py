@@ -1,4 +1,4 @@
-"""What the keeper computes from the data files of a service under test, and what it removes."""
+"""The keeper's work on the data files of a service under test: derives, deletes imports."""
 
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, DerivedTable, Table
@@ -30,7 +30,7 @@ def data_files(service: Service, stored: Table = EVENTS) -> set[str]:
 
 
 def remove(service: Service, paths: set[str], stored: Table = EVENTS) -> None:
-    """What the deletion of an import does to data files in which nothing else is."""
+    """Remove whole data files, as the deletion of an import does."""
     table = LakeTable(Settings(data_dir=str(service.root)), stored)
     live = live_data_files(table.handle, stored)
     table.replace_files({f.path: f.day.isoformat() for f in live if f.path in paths}, [])

@@ -26,7 +26,7 @@ IDLE = 30 * MINUTE
 """A visit without an id of its own ends when so long nothing happens."""
 
 Named = tuple[Any, ...]
-"""Who somebody is, by anything that tells one from another."""
+"""Identity of a visitor, by every distinguishing fact."""
 
 
 class StoredPost(Struct, frozen=True):
@@ -70,11 +70,11 @@ class Visits:
 
 
 class Clocks:
-    """By how much the times of a request are moved, when they lie too far from its receipt."""
+    """Correction of a request's times that lie too far from its receipt."""
 
     def __init__(self) -> None:
         self._shifts: dict[Named, int] = {}
-        """Of visitors whose clock was ahead, by website; all items of a request are of one."""
+        """Clock corrections by website and visitor; all items of a request have one visitor."""
 
     def shift(self, post: Post) -> int:
         """Milliseconds to add to each time of a request."""

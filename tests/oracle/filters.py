@@ -22,7 +22,7 @@ TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     "ends_with": lambda mine, condition: mine.endswith(condition),
     "is_not_null": lambda _mine, _given: True,
 }
-"""What each says of a value that is there; without a value it is not so."""
+"""Comparison of each operator with a present value; false without a value."""
 
 OPPOSITES = {
     "ne": "eq",
@@ -72,7 +72,7 @@ def _is(row: Row, field: str, operator: str, condition: Any) -> bool:
 
 
 def _like(condition: Any, mine: Any) -> Any:
-    """What was sent as the kind of value that it is compared with."""
+    """The sent value converted to the type that it is compared with."""
     if isinstance(condition, list):
         return [_like(each, mine) for each in condition]
     if isinstance(mine, datetime) and isinstance(condition, str):

@@ -56,7 +56,7 @@ VITAL_VALUES = (
 NOWS = [
     edge * MINUTE + by for edge in (-60, -59, -5, -2, -1, 0, 5) for by in (-1, 0, 1)
 ]  # fmt: skip
-"""Instants around the house's clock, as what happens at this moment sees them."""
+"""Timestamps around NOW, for the real-time query types."""
 
 
 class Person:
@@ -113,7 +113,7 @@ class FixedTraffic:
             self.click(at, common, person)
 
     def act(self, at: int, common: StoredRow, path: str | None) -> int:
-        """What happens on a page, and when the next page comes."""
+        """Events on a page, and the time until the next page."""
         for _ in range(self.random.choice((0, 0, 0, 1, 2))):
             at += self.gap()
             table, own = self.deed()
@@ -205,7 +205,7 @@ class FixedTraffic:
         self.put(CLICKS, at + self.gap(), common, own)
 
     def common(self, person: Person, session: str | None) -> StoredRow:
-        """What all rows of a visit have."""
+        """Fields that all rows of a visit share."""
         return {
             "website_id": self.random.choice(("shop",) * 9 + ("blog",)),
             "anonymous_id": person.id,

@@ -1,4 +1,4 @@
-"""What each metric is of a group: computed from its rows, its visits, its errors and vitals."""
+"""Values of each metric for a group, computed from its rows, visits, errors and vitals."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -13,12 +13,12 @@ from tests.oracle.stored_rows import Row
 
 
 class Group:
-    """What one combination of values has."""
+    """Everything of one combination of values."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.page_views: list[Row] = []
-        """With what was reported of each."""
+        """Page views with their engagement."""
         self.visits: list[Session] = []
         self.entries = 0
         self.exits = 0

@@ -22,7 +22,7 @@ NO_COUNTS = (
 
 
 def expected_comparison(held: RowsByTable, query: MetricsQuery) -> ResultRow:
-    """What is said beside the rows of the answer."""
+    """The comparison in the response."""
     days = query.end - query.start + timedelta(days=1)
     other = replace(query, start=query.start - days, end=query.end - days)
     start, beyond = wall_clock.bounds(other.start, other.end, other.zone)

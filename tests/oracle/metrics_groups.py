@@ -32,7 +32,7 @@ Key = tuple[Any, ...]
 
 
 class Asked(Protocol):
-    """What decides which rows there are, and in which groups."""
+    """The parts of a query that decide about rows and groups."""
 
     @property
     def metrics(self) -> Sequence[str]: ...
@@ -60,7 +60,7 @@ def point(label: str, distance: int) -> Point:
 
 
 def groups_of(held: RowsByTable, query: Asked) -> dict[Key, Group]:
-    """What each combination of values has, of all that a metric of the query is about."""
+    """Rows, visits, errors and vitals of each combination of values."""
     found: dict[Key, Group] = {}
 
     def group(key: Key) -> Group:
@@ -150,7 +150,7 @@ def _told(row: Row, visits: Visits, table: str) -> Row:
 
 
 def _key(row: Row, query: Asked, timed: Row) -> Key:
-    """The values of a row; its part of time is that of another row."""
+    """The values of a row, with the time bucket of another row."""
     return tuple(
         _part_of_time(timed["ms"], name, query) if name.startswith("time:") else row.get(name)
         for name in query.dimensions

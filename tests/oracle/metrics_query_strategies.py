@@ -21,7 +21,7 @@ from tests.oracle.random_traffic import Stage
 
 TIMES = ("minute", "hour", "day", "week", "month", "hour_of_day", "day_of_week")
 COMPARED = {"Pacific/Apia": None}
-"""What is compared with on a stage: where a day was left out, as many days are not those before."""
+"""Comparison by zone; none in Apia, which skipped a day: as many days before are not comparable."""
 COUNTS = ("visitors", "page_views", "events", "visits", "entries", "exits", "bounce_rate")
 
 

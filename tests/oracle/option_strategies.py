@@ -118,7 +118,7 @@ def _numbers(draw: st.DrawFn, day: date) -> dict[str, Any]:
 
 
 def options(day: date) -> st.SearchStrategy[Any]:
-    """What the types that take options are told."""
+    """Options of the types that have any."""
     return st.fixed_dictionaries(
         {
             "funnel": _FUNNEL,

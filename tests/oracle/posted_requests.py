@@ -52,7 +52,7 @@ class Agent(Struct, frozen=True):
     device: str | None
     program: bool = False
     reason: str | None = None
-    """Of the flag, where it is a program."""
+    """Reason of a program's bot flag."""
 
 
 AGENTS = (

@@ -9,7 +9,7 @@ from msgspec import Struct
 from tests.oracle.stored_rows import Row
 
 TABLES = frozenset(("events", "errors", "vitals", "engagement", "identities"))
-"""Those whose rows have a visitor."""
+"""Tables whose rows have a visitor."""
 PROFILE = "visitor.profile_id"
 TRAITS = "visitor_traits"
 TRAIT = "traits.plan"
@@ -38,7 +38,7 @@ class Profiles:
         }
 
     def person(self, device: str | None) -> Person:
-        """The person of a device; a device that nobody was named for is a person of its own."""
+        """The person of a device; a device without an identity is its own person."""
         if device not in self._known:
             self._known[device] = self._find(device)
         return self._known[device]
@@ -67,7 +67,7 @@ class Profiles:
 
 
 def believed(identities: Sequence[Row], column: str, value: Any) -> list[Row]:
-    """The identities with that value; once a server sent one, those of servers alone."""
+    """The identities with that value; only servers' identities once a server sent one."""
     sent = [row for row in identities if row[column] == value]
     by_server = [row for row in sent if row.get("trusted")]
     return by_server or sent

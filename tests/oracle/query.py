@@ -34,9 +34,9 @@ NAMES = {
     | ({PROFILE, TRAIT, *VISITOR_NAMES} if table.name in TABLES_WITH_VISITORS else frozenset())
     for table in TABLES
 }
-"""What filters may name."""
+"""Facts that filters may name."""
 OF_ONE_VISITOR = ("profile_detail", "profile_sessions", "visitor_timeline")
-"""What is told of one visitor: of a person, when the filters name a profile."""
+"""Facts of one visitor, or of a person when the filters name a profile."""
 
 
 class StandardQuery(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class StandardQuery(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     page: int = 1
     options: Mapping[str, Any] = {}
-    """What some types take beside their name."""
+    """Options of types."""
     order_by: Sequence[Mapping[str, Any]] = ()
     compare: str | None = None
     person: str = "device"
@@ -137,7 +137,7 @@ class ScopedRows:
         return self.resolved(self.query.filters)
 
     def resolved(self, filters: Sequence[FilterJson]) -> list[FilterJson]:
-        """The filters with names in full, and with visitors in place of what they did."""
+        """The filters with full names, and behaviors replaced by visitors."""
         return [read_as(with_visitors(each, self.events_within)) for each in filters]
 
     def events_within(self, within: str) -> list[Row]:
@@ -164,7 +164,7 @@ class ScopedRows:
 
     @cached_property
     def _visitor_times(self) -> VisitorTimes:
-        """Of all events, whatever the time range and the filters."""
+        """Values from all events, whatever the time range and the filters."""
         events = self._stored("events", 0, FAR_MS)
         return VisitorTimes([self._profiles.told(row, self.query.together) for row in events])
 

@@ -82,7 +82,7 @@ class Named(Protocol):
 
 
 class Fact(Struct, frozen=True):
-    """What is no stored column: a fact of the visit or visitor, or a source of the event itself."""
+    """Fields without a stored column: facts of the visit or visitor, sources of the event."""
 
     name: str
     type: ColumnType = ColumnType.STRING

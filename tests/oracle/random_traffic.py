@@ -40,7 +40,7 @@ class Stage(Struct, frozen=True):
 
 
 STAGES = (
-    Stage("UTC", date(2026, 11, 29)),  # the day before the clock of the house
+    Stage("UTC", date(2026, 11, 29)),  # the day before NOW
     Stage("America/New_York", date(2026, 11, 29)),  # and the day that it still is there
     Stage("Europe/Berlin", date(2026, 10, 25)),
     Stage("Europe/Berlin", date(2026, 3, 29)),

@@ -97,13 +97,13 @@ class Service:
         return bool(self.facts.get(table.name))
 
     def reopen(self) -> None:
-        """Start the application anew."""
+        """Restart the application."""
         self._served.close()
         self.open()
 
     @property
     def prepared_results(self) -> PreparedResults | None:
-        """Those of the running application."""
+        """Dependencies of the running application."""
         return self._served.results
 
     def post(self, path: str, body: object, subject: str, more: str = "") -> Reply:
@@ -164,7 +164,7 @@ def named(query: StandardQuery) -> Any:
 
 
 def body_of(query: StandardQuery, parameters: Iterable[Any]) -> dict[str, Any]:
-    """What is sent: a granularity to types that use it, and no limit beyond that of the type."""
+    """The request body: granularity for types that use it, limit up to the type's."""
     query_type = QUERY_TYPES[query.name]
     body: dict[str, Any] = {
         "parameters": list(parameters),

@@ -28,7 +28,7 @@ class Session:
 
     @cached_property
     def bounced(self) -> bool:
-        """One page view, no interaction, under ten seconds; an exit of a page is none."""
+        """One page view, no interaction, under ten seconds; a page exit is no interaction."""
         others = [row for row in self.events if not is_view(row) and row["name"] != "page_exit"]
         interactions = [row for row in others if row.get("interactive") is not False]
         return len(self.views) == 1 and not interactions and self.milliseconds < 10_000

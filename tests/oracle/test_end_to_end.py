@@ -41,7 +41,7 @@ KIND_OF: Mapping[str, Kind] = {kind.path: kind for kind in KINDS}
 
 
 class Pipeline:
-    """Collector and worker over the lake of a service; the worker starts anew again and again."""
+    """Collector and worker over the lake of a service; the worker is restarted repeatedly."""
 
     def __init__(self, service: Service, seed: int) -> None:
         self.settings = Settings(data_dir=str(service.root))
@@ -167,7 +167,7 @@ def framed() -> Iterator[QueryFrame]:
 
 
 def balances(pipeline: Pipeline, stored: int) -> None:
-    """What was taken is stored, or a copy; nothing else became of anything."""
+    """Every accepted item is stored, or a duplicate; there is no other outcome."""
     account = pipeline.rows(LEDGER)
     taken = sum(envelope.count for sent in pipeline.outbox.sent for envelope in sent.envelopes)
     columns = ("received", "stored", "duplicate", "quarantined", "dropped")

@@ -33,7 +33,7 @@ BEGUN: FilterJson = {"field": "visit.entry_page", "operator": "in", "value": ["/
 LEFT: FilterJson = {"field": "visit.exit_page", "operator": "ne", "value": "/a"}
 SEEN: FilterJson = {"field": "path", "operator": "eq", "value": "/a"}
 VISIT_FILTERS: Sequence[Sequence[FilterJson]] = ([SEARCHED], [SEEN], [BEGUN, LEFT, SEEN])
-"""Of facts of the visit, of facts of the row, and of both."""
+"""Filters on facts of the visit, on facts of the row, and on both."""
 
 STEPS = [{"path": "/"}, {"path": "/a"}, {"event": "signup"}]
 

@@ -18,7 +18,7 @@ TIMES = (
     ("11:59:59.999", "12:30:00.001"),
     ("08:45:00", "20:01:00"),
 )
-"""Of the first day, and of the last."""
+"""Times on the first day, and on the last."""
 
 
 @pytest.mark.parametrize("few_parts", [0, pytest.param(12, marks=pytest.mark.long)])

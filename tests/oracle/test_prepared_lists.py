@@ -29,7 +29,7 @@ LISTS = tuple(
 )
 
 ENDED = st.sampled_from((STAGES[0], STAGES[2]))
-"""Whose day has ended."""
+"""Stages whose day has ended."""
 
 
 def lists_of(stage: Stage) -> list[StandardQuery]:

@@ -28,7 +28,7 @@ MEASURED = [t for t in QUERY_TYPES.values() if isinstance(t.prepared, MeasuredGr
 SHAPES = {t.row: t for t in MEASURED}
 """A type of each row shape."""
 ENDED = st.sampled_from((STAGES[0], STAGES[2]))
-"""Whose day has ended."""
+"""Stages whose day has ended."""
 
 
 def asked(

@@ -168,7 +168,7 @@ def test_a_path_is_broken_down_by_the_first_page_of_the_whole_visit() -> None:
 
 
 def test_a_filter_on_an_event_keeps_the_visit_in_which_it_happened() -> None:
-    """Also for numbers that come from page views, of which none is such an event."""
+    """Also for numbers from page views, which no such event is."""
     viewed = a_view("/", at="2026-11-30T00:10:00Z")
     done = an_event("signup", at="2026-11-30T00:11:00Z", path="/join")
     body = {

@@ -96,5 +96,5 @@ BOT_REASONS = (
     *("search: Googlebot", "ai crawler: GPTBot", "ai assistant: Claude-User", "preview: a: b"),
     *("headless browser", None),
 )
-"""Of rows that are bots; of others too, where nothing may count it."""
+"""Bot reasons of bots, and of other rows where nothing counts them."""
 VITAL_NAMES = ("FCP", "LCP", "CLS", "INP", "TTFB", "FPS")

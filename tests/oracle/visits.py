@@ -21,7 +21,7 @@ SOURCES = (
     "utm_content",
     "click_id",
 )
-"""What a plain name means of the visit."""
+"""Fact of the visit that a plain name stands for."""
 
 OF_FIRST_VIEW: Mapping[str, str] = {
     **{name: name for name in SOURCES},
@@ -43,7 +43,7 @@ OF_LAST_VIEW: Mapping[str, str] = {"exit_page": "path"}
 VISIT_NAMES = frozenset(f"visit.{name}" for name in (*OF_FIRST_VIEW, *OF_LAST_VIEW))
 EVENT_NAMES = frozenset(f"event.{name}" for name in SOURCES)
 TABLES = frozenset(("events", "errors", "vitals", "engagement", "identities"))
-"""Those whose rows belong to sessions."""
+"""Tables whose rows belong to sessions."""
 
 
 class Visits:

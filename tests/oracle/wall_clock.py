@@ -18,7 +18,7 @@ Bucket = tuple[str, int]
 
 
 def wall(ms: int, zone: str) -> datetime:
-    """What a clock in the zone shows."""
+    """Local time in the zone."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).astimezone(
         ZoneInfo(zone)
     )

@@ -1,4 +1,4 @@
-"""The first difference between an answer of ours and that of ClickHouse.
+"""The first difference between our response and ClickHouse's.
 
 Texts and whole numbers are equal. Ours rounds shares and medians to two decimals and ClickHouse
 does not, so these may be half of the last decimal apart.
@@ -9,7 +9,7 @@ from typing import Any
 
 HALF_OF_LAST_DECIMAL = 0.005 + 1e-9
 RENAMED = {"label": "name"}
-"""Columns whose name in an answer is that of a stored column."""
+"""Result columns with the name of a stored column."""
 
 Rows = Sequence[Mapping[str, Any]]
 

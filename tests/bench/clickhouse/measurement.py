@@ -60,7 +60,7 @@ class Cost(Struct, frozen=True):
 
 
 class QuestionCosts(Struct, frozen=True):
-    """What a question cost each."""
+    """Cost of one query by engine."""
 
     name: str
     repeated: Cost | None
@@ -80,7 +80,7 @@ class Measurement(Struct, frozen=True):
     load_average: float
     questions: Sequence[QuestionCosts]
     bytes_on_disk: float
-    """Of the lake, per event."""
+    """Bytes of the lake per event."""
     parts_cpu_us: float
     """Making prepared results, per event."""
     parts_bytes: float
@@ -130,7 +130,7 @@ def loaded(data_set: LakeFiles) -> Iterator[tuple[ClickHouse, LoadCost]]:
 
 
 def made_parts(data_set: LakeFiles) -> tuple[float, float]:
-    """Have all parts made anew: µs of CPU and bytes per event."""
+    """Rebuild all parts: µs of CPU and bytes per event."""
     folder = Path(data_set.folder, FOLDER)
     shutil.rmtree(folder, ignore_errors=True)
     files = len(data_files(data_set))

@@ -1,4 +1,4 @@
-"""Data set of one website's events, made faster than that of `tests.bench.dataset`.
+"""Data set of one website's events, made faster than by `tests.bench.dataset`.
 
 DuckDB writes the data files of a day as compaction leaves them: one for rows in time, one for late
 rows. There are no other websites and no other tables.

@@ -40,7 +40,7 @@ def measure(folder: Path | None, sizes: Sequence[int]) -> Sequence[SideBySide]:
 
 
 def sections(measurements: Sequence[Measurement]) -> Iterator[SideBySide]:
-    """All tables; that of growth where there are several sizes."""
+    """All tables; a table of growth for several sizes."""
     for measurement in measurements:
         yield side_by_side(measurement)
     if len(measurements) > 1:

@@ -25,11 +25,11 @@ class ClickHouseError(Exception):
 
 
 class ClickHouseResult(Struct, frozen=True, rename="camel"):
-    """What a statement gave and cost."""
+    """Rows and cost of a statement."""
 
     ms: float
     cpu_ms: float
-    """Of all its threads."""
+    """CPU time of all its threads."""
     columns: list[dict[str, str]]
     """The `name` and `type` of each."""
     rows: list[list[Any]]
@@ -77,7 +77,7 @@ def clickhouse(folder: Path) -> Iterator[ClickHouse]:
 
 
 class LoadCost(Struct, frozen=True):
-    """What it took to have the rows in the table, per event."""
+    """Cost of loading the rows into the table, per event."""
 
     cpu_us: float
     bytes_on_disk: float

@@ -14,7 +14,7 @@ TYPES = {
 DISTINCT_TEXTS = ("event_id", "anonymous_id", "session_id", "properties", "referrer", "href")
 """Texts with more values than LowCardinality is made for."""
 SORT_ORDER = "website_id, toDate(ts), name, visitor_hash, ts"
-"""Page views of a day lie together, and those of a visitor among them."""
+"""The order of web analytics tables: a website's day, in it a name's rows by visitor."""
 
 
 def columns() -> list[Column]:

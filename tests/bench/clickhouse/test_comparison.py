@@ -1,4 +1,4 @@
-"""What counts as a difference between two answers."""
+"""Differences between two responses."""
 
 import pytest
 

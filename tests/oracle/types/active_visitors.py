@@ -1,4 +1,4 @@
-"""How often visitors are active, by looking at every window and every period anew."""
+"""Activity of visitors, computed from scratch for every window and period."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""What conversions are credited to, conversion by conversion."""
+"""Credit of touches, conversion by conversion."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -28,7 +28,7 @@ def first_views(rows: list[Row]) -> list[Row]:
 
 
 def shares(model: str, touches: list[Row]) -> list[Fraction]:
-    """What each touch gets of one conversion."""
+    """Share of each touch in one conversion."""
     count = len(touches)
     known = [i for i, row in enumerate(touches) if row["visit.channel"] not in (None, "Direct")]
     whole = {

@@ -73,7 +73,7 @@ Key = tuple[str, str]
 
 
 def properties(rows: list[Row]) -> dict[Key, list[str]]:
-    """The values of each property of each event, as text; null is none."""
+    """The values of each property of each event, as text; null is left out."""
     found: dict[Key, list[str]] = {}
     for row in rows:
         for key, value in json.loads(row.get("properties") or "{}").items():

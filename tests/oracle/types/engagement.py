@@ -76,7 +76,7 @@ def pages(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def _interactions(session: Session) -> list[Any]:
-    """Of each page view of the session that tells them."""
+    """Interaction counts of the session's page views that have one."""
     sums = (view.sum("interaction_count") for view in page_views(session.events))
     return [count for count in sums if count is not None]
 

@@ -45,12 +45,12 @@ def is_step(row: Row, step: Step) -> bool:
 
 
 def called(step: Step) -> str:
-    """What a step is called."""
+    """Name of a step."""
     return str(step.get("label") or step.get("event") or step["path"])
 
 
 def is_path(path: str | None, pattern: str) -> bool:
-    """Whether a path is that of a step, in which `*` stands for any characters."""
+    """Whether a path matches a step's, in which `*` stands for any characters."""
     texts = ".*".join(map(re.escape, pattern.split("*")))
     return path is not None and re.fullmatch(texts, path, re.DOTALL) is not None
 
@@ -179,7 +179,7 @@ def paths(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def ways_of(scoped: ScopedRows, options: Mapping[str, Any]) -> list[tuple[list[Row], list[Row]]]:
-    """All pages of each session, and those of its way."""
+    """The pages of each session, and the stretch of them that the options select."""
     return [
         (pages, way)
         for session in sessions(scoped.visit_events)

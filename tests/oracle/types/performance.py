@@ -36,7 +36,7 @@ def rest(rows: list[Row]) -> ResultRow:
 
 
 def by(column: str) -> Oracle:
-    """By a column, the slowest first."""
+    """Rows by a column, the slowest first."""
 
     def rows(scoped: ScopedRows) -> list[ResultRow]:
         result: list[ResultRow] = [

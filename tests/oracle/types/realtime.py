@@ -1,4 +1,4 @@
-"""What happens now and today, whatever time range the query has."""
+"""Real-time types: now and today, whatever time range the query has."""
 
 from collections.abc import Callable
 

@@ -64,7 +64,7 @@ def course(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def flow(scoped: ScopedRows) -> list[ResultRow]:
-    """Steps between views that have a path; a step to the same page is none."""
+    """Steps between views that have a path; a step to the same page does not count."""
     steps: Counter[tuple[str, str]] = Counter()
     takers: dict[tuple[str, str], set[str]] = {}
     for session in sessions(scoped.visit_events):

@@ -122,7 +122,7 @@ def profile_list(scoped: ScopedRows) -> list[ResultRow]:
 
 
 def profiles(scoped: ScopedRows, events: list[Row]) -> list[ResultRow]:
-    """Those who have these events."""
+    """Visitors with these events."""
     result: list[ResultRow] = []
     for who, held in grouped(events, lambda row: row["anonymous_id"]).items():
         viewed = views(held)

@@ -39,7 +39,7 @@ def seen_on(
 
 
 def by(*columns: str) -> Key:
-    """The values of some columns, of which the first must be there."""
+    """The values of some columns; the first must be present."""
 
     def key(row: Row) -> tuple[Any, ...] | None:
         if row.get(columns[0]) is None:

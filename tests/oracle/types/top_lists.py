@@ -39,12 +39,12 @@ def tallied(groups: dict[tuple[Any, ...], list[Row]], names: tuple[str, ...]) ->
 
 
 def column(name: str, limit: int = 100) -> Oracle:
-    """By a stored column; those without it are left out."""
+    """Rows by a stored column; missing values are left out."""
     return by(lambda row: row.get(name), "name", limit=limit)
 
 
 def two(first: str, second: str, *names: str) -> Oracle:
-    """By two columns; without the second it is empty, without the first it is left out."""
+    """Rows by two columns: a missing second is empty, a missing first is left out."""
 
     def pair(row: Row) -> tuple[str, str] | None:
         return None if row.get(first) is None else (row[first], row.get(second) or "")

@@ -23,7 +23,7 @@ PERCENTILES = (50, 75, 90, 95, 99)
 
 
 def values(rows: list[Row], metric: str) -> list[Decimal]:
-    """What was measured of one metric."""
+    """Measurements of one metric."""
     return there([row for row in rows if row["metric_name"] == metric], "metric_value")
 
 
@@ -58,7 +58,7 @@ NARROW = ("p50_lcp", "p50_fcp", "p50_cls", "p50_inp", "p50_ttfb")
 
 
 def wide(column: str) -> Oracle:
-    """By a column, the slowest LCP first."""
+    """Rows by a column, the slowest LCP first."""
 
     def rows(scoped: ScopedRows) -> list[ResultRow]:
         result: list[ResultRow] = [

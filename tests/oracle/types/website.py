@@ -17,7 +17,7 @@ from tests.oracle.sessions import Session, sessions
 
 
 def of_sessions(held: list[Session]) -> ResultRow:
-    """What is said of a number of sessions."""
+    """Metrics of a set of sessions."""
     return {
         "sessions": len(held),
         "bounce_rate": percent(sum(each.bounced for each in held), len(held)),
