@@ -73,7 +73,7 @@ def measure() -> BenchmarkResult:
     how = (
         "The overview over 30 days of a website, in Chromium on the same machine. First: nothing "
         "in the caches of browser and service, which has just started; later: medians of "
-        f"{VISITS}, when the prepared results are there."
+        f"{VISITS}, with prepared results."
     )
     return BenchmarkResult("Dashboard", how, [figure for size in SIZES for figure in _loads(size)])
 

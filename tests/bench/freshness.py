@@ -36,7 +36,7 @@ def measure() -> BenchmarkResult:
     rate = answered["requests"] / answered["seconds"]
     return BenchmarkResult(
         "Freshness",
-        f"{len(delays)} events, each asked for until it is counted, beside {rate:,.0f} events/s "
+        f"{len(delays)} events, each queried until it is counted, beside {rate:,.0f} events/s "
         "of another website that arrive one by one; default settings.",
         (
             Figure("visible after, median", cuts[49], "s"),

@@ -90,7 +90,7 @@ def section(found: Sequence[Answered], size: int) -> SideBySide:
         "Growth: query services",
         f"{len(WEBSITES)} websites in {EVENTS + OTHERS:,} events of 30 days, {size / 1e6:.0f} MB "
         f"of data files in an S3 server on this machine; {len(TYPES)} query types by {CLIENTS} "
-        "clients, first over 30 days each with nothing in any cache, later over other ranges. "
+        "clients, first over 30 days each with empty caches, later over other ranges. "
         f"Each service has caches of its own; all share {os.cpu_count()} cores; load "
         f"{os.getloadavg()[0]:.1f}.",
         [name for name, *_ in CASES],

@@ -1,7 +1,7 @@
 """Growth of the stream: a backlog stored by 1, 2 and 4 workers over a lake in an object store.
 
 Each number of workers has a broker, a store and tables of its own; the messages are the same. What
-is told of two cores is the CPU per event: it must not grow with the workers.
+counts on two cores is the CPU per event: it must not grow with the workers.
 """
 
 import asyncio

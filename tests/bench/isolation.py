@@ -45,15 +45,15 @@ def measure() -> BenchmarkResult:
     ]
     return BenchmarkResult(
         "Isolation",
-        f"{EVENTS:,} events of one website among as many of others; {CROWD} clients ask a custom "
-        f"query over all sessions again and again ({count} were answered); over HTTP, middle of "
+        f"{EVENTS:,} events of one website among as many of others; {CROWD} clients run custom "
+        f"queries over all sessions in a loop ({count} finished); over HTTP, median of "
         f"{TURNS}, default settings.",
         figures,
     )
 
 
 def middle(ours: RunningService, query: BenchmarkQuery) -> float:
-    """The middle time of one question, once its files are known."""
+    """The median time of one query after a first run."""
     ours.ask(query)
     return statistics.median(ours.ask(query).ms for _ in range(TURNS))
 

@@ -47,10 +47,10 @@ def measured(data_set: DataSet) -> BenchmarkResult:
     with service(data_set, PREPARED_MB) as ours:
         figures += [each for name in TYPES for each in of_type(ours, data_set, name)]
     how = (
-        f"{data_set.events:,} events of one website in 30 days, parts on disk; over "
-        f"HTTP, after a restart of the service. First: nothing in memory but what the types above "
-        f"needed; other ranges: middle of {len(OTHER_DAYS)}; repeated and stored rows: middle of "
-        f"{TURNS}. The rows of both are compared."
+        f"{data_set.events:,} events of one website in 30 days, parts on disk; over HTTP, after a "
+        "restart of the service. First: nothing in memory except what the types above needed; "
+        f"other ranges: median of {len(OTHER_DAYS)}; repeated and stored rows: median of {TURNS}. "
+        "The rows of both are compared."
     )
     return BenchmarkResult("Prepared results", how, figures)
 

@@ -1,7 +1,7 @@
 """Query latency over a million events, beside hand-written SQL in plain DuckDB.
 
 Plain DuckDB reads one well-written Parquet file with the same rows. Both have two threads; each
-question is asked in turns, and the middle time is told.
+query runs in turns, and the median is shown.
 """
 
 import statistics
@@ -72,7 +72,7 @@ def measure() -> BenchmarkResult:
             figures = [timed(q, sql, ours, plain) for q, sql in run_query(data_set)]
     how = (
         f"{EVENTS:,} events of one website in 30 days among as many of others, stored by the "
-        f"worker's writer and compacted; over HTTP, middle of {TURNS}."
+        f"worker's writer and compacted; over HTTP, median of {TURNS}."
     )
     return BenchmarkResult("Questions", how, figures)
 

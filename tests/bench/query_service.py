@@ -1,7 +1,7 @@
 """The query service over a data set as a process, and plain DuckDB with the same SQL.
 
 The baseline runs the same queries with the same SQL, over one file instead of a table's parts,
-on a connection without walls; what is told of it is the time inside DuckDB alone.
+on a connection without limits; its time is measured inside DuckDB only.
 """
 
 import asyncio

@@ -61,9 +61,9 @@ def measured(data_set: DataSet) -> BenchmarkResult:
             for figure in of_type(ours, data_set, name, i * COMMITS)
         ]
     how = (
-        f"{data_set.events:,} events of one website in 30 days, the last of them the present one, "
-        f"over HTTP. First: nothing of today is summed up; other ranges: middle of "
-        f"{len(OTHER_DAYS)}, all with today; after a commit: of {COMMIT_ROWS} rows, middle of "
+        f"{data_set.events:,} events of one website in 30 days, the last of them today, "
+        f"over HTTP. First: no part of today exists; other ranges: median of "
+        f"{len(OTHER_DAYS)}, all with today; after a commit: of {COMMIT_ROWS} rows, median of "
         f"{COMMITS}. The rows of both are compared."
     )
     return BenchmarkResult("Running day", how, figures)

@@ -1,8 +1,8 @@
 """Scale: every query type over a month of 10 million events among 20 million others.
 
-Each standard type is asked over some weeks and over single days, of the service as a real process
-with its prepared results, and then of plain DuckDB, with the same SQL over one file. No time range
-was asked for before. The middle time is told, with what the process ever had of memory.
+Each standard type runs over some weeks and over single days: in the service as a real process with
+its prepared results, and then in plain DuckDB, with the same SQL over one file. No time range was
+queried before. The result is the median time, and the peak memory of the process.
 """
 
 import statistics
@@ -93,10 +93,11 @@ def over(data_set: DataSet) -> BenchmarkResult:
         peak = ours.peak_mib
     return BenchmarkResult(
         f"Scale, {data_set.events:,} events",
-        "Events of one website in 30 days among others (twice as many, unless told), stored "
+        "Events of one website in 30 days among others (twice as many, unless stated), stored "
         f"by the worker's writer and compacted; {len(month)} types over HTTP with prepared "
-        f"results, middle of {TURNS} ranges of some {OTHER_DAYS[0]} days, or single days, none of "
-        "them asked before, one after the other; the baseline's time is that inside DuckDB alone.",
+        f"results, median of {TURNS} ranges of some {OTHER_DAYS[0]} days, or of single days, each "
+        "queried for the first time, one after the other; the baseline's time is inside DuckDB "
+        "only.",
         [*summed(month, day), *(query_figure(timing, "< 1,000") for timing in free),
          Figure("peak memory of the query process", peak, "MiB", expected="≤ 1,024"),
          *(query_figure(timing, "< 3,000") for timing in slowest_first(month)),

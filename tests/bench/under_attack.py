@@ -75,9 +75,9 @@ def measure() -> BenchmarkResult:
         figures = [*_collector(stack), *_query(stack)]
     return BenchmarkResult(
         "Strangers",
-        f"Each attack for {SECONDS:g} s from a process of its own, while a client with a key asks "
-        "one request after the other on one connection; memory is what the service's process "
-        "grew by at most.",
+        f"Each attack for {SECONDS:g} s from a process of its own, while a client with a key sends "
+        "one request after the other on one connection; memory is the largest growth of the "
+        "service's process.",
         figures,
     )
 

@@ -36,7 +36,7 @@ def measure() -> BenchmarkResult:
             ]
     how = (
         f"{EVENTS_MADE:,} events of one website in 30 days among as many of others, facts of visits"
-        f" and visitors prepared; CPU of the service over HTTP, middle of {TURNS}."
+        f" and visitors prepared; CPU of the service over HTTP, median of {TURNS}."
     )
     return BenchmarkResult("Facts of visits", how, figures)
 

@@ -52,11 +52,11 @@ def side_by_side(measurement: Measurement) -> SideBySide:
     how = (
         f"{measurement.events:,} events of one website in 30 days; milliseconds, 2 threads each, "
         f"load {measurement.load_average:.1f}. Ours over HTTP: from prepared results, the same "
-        f"range repeated (middle of {REPEATED}) and {len(OTHER_DAYS)} other ranges asked once; "
+        f"range repeated (median of {REPEATED}) and {len(OTHER_DAYS)} other ranges once; "
         "from stored rows (`?prepared=false`). Plain DuckDB, once: the same files and SQL; "
-        "ClickHouse has the same rows in a MergeTree table and SQL of its own; of both the time "
-        f"inside the engine alone. Middle of {turns(measurement.events)}, in turns. All answers "
-        "are compared value by value. CPU is that of all threads."
+        "ClickHouse has the same rows in a MergeTree table and SQL of its own; for both the time "
+        f"inside the engine. Median of {turns(measurement.events)}, in turns. All results "
+        "are compared value by value. CPU is of all threads."
     )
     rows = [(each.name, cells(each)) for each in measurement.questions]
     return SideBySide(f"ClickHouse, {measurement.events:,} events", how, COLUMNS, rows)
@@ -74,7 +74,7 @@ def growth(measurements: Sequence[Measurement]) -> SideBySide:
     ordered = sorted(measurements, key=lambda each: each.events)
     columns = [f"{each.events:,} events" for each in ordered]
     loads = ", ".join(f"{each.load_average:.1f}" for each in ordered)
-    how = f"The same questions by number of events; loads {loads}."
+    how = f"The same queries by number of events; loads {loads}."
     made = zip(*(figures(each) for each in ordered), strict=True)
     rows = [(row[0][0], [value for _, value in row]) for row in made]
     return SideBySide("Growth beside ClickHouse", how, columns, rows)
