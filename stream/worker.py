@@ -49,8 +49,8 @@ from stream.runtime.errors import (
     TableRepaired,
 )
 from stream.state.id_index import MemoryBudget
-from stream.storage.conditional_put import await_store
 from stream.storage.log_repair import repair_logs
+from stream.storage.object_store import await_store
 from stream.writing.open_writers import (
     LIVE,
     WorkerRole,

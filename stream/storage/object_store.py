@@ -4,12 +4,18 @@ Neither pyarrow nor deltalake calls fsync, so local storage does: after `put` a 
 name survive a power cut, after `sync_log` the log entries do. An object store is durable once it
 answers. Files on their way to one are in a scratch directory per process under a lock (`flock`);
 directories of dead processes are removed. Process ids mean nothing between containers.
+
+A store that ignores `If-None-Match` acknowledges both of two commits of one version, and one's rows
+are gone. So nothing is written before the store has refused to replace an object.
 """
 
+import asyncio
 import fcntl
+import logging
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,10 +27,11 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from schemas.lake.delta_log import LOG_FOLDER
-from schemas.lake.object_store import ObjectFolder, time_limits
+from schemas.lake.object_store import ObjectFolder, StoreUnreachable, is_object_store, time_limits
 from schemas.lake.table_location import local_folder
 from schemas.runtime.environment import store_endpoint, store_region
 from schemas.runtime.files import fsync
+from stream.runtime.errors import LakeUnreachable, UnsafeStore
 
 LOCK_FILE = "lock"
 
@@ -259,3 +266,43 @@ def storage_at(url: str) -> TableStorage:
     """The storage of the table at a URL or folder."""
     folder = local_folder(url)
     return ObjectStorage(url) if folder is None else LocalStorage(folder)
+
+
+log = logging.getLogger(__name__)
+
+PROBE_SECONDS = 0.5
+PROBE = "_probe/if-none-match"
+"""Readers of tables ignore names that begin with an underscore."""
+
+
+def check_conditional_put(lake: str) -> None:
+    """UnsafeStore when the store replaces objects; LakeUnreachable when it does not answer."""
+    if not is_object_store(lake):
+        return
+    try:
+        objects = ObjectFolder(lake)
+        # The first start writes the object; a store that replaces it does so twice.
+        if objects.create(PROBE, b"first") and objects.create(PROBE, b"second"):
+            raise UnsafeStore(
+                f"the object store of {lake} replaces an object although it was told not to "
+                "(If-None-Match), so two workers could overwrite each other's commits; use a "
+                "store with conditional writes"
+            )
+    except StoreUnreachable as error:
+        raise LakeUnreachable(f"{lake} cannot be reached: {error}") from None
+
+
+async def await_store(lake: str, seconds: float) -> None:
+    """As `check_conditional_put`; a store that does not answer is asked for so long."""
+    until = time.monotonic() + seconds
+    is_logged = False
+    while True:
+        try:
+            return await asyncio.to_thread(check_conditional_put, lake)
+        except LakeUnreachable as error:
+            if time.monotonic() > until:
+                raise
+            if not is_logged:
+                log.warning("waiting for the object store", extra={"reason": str(error)})
+            is_logged = True
+        await asyncio.sleep(PROBE_SECONDS)

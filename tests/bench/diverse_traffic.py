@@ -13,7 +13,7 @@ from crawleruseragents import CRAWLER_USER_AGENTS_DATA
 from msgspec import Struct
 
 from schemas.envelope import Envelope, encode_envelope
-from stream.enrich.rules.reserved_addresses import is_reserved
+from stream.enrich.rules.geo_database import is_reserved
 
 AGENTS = 20_000
 ADDRESSES = 50_000

@@ -18,7 +18,7 @@ const ISOLATED = /(\u2068[^\u2068\u2069]*\u2069)|[\u2068\u2069]/g;
 
 const nameOf = (character: string): string => `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
 
-/** The text with the names of characters that nobody sees, as in `[U+202E]`. */
+/** The text with invisible characters as their code points, as in `[U+202E]`. */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (found, flag?: string) => flag ?? nameOf(found)).replace(ISOLATED, (found, made?: string) => made ?? nameOf(found));
 

@@ -10,7 +10,7 @@ import pytest
 
 from schemas.lake.object_store import ObjectFolder
 from stream.runtime.errors import LakeUnreachable, UnsafeStore
-from stream.storage.conditional_put import PROBE, await_store, check_conditional_put
+from stream.storage.object_store import PROBE, await_store, check_conditional_put
 from tests.s3.server import S3Server
 
 

@@ -13,9 +13,9 @@ export interface Ask<Name extends QueryType> {
   options?: Record<string, unknown>;
   /** Whether the query is compared, when the page compares. */
   compared?: boolean;
-  /** Filters that are added to those of the page. */
+  /** Filters beside the page's. */
   filters?: Schemas["Filter"][];
-  /** Whether the query has a time range of its own: that of the page, and its filters, are left out. */
+  /** Whether the query has its own time range: the page's time range and filters are left out. */
   fixed?: boolean;
   /** The short link that is asked about, instead of the website. */
   link?: string;

@@ -12,7 +12,7 @@ export type MetricsRow = Record<string, number | string | null>;
 export interface MetricsAsk {
   metrics: Metric[];
   dimensions?: string[];
-  /** Filters that are added to those of the page. */
+  /** Filters beside the page's. */
   filters?: Schemas["Filter"][];
   goals?: Record<string, unknown>[];
   orderBy?: { field: string; direction: "asc" | "desc" }[];
@@ -35,7 +35,7 @@ export function metricsRequest(ask: MetricsAsk) {
   return { path: PATH, query: subjectQuery.value, body };
 }
 
-/** The rows of a metrics query; `null` asks nothing. */
+/** The rows of a metrics query; `null` sends no request. */
 export function useMetrics(ask: MetricsAsk | null): Loaded<MetricsRow[]> {
   const request = ask && subjectQuery.value.website_id ? metricsRequest(ask) : null;
   return useLoaded(request && JSON.stringify(request), async (signal) => {

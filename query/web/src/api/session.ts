@@ -59,7 +59,7 @@ export async function openShare(password?: string): Promise<void> {
   const link = address.value.base.slice("s/".length);
   if (password === undefined) {
     if (await resumeShare(link)) return;
-    // A link whose access ended while the page was open may open nothing any more, which only the service knows.
+    // A link whose access ended while the page was open may be revoked, which only the service knows.
     if (!sessionEnded.value && hasCookie(NEEDS_PASSWORD)) throw new RequestError(401, "UNAUTHORIZED", "");
   }
   const body = { link, ...(password ? { password } : {}) };

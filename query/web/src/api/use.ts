@@ -7,14 +7,14 @@ import { RequestError } from "./request";
 import { endSession, subjectQuery } from "./session";
 
 export interface Loaded<Value> {
-  /** The value of the key; kept while the same is asked again, and null while another one is on its way. */
+  /** The value of the key; kept while the same key is requested again, null while another one loads. */
   value: Value | null;
   error: RequestError | null;
   loading: boolean;
   reload: () => void;
 }
 
-/** Counts how often everything that is shown was asked again. */
+/** Number of refreshes of the whole page. */
 const refreshes = signal(0);
 export const refresh = (): void => void refreshes.value++;
 
@@ -78,7 +78,7 @@ export function useLoaded<Value>(
 export const withTotal = <Value>(loaded: Loaded<Value>, total: Loaded<unknown>): Loaded<Value> =>
   total.value === null && !total.error ? { ...loaded, value: null } : loaded;
 
-/** The answer to a standard query under the time range and filters of the page; `null` asks nothing. */
+/** The answer to a standard query under the time range and filters of the page; `null` sends no request. */
 export function useAnswer<Name extends QueryType>(ask: Ask<Name> | null, seconds = 0): Loaded<Answer<Name>> {
   const known = ask?.link || subjectQuery.value.website_id; // nothing is open while a sign-in ends
   const key = ask && known ? answerKey(ask) : null;

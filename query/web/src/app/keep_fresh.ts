@@ -1,4 +1,4 @@
-// What is shown is asked again every minute while its time range goes on, when the page comes back into sight, and
+// Requests the shown data again every minute while its time range goes on, when the page becomes visible again, and
 // every five seconds while the service does not answer.
 import { timezone } from "../api/session";
 import { isReachable, refresh } from "../api/use";

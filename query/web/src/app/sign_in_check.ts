@@ -1,4 +1,4 @@
-// A page that was signed in shows nothing any more once its sign-in is another one, or none.
+// A signed-in page is hidden once its sign-in has changed or ended.
 //
 // The browser keeps a page that is left, with all that it showed, to go back to. It is kept hidden, and is shown
 // again only when the sign-in is still the same. Other tabs tell when it changes.

@@ -6,7 +6,7 @@ import { texts } from "../texts";
 export interface Column<One> {
   key: string;
   label: string;
-  /** A second name, such as that of the API. */
+  /** A second name, such as the API's. */
   hint?: string;
   /** `at` is the position of the row, from 0. */
   render: (row: One, at: number) => ComponentChildren;

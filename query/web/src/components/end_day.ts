@@ -4,7 +4,7 @@ import { formatDay, formatInstant } from "../state/format";
 import { dayEndedAt } from "../state/period";
 import { texts } from "../texts";
 
-/** The last day, where the end is that of a day; else the instant. */
+/** The last day if the end is the end of a day, else the instant. */
 export function endDay(expires: string): string {
   const day = dayEndedAt(expires, timezone.value);
   return day ? texts.shares.lastDay(formatDay(day)) : formatInstant(expires, timezone.value);

@@ -22,13 +22,13 @@ const offered = (): string[] => (isShared() ? PAGE_FIELDS.filter((field) => !PER
 /** Fields of values by which rows of a metrics query can be grouped, for suggestions. */
 const SUGGESTED: Record<string, string> = { "did.path": "path", "did.event": "name" };
 const OPERATORS = Object.keys(t.operators);
-/** They compare texts by their letters, which nobody asks for; one that a filter has is kept. */
+/** They compare texts by letters, which is rarely wanted; a filter that has one keeps it. */
 const OF_NUMBERS = ["gt", "gte", "lt", "lte"];
 const LISTS = ["in", "not_in"];
 const BARE = ["is_null", "is_not_null"];
 /** Operators whose value must occur for anything to be left. */
 const OCCURRING = ["eq", "in", "contains", "starts_with", "ends_with"];
-/** Without a key for so long nobody types any more. */
+/** Pause after which typing counts as finished. */
 const TYPING_MS = 800;
 
 export function FilterDialog({ at, alternative, close }: {
@@ -111,7 +111,7 @@ function Inputs({ condition, change, fields, known, leave }: {
   );
 }
 
-/** The rows of a metrics query over the time range, without the filters of the page; `null` asks nothing. */
+/** The rows of a metrics query over the time range, without the filters of the page; `null` sends no request. */
 function useRange(members: Record<string, unknown> | null): Record<string, unknown>[] | null {
   const { period, bots } = address.value;
   const body = {
@@ -130,13 +130,13 @@ function useValues(field: string): string[] | null {
   return rows && rows.map((row) => row[grouped]).filter((each) => each !== null && each !== undefined).map(String);
 }
 
-/** Whether a known value has each of the texts in it: they may be the beginning of what somebody types. */
+/** Whether a known value contains each of the texts: they may be the beginning of a value. */
 function mayGoOn({ field, value }: Condition, known: string[] | null): boolean {
   const texts = [value].flat().map((text) => String(text ?? "").toLowerCase()).filter(Boolean);
   return known === null || texts.every((text) => known.some((each) => `${each}\n${shownValue(field, each)}`.toLowerCase().includes(text)));
 }
 
-/** Whether nobody matches a condition; false until that is known, and while its value is still being typed. */
+/** Whether no visitor matches a condition; false until the response is there, and while its value is still being typed. */
 function useUnseen(condition: Condition, known: string[] | null, complete: boolean): boolean {
   const { operator, value } = condition;
   const checked = OCCURRING.includes(operator) && String(value ?? "").trim() && (complete || !mayGoOn(condition, known));

@@ -1,4 +1,4 @@
-// Several lines over time with a legend: of each combination of groups one, told apart by color and dashes; the running bucket is dashed.
+// Several lines over time with a legend, one for each combination of groups, distinguished by color and dashes; the running bucket is dashed.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatBucket, formatNumber } from "../state/format";

@@ -1,4 +1,4 @@
-// What somebody opened in a view, by name. It outlives the parts of the view, which are drawn anew with each answer.
+// Opened parts of a view, by name. They outlive the components of the view, which are rendered again with each response.
 import { signal } from "@preact/signals";
 import { address } from "../state/address";
 

@@ -206,7 +206,7 @@ function Terms<Term>({ title, terms, empty, least = 0, change, children }: {
   );
 }
 
-/** The most frequent values of a column in the time range of the page; a `null` field asks nothing. */
+/** The most frequent values of a column in the time range of the page; a `null` field sends no request. */
 function useColumnValues(table: string, field: string | null): string[] {
   const { period, bots } = address.value;
   const body = {

@@ -1,4 +1,4 @@
-// Words for the columns, aggregates and time buckets of custom queries: those of filters where these have one.
+// Words for the columns, aggregates and time buckets of custom queries; columns with a filter have its word.
 import { texts } from "../texts";
 import { type Exploration, TIME } from "./exploration";
 import { shownValue } from "./filter_values";

@@ -33,7 +33,7 @@ const MEMBERS: Record<keyof Exploration, (value: unknown) => boolean> = {
   limit: (value) => Number.isInteger(value) && (value as number) > 0,
 };
 
-/** Members that are absent are those of `START`; null when the text is no query. */
+/** Missing members have the values of `START`; null when the text is no query. */
 export function parseExploration(text: string): Exploration | null {
   const value = parseJson(text);
   if (!isRecord(value)) return null;

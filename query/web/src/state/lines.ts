@@ -11,7 +11,7 @@ export interface Line {
   values: (number | null)[];
 }
 
-/** Aggregates of which a bucket without rows has 0. */
+/** Aggregates that are 0 in a bucket without rows. */
 const COUNTS = ["count", "uniq", "sum"];
 const NAME_SEPARATOR = " · ";
 /** Granularities whose buckets begin with a day. */

@@ -22,7 +22,7 @@ export interface View {
   compares?: boolean | "item";
   /** Whether a shared dashboard shows it. */
   shared?: boolean;
-  /** Whether its queries are asked again only when somebody wants it. */
+  /** Whether its queries run again only on request. */
   manual?: boolean;
   /** Reached from other views only. */
   hidden?: boolean;

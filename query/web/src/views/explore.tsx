@@ -23,7 +23,7 @@ const t = texts.explore;
 const PATH = "/v1/query/custom";
 /** Formats of files with their extensions. */
 const FORMATS = { csv: "csv", parquet: "parquet", arrow: "arrows" };
-/** Rows of lines and files are not cut by the limit for tables, only by that of the API. */
+/** Rows of lines and files are cut only by the API's limit, not by the limit of tables. */
 const MOST_ROWS = 10_000;
 
 export default function Explore() {

@@ -65,7 +65,7 @@ function Funnel({ saved, list, changed }: {
   const suggestions = useSuggestions();
   const first = useRef(START);
   const suggested = firstSteps(suggestions);
-  if (suggested !== START) first.current = suggested; // stays while those of another time range are on their way
+  if (suggested !== START) first.current = suggested; // stays while another time range loads
   const steps = picked ?? (options.steps.length ? options.steps : first.current);
   const change = (edited: Step[]) => {
     setSteps(edited);

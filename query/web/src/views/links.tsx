@@ -139,7 +139,7 @@ function OneLink({ id }: { id: string }) {
   );
 }
 
-/** The last day, where the end is that of a day; else the instant. */
+/** The last day if the end is the end of a day, else the instant. */
 function endOf(expiresAt: string): string {
   const day = dayEndedAt(expiresAt, timezone.value);
   return day ? `${t.lastDay}: ${formatDay(day)}` : `${t.ends}: ${formatInstant(expiresAt, timezone.value)}`;
@@ -192,7 +192,7 @@ function Top({ title, ask, display = (name) => name, inCountry = false }: {
   title: string;
   ask: Ask<QueryType>;
   display?: (name: string) => string;
-  /** Whether names are those of places in a country. */
+  /** Whether the names are places in a country. */
   inCountry?: boolean;
 }) {
   const loaded = useAnswer(ask);

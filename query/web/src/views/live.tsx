@@ -1,4 +1,4 @@
-// What happens now: the last minutes, asked anew every few seconds.
+// Live view: the last minutes, requested every few seconds.
 import { useMemo } from "preact/hooks";
 import type { Ask } from "../api/ask";
 import { isShared, timezone } from "../api/session";

@@ -116,7 +116,7 @@ function Grid({ rows, width }: { rows: Cell[]; width: Width }) {
   );
 }
 
-/** The darkest is that of the largest share that is shown. */
+/** The largest share has the darkest color. */
 const shadeOf = (rate: number, most: number): number => (rate > 0 ? Math.ceil((rate / most) * SHADES) : 0);
 
 function GridCell({ cell, width, most }: { cell: Cell | undefined; width: Width; most: number }) {
