@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from query.engine.bounded_fetch import too_large
 from query.engine.column_rows import ColumnRows
 from query.engine.engine import ColumnEngine, Sql
-from query.engine.bounded_fetch import too_large
 from query.prepared.attribute_rank import (
     RANK_COLUMN,
     RANKED_ROWS,

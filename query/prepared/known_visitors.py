@@ -7,9 +7,9 @@ They come from stored rows, and from what the keeper derived from their data fil
 import numpy as np
 from msgspec import Struct, structs
 
+from query.engine.bounded_fetch import too_large
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine, Sql
-from query.engine.bounded_fetch import too_large
 from query.prepared.result_cache import ByteCache, digest
 from query.prepared.rollup_view import NOBODY
 from query.prepared.store import MAX_ROWS

@@ -11,9 +11,9 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
+from query.engine.bounded_fetch import ROW_BYTES, VALUE_BYTES
 from query.engine.engine import Engine, Row, Sql
 from query.engine.outer_engine import OuterEngine
-from query.engine.bounded_fetch import ROW_BYTES, VALUE_BYTES
 from query.response.worker_threads import run_in_worker
 
 ENTRY_BYTES = 1_000
