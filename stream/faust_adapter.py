@@ -51,7 +51,7 @@ FULL_PAUSE_SECONDS = 0.1
 """Longest pause while the fetch budget allows no partition."""
 
 TESTED_FAUST = "0.15.3"
-PRIVATE_NAMES = {
+PRIVATE_NAMES: Mapping[type, Sequence[str]] = {
     TableManager: ("_recovery",),
     recovery.Recovery: ("_wait",),
     driver.AIOKafkaConsumerThread: ("_create_worker_consumer", "_fetch_records"),

@@ -9,14 +9,14 @@ set on the running one.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import Fetcher
 from msgspec import Struct
 
 TESTED_AIOKAFKA = "0.14.0"
-PRIVATE_NAMES = {
+PRIVATE_NAMES: Mapping[type, Sequence[str]] = {
     AIOKafkaConsumer: ("_fetch_max_bytes", "_fetcher"),
     Fetcher: ("_fetch_min_bytes", "_fetch_max_wait_ms"),
 }
