@@ -39,10 +39,10 @@ def rebuild(tidemark: CliContext, website: str | None, json: bool) -> None:
     if json:
         return print_json(rebuilt)
     click.echo(
-        f"{rebuilt.parts:,} prepared results of {rebuilt.websites:,} websites, "
+        f"{rebuilt.rollups:,} prepared results of {rebuilt.websites:,} websites, "
         f"{rebuilt.size / MEGABYTE:,.1f} MB in all"
     )
-    if not rebuilt.parts:
+    if not rebuilt.rollups:
         click.echo("data files that were written today have none before midnight (UTC)")
     if rebuilt.not_prepared:
         click.echo(

@@ -53,8 +53,8 @@ def prepared_form(query: CustomQueryBody, plan: ValidatedQuery, time_range: Time
     )
     own = _with_source(form, filters)
     for field in own.fields:
-        if not own.source.may_tell(field):
-            kind = OF_ONE_KIND if OTHER_ROWS.may_tell(field) else ""
+        if not own.source.has_field(field):
+            kind = OF_ONE_KIND if OTHER_ROWS.has_field(field) else ""
             raise NotPrepared(f"rollups do not have '{field}' of these rows{kind}")
     return own
 

@@ -88,7 +88,7 @@ def _groups(query: MetricsQuery, metrics: tuple[str, ...]) -> MetricGroups:
         time_range=query.query.time_range,
     )
     for field in events.fields:
-        if not ALL_ROWS.may_tell(field):
+        if not ALL_ROWS.has_field(field):
             raise NotPrepared(f"rollups do not have '{field}' of all events")
     views = structs.replace(events, source=VIEW_ROWS, counted=(CountedField(),))
     return MetricGroups(metrics, events, views)

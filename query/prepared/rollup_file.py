@@ -1,7 +1,7 @@
 """A rollup as a Parquet file: one row group for each table, named in the column `table`.
 
 All tables share one schema, in which a column that a table lacks is NULL. Visitors and sessions are
-positions in the row groups `visitors` and `sessions`, which have their hashes. DuckDB reads such a
+positions in the row groups `visitor_hashes` and `session_hashes`. DuckDB reads such a
 file: `SELECT * FROM 'x.parquet' WHERE "table" = 'pages'`. Pages have checksums; before the footer
 stands a checksum of the footer and the path, so that no file is read in place of another.
 """
@@ -26,7 +26,7 @@ from query.prepared.rollup import (
 )
 
 TABLE_COLUMN, HASH_COLUMN = "table", "hash"
-HASHES = {VISITOR_COLUMN: "visitors", SESSION_COLUMN: "sessions"}
+HASHES = {VISITOR_COLUMN: "visitor_hashes", SESSION_COLUMN: "session_hashes"}
 """The tables with the hashes that these columns are positions in."""
 ASCENDING = (QUARTER_COLUMN, VISITOR_COLUMN, SESSION_COLUMN)
 """Columns that are mostly a little more than in the row before."""

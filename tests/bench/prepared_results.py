@@ -43,7 +43,7 @@ def measured(data_set: DataSet) -> BenchmarkResult:
     """The figures of a data set; parts that are there are kept."""
     folder = Path(data_set.folder, FOLDER)
     with service(data_set, PREPARED_MB) as making:
-        figures = list(cost_of_parts(making, data_set, folder))
+        figures = list(cost_of_rollups(making, data_set, folder))
     with service(data_set, PREPARED_MB) as ours:
         figures += [each for name in TYPES for each in of_type(ours, data_set, name)]
     how = (
@@ -55,7 +55,7 @@ def measured(data_set: DataSet) -> BenchmarkResult:
     return BenchmarkResult("Prepared results", how, figures)
 
 
-def cost_of_parts(ours: RunningService, data_set: DataSet, folder: Path) -> Iterator[Figure]:
+def cost_of_rollups(ours: RunningService, data_set: DataSet, folder: Path) -> Iterator[Figure]:
     """CPU and bytes of the parts of all data files, per event of the website."""
     process = psutil.Process(ours.pid)
     before = cpu(process)

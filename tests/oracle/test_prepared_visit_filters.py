@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from query.prepared import index_store
 from query.prepared.part_tables import ATTRIBUTES
 from query.prepared.quarters import BucketPlan, NewVisitorPlan
-from query.prepared.session_filters import FACT_BY_FIELD, TABLES
+from query.prepared.session_filters import FACT_BY_FIELD, SESSION_TABLES
 from query.request.time_range import Granularity
 from query.standard.query_types import QUERY_TYPES
 from schemas.tables import EVENTS
@@ -41,7 +41,7 @@ OF_FACTS = frozenset(
 OF_SESSIONS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if (form := query_type.prepared_form(query_type.example)) and {*form.tables} <= TABLES
+    if (form := query_type.prepared_form(query_type.example)) and {*form.tables} <= SESSION_TABLES
 )
 OF_BUCKETS = frozenset(
     query_type.name

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from query.prepared import index_store
-from query.prepared.index_store import KINDS, LEAST_SECONDS, MOST_SETS, MOST_TIMES, SOURCES
+from query.prepared.index_store import LEAST_SECONDS, MOST_SETS, MOST_TIMES
 from query.prepared.store import SEQUENCES, TOTALS, RollupKey
 from schemas.lake.delta_table import DataFile
 from tests.installation import eventually
@@ -19,12 +19,6 @@ def test_an_index_is_read_as_it_was_written(tmp_path: Path, index: object) -> No
     Process(tmp_path).files.write("x", BOTH, index)
 
     assert is_alike(Process(tmp_path).files.read("x", BOTH), index)
-
-
-def test_every_module_that_makes_an_index_is_a_source() -> None:
-    makers = {kind.__module__.rpartition(".")[2] for kind in KINDS.values()}
-
-    assert makers - {"part_folder"} <= {*SOURCES}
 
 
 HARM: Mapping[str, Callable[[bytes], bytes]] = {
