@@ -52,7 +52,7 @@ from query.standard.request import (
     StandardRequestBody,
     parse_request,
 )
-from schemas.errors import ApiError, Malformed
+from schemas.errors import ApiError, Malformed, Unavailable
 from schemas.http import openapi
 from schemas.http.error_bodies import encode_json, query_error
 from schemas.plans import Group
@@ -153,9 +153,15 @@ async def _run(
     budget: ResponseBudget,
     answered: Answered[StandardPlan, EncodedJson] | None = None,
 ) -> StandardResponse:
-    """The response to one request: an entry for each query, and what they have in common."""
+    """The response to one request: an entry for each query, and what they have in common.
+
+    Unavailable when none of them could run.
+    """
     encode = partial(run_and_encode, partial(_success_entry, budget), budget)
     run = await run_plans(dependencies, budget, request.plans, encode, answered)
+    unavailable = [outcome for outcome in run.outcomes if isinstance(outcome, Unavailable)]
+    if len(unavailable) == len(run.outcomes):
+        raise unavailable[0]
     both = zip(request.queries, run.outcomes, strict=True)
     entries = [_entry(query, outcome) for query, outcome in both]
     return StandardResponse(

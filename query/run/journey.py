@@ -27,7 +27,7 @@ from query.response.response_budget import ResponseBudget
 from query.response.worker_threads import run_in_worker
 from query.run.annotations import annotations_within
 from query.run.plan import BoundPlan, Plan, QueryResult, Source, Versions, read_page
-from schemas.errors import ApiError, Unavailable
+from schemas.errors import ApiError
 from schemas.http.openapi import Operation
 from schemas.plans import Group
 from schemas.registry import Key
@@ -120,7 +120,7 @@ async def _run_pinned(
     answered: Answered[P, Outcome] | None,
     pinned: PinnedVersions,
 ) -> Run[Outcome]:
-    """A task for each query; Unavailable when none of them could run."""
+    """A task for each query."""
     turns = asyncio.Semaphore(CONCURRENCY)
 
     async def outcome_of(plan: P) -> Outcome | ApiError:
@@ -136,9 +136,6 @@ async def _run_pinned(
     finally:
         for task in tasks:
             task.cancel()  # an exception of one leaves the others running
-    unavailable = [outcome for outcome in outcomes if isinstance(outcome, Unavailable)]
-    if len(unavailable) == len(outcomes):
-        raise unavailable[0]
     return Run(pinned.versions, outcomes)
 
 
