@@ -15,6 +15,7 @@ import logging
 from collections.abc import Hashable, Sequence
 from typing import Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.http.limit_counts import (
@@ -270,6 +271,20 @@ class SharedBucket(RateLimitBucket):
         return ExceededLimit(resets, f"The limit for {self.subject} is {exceeded} per minute.")
 
 
+class Reservation(Struct, frozen=True):
+    """A request that waits until a server has counted it in small limits, if it fits."""
+
+    buckets: Sequence[SharedBucket]
+    cost: int
+    waiter: "asyncio.Future[None]"
+
+
+def end_wait(waiter: "asyncio.Future[None]") -> None:
+    """Let a request go on, if it still waits."""
+    if not waiter.done():
+        waiter.set_result(None)
+
+
 class SharedRateLimiter(RateLimiter):
     """Shares counts with the processes of this machine, or through a server with all machines."""
 
@@ -289,7 +304,8 @@ class SharedRateLimiter(RateLimiter):
         self._address = address
         self._unshared: dict[SharedBucket, None] = {}
         self._exchange: asyncio.Task[None] | None = None
-        self._reservations: set[asyncio.Task[None]] = set()
+        self._waiting: list[Reservation] = []
+        self._reserving: asyncio.Task[None] | None = None
         self.reserves = server is not None
         self._server_away_until = 0.0
         self._machine_used_at = float("-inf")
@@ -339,10 +355,31 @@ class SharedRateLimiter(RateLimiter):
             and self.problem is None
             and all(bucket.may_reserve(now_ms, cost) for bucket in small)
         ):
-            asking = asyncio.create_task(self._reserve_on_server(small, cost))
-            self._reservations.add(asking)
-            asking.add_done_callback(self._reservations.discard)
-            await asyncio.wait([asking], timeout=MAX_WAIT_SECONDS)
+            loop = asyncio.get_running_loop()
+            waiter = loop.create_future()
+            self._waiting.append(Reservation(small, cost, waiter))
+            if self._reserving is None:
+                self._reserving = loop.create_task(self._reserve_for_all())
+            timer = loop.call_later(MAX_WAIT_SECONDS, end_wait, waiter)
+            try:
+                await waiter
+            finally:
+                timer.cancel()
+                waiter.cancel()  # of a request that is gone: no room is asked for it
+
+    async def _reserve_for_all(self) -> None:
+        """Ask for those who wait, in one round trip; who comes meanwhile shares the next one."""
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting[:MAX_EXCHANGED], self._waiting[MAX_EXCHANGED:]
+                try:
+                    await self._reserve_on_server([one for one in asked if not one.waiter.done()])
+                finally:
+                    for one in asked:
+                        end_wait(one.waiter)
+                await asyncio.sleep(0)  # they take their room before more is asked for
+        finally:
+            self._reserving = None
 
     def _is_server_used(self) -> bool:
         return (
@@ -350,26 +387,29 @@ class SharedRateLimiter(RateLimiter):
             and asyncio.get_running_loop().time() >= self._server_away_until
         )
 
-    async def _reserve_on_server(self, buckets: Sequence[SharedBucket], cost: int) -> None:
-        """Let the server count a request; while it is away the buckets go on by what they know."""
+    async def _reserve_on_server(self, reservations: Sequence[Reservation]) -> None:
+        """Let the server count requests; while it is away the buckets go on by what they know."""
         server = self._server
-        if server is None:
+        if server is None or not self._is_server_used():
             return
-        unsent = [bucket.take_unsent() for bucket in buckets]
         asked = [
-            (one, bucket.limit.requests, cost) for one, bucket in zip(unsent, buckets, strict=True)
+            (bucket, bucket.take_unsent(), one.cost)
+            for one in reservations
+            for bucket in one.buckets
         ]
         try:
-            counted = await server.reserve(asked)
+            counted = await server.reserve(
+                [(unsent, bucket.limit.requests, cost) for bucket, unsent, cost in asked]
+            )
         except OSError as error:
             self._note_server_failure(str(error))
-            for bucket, one in zip(buckets, unsent, strict=True):
-                bucket.put_back(one)
+            for bucket, unsent, _ in asked:
+                bucket.put_back(unsent)
                 self.share(bucket)
             return
         self.problem = None
         at_ms = self._clock()
-        for bucket, received in zip(buckets, counted, strict=True):
+        for (bucket, *_), received in zip(asked, counted, strict=True):
             bucket.receive_of_server(received, at_ms)
 
     def new_bucket(self, key: Hashable, limit: Limit, subject: str, now_ms: int) -> SharedBucket:
@@ -384,8 +424,8 @@ class SharedRateLimiter(RateLimiter):
 
     async def close(self) -> None:
         """Share what is left and close the connections."""
-        if self._reservations:
-            await asyncio.wait(self._reservations)
+        if self._reserving is not None:
+            await self._reserving
         if self._exchange is not None:
             await self._exchange
         for counts in (self._machine, self._server):

@@ -348,6 +348,31 @@ def test_nobody_waits_for_a_server_that_does_not_answer(
     asyncio.run(wait())
 
 
+def test_those_who_come_while_the_server_is_asked_share_the_next_round_trip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[int]] = []
+
+    async def reserve(counts: Sequence[tuple[Counted, int, int]]) -> Sequence[Counted]:
+        asked.append([wanted for _, _, wanted in counts])
+        await asyncio.sleep(0.01)
+        return [Counted(one.name, wanted, reserved=wanted) for one, _, wanted in counts]
+
+    async def wait() -> None:
+        counts = ServerCounts("redis://127.0.0.1:1")
+        monkeypatch.setattr(counts, "reserve", reserve)
+        limiter = SharedRateLimiter("c", now_ms, MachineCounts(tmp_path / "counts"), counts)
+        one, other = (limiter.new_bucket(n, Limit(10), "a tenant", NOW) for n in ("one", "other"))
+        first = asyncio.create_task(limiter.reserve([one], now_ms(), 3))
+        await asyncio.sleep(0.001)
+        later = [([one], 1), ([one, other], 2), ([other], 1)]
+        await asyncio.gather(first, *(limiter.reserve(b, now_ms(), cost) for b, cost in later))
+        await limiter.close()
+
+    asyncio.run(wait())
+    assert asked == [[3], [1, 2, 2, 1]]
+
+
 def test_a_reply_that_was_overtaken_gives_no_room_back(tmp_path: Path) -> None:
     limiter = SharedRateLimiter("c", now_ms, MachineCounts(tmp_path / "counts"))
     bucket = limiter.new_bucket("tenant", Limit(10), "a tenant", NOW)
