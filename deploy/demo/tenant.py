@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec import structs
 
 from deploy.demo.demo_file import Demo, read_demo, write_demo
-from query.resources.saved_types import SAVED_TYPES, convert_body, new_record
 from schemas.registry import KeyScope, RegistryStore, Website, parse_key
 from schemas.registry.validation import new_key, new_link, new_organization, new_website
 from schemas.runtime.clock import format_instant, now_ms
@@ -76,6 +75,9 @@ def create_demo(settings: Settings) -> Demo:
 
 def _create_saved_records(store: RegistryStore, website: Website, now_ms: int) -> None:
     """Goals, a segment, a funnel, a money property, and a note on the first day."""
+    # Imported here: `tidemark keys` needs no query compiler.
+    from query.resources.saved_types import SAVED_TYPES, convert_body, new_record
+
     note = {"start": str(format_instant(now_ms))[:10], "text": "Tidemark was started"}
     bodies = {**DEMO_SAVED_RECORDS, "annotations": (note,)}
     for saved in SAVED_TYPES:

@@ -10,9 +10,11 @@ from typing import Any
 import click
 import pytest
 
-from deploy.cli import tidemark
+from deploy.cli import COMMANDS, tidemark
 from tests.deploy.cli.command_result import Done, Run
 from tests.installation import free_port
+
+HEAVY_PACKAGES = {"duckdb", "pyarrow", "faust", "sqlalchemy", "aiokafka", "numpy", "deltalake"}
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,43 @@ def test_every_command_has_a_help_text() -> None:
 
     assert "undo" in inner_of(inner_of(tidemark)["import"])
     assert without_help(tidemark, "tidemark") == []
+
+
+def test_the_list_of_commands_has_the_first_sentence_of_each_help() -> None:
+    context = click.Context(tidemark)
+    first_sentences = {}
+    for name in COMMANDS:
+        command = tidemark.get_command(context, name)
+        assert command
+        first_sentences[name] = command.get_short_help_str(limit=300)
+
+    assert {name: summary for name, (_, summary) in COMMANDS.items()} == first_sentences
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("settings",), ("status", "--help"), ("up", "--help"), ("ask", "--help")],
+)
+def test_a_light_command_imports_no_heavy_package(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    program = (
+        "import sys\n"
+        "from deploy.cli import main\n"
+        "main(sys.argv[1:])\n"
+        f"print(*{HEAVY_PACKAGES} & sys.modules.keys(), file=sys.stderr)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "TIDEMARK_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout
+    assert done.stderr.split() == []
 
 
 @pytest.mark.parametrize("url", ["postgresql://h:noport/x", "sqlite:////proc/nowhere/registry.db"])
