@@ -53,9 +53,7 @@ def install(python: str, lock: str) -> int:
     """Install the packages of a lock file into the environment of an interpreter."""
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
     if UV.exists():
-        listed = subprocess.run(
-            (*pip, "config", "list"), capture_output=True, text=True, check=True
-        )
+        settings = subprocess.check_output((*pip, "config", "list"), text=True)
         command = (
             *(str(UV), "pip", "install", "--quiet", "--compile-bytecode", "--require-hashes"),
             *("--index-strategy=unsafe-best-match", "--python", python, "--requirements", lock),
