@@ -30,6 +30,8 @@ from schemas.runtime.settings import Settings
 
 LOG_POLL_SECONDS = 0.2
 STATUS_INTERVAL_SECONDS = 5.0
+SMALL_HEAPS = {"MALLOC_ARENA_MAX": "2"}
+"""Environment of the processes, unless the user's sets it: many threads share two heaps of glibc."""
 
 START_ERRORS = (
     CannotStart,
@@ -98,7 +100,7 @@ def prepare_start(settings: Settings) -> list[ProcessSpec]:
 async def _supervise(
     settings: Settings, specs: list[ProcessSpec], screen: StatusScreen, logs: bool
 ) -> None:
-    environment = {**child_environment(settings), "PYTHONUNBUFFERED": "1"}
+    environment = {**SMALL_HEAPS, **child_environment(settings), "PYTHONUNBUFFERED": "1"}
 
     def declare_topics() -> None:
         from deploy.local.kafka.topics import ensure_topics, required_topics

