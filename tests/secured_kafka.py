@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.broker_properties import server_properties
-from deploy.local.kafka.jar_download import broker_jars
+from deploy.local.kafka.broker import Broker, server_properties
+from deploy.local.kafka.jars import broker_jars
 from tests.installation import free_port
 from tests.tls_proxy import Certificates
 

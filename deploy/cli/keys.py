@@ -14,7 +14,7 @@ from deploy.cli.context import (
     require_changes,
 )
 from deploy.cli.record_commands import RecordGroup, organization_option
-from deploy.demo.tenant import replace_demo_key
+from deploy.demo.first_start import replace_demo_key
 from schemas.registry import KEY_SCOPES, Key, RegistryStore, Website
 from schemas.registry.key_rotation import (
     DEFAULT_OVERLAP_HOURS,

@@ -3,7 +3,7 @@
 import click
 
 from deploy.cli.context import CliContext
-from deploy.local.process_restart import CannotRestart, restart_without_gap
+from deploy.local.process_control import CannotRestart, restart_without_gap
 
 
 @click.command()

@@ -81,7 +81,7 @@ def scale(
 
 
 def _scale(tidemark: CliContext, role: Role, number: int | None) -> None:
-    from deploy.local.process_counts import CannotScale, scale_processes
+    from deploy.local.process_control import CannotScale, scale_processes
 
     if number is None:
         raise click.UsageError(f"how many? for example: tidemark scale {role} 2")

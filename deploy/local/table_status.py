@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from deploy.local.disk_space import to_mb
 from deploy.local.store_problem import explain
-from deploy.local.worker_lag import lag_chunks, lag_seconds
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
 from schemas.lake.delta_table import TableVersion, open_table, read_version
 from schemas.lake.object_store import UNREADABLE, StoreUnreachable
@@ -19,7 +18,11 @@ from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE, Table
 
 if TYPE_CHECKING:
-    from deploy.local.kafka.lag import TopicLag
+    from deploy.local.kafka.offsets import TopicLag
+
+from collections.abc import Set
+
+from deploy.local.processes.readiness import is_fresh
 
 MAX_PROBLEM_LENGTH = 200
 
@@ -88,7 +91,7 @@ def _problems(reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def _kafka_lags(settings: Settings, at_ms: int) -> "Mapping[str, TopicLag]":
-    from deploy.local.kafka.lag import topic_lags  # with the client of Kafka
+    from deploy.local.kafka.offsets import topic_lags  # with the client of Kafka
 
     return topic_lags(settings, at_ms)
 
@@ -135,3 +138,53 @@ def first_line(error: Exception) -> str:
     """The first line of an error's text, cut between words to MAX_PROBLEM_LENGTH characters."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return shorten(lines[0], MAX_PROBLEM_LENGTH, placeholder=" …")
+
+
+def relevant_heartbeats(
+    heartbeats: Sequence[Heartbeat], running: Set[int], at_ms: int
+) -> list[Heartbeat]:
+    """The heartbeats that count: fresh ones, and old ones of running but frozen processes.
+
+    A partition that a fresh heartbeat reports no longer belongs to a frozen process.
+    """
+    fresh = [heartbeat for heartbeat in heartbeats if is_fresh(heartbeat, at_ms)]
+    reported = {(at.topic, at.partition) for heartbeat in fresh for at in heartbeat.progress}
+    frozen = [
+        heartbeat
+        for heartbeat in heartbeats
+        if heartbeat not in fresh
+        and heartbeat.pid in running
+        and not any((at.topic, at.partition) in reported for at in heartbeat.progress)
+    ]
+    return [*fresh, *frozen]
+
+
+def lag_chunks(topic: str, heartbeats: Sequence[Heartbeat]) -> int | None:
+    """Messages of the topic that are not stored yet, over all reported partitions."""
+    behind = [
+        max(0, progress.end_offset - progress.next_offset)
+        for heartbeat in heartbeats
+        for progress in heartbeat.progress
+        if progress.topic == topic
+    ]
+    return sum(behind) if behind else None
+
+
+def lag_seconds(
+    topic: str, heartbeats: Sequence[Heartbeat], chunks: int | None, at_ms: int
+) -> float | None:
+    """Seconds since the slowest worker last caught up with Kafka.
+
+    None while a worker that holds partitions of the topic does not report its progress.
+    """
+    holders = [
+        heartbeat for heartbeat in heartbeats if any(at.topic == topic for at in heartbeat.progress)
+    ]
+    level = [
+        heartbeat.complete_ms[topic] for heartbeat in holders if topic in heartbeat.complete_ms
+    ]
+    if chunks is None or not level or len(level) < len(holders):
+        return None
+    if chunks == 0 and all(is_fresh(heartbeat, at_ms) for heartbeat in holders):
+        return 0.0
+    return round((at_ms - min(level)) / 1000, 1)

@@ -11,27 +11,28 @@ from pathlib import Path
 
 import msgspec
 
-from deploy.demo.demo_file import read_demo, refresh_addresses
-from deploy.demo.example_queries import example_query
+from deploy.demo.demo_file import example_query, read_demo, refresh_addresses
 from deploy.local import preflight, process_list
-from deploy.local.damage_watch import DamageWatch, damage_of
 from deploy.local.disk_space import DiskSpaceMonitor, floor_mb, free_mb
 from deploy.local.kafka.broker import Broker, BrokerFailed, KafkaUnavailable
 from deploy.local.kafka.jars import InvalidJar
 from deploy.local.logs.log_files import LogTail
 from deploy.local.preflight import CannotStart, RegistryUnavailable
-from deploy.local.process_counts import ProcessCounts
+from deploy.local.process_control import ProcessCounts
 from deploy.local.processes.process import ProcessSpec
 from deploy.local.processes.process_file import current_status, write_processes_file
 from deploy.local.processes.supervisor import StartupFailed, Supervisor
 from deploy.local.status_screen import StatusScreen
+from schemas.lake.damage_reports import DamageReports
+from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import child_environment
+from schemas.runtime.heartbeat import refusal_reason
 from schemas.runtime.settings import Settings
 
 LOG_POLL_SECONDS = 0.2
 STATUS_INTERVAL_SECONDS = 5.0
 SMALL_HEAPS = {"MALLOC_ARENA_MAX": "2"}
-"""Environment of the processes, unless the user's sets it: many threads share two heaps of glibc."""
+"""Set for all processes, unless the user sets it: threads share two heaps of glibc."""
 
 START_ERRORS = (
     CannotStart,
@@ -187,3 +188,33 @@ def _signals(supervisor: Supervisor) -> Iterator[None]:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
+
+
+REPAIR = "tidemark doctor --repair"
+
+
+def damage_of(settings: Settings) -> str:
+    """Damaged files and refused topics with the command to run; empty when there are none."""
+    count = len(DamageReports(settings.data).files())
+    files = (
+        f"{count} data file{'s are' if count > 1 else ' is'} damaged; queries that need "
+        f"{'them' if count > 1 else 'it'} fail, everything else works. Run {REPAIR}"
+    )
+    refusal = refusal_reason(settings.data / "run", now_ms())
+    return ". ".join([*([files] if count else []), *([refusal] if refusal else [])])
+
+
+class DamageWatch:
+    """Prints a line whenever the damage changes."""
+
+    def __init__(self, damage: Callable[[], str], say: Callable[[str], None]) -> None:
+        self._find_damage = damage
+        self._say = say
+        self._last = ""
+
+    def check(self) -> None:
+        """Print the current damage if it has changed since the last call."""
+        damage = self._find_damage()
+        if damage != self._last:
+            self._last = damage
+            self._say(f"damage: {damage or 'none any more'}")

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.broker_properties import server_properties
-from deploy.local.kafka.jar_download import broker_jars
+from deploy.local.kafka.broker import Broker, server_properties
+from deploy.local.kafka.jars import broker_jars
 from tests.installation import free_port
 
 CLUSTER_ID = "dGlkZW1hcmstY2hhb3MtMQ"

@@ -9,8 +9,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from deploy.local.kafka.jar_download import download_jars
-from deploy.local.kafka.jars import InvalidJar, read_checksums, verify_jars, write_checksums
+from deploy.local.kafka.jars import (
+    InvalidJar,
+    download_jars,
+    read_checksums,
+    verify_jars,
+    write_checksums,
+)
 
 CHECKSUM_FILE = Path(__file__).parents[2] / "deploy" / "locks" / "s3proxy-jars.sha256"
 JAR_FOLDER = Path(sys.prefix) / "share" / "tidemark" / "s3proxy"

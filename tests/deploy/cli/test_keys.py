@@ -10,7 +10,7 @@ from msgspec import structs
 
 from deploy.cli.context import KEY_ADVICE
 from deploy.demo.demo_file import read_demo
-from deploy.demo.tenant import create_demo
+from deploy.demo.first_start import create_demo
 from schemas.registry import Key, RegistryStore, Snapshot
 from schemas.registry.migrate import migrate
 from schemas.runtime.clock import parse_instant_ms

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deploy.demo.tenant import create_demo
+from deploy.demo.first_start import create_demo
 from deploy.local import sign_in_link
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings

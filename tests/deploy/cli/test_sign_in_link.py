@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deploy.demo.tenant import create_demo
+from deploy.demo.first_start import create_demo
 from deploy.local import sign_in_link
 from query.app import create_app
 from schemas.registry import RegistryStore

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from deploy.local.kafka.jar_download import MAVEN_COORDINATES
+from deploy.local.kafka.jars import MAVEN_COORDINATES
 from query.engine.trino.address import parse_address
 from query.engine.trino.client import TrinoClient
 from tests.deploy.deployment_files import DEPLOY, check_commands, check_variables, read_yaml

@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from deploy.demo.example_queries import example_query
+from deploy.demo.demo_file import example_query
 from deploy.demo.first_start import ExpectedCounts, expected_counts, first_visits
-from deploy.demo.traffic import DemoVisit, generate_visits, last_week
-from deploy.demo.visitor_profiles import BOT_USER_AGENT
+from deploy.demo.traffic import BOT_USER_AGENT, DemoVisit, generate_visits, last_week
 from schemas.runtime.settings import Settings
 from schemas.tables.errors import ErrorReport
 from schemas.tables.events import CustomEvent

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from deploy.demo.history import imported_events
+from deploy.demo.first_start import imported_events
 from deploy.demo.traffic import generate_visits
 from schemas.tables.events import ImportedEvent
 

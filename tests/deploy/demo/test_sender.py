@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from deploy.demo.sender import DemoSendFailed, DemoTarget, SendProgress, send_visits
+from deploy.demo.first_start import DemoSendFailed, DemoTarget, SendProgress, send_visits
 from deploy.demo.traffic import DemoVisit
 
 SEEN = tuple[str, str, str | None]

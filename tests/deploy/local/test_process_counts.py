@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from deploy.local.process_counts import (
+from deploy.local.process_control import (
     CannotScale,
     ProcessCounts,
     requested_counts,

@@ -8,16 +8,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from deploy.local.process_counts import ProcessCounts
+from deploy.local.process_control import (
+    CannotRestart,
+    ProcessCounts,
+    restart_process,
+    restart_without_gap,
+)
 from deploy.local.process_list import SCALED_SPECS
-from deploy.local.process_restart import CannotRestart, restart_process, restart_without_gap
-from deploy.local.processes.process import ProcessSpec, ShutdownStage
+from deploy.local.processes.process import (
+    ProcessSpec,
+    ShutdownStage,
+    take_restart_order,
+    write_restart_order,
+)
 from deploy.local.processes.process_file import (
     ProcessStatus,
     current_status,
     write_processes_file,
 )
-from deploy.local.processes.restart_order import take_restart_order, write_restart_order
 from deploy.local.processes.supervisor import Supervisor
 from schemas.runtime.settings import Settings
 from tests.deploy.local.processes.scripted_processes import ScriptedProcesses

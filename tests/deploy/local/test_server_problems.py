@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from deploy.local.kafka.topics import ensure_topics, required_topics
-from deploy.local.server_problems import KafkaProblems, kafka_problems, limits_problem
+from deploy.local.status import KafkaProblems, kafka_problems, limits_problem
 from schemas.runtime.settings import Settings
 from tests.chaos.kafka_cluster import NODES, KafkaCluster
 from tests.installation import eventually, free_port

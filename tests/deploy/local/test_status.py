@@ -16,7 +16,7 @@ from deploy.local.processes.process_file import (
 )
 from deploy.local.processes.readiness import heartbeat_ready, is_fresh
 from deploy.local.status import SystemStatus, rejects_all, system_status
-from deploy.local.worker_lag import lag_chunks, lag_seconds, relevant_heartbeats
+from deploy.local.table_status import lag_chunks, lag_seconds, relevant_heartbeats
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import STALE_AFTER_MS, Heartbeat, PartitionProgress, write_heartbeat
 from schemas.runtime.settings import Settings

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import msgspec
 
-from deploy.local.damage_watch import DamageWatch, damage_of
 from deploy.local.disk_space import DiskSpaceMonitor
 from deploy.local.logs.log_files import LogTail, exit_reason, last_lines
 from deploy.local.processes.process import ProcessState
@@ -15,6 +14,7 @@ from deploy.local.processes.process_file import (
     write_processes_file,
 )
 from deploy.local.status_screen import StatusScreen
+from deploy.local.up import DamageWatch, damage_of
 from schemas.lake.damage_reports import DamagedFile, DamageReports
 from schemas.runtime.clock import now_ms
 from schemas.runtime.heartbeat import Heartbeat, write_heartbeat

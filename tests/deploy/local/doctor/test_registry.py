@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from deploy.demo.demo_file import DEMO_FILE
-from deploy.demo.tenant import create_demo
+from deploy.demo.first_start import create_demo
 from deploy.local.doctor import CheckContext, CheckSkipped
 from deploy.local.doctor.registry import REGISTRY_CHECK
 from schemas.registry import Backups, Organization, RegistryStore, Website, validation

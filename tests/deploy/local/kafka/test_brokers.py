@@ -9,7 +9,7 @@ import pytest
 from aiokafka.errors import KafkaConnectionError
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.brokers import any_broker, silent_brokers
+from deploy.local.kafka.topic_configuration import any_broker, silent_brokers
 from schemas.runtime.settings import Settings
 from tests.installation import free_port
 

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.kafka.jar_download import broker_jars
-from deploy.local.kafka.jars import JAR_FOLDER, InvalidJar, read_checksums, verify_jars
+from deploy.local.kafka.jars import JAR_FOLDER, InvalidJar, broker_jars, read_checksums, verify_jars
 
 LISTED = {
     "broker.jar": hashlib.sha256(b"broker").hexdigest(),

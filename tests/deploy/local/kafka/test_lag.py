@@ -6,7 +6,7 @@ from pathlib import Path
 from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka.broker import Broker
-from deploy.local.kafka.lag import topic_lags
+from deploy.local.kafka.offsets import topic_lags
 from deploy.local.kafka.topics import ensure_topics, required_topics
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings

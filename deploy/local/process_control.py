@@ -1,18 +1,27 @@
-"""The numbers of processes of a running `tidemark up`: requested by a file, which it follows.
+"""Scale and restart processes of a running `tidemark up`.
 
-They hold until `tidemark up` ends: the next one starts with those of the settings.
+The numbers of processes are requested by a file, which it follows. They hold until `tidemark up`
+ends: the next one starts with those of the settings. The only collector, and the only query
+service, gets a second process beside it while it restarts, so that no request is refused.
 """
 
 import asyncio
+import os
+import signal
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, structs
 
 from deploy.local.process_list import SCALED_SPECS, Role
-from deploy.local.processes.process import METRICS_PORT, ProcessSpec, ProcessState
+from deploy.local.processes.process import (
+    METRICS_PORT,
+    ProcessSpec,
+    ProcessState,
+    write_restart_order,
+)
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, read_processes_file
 from deploy.local.processes.supervisor import Supervisor
 from schemas.runtime.files import read_regular, write_atomically
@@ -135,3 +144,69 @@ def _running(settings: Settings) -> ProcessesStatus:
 
 def _path(data: Path) -> Path:
     return data / "process_counts.json"
+
+
+RESTART_SECONDS = 180.0
+"""How long a process may take to finish its work and to be ready again."""
+RESTART_POLL_SECONDS = 0.2
+MOST_ENDS = 3
+"""How often a process may end by itself before it is ready again."""
+ANSWERING: Sequence[Role] = ("collector", "query")
+"""Processes that answer requests."""
+RUNNING = (ProcessState.READY, ProcessState.UNREADY)
+
+
+class CannotRestart(Exception):
+    """The process cannot be restarted, or is not ready again; the message says why."""
+
+
+def restart_without_gap(
+    settings: Settings, name: str, seconds: float = SCALE_SECONDS
+) -> ProcessStatus:
+    """Restart a process; one that answers requests alone is replaced while it restarts."""
+    role = next((each for each in ANSWERING if is_of(each, name)), None)
+    status = read_processes_file(settings.data)
+    if status is None or role is None or len(processes_of(role, status)) != 1:
+        return restart_process(settings.data, name)
+    _process(settings.data, name)  # CannotRestart before anything is started
+    try:
+        try:
+            scale_processes(settings, role, 2, seconds)
+            return restart_process(settings.data, name)
+        finally:
+            scale_processes(settings, role, 1)
+    except CannotScale as error:
+        raise CannotRestart(f"no second {role} beside it: {error}") from None
+
+
+def restart_process(data: Path, name: str, seconds: float = RESTART_SECONDS) -> ProcessStatus:
+    """Send SIGTERM, so that it finishes its work, and wait until its successor is ready."""
+    before = _process(data, name)
+    if before.pid is None or before.state not in RUNNING:
+        raise CannotRestart(f"{name} is {before.state}; repeat when `tidemark status` says ready")
+    try:
+        write_restart_order(Path(before.log), before.pid)
+        os.killpg(before.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile: the supervisor starts it again
+    except PermissionError:
+        raise CannotRestart(f"{name} belongs to another user; run this as that user") from None
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        now = _process(data, name)
+        if now.state == ProcessState.READY and now.pid not in (None, before.pid):
+            return now
+        if (ended := now.restarts - before.restarts) >= MOST_ENDS:
+            raise CannotRestart(f"{name} ended {ended} times since: {now.reason}")
+        time.sleep(RESTART_POLL_SECONDS)
+    raise CannotRestart(f"{name} is not ready after {seconds:.0f} s; see {before.log}")
+
+
+def _process(data: Path, name: str) -> ProcessStatus:
+    status = read_processes_file(data)
+    if status is None:
+        raise CannotRestart(f"nothing runs on {data}; start it with `tidemark up`")
+    found = {process.name: process for process in status.processes}
+    if name not in found:
+        raise CannotRestart(f"there is no process {name}; choose one of {', '.join(found)}")
+    return found[name]
