@@ -278,8 +278,6 @@ WEEKLY_VISITORS = 850
 VISIBLE_TIMEOUT_SECONDS = 60.0
 PROGRESS_INTERVAL_SECONDS = 1.0
 
-Notify = Callable[[str], None]
-
 
 def first_start(settings: Settings, say: Notify, stopped: IsStopped) -> None:
     """Create the demo unless there is one; send traffic unless the setting `demo` is off."""

@@ -23,7 +23,7 @@ KINDS = (LOADS, VITALS, SEQUENCES, TOTALS)
 """Totals come last: in a folder that is full they are asked for more often."""
 
 
-class Rebuilt(Struct, frozen=True):
+class Rebuilt(Struct, frozen=True, rename={"rollups": "parts"}):
     """What was made."""
 
     websites: int

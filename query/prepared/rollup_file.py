@@ -114,8 +114,8 @@ def write_tables(
     import pyarrow as pa  # large; services without prepared results go without it
     from pyarrow import parquet
 
-    everything = {HASHES[column]: {HASH_COLUMN: values} for column, values in hashes.items()}
-    everything |= tables
+    of_hashes = {HASHES[column]: {HASH_COLUMN: values} for column, values in hashes.items()}
+    everything: dict[str, Mapping[str, Numbers]] = {**of_hashes, **tables}
     stored, group_count = {}, 0
     for name, columns in everything.items():
         has_rows = any(map(len, columns.values()))
