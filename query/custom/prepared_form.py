@@ -1,4 +1,4 @@
-"""The prepared form of a custom query: what it counts of which rows of parts, where parts can."""
+"""The rollup plan of a custom query: what it counts of which event tables, where rollups can."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -10,7 +10,7 @@ from query.custom.request import CustomQueryBody
 from query.custom.tables import ColumnScope, CustomColumn, CustomTable
 from query.custom.validation import SelectedValue, ValidatedQuery
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part_tables import FACTS, PAGES
+from query.prepared.rollup_tables import FACTS, PAGES
 from query.prepared.row_columns import ALL_ROWS, OTHER_ROWS, view_rows
 from query.prepared.row_groups import CountedField, Group, RowGroups
 from query.prepared.text_filters import NEGATIONS
@@ -23,7 +23,7 @@ from schemas.tables import EVENTS
 
 NAME, PATH, OUTBOUND_DOMAIN = "name", "path", "outbound_domain"
 AGGREGATES = {"count": False, "uniq": True}
-"""Those that parts have, and whether they count distinct values."""
+"""Those that rollups have, and whether they count distinct values."""
 IS_OUTBOUND = Filter(field=OUTBOUND_DOMAIN, operator="is_not_null")
 """What the table `outbound` has."""
 NOT_OTHERS = frozenset((*PAGE_VIEW_NAMES, PAGE_EXIT))
@@ -36,7 +36,7 @@ OF_ONE_KIND = (
 
 
 def prepared_form(query: CustomQueryBody, plan: ValidatedQuery, time_range: TimeRange) -> RowGroups:
-    """The form of a query, which is valid; NotPrepared says why parts cannot answer it."""
+    """The form of a query, which is valid; NotPrepared says why rollups cannot answer it."""
     table = plan.table
     if table.is_computed or table.table is not EVENTS:
         raise NotPrepared(f"rollups have the tables 'events' and 'outbound', not '{table.name}'")
@@ -72,14 +72,14 @@ def _counted(select: SelectedValue) -> CountedField:
 
 
 def _field(column: CustomColumn) -> str:
-    """The name that parts have for a column."""
+    """The name that rollups have for a column."""
     if column.values or column.scope is ColumnScope.VISITOR:
         raise NotPrepared(f"rollups do not have '{column.name}'")
     return BY_COLUMN[column.sql].field if column.scope is ColumnScope.VISIT else column.sql
 
 
 def _renamed(filter_: Filter, table: CustomTable) -> Filter:
-    """The filter with the names that parts have."""
+    """The filter with the names that rollups have."""
     if names_behavior(filter_):
         raise NotPrepared("rollups do not have what visitors did")
 
@@ -140,7 +140,7 @@ def _names(filter_: Filter) -> frozenset[str]:
 
 
 def _is_of_others(filter_: Filter) -> bool:
-    """Whether a filter permits custom events and outbound clicks only, all of which parts have."""
+    """Whether a filter permits only custom events and outbound clicks, which rollups have."""
     if names := _names(filter_):
         return names.isdisjoint(NOT_OTHERS)
     operator, value = filter_.operator or filter_.op or "", filter_.value

@@ -10,10 +10,10 @@ from query.metrics.dimensions import DATE_PARTS, Dimension
 from query.metrics.fields import FIELDS
 from query.metrics.metrics import BY_NAME
 from query.metrics.query import MetricsQuery
-from query.prepared.forms import PreparedForm, of_filters
+from query.prepared.forms import RollupPlan, of_filters
 from query.prepared.metric_rows import COUNTED, VIEWS, MetricGroups, MetricTotals
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part_tables import FACTS
+from query.prepared.rollup_tables import FACTS
 from query.prepared.row_columns import ALL_ROWS, view_rows
 from query.prepared.row_groups import CountedField, Group, RowGroups
 from query.prepared.totals_index import BucketTotals
@@ -42,7 +42,7 @@ TOTALS: Mapping[str, Callable[[BucketTotals], object]] = {
 """The metrics that totals have."""
 
 
-def prepared_form(query: MetricsQuery) -> PreparedForm:
+def prepared_form(query: MetricsQuery) -> RollupPlan:
     """The plan over rollups; NotPrepared says why there is none."""
     if query.having.text:
         raise NotPrepared("rollups do not answer metrics queries with 'having'")

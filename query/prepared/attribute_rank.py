@@ -11,7 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import NO_TEXT, ColumnRows, Numbers
-from query.prepared.part_tables import (
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_tables import (
     ATTRIBUTES,
     FACTS,
     NO_HASH,
@@ -22,7 +23,6 @@ from query.prepared.part_tables import (
     SOURCES,
     VISITOR,
 )
-from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 
 RANK_COLUMN, RANKED_ROWS = "place", "placed"
 RANK_BITS = 8

@@ -11,8 +11,8 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import LazyRows
 from query.prepared.groups_index import GroupIndex, index_groups, number_combinations, sums
-from query.prepared.part_tables import BY_COLUMN, label
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import BY_COLUMN, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import EncodedTexts
 

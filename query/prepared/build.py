@@ -40,7 +40,7 @@ async def build_rollup(
     tables: Sequence[str],
     seconds: float,
 ) -> Rollup:
-    """The part of the rows that a scope sees in these data files."""
+    """The rollup of the rows that a scope sees in these data files."""
     version = scope.pinned.version.with_files(files)
     scope = structs.replace(scope, pinned=structs.replace(scope.pinned, version=version))
     rows = {name: await _rows(engine, scope, name, seconds) for name in tables}

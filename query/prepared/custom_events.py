@@ -9,9 +9,9 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import number_groups
 from query.prepared.groups_index import distinct_values, greatest, least, sums
-from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, label
 from query.prepared.quarters import BucketPlan, Quarters, RangePlan
 from query.prepared.rollup import SESSION_COLUMN
+from query.prepared.rollup_tables import OTHER_EVENTS, QUARTER_MS, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import EncodedTexts
 

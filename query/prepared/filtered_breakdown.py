@@ -9,8 +9,8 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.prepared.breakdown import NamedGroups, shares
-from query.prepared.part_tables import FACTS, PAGES
 from query.prepared.quarters import Quarters
+from query.prepared.rollup_tables import FACTS, PAGES
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import view_rows
 from query.prepared.row_groups import CountedField, RowGroups

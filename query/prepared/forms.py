@@ -15,8 +15,8 @@ from query.prepared.filtered_breakdown import filtered_breakdown
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.metric_rows import MetricGroups, MetricTotals
-from query.prepared.part_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.quarters import BucketPlan, NewVisitorPlan, Quarters, RangePlan, whole_range
+from query.prepared.rollup_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_groups import RowGroups
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
@@ -29,7 +29,7 @@ from query.request.time_range import TimeRange
 from query.scope.visits import VISIT_PREFIX
 
 
-class PreparedForm(Protocol):
+class RollupPlan(Protocol):
     """All rows of a query type, in its own order, from rollups."""
 
     @property
@@ -128,7 +128,7 @@ class FilteredPlan(Struct, frozen=True):
     """The rows of another form, of the rows of rollups that meet filters."""
 
     kept: ClassVar[KeepsRows]
-    form: PreparedForm
+    form: RollupPlan
     filters: bytes
     """As JSON, so that forms can be compared."""
 
@@ -193,8 +193,8 @@ class FilteredByAttribute(FilteredPlan, frozen=True):
 
 
 def of_filters(
-    form: PreparedForm, filters: Sequence[Filter]
-) -> tuple[PreparedForm, Keeps | None] | None:
+    form: RollupPlan, filters: Sequence[Filter]
+) -> tuple[RollupPlan, Keeps | None] | None:
     """The form of what filters keep, and what of its rows is kept, if not all; None without one."""
     if not filters:
         return form, None
@@ -215,7 +215,7 @@ def of_filters(
     return FilteredByVisit(form, msgspec.json.encode(of_visits)), keeps
 
 
-def _of_breakdown(form: PreparedForm, filters: Sequence[Filter]) -> PreparedForm | None:
+def _of_breakdown(form: RollupPlan, filters: Sequence[Filter]) -> RollupPlan | None:
     """The form of a list whose page views meet filters; None where rows do not tell the list."""
     if isinstance(form, Breakdown) and not form.together:
         return filtered_breakdown(form.columns, filters, form.row)
@@ -226,8 +226,8 @@ def _of_breakdown(form: PreparedForm, filters: Sequence[Filter]) -> PreparedForm
 
 
 def _of_others(
-    form: PreparedForm, filters: Sequence[Filter]
-) -> tuple[PreparedForm, Keeps | None] | None:
+    form: RollupPlan, filters: Sequence[Filter]
+) -> tuple[RollupPlan, Keeps | None] | None:
     """The form of what filters on other fields than facts of the visit keep."""
     if not filters:
         return form, None
@@ -244,7 +244,7 @@ def _of_others(
     return FilteredByAttribute(form, msgspec.json.encode(of_places)), keeps if others else None
 
 
-def _reads_visits_alone(form: PreparedForm) -> bool:
+def _reads_visits_alone(form: RollupPlan) -> bool:
     """Whether the rows of chosen visits are enough; who is new follows from all rows."""
     return {*form.tables} <= session_filters.SESSION_TABLES and not isinstance(form, NewVisitorPlan)
 
@@ -253,7 +253,7 @@ OF_TOTALS_INDEX = (Totals, TotalsByBucket, MetricTotals, SessionsByDuration, Ses
 """Forms that read no more than the index of totals."""
 
 
-def index_between_quarters(form: PreparedForm) -> str | None:
+def index_between_quarters(form: RollupPlan) -> str | None:
     """The index whose other quarters a form does not read, so that small ranges use it, too."""
     return TOTALS_INDEX if isinstance(form, OF_TOTALS_INDEX) else None
 
@@ -269,7 +269,7 @@ WITH_EMPTY_ROW = (
 """Forms that may have a row where there are no rows."""
 
 
-def empty_result(form: PreparedForm) -> Sequence[Row]:
+def empty_result(form: RollupPlan) -> Sequence[Row]:
     """The result for an empty range."""
     if isinstance(form, FilteredPlan):
         return empty_result(form.form)

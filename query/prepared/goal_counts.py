@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.part_tables import OTHER_EVENTS, PAGES, label
 from query.prepared.quarters import Quarters, RangePlan
 from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_tables import OTHER_EVENTS, PAGES, label
 from query.prepared.rollup_view import ChooseTexts, RollupView
 from query.prepared.totals_index import TABLES, row_totals
 from query.sql.event_condition import WILDCARD

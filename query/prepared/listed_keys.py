@@ -13,7 +13,7 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.array_rows import LazyRows
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 
 Bounds: TypeAlias = tuple[Numbers, Numbers]
 """The least and the greatest value that each key may have; the same where it is known."""
@@ -92,7 +92,7 @@ class ListedKeys(LazyRows):
         return found
 
 
-class KeyList(PreparedForm, Protocol):
+class KeyList(RollupPlan, Protocol):
     """The form whose rows are `ListedKeys`."""
 
     @property

@@ -13,9 +13,9 @@ from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key, descending
 from query.prepared.groups_index import KEY_BITS, number_combinations, sums
 from query.prepared.measured_tables import Measured, plus_one
-from query.prepared.part_tables import label
 from query.prepared.quarters import Quarters, UnfilteredPlan, by_bucket, whole_range
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_tables import label
 from query.prepared.rollup_view import RollupView
 from query.prepared.text_filters import keeps_all, rows_that_meet
 from query.request.buckets import Granularity

@@ -5,7 +5,7 @@ A row is one measurement, with what query types group by.
 
 from msgspec import Struct
 
-from query.prepared.part_tables import QUARTER, VISITOR, RollupTable, label, labelled
+from query.prepared.rollup_tables import QUARTER, VISITOR, RollupTable, label, labelled
 from query.sql.row_definitions import IS_TIMED
 
 VITAL_LABELS = (

@@ -16,8 +16,8 @@ from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.groups_index import KEY_BITS, sort_order
 from query.prepared.page_views import PageChanges, ordered_views, page_changes
-from query.prepared.part_tables import PAGE_VIEWS
 from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.rollup_tables import PAGE_VIEWS
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import WITHOUT
 

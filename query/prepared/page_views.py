@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.groups_index import KEY_BITS
-from query.prepared.part_tables import PAGE_VIEWS, QUARTER_MS, label
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import PAGE_VIEWS, QUARTER_MS, label
 from query.prepared.rollup_view import RollupView
 
 TIE = "tie"

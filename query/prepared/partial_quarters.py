@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from query.prepared.custom_events import CustomEventsByQuarter
-from query.prepared.forms import FilteredPlan, PreparedForm
+from query.prepared.forms import FilteredPlan, RollupPlan
 from query.prepared.metric_rows import MetricGroups
 from query.prepared.not_prepared import NO_QUARTER, OTHER_QUARTERS, NotPrepared
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import NewVisitorPlan, Quarters, by_bucket
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.row_groups import RowGroups
 from query.prepared.visitor_lists import VisitorList
 from query.request.buckets import Granularity
@@ -52,7 +52,7 @@ def cut_range(time_range: TimeRange) -> CutRange | None:
 
 
 def quarters_read(
-    form: PreparedForm, time_range: TimeRange, granularity: Granularity
+    form: RollupPlan, time_range: TimeRange, granularity: Granularity
 ) -> tuple[Quarters, TimeRange, Sequence[TimeRange]]:
     """The quarters of a form, their time range, and what of the range is in cut ones beside them.
 
@@ -70,7 +70,7 @@ def quarters_read(
     return quarters, cut.whole, cut.edges
 
 
-def quarters_within(form: PreparedForm, cut: CutRange, granularity: Granularity) -> Quarters | None:
+def quarters_within(form: RollupPlan, cut: CutRange, granularity: Granularity) -> Quarters | None:
     """The whole quarters of a range; None where the rows of those that it cuts belong elsewhere."""
     inner = form
     while isinstance(inner, FilteredPlan):

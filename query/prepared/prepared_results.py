@@ -20,7 +20,7 @@ from query.engine.tenant_limits import TenantSlots
 from query.prepared import FOLDER
 from query.prepared.array_rows import ArrayRows
 from query.prepared.build import all_rows, build_rollup
-from query.prepared.forms import PreparedForm, empty_result, index_between_quarters
+from query.prepared.forms import RollupPlan, empty_result, index_between_quarters
 from query.prepared.index_store import IndexCache, IndexStore, is_small
 from query.prepared.known_visitors import known_visitors
 from query.prepared.listed_keys import ListedKeys
@@ -33,7 +33,13 @@ from query.prepared.not_prepared import (
     TOO_DIVERSE,
     NotPrepared,
 )
-from query.prepared.part_reader import (
+from query.prepared.partial_quarters import quarters_read
+from query.prepared.quarters import NewVisitorPlan, Quarters
+from query.prepared.result_cache import ByteCache, CachingEngine, digest
+from query.prepared.rollup import Rollup
+from query.prepared.rollup_file import UNREADABLE
+from query.prepared.rollup_join import RollupJoin
+from query.prepared.rollup_reader import (
     ReadPlan,
     RollupGone,
     RollupReader,
@@ -41,12 +47,6 @@ from query.prepared.part_reader import (
     in_thread,
     read_plan,
 )
-from query.prepared.partial_quarters import quarters_read
-from query.prepared.quarters import NewVisitorPlan, Quarters
-from query.prepared.result_cache import ByteCache, CachingEngine, digest
-from query.prepared.rollup import Rollup
-from query.prepared.rollup_file import UNREADABLE
-from query.prepared.rollup_join import RollupJoin
 from query.prepared.rollup_view import NOBODY
 from query.prepared.store import KIND_OF, KINDS, TOTALS, RollupKey, RollupStore, kinds_beside
 from query.prepared.text_filters import CostlyFilters
@@ -98,7 +98,7 @@ class PreparedResults:
 
     async def rows(
         self,
-        form: PreparedForm,
+        form: RollupPlan,
         scope: Scope,
         granularity: Granularity,
         engine: ColumnEngine,
@@ -137,7 +137,7 @@ class PreparedResults:
             self._indexes.forget_sets(scope.subjects[0])
             raise NotPrepared(ROLLUP_GONE) from None
 
-    def _known_parts(self, form: PreparedForm, *those_of: ReadPlan | None) -> frozenset[RollupKey]:
+    def _known_parts(self, form: RollupPlan, *those_of: ReadPlan | None) -> frozenset[RollupKey]:
         """The rollups of readings, and more that were used with them.
 
         None is of a data file whose rows are read: a rollup may have been made meanwhile, or by a
@@ -173,7 +173,7 @@ class PreparedResults:
 
     async def _rows(
         self,
-        form: PreparedForm,
+        form: RollupPlan,
         quarters: Quarters,
         rows_of: ReadPlan,
         visits_of: ReadPlan | None,

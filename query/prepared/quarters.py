@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from query.engine.column_rows import Numbers
-from query.prepared.part_tables import QUARTER_MS
+from query.prepared.rollup_tables import QUARTER_MS
 from query.request.buckets import MONDAY_OFFSET_MS, WEEK_MS, WIDTH_MS, Granularity
 from query.request.date_parts import HOUR_MS, DatePart
 from query.request.time_range import TimeRange, UtcOffsetPeriod, utc_offset_periods

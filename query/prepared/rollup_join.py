@@ -8,13 +8,13 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.prepared.index_store import IndexCache, is_small
-from query.prepared.part_reader import ReadPlan, RollupReader, StoredRollup
-from query.prepared.part_tables import QUARTER_MS, SESSIONS, VISITS
 from query.prepared.quarters import Quarters
 from query.prepared.result_cache import ByteCache, digest
 from query.prepared.rollup import SESSION_COLUMN, AnyRollup, Rollup
+from query.prepared.rollup_reader import ReadPlan, RollupReader, StoredRollup
+from query.prepared.rollup_tables import QUARTER_MS, SESSIONS, VISITS
 from query.prepared.rollup_view import NOBODY, RollupView, VisitView, WholeView
 from query.prepared.shared_ids import (
     AddedIds,
@@ -59,7 +59,7 @@ class RollupJoin:
         self._rests = [rollup for _, rollups in both for rollup in rollups]
         self._rest_keys = [rows.key for reading, _ in both for rows in reading.rows]
 
-    def rows(self, form: PreparedForm, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, form: RollupPlan, quarters: Quarters) -> Sequence[Row] | None:
         """The rows of a form; None when rollups cannot tell them."""
         reading, _ = self._rows_of
         whole = None if self._few else WholeView(self._whole, self._made)

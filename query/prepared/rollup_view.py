@@ -10,8 +10,8 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.attribute_rank import RANK_COLUMN
 from query.prepared.groups_index import distinct_values
-from query.prepared.part_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
 from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_tables import OF_LAST_VIEW, SESSIONS, VISITS, label
 from query.prepared.selection import LinkKeys, SelectedIds, SelectedRows, Selection, link_keys
 from query.prepared.shared_ids import EncodedTexts, RollupsWithIds
 

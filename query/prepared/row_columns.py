@@ -14,7 +14,8 @@ from query.engine.column_rows import Numbers
 from query.prepared.attribute_rank import RANK_COLUMN
 from query.prepared.attribute_rank import TABLES as TABLES_OF_PLACES
 from query.prepared.not_prepared import AMBIGUOUS_VISIT_FACTS, TOO_MANY_ATTRIBUTES, NotPrepared
-from query.prepared.part_tables import (
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import (
     ATTRIBUTES,
     DEVICES,
     ENTRY_PAGE,
@@ -28,7 +29,6 @@ from query.prepared.part_tables import (
     RollupTable,
     label,
 )
-from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.rollup_view import RollupView
 from query.prepared.selection import LinkKeys
 from query.prepared.session_attributes import index_attributes, session_attributes

@@ -17,9 +17,9 @@ from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.groups_index import distinct_values, number_combinations, sums
 from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
-from query.prepared.part_tables import VISITS
 from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import VISITS
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import (
     VISIT_FIELDS,

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from query.engine.engine import ColumnEngine, Engine, Row
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.prepared.not_prepared import OTHER_ENGINE, SWITCHED_OFF, NotPrepared
-from query.prepared.part_reader import Work
 from query.prepared.prepared_results import PreparedResults
+from query.prepared.rollup_reader import Work
 from query.request.buckets import Granularity
 from query.request.query import Query
 from query.scope.row_scope import Scope
@@ -14,7 +14,7 @@ from query.scope.row_scope import Scope
 
 async def rows_of_form(
     results: PreparedResults | None,
-    form: PreparedForm,
+    form: RollupPlan,
     query: Query,
     scope: Scope,
     engine: Engine,

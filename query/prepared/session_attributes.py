@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.attribute_rank import RANK_COLUMN, TABLES
-from query.prepared.part_tables import label
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import label
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import WITHOUT, TextCodes, renumbered
 

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.prepared.attribute_rank import RANK_COLUMN, TABLES
-from query.prepared.part_tables import (
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_tables import (
     DEVICES,
     ENTRY_PAGE,
     EXIT_PAGE,
@@ -24,7 +25,6 @@ from query.prepared.part_tables import (
     SOURCES,
     label,
 )
-from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.rollup_view import RollupView
 from query.prepared.selection import LinkKeys, SelectedIds, SelectedKeys
 from query.prepared.session_attributes import SessionAttributes, session_attributes

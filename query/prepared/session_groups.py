@@ -9,9 +9,9 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import Texts, groups_by, text_ranks
 from query.prepared.groups_index import sums
-from query.prepared.part_tables import FACTS, PAGES, VISITS
 from query.prepared.quarters import BucketPlan, Quarters, RangePlan
 from query.prepared.rollup import SESSION_COLUMN
+from query.prepared.rollup_tables import FACTS, PAGES, VISITS
 from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import UNTOLD
 from query.prepared.totals_index import TABLES, session_columns

@@ -12,9 +12,9 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.groups_index import greatest, least, sums
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.part_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
 from query.prepared.quarters import Quarters, RangePlan
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, smallest
+from query.prepared.rollup_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import visible_ms
 from query.prepared.totals_index import TOTALS_INDEX, TotalsIndex, index_totals, range_correction

@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 
 from query.engine.column_rows import Numbers
 from query.prepared.groups_index import NEVER, least, sums
-from query.prepared.part_tables import QUARTER_MS, SECOND_PARTS
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import QUARTER_MS, SECOND_PARTS
 from query.standard.sql.definitions import BOUNCE_MS
 
 BLOCK = 4_096

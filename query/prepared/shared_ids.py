@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct, structs
 
 from query.engine.column_rows import NO_TEXT, Numbers
-from query.prepared.part_tables import NO_HASH
 from query.prepared.rollup import AnyRollup, smallest
+from query.prepared.rollup_tables import NO_HASH
 from query.prepared.store import RollupKey
 
 WITHOUT = 0

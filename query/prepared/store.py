@@ -20,7 +20,11 @@ from msgspec import Struct
 
 from query.prepared.attribute_rank import RANK_SQL
 from query.prepared.measured_tables import PAGE_LOADS, VITAL_VALUES
-from query.prepared.part_tables import (
+from query.prepared.rollup import (
+    Rollup,
+)
+from query.prepared.rollup_file import UNREADABLE, Damaged, write_rollup
+from query.prepared.rollup_tables import (
     FACTS,
     OTHER_EVENTS,
     OTHER_FACTS,
@@ -31,10 +35,6 @@ from query.prepared.part_tables import (
     VISITS,
     RollupTable,
 )
-from query.prepared.rollup import (
-    Rollup,
-)
-from query.prepared.rollup_file import UNREADABLE, Damaged, write_rollup
 from schemas.tables import EVENTS, Table
 from schemas.tables import VITALS as STORED_VITALS
 from schemas.tables.derived_table import source_key

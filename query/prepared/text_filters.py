@@ -1,4 +1,4 @@
-"""Filters on texts: they choose rows of a result that is grouped by them, or of a table of parts.
+"""Filters on texts: they choose rows of a result that is grouped by them, or of a table of rollups.
 
 They keep what the same filters in SQL keep: a condition on NULL is not met, and its negation is.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.part_tables import label
+from query.prepared.rollup_tables import label
 from query.prepared.rollup_view import RollupView
 from query.request.filter_struct import Filter, fields_named, names_behavior
 

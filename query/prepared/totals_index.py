@@ -12,8 +12,8 @@ from msgspec import Struct, structs
 from query.engine.column_rows import Numbers
 from query.prepared.distinct_visitors_index import VisitorsIndex, index_visitors
 from query.prepared.groups_index import sums
-from query.prepared.part_tables import SESSIONLESS, SESSIONS
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import SESSIONLESS, SESSIONS
 from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import (
     OF_SESSIONS,

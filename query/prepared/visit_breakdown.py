@@ -16,9 +16,9 @@ from query.prepared.breakdown import (
     index_of,
     shares,
 )
-from query.prepared.part_tables import OF_LAST_VIEW, SESSIONLESS, SESSIONS, SOURCES, VISITS, label
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
+from query.prepared.rollup_tables import OF_LAST_VIEW, SESSIONLESS, SESSIONS, SOURCES, VISITS, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import EncodedTexts, TextCodes, renumbered
 from query.prepared.visits_index import (

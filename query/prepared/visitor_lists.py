@@ -13,7 +13,9 @@ from msgspec import structs
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.groups_index import distinct_values, greatest, least, sums
 from query.prepared.listed_keys import Bounds, ListedKeys
-from query.prepared.part_tables import (
+from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import (
     OTHER_EVENTS,
     PAGES,
     QUARTER_MS,
@@ -21,8 +23,6 @@ from query.prepared.part_tables import (
     SESSIONS,
     label,
 )
-from query.prepared.quarters import Quarters, RangePlan
-from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.rollup_view import RollupView
 
 COUNT_COLUMNS = (QUARTER_COLUMN, VISITOR_COLUMN, "row_count", "views")

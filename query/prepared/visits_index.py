@@ -8,8 +8,8 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.breakdown import NO_GROUPS, GroupsIndex, NamedGroups, Texts, index_of
 from query.prepared.groups_index import NEVER, greatest, least
-from query.prepared.part_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS, VISITS, label
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
+from query.prepared.rollup_tables import OF_LAST_VIEW, QUARTER_MS, SESSIONS, VISITS, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import block_edges, crossing
 from query.prepared.shared_ids import EncodedTexts, TextCodes, in_text_order, renumbered

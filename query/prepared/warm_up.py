@@ -6,7 +6,7 @@ process that starts later.
 
 from msgspec import Struct
 
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.request.time_range import Granularity
 from query.scope.row_scope import Scope
 
@@ -16,7 +16,7 @@ MAX_WAITING = 64
 class WarmUpQuery(Struct, frozen=True):
     """The rows that a query asked for."""
 
-    form: PreparedForm
+    form: RollupPlan
     scope: Scope
     granularity: Granularity
 

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from query.engine.engine import Engine, Row, Sql
 from query.formats.columns import ColumnKind, ResultColumn
 from query.prepared.array_rows import ArrayRows
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.prepared.not_prepared import NotPrepared
 from query.request.buckets import WIDTH_MS, Granularity, bucket_at, bucket_position
 from query.request.query import MAX_ROWS, Query
@@ -114,7 +114,7 @@ class GroupedPlan(Struct, frozen=True, kw_only=True):
     warnings: Callable[[Query, Source], Awaitable[Sequence[ResultWarning]]] | None = None
     has_every_bucket: bool = False
     """Whether the result has a row for every bucket of the time range."""
-    form: PreparedForm | None = None
+    form: RollupPlan | None = None
     """How the rows are made from prepared results; None when they cannot be."""
     not_prepared: str = ""
     """Why they cannot be."""
@@ -174,7 +174,7 @@ class BoundGroups(Struct, frozen=True):
     source: Source
 
     @property
-    def form(self) -> PreparedForm | None:
+    def form(self) -> RollupPlan | None:
         return self.plan.form
 
     @property

@@ -20,7 +20,7 @@ from query.engine.engine_choice import bytes_to_read
 from query.engine.snapshots import PinnedVersions
 from query.formats.negotiation import negotiate_format
 from query.formats.output_formats import FORMATS, JSON, Format
-from query.prepared.part_reader import Work
+from query.prepared.rollup_reader import Work
 from query.request.query_string import check_query_string
 from query.request.subject import QuerySubject, authorized_subject
 from query.response.response_budget import ResponseBudget

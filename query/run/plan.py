@@ -14,10 +14,10 @@ from msgspec import UNSET, Struct, UnsetType, structs
 
 from query.engine.engine import Engine, Row, Sql
 from query.engine.snapshots import PinnedVersion
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part_reader import Work
 from query.prepared.prepared_results import PreparedResults
+from query.prepared.rollup_reader import Work
 from query.prepared.rows_of_form import reads_stored_rows, rows_of_form
 from query.request.buckets import Granularity
 from query.request.query import Query
@@ -58,7 +58,7 @@ class Source(Struct, frozen=True):
 
     async def prepared_rows(
         self,
-        form: PreparedForm,
+        form: RollupPlan,
         query: Query,
         scope: Scope,
         granularity: Granularity = Granularity.DAILY,
@@ -94,7 +94,7 @@ class BoundPlan(Protocol):
         """Where its rows come from."""
 
     @property
-    def form(self) -> PreparedForm | None:
+    def form(self) -> RollupPlan | None:
         """How the rows are made from prepared results; None when they cannot be."""
 
     @property

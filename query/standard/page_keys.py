@@ -15,10 +15,10 @@ from itertools import accumulate
 from msgspec import Struct, structs
 
 from query.engine.engine import Engine, Row
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.prepared.listed_keys import KeyList, ListedKeys, first_of, score_bounds
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part_tables import QUARTER_MS
+from query.prepared.rollup_tables import QUARTER_MS
 from query.request.order import OrderTerm
 from query.request.time_range import TimeRange
 from query.response.worker_threads import run_in_worker
@@ -226,7 +226,7 @@ async def find_newest_rows(
     newest: NewestRows,
     scope: Scope,
     last: int,
-    rows_of: Callable[[PreparedForm], Awaitable[Sequence[Row]]],
+    rows_of: Callable[[RollupPlan], Awaitable[Sequence[Row]]],
     fetch: Callable[[Statement], Awaitable[list[Row]]],
 ) -> tuple[PageKeys, bool]:
     """The time of the newest rows up to the `last`, and the number of all rows.

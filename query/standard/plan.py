@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row, Sql
 from query.prepared.array_rows import ArrayRows
-from query.prepared.forms import PreparedForm, of_filters
+from query.prepared.forms import RollupPlan, of_filters
 from query.prepared.not_prepared import COSTLY_FILTERS, NotPrepared
 from query.prepared.text_filters import MAX_EVALUATIONS, condition_count, kept_shares
 from query.request.body import convert
@@ -124,7 +124,7 @@ class BoundQuery(Struct, frozen=True):
     scopes: Mapping[str, Scope]
     """By table name."""
     source: Source
-    form: PreparedForm | None = None
+    form: RollupPlan | None = None
     stored_columns: StoredColumns | None = None
     """What completes the rows from prepared results."""
     page_keys: PageKeyQuery | None = None
@@ -209,7 +209,7 @@ class BoundQuery(Struct, frozen=True):
         join = partial(beside.join, rows, stored)
         return await run_in_worker(len(rows) + len(stored), join)
 
-    async def rows_of(self, form: PreparedForm) -> Sequence[Row]:
+    async def rows_of(self, form: RollupPlan) -> Sequence[Row]:
         """All rows of a form from prepared results; NotPrepared says why there are none."""
         if (chosen := of_filters(form, self.query.filters)) is None:
             raise NotPrepared(OTHER_FILTERS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.custom.tables import CUSTOM_TABLES
-from query.prepared.part_tables import ATTRIBUTES, DEVICES, EVENT_LABELS, SOURCES
+from query.prepared.rollup_tables import ATTRIBUTES, DEVICES, EVENT_LABELS, SOURCES
 from schemas.tables import EVENTS
 from tests.oracle.custom import DATE_PARTS, CustomQuery, alias, expected_result, output_name
 from tests.oracle.custom_query_strategies import BUCKETS, havings, orders

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.metrics.prepared_form import TOTALS
-from query.prepared.part_tables import ATTRIBUTES, DEVICES, SOURCES
+from query.prepared.rollup_tables import ATTRIBUTES, DEVICES, SOURCES
 from schemas.tables import EVENTS, ColumnType
 from schemas.telemetry.instruments import REGISTRY
 from tests.oracle.custom_query_strategies import orders

@@ -5,7 +5,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.prepared.listed_keys import KeyList, ScoreTerm
 from query.sql.select import Cte
 from query.standard.declaration.statement import Statement
@@ -124,7 +124,7 @@ class NewestRows(Struct, frozen=True, kw_only=True, eq=False):
     Both give a row for each quarter that has some, in order: its number since 1970, and theirs.
     """
 
-    form: PreparedForm
+    form: RollupPlan
     counts: Statement
     """The same from stored rows."""
 

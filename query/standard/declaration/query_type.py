@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from msgspec import Struct, structs
 
-from query.prepared.forms import PreparedForm
+from query.prepared.forms import RollupPlan
 from query.request.subject import SubjectKind
 from query.scope.profiles import PROFILES
 from query.sql.select import Cte
@@ -84,7 +84,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     """Whether it is about what happens now: workers store small batches sooner meanwhile."""
     checks: Sequence[ResultCheck] | Callable[[Any], Sequence[ResultCheck]] = ()
     """What warnings come from, or a function that tells it from the options."""
-    prepared: PreparedForm | Callable[[Any], PreparedForm | None] | None = None
+    prepared: RollupPlan | Callable[[Any], RollupPlan | None] | None = None
     """How its rows are made from prepared parts, or a function that tells it from the options; None
     when they cannot be."""
     stored_columns: StoredColumns | Callable[[Any], StoredColumns | None] | None = None
@@ -101,7 +101,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
             return Statement(sql=self.sql, ctes=self.ctes)
         return self.sql if isinstance(self.sql, Statement) else self.sql(options)
 
-    def prepared_form(self, options: Any) -> PreparedForm | None:
+    def prepared_form(self, options: Any) -> RollupPlan | None:
         """How rows are made from prepared parts with these options."""
         return self.prepared(options) if callable(self.prepared) else self.prepared
 

@@ -8,8 +8,8 @@ from query.prepared.custom_events import (
     CustomEventsByPath,
     CustomEventsByQuarter,
 )
-from query.prepared.forms import PreparedForm
-from query.prepared.part_tables import QUARTER
+from query.prepared.forms import RollupPlan
+from query.prepared.rollup_tables import QUARTER
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import IS_CUSTOM, NEWEST_FIRST
 from query.standard.declaration.fields import Date, Instant, OptionalText
@@ -58,7 +58,7 @@ def custom_event_type(
     row: type[Struct],
     sql: str,
     limit: int = 100,
-    prepared: PreparedForm | None = None,
+    prepared: RollupPlan | None = None,
     newest_rows: NewestRows | None = None,
 ) -> QueryType:
     """A query type over the events table."""

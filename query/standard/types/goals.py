@@ -48,7 +48,7 @@ from schemas.tables import EVENTS
 
 MAX_GOALS = 20
 NOT_COUNTED = (*PAGE_VIEW_NAMES, PAGE_EXIT)
-"""Events that parts do not count by their name."""
+"""Events that rollups do not count by their name."""
 NO_VALUE = "CAST(NULL AS DOUBLE)"
 
 
@@ -241,7 +241,7 @@ def prepared_goals(options: Goals) -> GoalCounts | None:
 
 
 def stored_amounts(options: Goals) -> StoredColumns | None:
-    """The sums of the values of goals, which parts do not have; None when no goal has a value."""
+    """The sums of the values of goals, which rollups do not have; None when no goal has a value."""
     goals = options.goals or ()
     valued = [i for i, goal in enumerate(goals) if goal.value]
     if not valued:

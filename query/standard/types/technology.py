@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from query.engine.engine import Row
-from query.prepared.forms import Breakdown, PreparedForm
+from query.prepared.forms import Breakdown, RollupPlan
 from query.prepared.session_groups import GroupedSessions
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW
@@ -66,7 +66,7 @@ def technology_type(
     *,
     first: tuple[str, str] = ("visitors", "pageviews"),
     limit: int = 100,
-    prepared: PreparedForm | None = None,
+    prepared: RollupPlan | None = None,
 ) -> QueryType:
     """Page views by groups, of which the first must be there."""
     return QueryType(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, structs
 
-from query.prepared.forms import PreparedForm, by_row
+from query.prepared.forms import RollupPlan, by_row
 from query.prepared.visit_breakdown import VisitPages, by_visit
 from query.request.subject import SubjectKind
 from query.sql.row_definitions import PAGE_VIEW, first_value, last_value
@@ -29,7 +29,7 @@ def top_type(
     *,
     limit: int = 100,
     aliases: tuple[str, ...] = (),
-    prepared: PreparedForm | None = None,
+    prepared: RollupPlan | None = None,
 ) -> QueryType:
     """Page views by `label`, an expression over `scoped`; those without it are left out.
 

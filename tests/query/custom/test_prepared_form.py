@@ -10,7 +10,7 @@ from query.custom.prepared_form import prepared_form
 from query.custom.request import CustomQueryBody
 from query.custom.validation import validate
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part_tables import FACTS, PAGES
+from query.prepared.rollup_tables import FACTS, PAGES
 from query.prepared.row_columns import ALL_ROWS, OTHER_ROWS, RowSource, view_rows
 from query.prepared.row_groups import CountedField, RowGroups
 from query.request.buckets import Granularity

@@ -5,7 +5,7 @@ import pytest
 
 from query.engine.column_rows import ColumnRows
 from query.prepared.attribute_rank import MixedSessions, mixed_sessions, with_rows
-from query.prepared.part_tables import FACTS, NO_HASH, OTHER_FACTS, PAGES, SESSIONLESS
+from query.prepared.rollup_tables import FACTS, NO_HASH, OTHER_FACTS, PAGES, SESSIONLESS
 from tests.query.prepared.rollups import column_rows
 
 Owner = tuple[int, int, int]

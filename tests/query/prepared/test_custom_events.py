@@ -14,9 +14,9 @@ from query.prepared.custom_events import (
     CustomEventTotals,
     OutboundClicks,
 )
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters, whole_range
 from query.prepared.rollup import Rollup
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.request.time_range import TimeRange
 from tests.query.prepared.rollups import Values, join, part_of

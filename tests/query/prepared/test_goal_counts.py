@@ -13,9 +13,9 @@ from msgspec import convert
 from query.engine.column_rows import ColumnRows
 from query.prepared.forms import empty_result
 from query.prepared.goal_counts import CountedGoal, GoalCounts
-from query.prepared.part_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSIONS
 from query.prepared.quarters import Quarters
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSIONS
 from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import OF_SESSIONS
 from query.sql.row_definitions import PAGE_VIEW, PAGE_VIEW_NAMES

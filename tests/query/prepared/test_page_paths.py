@@ -7,8 +7,8 @@ import pytest
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows
 from query.prepared.page_paths import PagePaths
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.request.time_range import TimeRange
 from tests.query.prepared.rollups import Values, join, part_of

@@ -2,10 +2,10 @@
 
 import pytest
 
-from query.prepared.forms import FilteredByAttribute, PreparedForm
-from query.prepared.part_tables import QUARTER_MS
+from query.prepared.forms import FilteredByAttribute, RollupPlan
 from query.prepared.partial_quarters import cut_range, quarters_within
 from query.prepared.rollup import shifted
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.session_lists import SessionList
 from query.prepared.visitor_lists import VisitorList
 from query.request.buckets import Granularity
@@ -18,7 +18,7 @@ DAY = 24 * HOUR
 MINUTE = 60_000
 
 
-def form_of(name: str) -> PreparedForm:
+def form_of(name: str) -> RollupPlan:
     form = QUERY_TYPES[name].prepared_form(None)
     assert form is not None
     return form
@@ -67,7 +67,7 @@ def test_a_range_that_cuts_none_or_has_no_whole_one_is_not_cut(start: int, end: 
     ],
 )
 def test_rows_of_cut_quarters_stay_in_their_bucket(
-    form: PreparedForm, granularity: Granularity, start: int, end: int, *, is_within: bool
+    form: RollupPlan, granularity: Granularity, start: int, end: int, *, is_within: bool
 ) -> None:
     cut = cut_range(TimeRange(start, end, "UTC"))
     assert cut is not None

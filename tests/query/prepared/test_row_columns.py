@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import FACTS, OTHER_FACTS, PAGES
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import ALL_ROWS, EventRows, field_texts, view_rows
 from tests.query.prepared.rollups import Values, column_rows, join

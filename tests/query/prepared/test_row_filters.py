@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from query.prepared.part_tables import FACTS, OTHER_FACTS, PAGES
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import FACTS, OTHER_FACTS, PAGES
 from query.prepared.rollup_view import RollupView
 from query.prepared.session_filters import is_of_attributes, rows_of_attributes
 from query.request.filter_struct import Filter

@@ -1,6 +1,6 @@
 """Which fields the rows of a source have, and from which tables."""
 
-from query.prepared.part_tables import PAGES
+from query.prepared.rollup_tables import PAGES
 from query.prepared.row_columns import ALL_ROWS, OTHER_ROWS, view_rows
 
 BY_PATH = view_rows(PAGES, first_name=True, second_name=True)

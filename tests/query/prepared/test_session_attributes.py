@@ -1,6 +1,6 @@
 """The index of places: the text of each session, and rows one by one where there is none."""
 
-from query.prepared.part_tables import FACTS
+from query.prepared.rollup_tables import FACTS
 from query.prepared.session_attributes import index_attributes, session_attributes
 from tests.query.prepared.rollups import join
 from tests.query.prepared.test_row_filters import NOBODY, rollup

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import Quarters
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
 from query.standard.types.session_groups import DURATIONS

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.quarters import whole_range
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.prepared.session_lists import SessionList
 from query.request.time_range import TimeRange

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from query.prepared.part_tables import SESSIONS, VISITS
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import SESSIONS, VISITS
 from query.prepared.rollup_view import RollupView, VisitView
 from query.prepared.sessions_index import OF_SESSIONS
 from query.prepared.visits_index import VISIT_COLUMNS, SessionValues, fact_values, index_visits

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec import Struct, structs
 
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.prepared.sessions_index import visible_ms
 from query.prepared.totals_index import NO_TOTALS, BucketTotals, bucket_totals

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from query.prepared.part_tables import QUARTER_MS
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.visits_index import edge_rows
 from tests.query.prepared.rollups import columns_of
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from query.prepared.part_tables import PAGES, SESSIONLESS, SESSIONS, SOURCES, VISITS
 from query.prepared.rollup import Rollup, make_rollup
+from query.prepared.rollup_tables import PAGES, SESSIONLESS, SESSIONS, SOURCES, VISITS
 from query.prepared.rollup_view import RollupView, VisitView
 from query.prepared.session_filters import divided, rows_of_visits
 from query.prepared.sessions_index import OF_SESSIONS

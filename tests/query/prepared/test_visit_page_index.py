@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from query.engine.engine import Row
-from query.prepared.part_tables import SOURCES, label
 from query.prepared.quarters import Quarters
 from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.rollup_join import positions_of_visits
+from query.prepared.rollup_tables import SOURCES, label
 from query.prepared.rollup_view import RollupView, VisitView
 from query.prepared.visit_breakdown import VisitBreakdown, VisitPages
 from tests.query.prepared.rollups import Values, column_rows, join

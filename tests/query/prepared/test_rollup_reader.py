@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from query.engine.engine import ColumnEngine
-from query.prepared import part_reader
+from query.prepared import rollup_reader
 from query.prepared.build import build_rollup
-from query.prepared.part_reader import RollupGone, RollupReader, StoredRollup, Work, in_thread
 from query.prepared.result_cache import ENTRY_BYTES, ByteCache
 from query.prepared.rollup import Rollup
+from query.prepared.rollup_reader import RollupGone, RollupReader, StoredRollup, Work, in_thread
 from query.prepared.store import RollupKey, RollupStore
 from query.scope.row_scope import Scope
 from schemas.lake.delta_table import DataFile
@@ -108,8 +108,8 @@ def test_larger_files_of_today_are_summed_up_once(
         read.append(sorted(file.rows for file in files))
         return await build_rollup(engine, scope, files, *others)
 
-    monkeypatch.setattr(part_reader, "LARGE_ROWS", 3)
-    monkeypatch.setattr(part_reader, "build_rollup", noted)
+    monkeypatch.setattr(rollup_reader, "LARGE_ROWS", 3)
+    monkeypatch.setattr(rollup_reader, "build_rollup", noted)
     stored(service)
     ask(service)
     prepare(service)

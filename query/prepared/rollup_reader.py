@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from query.engine.column_rows import Numbers
 from query.engine.engine import ColumnEngine
 from query.prepared.build import all_rows, build_rollup
-from query.prepared.part_tables import QUARTER_MS
 from query.prepared.result_cache import ByteCache, digest
 from query.prepared.rollup import Columns, Rollup, shifted
 from query.prepared.rollup_file import (
@@ -25,6 +24,7 @@ from query.prepared.rollup_file import (
     read_frame,
     read_hashes,
 )
+from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.store import RollupKey, RollupStore
 from query.request.time_range import TimeRange
 from query.scope.row_scope import Scope
