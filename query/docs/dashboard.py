@@ -6,6 +6,7 @@ a hash of their content may be kept forever.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
@@ -119,8 +120,9 @@ class Dashboard:
         await send_static(scope, send, file, headers)
 
 
+@cache
 def read_page(folder: Path) -> Mapping[str, PageFile]:
-    """The files of the page by path; empty when it is not built."""
+    """The files of the page by path, compressed once in a process; empty when it is not built."""
     if not (folder / INDEX).is_file():
         return {}
     return {
