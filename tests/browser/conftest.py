@@ -11,13 +11,17 @@ from tests.browser.web_site import WebSite
 from tests.flow.tenant import CHROME_USER_AGENT, Tenant
 from tests.installation import Installation
 
+USUAL_FLAGS = (
+    f"--user-agent={CHROME_USER_AGENT}",
+    "--host-resolver-rules=MAP *.example 127.0.0.1",
+)
+"""It says that it is a usual Chrome, as a headless one is a bot; all of `.example` is here."""
+
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """It says that it is a usual Chrome, as a headless one is a bot; all of `.example` is here."""
-    folder = tmp_path_factory.mktemp("chromium")
-    here = "--host-resolver-rules=MAP *.example 127.0.0.1"
-    with Chromium(folder, f"--user-agent={CHROME_USER_AGENT}", here) as chromium:
+    """A browser as visitors of websites have it."""
+    with Chromium(tmp_path_factory.mktemp("chromium"), *USUAL_FLAGS) as chromium:
         yield chromium
 
 

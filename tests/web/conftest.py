@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser.chromium import Chromium
-from tests.browser.conftest import chromium
+from tests.browser.chromium import LIGHT, Chromium
+from tests.browser.conftest import USUAL_FLAGS
 from tests.browser.tab import Tab
 from tests.flow.tenant import DAY, Tenant
 from tests.installation import Installation
@@ -14,7 +14,13 @@ from tests.web.dashboard import Dashboard, signed_in
 from tests.web.query_alone import query_alone
 from tests.web.traffic import send_traffic
 
-__all__ = ["chromium"]
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser for the pages of the dashboard."""
+    folder = tmp_path_factory.mktemp("chromium")
+    with Chromium(folder, *USUAL_FLAGS, names=LIGHT) as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="session")

@@ -113,7 +113,7 @@ def save(tenant: Tenant, kind: str, **record: Any) -> None:
 def gated(chromium: Chromium, visited: Tenant) -> Iterator[Dashboard]:
     """Its dashboard, whose requests pass a gate."""
     dashboard = Dashboard(Tab.opened(chromium), visited)
-    dashboard.sign_in()
+    dashboard.take_session()
     dashboard.tab.before_each(GATE)
     yield dashboard
     dashboard.check_tab(expected=[NO_SUCH_FIELD])

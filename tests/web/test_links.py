@@ -151,7 +151,7 @@ def test_a_link_is_changed_and_deleted(dashboard: Dashboard) -> None:
 def test_a_refused_link_names_the_inputs_of_the_form(chromium: Chromium, shop: Tenant) -> None:
     tab = Tab.opened(chromium)
     dashboard = Dashboard(tab, shop)
-    dashboard.sign_in()
+    dashboard.take_session()
     dashboard.open("links")
     dashboard.press("+ New link")
     dashboard.type_into("dialog input[name=name]", "Refused")

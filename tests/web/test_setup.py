@@ -153,6 +153,7 @@ def test_a_key_that_does_not_administer_is_told_how(
     key, text = validation.new_key(dashboard.tenant.organization.id, scopes, now_ms())
     store.create(key)
     store.close()
+    dashboard.open("setup")
     dashboard.press("Sign out")
     dashboard.until("document.querySelector('input[name=key]')")
     dashboard.sign_in(text)

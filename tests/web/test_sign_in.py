@@ -3,12 +3,14 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from schemas.registry import KeyScope, RegistryStore, validation
 from schemas.runtime.clock import now_ms
 from tests.browser.chromium import Chromium
+from tests.browser.conftest import USUAL_FLAGS
 from tests.browser.tab import Tab
 from tests.flow.tenant import Tenant
 from tests.installation import eventually
@@ -21,16 +23,28 @@ NOTE_RETURN = """addEventListener('pageshow', ({ persisted }) => sessionStorage.
 """Notes whether the browser kept the page, and whether it was hidden when it came back."""
 
 
-@pytest.fixture
-def signed_in(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
-    """The dashboard of the small tenant, whose sign-in may end."""
+def may_end(chromium: Chromium, tenant: Tenant) -> Iterator[Dashboard]:
+    """A dashboard whose sign-in may end; for fixtures."""
     tab = Tab.opened(chromium)
-    dashboard = Dashboard(tab, small)
+    dashboard = Dashboard(tab, tenant)
     dashboard.sign_in()
     dashboard.until("document.querySelector('.totals')")
     yield dashboard
     dashboard.check_tab(expected=[REFUSED])
     tab.close()
+
+
+@pytest.fixture
+def signed_in(chromium: Chromium, small: Tenant) -> Iterator[Dashboard]:
+    """The dashboard of the small tenant, whose sign-in may end."""
+    yield from may_end(chromium, small)
+
+
+@pytest.fixture
+def returning(tmp_path: Path, small: Tenant) -> Iterator[Dashboard]:
+    """The same in the whole browser, which keeps pages to go back to."""
+    with Chromium(tmp_path, *USUAL_FLAGS) as whole:
+        yield from may_end(whole, small)
 
 
 @pytest.fixture
@@ -127,17 +141,17 @@ def test_signing_out_ends_it(stranger: Dashboard) -> None:
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_going_back_shows_only_a_page_whose_sign_in_is_the_same(
-    signed_in: Dashboard, ended: bool
+    returning: Dashboard, ended: bool
 ) -> None:
-    signed_in.tab.js(f"{NOTE_RETURN}, window.kept = true")
-    signed_in.tab.go(f"{signed_in.url}/docs")
+    returning.tab.js(f"{NOTE_RETURN}, window.kept = true")
+    returning.tab.go(f"{returning.url}/docs")
     if ended:
-        signed_in.tab.tell("Network.clearBrowserCookies")
-    signed_in.tab.back()
-    signed_in.until(f"document.querySelector('{'input[name=key]' if ended else '.totals'}')")
-    signed_in.until("!document.getElementById('app').hidden")
-    assert signed_in.tab.js("sessionStorage.getItem('returned')") == "[true,true]"
-    assert signed_in.tab.js("window.kept === true") is not ended
+        returning.tab.tell("Network.clearBrowserCookies")
+    returning.tab.back()
+    returning.until(f"document.querySelector('{'input[name=key]' if ended else '.totals'}')")
+    returning.until("!document.getElementById('app').hidden")
+    assert returning.tab.js("sessionStorage.getItem('returned')") == "[true,true]"
+    assert returning.tab.js("window.kept === true") is not ended
 
 
 def test_signing_out_ends_it_in_other_tabs_too(signed_in: Dashboard) -> None:

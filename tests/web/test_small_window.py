@@ -48,7 +48,7 @@ def test_hours_of_a_series_are_marked_and_do_not_collide(
     tab.before_each(WRITTEN_TEXTS)
     tab.set_size(360)
     page = Dashboard(tab, small)
-    page.sign_in()
+    page.take_session()
     page.open("overview", period=f"{DAY - timedelta(days=days - 1)}..{DAY}", by="hourly")
     page.until("window.written.length")
     lowest = max(text["y"] for text in tab.js("window.written"))
