@@ -7,11 +7,14 @@
 from hypothesis import HealthCheck, Phase, settings
 
 USUAL = 100
-"""Examples of a hypothesis profile that says nothing about them."""
+"""Examples of a property that does not say how many."""
 FULL, LONG = 2 * USUAL, 20 * 2 * USUAL
 
-settings.register_profile("full", max_examples=FULL)
-settings.register_profile("long", max_examples=LONG, derandomize=False)
+# Without a deadline: on a busy machine an example may take any time.
+settings.register_profile("usual", max_examples=USUAL, derandomize=True, deadline=None)
+settings.register_profile("full", max_examples=FULL, derandomize=True, deadline=None)
+settings.register_profile("long", max_examples=LONG, derandomize=False, deadline=None)
+settings.load_profile("usual")
 
 
 def try_examples(examples: int) -> settings:

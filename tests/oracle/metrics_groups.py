@@ -67,7 +67,8 @@ def groups_of(held: RowsByTable, query: Asked) -> dict[Key, Group]:
         return found.setdefault(key, Group())
 
     filters = ScopedRows(held, query.scoped).resolved(query.filters)
-    matching = [row for row in told_rows(held, query) if all_hold(row, filters)]
+    events = told_rows(held, query)
+    matching = [row for row in events if all_hold(row, filters)]
     for row in matching:
         group(_key(row, query, row)).rows.append(row)
     for error in told_rows(held, query, "errors"):
@@ -76,7 +77,7 @@ def groups_of(held: RowsByTable, query: Asked) -> dict[Key, Group]:
     for vital in told_rows(held, query, "vitals"):
         if all_hold(vital, filters):
             group(_key(vital, query, vital)).vitals.append(vital)
-    _add_visits(held, query, filters, matching, group)
+    _add_visits(events, query, filters, matching, group)
     return {
         key: each
         for key, each in found.items()
@@ -85,7 +86,7 @@ def groups_of(held: RowsByTable, query: Asked) -> dict[Key, Group]:
 
 
 def _add_visits(
-    held: RowsByTable,
+    events: Sequence[Row],
     query: Asked,
     filters: Sequence[FilterJson],
     matching: Sequence[Row],
@@ -93,7 +94,7 @@ def _add_visits(
 ) -> None:
     kept = {row["session_id"] for row in matching} - {None}
     about_visits = [each for each in filters if is_about_visits(each)]
-    rows = [row for row in told_rows(held, query) if all_hold(row, about_visits)]
+    rows = [row for row in events if all_hold(row, about_visits)]
     of_session = grouped(matching, lambda row: row["session_id"])
     of_visits = [row for row in rows if row["session_id"] in kept]
     for page_view in told_views(matching, of_visits):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from msgspec import Struct, structs
@@ -149,13 +149,21 @@ class ScopedRows:
         return self._rows("events", ())
 
     def _rows(self, table: str, filters: Sequence[FilterJson]) -> list[Row]:
+        matching = [row for row in self._unfiltered(table) if all_hold(row, filters)]
+        return [merged(row) for row in matching] if table in TABLES_WITH_VISITORS else matching
+
+    def _unfiltered(self, table: str) -> list[Row]:
+        query, span = self.query, (self.start_ms, self.end_ms, self.new_from_ms)
+        scope = (table, query.subject, query.include_bots, query.together, *span)
+        return self._held.with_facts(scope, partial(self._with_facts, table))
+
+    def _with_facts(self, table: str) -> list[Row]:
         stored = self._stored(table, self.start_ms, self.end_ms)
-        told = (self._visits.told(row, table) for row in stored)
+        of_visits = (self._visits.told(row, table) for row in stored)
         if table not in TABLES_WITH_VISITORS:
-            return [row for row in told if all_hold(row, filters)]
-        known = (self._profiles.told(row, self.query.together) for row in told)
-        seen = (self._visitor_times.told(row, self.new_from_ms) for row in known)
-        return [merged(row) for row in seen if all_hold(row, filters)]
+            return list(of_visits)
+        of_visitors = (self._profiles.told(row, self.query.together) for row in of_visits)
+        return [self._visitor_times.told(row, self.new_from_ms) for row in of_visitors]
 
     @cached_property
     def _profiles(self) -> Profiles:

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.standard.query_types import QUERY_TYPES
 from schemas.kinds import TABLES
 from tests.oracle.comparison import COMPARABLE, comparison
 from tests.oracle.filters import FilterJson, fields_of
@@ -173,6 +172,7 @@ def test_rows_come_in_the_asked_order() -> None:
     with Service(fixed_traffic(stage)) as service:
         for query in every_type(frame):
             rows = expected_result(service.facts, msgspec.structs.replace(query, limit=10_000))
+            assert rows, query.name  # a type without rows would prove nothing here
             column = [name for name, value in rows[0].items() if not isinstance(value, list)][-1]
             for direction in ("asc", "desc"):
                 order = [{"field": column, "direction": direction}]
@@ -181,14 +181,3 @@ def test_rows_come_in_the_asked_order() -> None:
                 there.sort(key=itemgetter(column), reverse=direction == "desc")
                 found = service.result(msgspec.structs.replace(query, order_by=order, limit=7))
                 assert found == [*there, *absent][:7], (query.name, order)
-
-
-def test_no_type_is_asked_of_nothing() -> None:
-    """A town in which a type has no rows would prove nothing about it."""
-    stage = PLAYED[0]
-    with Service(fixed_traffic(stage)) as service:
-        queries = every_type(next(framed(stage)))
-        bare = [each.name for each in queries if not expected_result(service.facts, each)]
-
-    assert set(bare) - set(QUERY_TYPES) == set()
-    assert bare == []

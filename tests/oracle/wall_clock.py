@@ -6,6 +6,7 @@ that clock is from UTC, so that an hour which occurs twice is two buckets.
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 QUARTER = 900_000
@@ -38,6 +39,7 @@ def bounds(start: date, end: date, zone: str) -> tuple[int, int]:
     return first_instant(start, zone), first_instant(end + timedelta(days=1), zone)
 
 
+@lru_cache(100_000)
 def bucket(ms: int, zone: str, granularity: str) -> Bucket:
     """The bucket of an instant."""
     there = wall(ms, zone)
