@@ -56,7 +56,7 @@ class Tenant(Struct, frozen=True):
         website = store.create(validation.new_website(organization.id, domain, now))
         store.close()
         tenant = cls(stack, organization, website, link, text)
-        eventually(tenant.is_known, seconds=5)
+        eventually(tenant.is_known)
         return tenant
 
     def is_known(self) -> bool:

@@ -83,7 +83,7 @@ def test_a_link_is_made_read_changed_listed_and_deleted(tenant: Tenant) -> None:
     assert call("GET", f"{base}/{link['id']}", None, headers).json["data"] == changed.json["data"]
 
     location = f"{tenant.stack.collect_url}/l/{link['slug']}"
-    eventually(lambda: call("GET", location).status == 302, seconds=3)
+    eventually(lambda: call("GET", location).status == 302)
     assert call("DELETE", f"{base}/{link['id']}", None, headers).status in (200, 204)
     assert call("GET", f"{base}/{link['id']}", None, headers).status == 404
-    eventually(lambda: call("GET", location).status == 404, seconds=3)
+    eventually(lambda: call("GET", location).status == 404)
