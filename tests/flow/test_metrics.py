@@ -4,11 +4,11 @@ import re
 import time
 from collections.abc import Mapping
 
-from deploy.local.kafka.lag import topic_lags
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from deploy.docs.grafana_dashboards import DASHBOARDS
+from deploy.local.kafka.offsets import topic_lags
 from deploy.local.process_list import service_specs
 from deploy.local.processes.process import METRICS_PORT
 from schemas.runtime.clock import now_ms
