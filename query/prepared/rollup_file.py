@@ -1,9 +1,9 @@
 """A rollup as a Parquet file: one row group for each table, named in the column `table`.
 
 All tables share one schema, in which a column that a table lacks is NULL. Visitors and sessions are
-positions in the row groups `visitor_hashes` and `session_hashes`. DuckDB reads such a
-file: `SELECT * FROM 'x.parquet' WHERE "table" = 'pages'`. Pages have checksums; before the footer
-stands a checksum of the footer and the path, so that no file is read in place of another.
+positions in the row groups `visitor_hashes` and `session_hashes`. DuckDB reads such a file:
+`SELECT * FROM 'x.parquet' WHERE "table" = 'pages'`. Before the footer stands a checksum of the file
+and its path, so that no file is read in place of another. Pages have checksums as well.
 """
 
 import zlib
@@ -122,9 +122,10 @@ def write_tables(
         of_texts = [*texts.get(name, {})]
         stored[name] = StoredTable([*columns], of_texts, group_count if has_rows else None)
         group_count += has_rows
+    text = pa.dictionary(pa.int32(), pa.string())
     types = {TABLE_COLUMN: pa.string()}
     for table in stored.values():
-        types |= dict.fromkeys(table.columns, pa.int64()) | dict.fromkeys(table.texts, pa.string())
+        types |= dict.fromkeys(table.columns, pa.int64()) | dict.fromkeys(table.texts, text)
     contents = {"path": path, "tables": stored}
     schema = pa.schema(types.items())
     encodings = {name: "DELTA_BINARY_PACKED" for name in ASCENDING if name in types}
@@ -152,31 +153,28 @@ def write_tables(
                 if column in stored[name].texts:
                     codes = pa.array(values.astype(np.int32) - 1, mask=values == 0)
                     known = pa.array(texts[name][column], pa.string())
-                    arrays[column] = pa.DictionaryArray.from_arrays(codes, known).cast(pa.string())
-            rows = [arrays.get(each, pa.nulls(count, type_)) for each, type_ in types.items()]
+                    arrays[column] = pa.DictionaryArray.from_arrays(codes, known)
+            nothing = {type_: pa.nulls(count, type_) for type_ in {*types.values()}}
+            rows = [arrays.get(each, nothing[type_]) for each, type_ in types.items()]
             writer.write_table(pa.table(rows, schema=schema), row_group_size=count)
         writer.add_key_value_metadata({CONTENTS: msgspec.json.encode(contents)})
     content = buffer.getvalue()
-    footer = content[-_footer_bytes(content[-TAIL_BYTES:]) :]
-    file.write(content[: -len(footer)])
-    file.write(_checksum(path, footer))
-    file.write(footer)
+    start = len(content) - _footer_bytes(content)
+    body, footer = content[:start], content[start:]
+    file.writelines((body, _checksum(path, body, footer), footer))
 
 
 def read_contents(file: IO[bytes], path: str) -> RollupContents:
-    """The footer; Damaged when it is not whole, or of the file of another path."""
+    """The footer; Damaged when the file is not whole, or that of another path."""
     from pyarrow import parquet  # as above
 
-    size = file.seek(0, 2)
-    file.seek(max(0, size - TAIL_BYTES))
-    footer_bytes = _footer_bytes(file.read())
-    start = size - footer_bytes - CHECKSUM_BYTES
+    content = file.read()
+    end = len(content) - _footer_bytes(content)
+    start = end - CHECKSUM_BYTES
     if start < 0:
         raise Damaged("too short")
-    file.seek(start)
-    checksum, footer = file.read(CHECKSUM_BYTES), file.read()
-    if checksum != _checksum(path, footer):
-        raise Damaged("another footer")
+    if content[start:end] != _checksum(path, content[:start], content[end:]):
+        raise Damaged("another content")
     metadata = parquet.read_metadata(file)
     contents = msgspec.json.decode(metadata.metadata[CONTENTS], type=_Contents)
     return RollupContents(metadata, contents.tables)
@@ -239,10 +237,11 @@ def _in_order(codes: Numbers, texts: Sequence[str]) -> tuple[Numbers, Sequence[s
     return smallest(codes), ordered
 
 
-def _footer_bytes(tail: bytes) -> int:
-    """The bytes of the footer with its tail, from that tail."""
-    return TAIL_BYTES + int.from_bytes(tail[: TAIL_BYTES // 2], "little")
+def _footer_bytes(content: bytes) -> int:
+    """The bytes of the footer, with its length and the magic bytes."""
+    return TAIL_BYTES + int.from_bytes(content[-TAIL_BYTES : -TAIL_BYTES // 2], "little")
 
 
-def _checksum(path: str, footer: bytes) -> bytes:
-    return zlib.crc32(footer, zlib.crc32(path.encode())).to_bytes(CHECKSUM_BYTES, "little")
+def _checksum(path: str, body: bytes, footer: bytes) -> bytes:
+    checksum = zlib.crc32(footer, zlib.crc32(body, zlib.crc32(path.encode())))
+    return checksum.to_bytes(CHECKSUM_BYTES, "little")
