@@ -4,8 +4,8 @@ A stack, a broker or a browser is started for the first test of its group and en
 """
 
 GROUPS = (
-    ("tests/flow/",),
     ("tests/web/",),
+    ("tests/flow/",),
     ("tests/browser/",),
     ("tests/chaos/",),
     ("tests/deploy/local/test_up.py",),
@@ -18,11 +18,15 @@ GROUPS = (
     ("tests/stream/test_worker_with_kafka.py", "tests/stream/test_worker_losses.py"),
     ("tests/schemas/http/",),
     ("tests/schemas/registry/",),
+    ("tests/oracle/test_prepared_results.py",),
     ("tests/oracle/test_standard.py",),
-    ("tests/oracle/test_end_to_end.py",),
-    ("tests/oracle/test_invariants.py",),
     ("tests/oracle/test_fixed_traffic.py",),
+    ("tests/oracle/test_metrics.py",),
+    ("tests/stream/maintenance/test_scheduler.py",),
+    ("tests/query/standard/test_prepared_keys.py",),
+    ("tests/oracle/test_end_to_end.py",),
     ("tests/query/standard/test_query_types.py",),
+    ("tests/oracle/test_invariants.py",),
 )
 """The longest first; every other file is a group of its own, which is shorter than these."""
 

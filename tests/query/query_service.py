@@ -6,13 +6,14 @@ acme has the websites shop and blog and the link go; globex has rival and away.
 import atexit
 import shutil
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 from msgspec import Struct
 
 from query.app import ENDPOINTS, create_app
@@ -118,6 +119,33 @@ def start_service(
     # Few tests close their service; Python 3.13 warns of a database that nobody closed.
     weakref.finalize(in_process, store.close)
     return in_process
+
+
+def reused(build: Callable[[Path], InProcessService]) -> Any:
+    """A fixture: the service that `build` starts; the next test of the module reuses it.
+
+    A test that changed a file of it (registry, lake, prepared results) leaves none to the next.
+    """
+    unchanged: dict[Path, InProcessService] = {}
+
+    @pytest.fixture(name=build.__name__)
+    def service(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[InProcessService]:
+        running = unchanged.pop(request.path, None)
+        if running is None:
+            unchanged.clear()
+            running = build(tmp_path)
+        before = _files(running.data)
+        yield running
+        if _files(running.data) == before:
+            unchanged[request.path] = running
+
+    return service
+
+
+def _files(folder: Path) -> Mapping[Path, tuple[int, int]]:
+    """Size and time of change of every file and folder."""
+    found = {path: path.stat() for path in folder.rglob("*")}
+    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
 @cache

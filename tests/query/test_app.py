@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,7 +12,7 @@ from query.response.json_response import json_response
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
 class WebsiteCount(Struct):
@@ -43,7 +42,7 @@ COUNT_WEBSITES = QueryEndpoint(
 )
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     return start_service(tmp_path, endpoints=(*ENDPOINTS, COUNT_WEBSITES))
 

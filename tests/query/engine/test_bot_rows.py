@@ -4,14 +4,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from schemas.receipts import RECEIPT_FORMAT, Receipt
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
 from tests.query.lake import Stored, an_event
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 RECEIVED = 1_795_000_000_000
 AT = datetime.fromtimestamp(RECEIVED / 1000, UTC)
@@ -20,7 +19,7 @@ THREE = Receipt(RECEIPT_FORMAT, "events", 1, 2, 40, 10, 3, RECEIVED, "shop", [0,
 PLACE = {"kafka_partition": 2, "kafka_offset": 40, "epoch": 1}
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     running = start_service(tmp_path)
     for table in (EVENTS, QUARANTINE):

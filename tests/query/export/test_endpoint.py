@@ -10,10 +10,10 @@ import pytest
 
 from tests.query.export.export_requests import exported, lines
 from tests.query.lake import a_click, a_view, a_vital, an_error, an_event, an_outbound_click
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     running = start_service(tmp_path)
     running.holds(

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.query.lake import a_view, an_outbound_click
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     running = start_service(tmp_path)
     running.holds(

@@ -68,9 +68,9 @@ def test_a_format_that_is_not_known_is_refused_with_those_that_are(
 
 @pytest.mark.parametrize("name", [format_.name for format_ in FORMATS])
 def test_every_format_says_what_is_left_of_the_allowance(
-    service: InProcessService, name: str
+    unused_service: InProcessService, name: str
 ) -> None:
-    reply = standard(service, "top_pages", format=name)
+    reply = standard(unused_service, "top_pages", format=name)
 
     assert reply.headers["x-ratelimit-limit"] == "30000"
     assert reply.headers["x-ratelimit-remaining"] == "29999"

@@ -7,12 +7,12 @@ import pytest
 
 from tests.query.lake import a_view, an_error, an_event
 from tests.query.metrics_queries import ask, error, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 TWO_DAYS = {"startDate": "2026-11-10", "endDate": "2026-11-11", "compare": "previous_period"}
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """Two days before two days: of Direct one visit then and two now, of Email one then."""
     service = start_service(tmp_path)

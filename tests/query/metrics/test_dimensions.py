@@ -6,10 +6,10 @@ import pytest
 
 from tests.query.lake import a_view
 from tests.query.metrics_queries import error, rows, three_visits, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(*three_visits())

@@ -9,10 +9,10 @@ from query.metrics.fields import FIELDS
 from query.metrics.metrics import BY_NAME
 from tests.query.lake import a_view
 from tests.query.metrics_queries import ask, rows, save, three_visits, where
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
+from tests.query.query_service import NOVEMBER, InProcessService, reused, start_service
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(*three_visits())

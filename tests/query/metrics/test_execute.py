@@ -7,12 +7,12 @@ import pytest
 
 from tests.query.lake import a_view, an_event
 from tests.query.metrics_queries import ask, rows, three_visits, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 SEEN = [where("events", 0, "gt")]
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(*three_visits())

@@ -7,10 +7,10 @@ import pytest
 
 from tests.query.lake import a_view
 from tests.query.metrics_queries import error, rows, save, three_visits, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """The goals Buy (s1), Prices (s1, s3), Home by Direct (s2) and Any page (all)."""
     service = start_service(tmp_path)

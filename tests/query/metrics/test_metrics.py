@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.query.lake import a_view, an_event
 from tests.query.metrics_queries import rows, three_visits, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 from tests.query.times import at
 
 OF_VISITS = ("visits", "bounce_rate", "visit_duration", "median_visit_duration", "views_per_visit")
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(*three_visits())

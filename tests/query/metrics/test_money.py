@@ -8,14 +8,14 @@ import pytest
 
 from tests.query.lake import an_event
 from tests.query.metrics_queries import ask, error, rows, save, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
 def a_purchase(name: str, properties: str, **more: Any) -> Any:
     return an_event(name, properties=properties, **more)
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """Purchases in euros and dollars, subscriptions in euros."""
     service = start_service(tmp_path)

@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.query.lake import a_view, an_error, an_outbound_click
 from tests.query.metrics_queries import ask, error, rows, three_visits, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 from tests.query.times import at
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """s1 has two errors, s2 none, s3 one; s9 has an error and no page view."""
     service = start_service(tmp_path)

@@ -7,14 +7,14 @@ import pytest
 
 from tests.query.lake import an_event
 from tests.query.metrics_queries import error, rows, three_visits
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 from tests.query.times import at
 
 REVENUE = {"metric": "sum", "property": "properties.total", "as": "revenue"}
 GOALS = [{"event": "purchase"}, {"path": "/pricing", "label": "saw prices"}]
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(

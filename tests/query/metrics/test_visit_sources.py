@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.query.lake import a_view, an_event
 from tests.query.metrics_queries import rows, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 from tests.query.times import at
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """s1 sees three pages over an hour and a purchase; s2 sees one page for 30 seconds."""
     service = start_service(tmp_path)

@@ -2,18 +2,16 @@
 
 from pathlib import Path
 
-import pytest
-
 from query.metrics.vitals import VITAL_METRICS, VITALS
 from schemas.tables.vitals import METRICS as STORED
 from tests.query.lake import a_view, a_vital
 from tests.query.metrics_queries import error, rows, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 LCP = (1000, 2500, 2500.0001, 4000, 4000.0001)
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(

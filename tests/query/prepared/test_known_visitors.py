@@ -58,7 +58,7 @@ def expect_equal(service: InProcessService, *, at_least: int = 9) -> None:
     assert not any(is_prepared for is_prepared, _ in stored)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2))])
 def test_new_visitors_are_those_of_stored_rows(service: InProcessService, seed: int) -> None:
     service.holds(*some_events(seed))
     answers(service)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.query.lake import Stored, a_click, a_view, a_vital, an_error, an_outbound_click
-from tests.query.query_service import KEYS, NOVEMBER, InProcessService, start_service
+from tests.query.query_service import KEYS, NOVEMBER, InProcessService, reused, start_service
 
 STANDARD = {"parameters": ["summary"], **NOVEMBER}
 CUSTOM = {
@@ -51,7 +51,7 @@ MATRIX = [
 ]
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     running = start_service(tmp_path)
     running.keys = {**running.keys, "wrong": "tm_no_key"}

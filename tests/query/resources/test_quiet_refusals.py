@@ -21,8 +21,8 @@ def test_a_refused_sign_in_is_a_value(service: InProcessService) -> None:
     assert browser.ask("GET", "/v1/me").status == 401
 
 
-def test_quiet_refusals_count_like_others(service: InProcessService) -> None:
-    browser = Browser(service)
+def test_quiet_refusals_count_like_others(unused_service: InProcessService) -> None:
+    browser = Browser(unused_service)
     urls = ["/v1/sign-in?quiet=true"] * 10 + ["/v1/sign-in"]
 
     assert [browser.ask("POST", url, WRONG).status for url in urls] == [200] * 10 + [429]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from query.engine.quarantine import MAX_SEND_DELAY_MS
@@ -21,7 +20,7 @@ from schemas.receipts import RECEIPT_FORMAT, InvalidReceipt, Receipt, ReceiptKey
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
 from tests.query.lake import Stored
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 RECEIVED = 1_795_000_000_000
 AT = datetime.fromtimestamp(RECEIVED / 1000, UTC)
@@ -29,7 +28,7 @@ THREE = Receipt(RECEIPT_FORMAT, "events", 1, 2, 40, 10, 3, RECEIVED, "shop")
 """Items 10 to 12 of the chunk at offset 40 of partition 2."""
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     running = start_service(tmp_path)
     running.lake.moves(EVENTS, 2, 0)

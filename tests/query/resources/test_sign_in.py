@@ -29,6 +29,12 @@ def link_token(service: InProcessService, key: str = "acme", ends_at: int = NOW 
 
 
 @pytest.fixture
+def service(unused_service: InProcessService) -> InProcessService:
+    """Sign-ins are limited."""
+    return unused_service
+
+
+@pytest.fixture
 def browser(service: InProcessService) -> Browser:
     return Browser(service)
 

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from query.request.time_range import TimeRange
 from query.run.annotations import MAX_ANNOTATIONS, annotations_within
 from schemas.registry import Annotation, SavedRecords
 from schemas.runtime.clock import parse_instant_ms
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 STAMPS: dict[str, Any] = {"created_at": 1, "updated_at": 1, "organization_id": "acme"}
 
@@ -62,7 +60,7 @@ def test_the_newest_are_shown_when_there_are_too_many() -> None:
     assert shown(of_november, *notes) == [note.id for note in notes[-MAX_ANNOTATIONS:]]
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.store.create(annotation("launch", "2026-11-20", "2026-11-21"))

@@ -18,13 +18,13 @@ from tests.query.custom.custom_requests import ask
 from tests.query.lake import a_view, an_event
 from tests.query.metrics_queries import rows as metric_rows
 from tests.query.metrics_queries import where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """A visit over midnight in UTC, and one of the evening after."""
     service = start_service(tmp_path)

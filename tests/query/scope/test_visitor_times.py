@@ -16,12 +16,12 @@ from tests.query.custom.custom_requests import COUNT
 from tests.query.custom.custom_requests import ask as custom
 from tests.query.lake import a_view, an_error, an_identity
 from tests.query.metrics_queries import ask, rows, where
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 FIRST, LAST = "visitor.first_seen", "visitor.last_seen"
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """An old visitor who comes back in December, a new one, and an error of nobody else."""
     service = start_service(tmp_path)

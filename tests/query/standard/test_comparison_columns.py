@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.query.lake import a_click, a_view
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 DAYS = {"startDate": "2026-11-10", "endDate": "2026-11-10", "compare": "previous_period"}
 PAGE_COLUMNS = [
@@ -26,7 +26,7 @@ PAGE_ROWS = [
 ]
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     running = start_service(tmp_path)
     running.holds(

@@ -66,7 +66,10 @@ def test_pages_are_those_of_the_whole_list_also_when_rows_rank_alike(
     assert [(len(rows), total) for rows, total in pages] == [(2, 10)] * 5 + [(0, 10)]
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "name",
+    ["session_list", "profile_list", pytest.param("interesting_sessions", marks=pytest.mark.long)],
+)
 def test_pages_in_the_order_of_any_field_are_those_of_the_sorted_list(
     service: InProcessService, name: str
 ) -> None:

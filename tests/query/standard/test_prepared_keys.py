@@ -35,7 +35,10 @@ def make_parts(service: InProcessService) -> None:
     asyncio.run(service.results.make_pending())
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "name",
+    ["session_list", "profile_list", pytest.param("interesting_sessions", marks=pytest.mark.long)],
+)
 def test_pages_are_those_of_the_stored_rows_in_any_order(
     service: InProcessService, name: str
 ) -> None:

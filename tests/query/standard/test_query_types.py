@@ -149,6 +149,7 @@ def test_a_type_gives_rows_of_its_shape(
             assert msgspec.convert(rows, list[query_type.row])  # type: ignore[name-defined]
 
 
+@pytest.mark.long  # the oracle pages through random traffic (test_invariants)
 def test_paging_through_gives_the_whole_list_once(
     service: InProcessService, subtests: pytest.Subtests
 ) -> None:

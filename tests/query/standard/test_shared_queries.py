@@ -80,8 +80,15 @@ def outcome(reply: Reply) -> Any:
     return entry["data"] if entry["success"] else (entry["code"], entry["error"])
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["path", "behavior", *(pytest.param(n, marks=pytest.mark.long) for n in ("visit", "group"))],
+)
 def test_a_share_equals_a_key_with_the_fixed_filters(
-    service: InProcessService, shares: Mapping[str, SharedDashboard], subtests: pytest.Subtests
+    service: InProcessService,
+    shares: Mapping[str, SharedDashboard],
+    subtests: pytest.Subtests,
+    name: str,
 ) -> None:
     for query_type in TYPES:
         with subtests.test(query_type.name):
@@ -89,15 +96,14 @@ def test_a_share_equals_a_key_with_the_fixed_filters(
                 "filters": [{**ANY, "field": "country"}],
                 "compare": "previous_year",
             }
-            for name, dashboard in shares.items():
-                shared = outcome(dashboard.query(parameter(query_type), **own))
-                if query_type.name not in SHARED_TYPES:
-                    assert shared[0] == "ACCESS_DENIED"
-                    continue
-                both = {**own, "filters": [*own["filters"], *FIXED[name]]}
-                by_key = outcome(service.query(parameter(query_type), **both))
-                assert shared == by_key
-                assert by_key[:1] != ("ACCESS_DENIED",)
+            shared = outcome(shares[name].query(parameter(query_type), **own))
+            if query_type.name not in SHARED_TYPES:
+                assert shared[0] == "ACCESS_DENIED"
+                continue
+            both = {**own, "filters": [*own["filters"], *FIXED[name]]}
+            by_key = outcome(service.query(parameter(query_type), **both))
+            assert shared == by_key
+            assert by_key[:1] != ("ACCESS_DENIED",)
 
 
 def test_the_matrix_has_rows_that_the_filters_leave_out(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import NOVEMBER, InProcessService, start_service
+from tests.query.query_service import NOVEMBER, InProcessService, reused, start_service
 
 GOALS = {
     "name": "goals",
@@ -22,7 +22,7 @@ GERMAN = [{"field": "country", "operator": "eq", "value": "DE"}]
 ON_PATH = [{"field": "path", "operator": "eq", "value": "/a"}]
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     """A service with the parts of some rows, one of which has no time and one no number."""
     service = start_service(tmp_path)

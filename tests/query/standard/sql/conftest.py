@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     return start_service(tmp_path)

@@ -8,12 +8,12 @@ import pytest
 
 from query.standard.types.goals import MAX_GOALS
 from tests.query.lake import a_view, an_event
-from tests.query.query_service import InProcessService, start_service
+from tests.query.query_service import InProcessService, reused, start_service
 
 GERMAN = {"field": "country", "operator": "eq", "value": "DE"}
 
 
-@pytest.fixture
+@reused
 def service(tmp_path: Path) -> InProcessService:
     service = start_service(tmp_path)
     service.holds(
