@@ -5,6 +5,9 @@ In this order: the sender, the import, the records of the demo, the first start 
 
 import http.client
 import itertools
+import os
+import signal
+import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +29,7 @@ from deploy.importer.sender import MAX_ITEMS, CollectorClient, ImportSendFailed,
 from schemas.registry import Import, ImportState, KeyScope, Link, RegistryStore, Website, parse_key
 from schemas.registry.validation import new_import, new_key, new_link, new_organization, new_website
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.runtime.environment import load_settings
 from schemas.runtime.service_urls import collector_url, query_service_url
 from schemas.runtime.settings import Settings
 
@@ -395,3 +399,14 @@ def expected_counts(visits: Sequence[DemoVisit]) -> ExpectedCounts:
         vitals=sum(len(visit.vitals) for visit in visits),
         errors=sum(len(visit.errors) for visit in visits),
     )
+
+
+def main() -> None:
+    """The first start as a process, which SIGTERM stops in order."""
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stopped.set())
+    first_start(load_settings(os.environ), lambda line: print(line, flush=True), stopped.is_set)
+
+
+if __name__ == "__main__":
+    main()

@@ -142,25 +142,40 @@ async def _supervise(
     if logs:
         tasks.append(asyncio.create_task(_follow_logs(supervisor, screen)))
     with _signals(supervisor):
-        await supervisor.run(lambda: _on_ready(settings, supervisor, screen))
+        await supervisor.run(lambda: _on_ready(settings, screen))
     for task in tasks:
         task.cancel()
 
 
-async def _on_ready(settings: Settings, supervisor: Supervisor, screen: StatusScreen) -> None:
+async def _on_ready(settings: Settings, screen: StatusScreen) -> None:
     """All processes are ready: create the demo on a first start, then print an example query."""
     screen.show_progress("ready")
     if not read_demo(settings.data):
-        from deploy.demo.first_start import first_start
-
-        await asyncio.to_thread(
-            first_start, settings, screen.show_progress, supervisor.stopping.is_set
-        )
+        await _create_demo(settings, screen)
     if settings.demo and (query := example_query(settings, screen.is_terminal)):
         screen.print_line(query)
     from deploy.local.sign_in_link import address_to_open  # it loads the registry
 
     screen.print_line(address_to_open(settings, screen.is_terminal))
+
+
+async def _create_demo(settings: Settings, screen: StatusScreen) -> None:
+    """Run the first start in a process: its packages do not stay in our memory."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "deploy.demo.first_start"),
+        env=child_environment(settings),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout  # noqa: S101 - for the type checker
+    try:
+        async for line in process.stdout:
+            screen.show_progress(line.decode().rstrip("\n"))
+    finally:  # also when Tidemark is stopped meanwhile
+        with suppress(ProcessLookupError):
+            process.terminate()
+        await process.wait()
 
 
 async def _refresh_status(*checks: Callable[[], None]) -> None:
