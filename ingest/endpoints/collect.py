@@ -1,4 +1,4 @@
-"""POST /track, /vitals, …: authenticate, admit, decode, encode, count, publish, respond."""
+"""POST /track, /vitals, …: authenticate, admit, decode, encode, charge, publish, respond."""
 
 from functools import partial
 from typing import Annotated
