@@ -4,7 +4,6 @@ Both keep next offsets of their own. A batch that is repeated after a crash adds
 that an earlier attempt did not commit.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
@@ -13,12 +12,10 @@ from msgspec import Struct
 from schemas.lake.committed_offsets import app_id
 from stream.rows.arrow_tables import received_column, split_by_day
 from stream.rows.ledger import LedgerCounts
-from stream.rows.quarantine import QuarantineEntry, QuarantineStage, quarantine_rows
+from stream.rows.quarantine import QuarantineEntry, quarantine_rows
 from stream.runtime.errors import LedgerMismatch
 from stream.storage.delta_commit import LakeTable, OffsetUpdate, OffsetUpdates
 from stream.storage.parquet_writer import NewDataFile, write_data_file
-
-log = logging.getLogger(__name__)
 
 
 class BatchOffsets(Struct, frozen=True):
@@ -54,12 +51,6 @@ def commit_quarantine(
     table.refresh()
     committed = offsets.next_offsets(table)
     new_entries = [entry for entry in entries if entry.offset >= committed[entry.partition]]
-    failures = [entry for entry in new_entries if entry.stage is not QuarantineStage.DUPLICATE]
-    if failures:
-        log.warning(
-            "quarantined",
-            extra={"topic": offsets.topic, "rows": len(failures), "reason": failures[0].reason},
-        )
     if new_entries:
         _commit(table, quarantine_rows(offsets.topic, offsets.epoch, new_entries), offsets, {})
 
