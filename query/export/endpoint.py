@@ -20,7 +20,7 @@ from query.request.subject import SUBJECT_PARAMETERS, authorized_subject
 from schemas.errors import ApiError
 from schemas.http import openapi
 from schemas.plans import Group
-from schemas.registry import KeyScope as KeyScope
+from schemas.registry import KeyScope
 
 
 async def export_rows(dependencies: QueryDependencies, request: Request) -> Response:

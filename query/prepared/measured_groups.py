@@ -205,10 +205,10 @@ class Figure(Struct, frozen=True, eq=False):
 
     def values(self, at: Numbers) -> list[list[object]]:
         """The columns of some groups."""
-        *rollups, last = (each[at].tolist() for each in self.columns)
+        *columns, last = (each[at].tolist() for each in self.columns)
         if self.scale != 1:
-            rollups = [[Decimal(value) / self.scale for value in rollup] for rollup in rollups]
-        return [*rollups, last]
+            columns = [[Decimal(value) / self.scale for value in column] for column in columns]
+        return [*columns, last]
 
     @property
     def keys(self) -> Sequence[Key]:
@@ -287,7 +287,7 @@ class MeasuredGroups(UnfilteredPlan, frozen=True):
         figures: dict[str, Figure] = {}
         ranked: dict[str, RankedValues] = {}
         for name in self.fields[len(self.by) :]:
-            figure, metric = _rollups(name)
+            figure, metric = _figure_and_metric(name)
             if figure == AVERAGE:
                 figures[name] = self._mean(*found.added(metric))
             elif IS_PERCENTILE.fullmatch(figure):
@@ -312,7 +312,7 @@ class MeasuredGroups(UnfilteredPlan, frozen=True):
         return Figure((low, high, counts), self.measured.scale, between, counts == 0)
 
 
-def _rollups(field: str) -> tuple[str, str]:
+def _figure_and_metric(field: str) -> tuple[str, str]:
     """The figure that a field is, and of which metric; "" for all values."""
     figure, _, metric = field.partition("_")
     return figure, "" if metric == "value" else metric

@@ -109,7 +109,7 @@ class RollupJoin:
         if not on_the_fly:
             return known.of(keys, ())
         own = [self._rest_keys[self._rests.index(rest)] for rest in on_the_fly]
-        key = ("texts of on_the_fly", table, column, self._known, digest(keys, own))
+        key = ("texts of rollups on the fly", table, column, self._known, digest(keys, own))
         of_rests = [rest.table(table).texts[column] for rest in on_the_fly]
         texts: RollupDictionaries = self._memory.made(key, lambda: known.of(keys, of_rests))
         return texts
@@ -148,7 +148,7 @@ class RollupJoin:
             return ColumnIds(numbering.hashes, NOBODY, by_part)
         hashes = [rollup.hashes.get(column, NOBODY) for rollup in self._rests]
         further: AddedIds = self._memory.made(
-            ("numbers of on_the_fly", column, self._known, digest(self._rest_keys)),
+            ("numbers of rollups on the fly", column, self._known, digest(self._rest_keys)),
             lambda: numbering.with_added(hashes),
         )
         return ColumnIds(numbering.hashes, further.new, [*by_part, *further.by_part[on_the_fly]])

@@ -29,7 +29,7 @@ NO_HASH = -1
 VISITOR = f"COALESCE(visitor_hash, {NO_HASH})"
 SESSION = f"COALESCE(session_hash, {NO_HASH})"
 SECOND_PARTS = 10_000
-"""Rollups of a second in which visible times are added up: they have four decimals."""
+"""Parts of a second in which visible times are added up: they have four decimals."""
 
 
 class RollupTable(Struct, frozen=True):

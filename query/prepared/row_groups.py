@@ -1,7 +1,7 @@
 """Groups of events with their counts: what custom and metrics queries count.
 
 Groups are columns of rows, attributes of their session, facts of their visit, buckets of time and
-date rollups. Counted are rows, and distinct visitors, sessions or texts.
+date parts. Counted are rows, and distinct visitors, sessions or texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -196,7 +196,7 @@ class RowGroups(Struct, frozen=True):
     having: bytes = b"[]"
     """Filters on what is counted, as JSON."""
     time_range: TimeRange | None = None
-    """That of date rollups, where groups have any."""
+    """That of date parts, where groups have any."""
     filter_fields: ClassVar[Mapping[str, int]] = {}
     text_count: ClassVar[int] = 0
 
@@ -287,8 +287,8 @@ class RowGroups(Struct, frozen=True):
             return _Dimension(*in_order(texts[group]))
         values, of_quarters = quarters.numbers, quarters.buckets
         if isinstance(group, DatePart) and self.time_range is not None:
-            rollups = date_parts(quarters, self.time_range, group)
-            found, of_quarters = np.unique(rollups, return_inverse=True)
+            parts = date_parts(quarters, self.time_range, group)
+            found, of_quarters = np.unique(parts, return_inverse=True)
             values = found.tolist()
 
         def numbers(rows: EventRows) -> Numbers:

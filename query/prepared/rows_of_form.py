@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.prepared.forms import RollupPlan
 from query.prepared.not_prepared import OTHER_ENGINE, SWITCHED_OFF, NotPrepared
@@ -10,6 +12,7 @@ from query.prepared.rollup_reader import Work
 from query.request.buckets import Granularity
 from query.request.query import Query
 from query.scope.row_scope import Scope
+from query.sql.fragment import Fragment
 
 
 async def rows_of_form(
@@ -22,7 +25,7 @@ async def rows_of_form(
     granularity: Granularity = Granularity.DAILY,
     work: Work = Work.QUERIES,
 ) -> Sequence[Row]:
-    """All rows of a form, without the filters of the scope; NotPrepared says why there are none."""
+    """All rows of a form, which has the filters; NotPrepared says why there are none."""
     if results is None:
         raise NotPrepared(SWITCHED_OFF)
     if reason := reads_stored_rows(query):
@@ -31,8 +34,12 @@ async def rows_of_form(
         raise NotPrepared(OTHER_ENGINE)
     if query.subject.shared_filters is not None:
         work = Work.SHARES
+    nothing = Fragment()
+    unfiltered = structs.replace(scope, where=nothing, visit_where=nothing, session_where=nothing)
     tenant = query.subject.tenant
-    return await results.rows(form, scope, granularity, engine, seconds, work=work, tenant=tenant)
+    return await results.rows(
+        form, unfiltered, granularity, engine, seconds, work=work, tenant=tenant
+    )
 
 
 def reads_stored_rows(query: Query) -> str:

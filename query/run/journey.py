@@ -1,4 +1,4 @@
-"""The journey of queries, once their request is authorized and parsed: pin, plan, run, encode.
+"""The journey of queries: authorize; then, for parsed plans, pin, bind, read, encode.
 
 All queries of one HTTP request read one version of each table. Each has an outcome of its own: its
 encoded result, or an error.
@@ -30,8 +30,7 @@ from query.run.plan import BoundPlan, Plan, QueryResult, Source, Versions, read_
 from schemas.errors import ApiError
 from schemas.http.openapi import Operation
 from schemas.plans import Group
-from schemas.registry import Key
-from schemas.registry import KeyScope as KeyScope
+from schemas.registry import Key, KeyScope
 from schemas.telemetry.instruments import timed_query
 
 CONCURRENCY = 4

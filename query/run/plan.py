@@ -1,7 +1,7 @@
 """Plan: one parsed query, of whichever language; and where its rows come from.
 
 A parser makes a `Plan`. Bound to a `Source`, which has the versions of its tables, an engine and
-the prepared results, it gives pages: from prepared results where they result it, else from stored
+the prepared results, it gives pages: from prepared results where they answer it, else from stored
 rows. `journey.py` runs bound plans, `explain.py` says what they would do.
 """
 
@@ -174,7 +174,7 @@ class QueryResult(Struct, frozen=True):
 
 
 async def read_page(bound: BoundPlan) -> Page:
-    """One page: from prepared results where they result the query, else from stored rows."""
+    """One page: from prepared results where they answer the query, else from stored rows."""
     with suppress(NotPrepared):
         rows = await bound.prepared_rows()
         note({"tidemark.prepared": True})

@@ -26,7 +26,6 @@ from query.run.plan import Page, Source, read_page
 from query.scope.scope import Scope
 from query.scope.visitor_facts import names_visitor_facts
 from query.sql import result_forms
-from query.sql.fragment import Fragment
 from query.sql.result_forms import Count, RowsOfKeys
 from query.standard import sort_order
 from query.standard.applicability import check_own_members
@@ -214,8 +213,7 @@ class BoundQuery(Struct, frozen=True):
         if (chosen := of_filters(form, self.query.filters)) is None:
             raise NotPrepared(OTHER_FILTERS)
         form, keeps = chosen
-        scope = structs.replace(self.scope, where=Fragment(), visit_where=Fragment())
-        rows = await self.source.prepared_rows(form, self.query, scope, self.granularity)
+        rows = await self.source.prepared_rows(form, self.query, self.scope, self.granularity)
         if keeps is None:
             return rows
         if len(rows) * condition_count(self.query.filters) > MAX_EVALUATIONS:

@@ -44,7 +44,7 @@ class JoinedValue(Struct, frozen=True):
 
 
 class PreparedKeys(Struct, frozen=True, kw_only=True, eq=False):
-    """Finds the keys on a page from prepared parts: sessions or visitors by values of fields."""
+    """Finds the keys on a page from rollups: sessions or visitors by values of fields."""
 
     form: KeyList
     own_order: tuple[str, ...]
@@ -86,7 +86,7 @@ class PageKeyQuery(Struct, frozen=True, kw_only=True):
     joined_orders: Mapping[str, JoinedValue] = {}
     """The values of further such fields."""
     prepared: PreparedKeys | None = None
-    """How the keys are found where there are prepared parts and no filters."""
+    """How the keys are found where there are rollups and no filters."""
 
     def can_order_by(self, fields: Iterable[str]) -> bool:
         """Whether it has the values of all these fields."""

@@ -85,10 +85,10 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     checks: Sequence[ResultCheck] | Callable[[Any], Sequence[ResultCheck]] = ()
     """What warnings come from, or a function that tells it from the options."""
     prepared: RollupPlan | Callable[[Any], RollupPlan | None] | None = None
-    """How its rows are made from prepared parts, or a function that tells it from the options; None
+    """How its rows are made from rollups, or a function that tells it from the options; None
     when they cannot be."""
     stored_columns: StoredColumns | Callable[[Any], StoredColumns | None] | None = None
-    """What completes the rows from prepared parts, or a function that tells it from the options."""
+    """What completes the rows from rollups, or a function that tells it from the options."""
 
     @property
     def example(self) -> Any:
@@ -102,7 +102,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
         return self.sql if isinstance(self.sql, Statement) else self.sql(options)
 
     def prepared_form(self, options: Any) -> RollupPlan | None:
-        """How rows are made from prepared parts with these options."""
+        """How rows are made from rollups with these options."""
         return self.prepared(options) if callable(self.prepared) else self.prepared
 
     def page_key_query(self, options: Any) -> PageKeyQuery | None:
@@ -110,7 +110,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
         return self.page_keys(options) if self.page_keys else self.listing.page_keys
 
     def columns_beside_parts(self, options: Any) -> StoredColumns | None:
-        """What completes the rows from prepared parts with these options; None for nothing."""
+        """What completes the rows from rollups with these options; None for nothing."""
         own = self.stored_columns
         return own(options) if callable(own) else own
 

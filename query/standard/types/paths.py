@@ -92,7 +92,7 @@ def paths_statement(options: Paths) -> Statement:
 
 
 def prepared_paths(options: Paths) -> PagePaths | None:
-    """The paths from prepared parts; these have no groups."""
+    """The paths from rollups; these have no groups."""
     return None if options.breakdown else PagePaths(options.start, options.end, options.max_steps)
 
 

@@ -123,7 +123,7 @@ def retention_statement(options: Retention) -> Statement:
 
 
 def prepared_cohorts(options: Retention) -> Cohorts | CohortsOfNew | None:
-    """The cohorts from prepared parts; these have no groups."""
+    """The cohorts from rollups; these have no groups."""
     if options.breakdown:
         return None
     of_all = options.cohort == "first_in_range"
