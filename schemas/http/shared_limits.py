@@ -126,8 +126,11 @@ class SharedBucket(RateLimitBucket):
         if not 0 <= age_ms < self.known_leaves_ms:
             self._limiter.share(self)
             is_small = limit.requests <= SMALL_LIMIT and 0 <= age_ms < KNOWN_MS
-            return self.asked_requests < (1 if is_small else max(1, limit.requests // PROCESSES))
-        fits = self._fits_all(cost, size, items) and self.asked_requests < self.allowance
+            asked = 1 if is_small else max(1, limit.requests // PROCESSES)
+            return not cost or self.asked_requests < asked
+        fits = self._fits_all(cost, size, items)
+        # what costs no request is a part of one that is counted
+        fits = fits and (not cost or self.asked_requests < self.allowance)
         if not fits:
             self._limiter.share(self)
         return fits

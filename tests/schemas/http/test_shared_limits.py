@@ -13,7 +13,7 @@ from schemas.errors import RateLimitExceeded
 from schemas.http import shared_limits
 from schemas.http.admission import Admission, LimitHolder
 from schemas.http.limit_counts import Counted, MachineCounts, ServerCounts, server_address
-from schemas.http.limits import RateLimitBucket
+from schemas.http.limits import SMALL_LIMIT, RateLimitBucket
 from schemas.http.shared_limits import PROCESSES, SharedRateLimiter
 from schemas.plans import Group, Limit
 from schemas.registry import Organization
@@ -120,6 +120,23 @@ def test_a_small_limit_is_exact_without_a_pause(tmp_path: Path) -> None:
         return passed
 
     assert asyncio.run(flood()) == [50, 50]
+
+
+def test_what_a_counted_request_has_fits_without_more_room(tmp_path: Path) -> None:
+    """A key's request is counted before its body is read; the last one that fits is stored."""
+
+    async def last_request() -> bool:
+        limiter = SharedRateLimiter("collector", now_ms, MachineCounts(tmp_path / "counts"))
+        limit = Limit(SMALL_LIMIT + 500)
+        bucket = limiter.tenant_bucket("tenant", limit, "a tenant", now_ms())
+        while bucket.fits(now_ms()):
+            bucket.add(now_ms(), 1, 0)
+            if not bucket.fits(now_ms(), 0, 100, 1):
+                return False
+        await limiter.close()
+        return True
+
+    assert asyncio.run(last_request())
 
 
 def test_a_request_fits_when_the_response_says(tmp_path: Path) -> None:
