@@ -27,20 +27,24 @@ VARIABLES = {
     "proxy": ("HTTP_PROXY", "HTTPS_PROXY"),
 }
 """Setting of pip → variables of uv."""
+PIP_ONLY = ("only-binary", "no-binary", "constraint", "keyring-provider")
+"""Settings of pip with which pip installs the packages."""
 SEPARATORS = {"UV_FIND_LINKS": ","}
 """Between several values; a space elsewhere, as in pip."""
 SECTIONS = ("global.", "install.", ":env:.")
 """Where pip takes a setting from; the last one applies."""
 
 
-def uv_variables(pip_settings: str) -> Mapping[str, str]:
-    """Environment variables of uv, from the output of `pip config list`."""
+def uv_variables(pip_settings: str) -> Mapping[str, str] | None:
+    """Environment variables of uv, from the output of `pip config list`; None: pip must be used."""
     pairs = [line.partition("=")[::2] for line in pip_settings.splitlines()]
     chosen: dict[str, str] = {}
     for section in SECTIONS:
         for name, value in pairs:
             if name.startswith(section):
                 chosen[name.removeprefix(section)] = str(ast.literal_eval(value))
+    if not chosen.keys().isdisjoint(PIP_ONLY):
+        return None
     return {
         variable: SEPARATORS.get(variable, " ").join(chosen[name].split())
         for name, variables in VARIABLES.items()
@@ -52,14 +56,16 @@ def uv_variables(pip_settings: str) -> Mapping[str, str]:
 def install(python: str, lock: str) -> int:
     """Install the packages of a lock file into the environment of an interpreter."""
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input")
+    variables = None
     if UV.exists():
-        settings = subprocess.check_output((*pip, "config", "list"), text=True)
+        variables = uv_variables(subprocess.check_output((*pip, "config", "list"), text=True))
+    if variables is not None:
         command = (
             *(str(UV), "pip", "install", "--quiet", "--compile-bytecode", "--require-hashes"),
             *("--index-strategy=unsafe-best-match", "--python", python, "--requirements", lock),
         )
-        variables = {**os.environ, **uv_variables(settings)}
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+        environment = {**variables, **os.environ}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return 0
         reason = " ".join(done.stderr.split())[:200]

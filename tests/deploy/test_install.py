@@ -95,3 +95,7 @@ def test_settings_of_pip_become_variables_of_uv() -> None:
         "HTTP_PROXY": "http://proxy.example:8080",
         "HTTPS_PROXY": "http://proxy.example:8080",
     }
+
+
+def test_pip_installs_when_it_has_settings_that_uv_has_not() -> None:
+    assert uv_variables(":env:.only-binary=':all:'\n") is None
