@@ -28,7 +28,7 @@ from query.prepared.distinct_visitors_index import VisitorsIndex
 from query.prepared.groups_index import GroupIndex
 from query.prepared.page_views import OrderedViews, PageViewIndex
 from query.prepared.result_cache import ByteCache
-from query.prepared.rollup_file import UNREADABLE, Damaged
+from query.prepared.rollup_file import UNREADABLE, Damaged, is_damage
 from query.prepared.rows_index import RowIndex
 from query.prepared.session_attributes import SessionAttributes
 from query.prepared.session_lists import ListedSessions
@@ -171,8 +171,9 @@ class IndexStore:
         except FileNotFoundError:
             return None
         except UNREADABLE as error:
-            log.warning("index is damaged", extra={"file": str(path), "error": str(error)})
-            discard(path)
+            log.warning("cannot read an index", extra={"file": str(path), "error": str(error)})
+            if is_damage(error):
+                discard(path)
             return None
         return index
 

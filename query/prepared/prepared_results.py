@@ -37,7 +37,7 @@ from query.prepared.partial_quarters import quarters_read
 from query.prepared.quarters import NewVisitorPlan, Quarters
 from query.prepared.result_cache import ByteCache, CachingEngine, digest
 from query.prepared.rollup import Rollup
-from query.prepared.rollup_file import UNREADABLE
+from query.prepared.rollup_file import UNREADABLE, is_damage
 from query.prepared.rollup_join import RollupJoin
 from query.prepared.rollup_reader import (
     ReadPlan,
@@ -204,14 +204,15 @@ class PreparedResults:
                 rows = await in_thread(partial(join.rows, form, quarters), work)
             except UNREADABLE as error:
                 log.error("prepared rollups cannot be joined", exc_info=error)
-                self._remove_parts(rows_of, visits_of)
+                if is_damage(error):
+                    self._remove_rollups(rows_of, visits_of)
                 raise RollupGone from None
         if rows is None:
             raise NotPrepared(AMBIGUOUS_VISIT_ORDER)
         self._memory.put(key, rows, len(repr(form)) + _size(rows))
         return rows
 
-    def _remove_parts(self, *readings: ReadPlan | None) -> None:
+    def _remove_rollups(self, *readings: ReadPlan | None) -> None:
         """Remove rollups, and what came of them, that fit their checksums and cannot be joined."""
         keys = {key for reading in readings if reading is not None for key in reading.prepared}
         for website, kind in {(key.website, key.kind) for key in keys}:

@@ -8,6 +8,7 @@ and its path, so that no file is read in place of another. Pages have checksums 
 
 import zlib
 from collections.abc import Mapping, Sequence
+from errno import EACCES, EMFILE, ENFILE, ENOMEM, EPERM
 from io import BytesIO
 from typing import IO, Any
 
@@ -57,6 +58,15 @@ UNREADABLE = (
     MemoryError,
 )
 """What reading a file may raise that is not what was written, although its checksums fit."""
+OF_THE_PROCESS = frozenset((EMFILE, ENFILE, ENOMEM, EACCES, EPERM))
+"""Error numbers that say nothing about the file."""
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether one of UNREADABLE is a fault of the file, not a want of memory or descriptors."""
+    return not isinstance(error, MemoryError) and (
+        not isinstance(error, OSError) or error.errno not in OF_THE_PROCESS
+    )
 
 
 class StoredTable(Struct, frozen=True):
@@ -158,7 +168,7 @@ def write_tables(
             rows = [arrays.get(each, nothing[type_]) for each, type_ in types.items()]
             writer.write_table(pa.table(rows, schema=schema), row_group_size=count)
         writer.add_key_value_metadata({CONTENTS: msgspec.json.encode(contents)})
-    content = buffer.getvalue()
+    content = buffer.getbuffer()
     start = len(content) - _footer_bytes(content)
     body, footer = content[:start], content[start:]
     file.writelines((body, _checksum(path, body, footer), footer))
@@ -203,7 +213,8 @@ def read_column(
     file: IO[bytes], contents: RollupContents, table: str, column: str
 ) -> tuple[Numbers, Sequence[str]]:
     """A column of a table, and its texts in ascending order if it has any; as above."""
-    from pyarrow import parquet  # as above
+    import pyarrow as pa  # as above
+    from pyarrow import parquet
 
     stored = contents.tables[table]
     if column not in stored.columns:
@@ -224,6 +235,8 @@ def read_column(
             raise Damaged("a column of another table")
         numbers: Numbers = values.to_numpy()
         return numbers if numbers.min(initial=0) < 0 else smallest(numbers), ()
+    if not isinstance(values, pa.DictionaryArray):
+        raise Damaged("a column without texts")
     codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) + 1
     return _in_order(codes, values.dictionary.to_pylist())
 
@@ -237,11 +250,11 @@ def _in_order(codes: Numbers, texts: Sequence[str]) -> tuple[Numbers, Sequence[s
     return smallest(codes), ordered
 
 
-def _footer_bytes(content: bytes) -> int:
+def _footer_bytes(content: bytes | memoryview) -> int:
     """The bytes of the footer, with its length and the magic bytes."""
     return TAIL_BYTES + int.from_bytes(content[-TAIL_BYTES : -TAIL_BYTES // 2], "little")
 
 
-def _checksum(path: str, body: bytes, footer: bytes) -> bytes:
+def _checksum(path: str, body: bytes | memoryview, footer: bytes | memoryview) -> bytes:
     checksum = zlib.crc32(footer, zlib.crc32(body, zlib.crc32(path.encode())))
     return checksum.to_bytes(CHECKSUM_BYTES, "little")

@@ -23,7 +23,7 @@ from query.prepared.measured_tables import PAGE_LOADS, VITAL_VALUES
 from query.prepared.rollup import (
     Rollup,
 )
-from query.prepared.rollup_file import UNREADABLE, Damaged, write_rollup
+from query.prepared.rollup_file import UNREADABLE, Damaged, is_damage, write_rollup
 from query.prepared.rollup_tables import (
     FACTS,
     OTHER_EVENTS,
@@ -178,7 +178,7 @@ class RollupStore:
         return names
 
     def read(self, key: RollupKey, read: Callable[[IO[bytes], str], T]) -> T | None:
-        """What is read of a rollup, from its file and path; None when it is gone or damaged."""
+        """What is read of a rollup, from its file and path; None when it is gone or unreadable."""
         path = self._folder / key.path
         try:
             with open_regular(path) as file:
@@ -187,6 +187,9 @@ class RollupStore:
         except FileNotFoundError:
             return None
         except UNREADABLE as error:
+            if not is_damage(error):
+                log.warning("cannot read a rollup", extra={"file": str(path), "error": str(error)})
+                return None
             log.warning(
                 "prepared rollup is damaged", extra={"file": str(path), "error": str(error)}
             )
@@ -209,10 +212,14 @@ class RollupStore:
         """Store what `write` writes; it appears whole, by rename."""
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, new = mkstemp(dir=path.parent, suffix=PARTIAL)
-        with os.fdopen(descriptor, "wb") as file:
-            write(file)
-            self._size += file.tell()
-        Path(new).replace(path)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                write(file)
+                self._size += file.tell()
+            Path(new).replace(path)
+        except BaseException:
+            discard(Path(new))
+            raise
         if self._size > self._max_bytes:
             self._make_room()
 

@@ -42,7 +42,7 @@ class Explanation(Struct, frozen=True):
 class Explainer(Struct, frozen=True):
     """Explains the queries of one request; the rows of a table are counted once."""
 
-    counted: dict[tuple[Table, TimeRange], int] = field(default_factory=dict)
+    counted: dict[tuple[Table, int, TimeRange], int] = field(default_factory=dict)
     counting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def explain(self, plan: Plan, bound: BoundPlan) -> Explanation:
@@ -68,7 +68,8 @@ class Explainer(Struct, frozen=True):
 
     async def _scan(self, bound: BoundPlan, table: Table) -> TableScan:
         source, scope = bound.source, bound.scope
-        pinned, key = source.versions[table.name], (table, scope.time_range)
+        pinned = source.versions[table.name]
+        key = (table, pinned.version.number, scope.time_range)
         async with self.counting:
             if key not in self.counted:
                 if table is not scope.table:

@@ -197,11 +197,7 @@ class BoundGroups(Struct, frozen=True):
         plan = self.plan
         if plan.form is None:
             raise NotPrepared(plan.not_prepared)
-        nothing = Fragment()  # the form has the filters
-        scope = structs.replace(
-            self.scope, where=nothing, visit_where=nothing, session_where=nothing
-        )
-        return await self.source.prepared_rows(plan.form, plan.query, scope)
+        return await self.source.prepared_rows(plan.form, plan.query, self.scope)
 
     async def page_of(self, rows: Sequence[Row]) -> Page:
         limit, offset = self.plan.limit_offset
@@ -240,9 +236,11 @@ class BoundGroups(Struct, frozen=True):
         other = query.comparison_range or query.time_range
         counterparts = [_counterpart(group, query.time_range, other) for group in self.plan.groups]
         keys = [_key(row, counterparts) for row in page.rows]
-        form, values = self._rows_with([key for key in keys if key is not None])
-        sql = await self._compiled(structs.replace(query, time_range=other), form, values)
-        rows = await self.source.rows(sql)
+        rows: Sequence[Row] = ()
+        if wanted := [key for key in keys if key is not None]:
+            form, values = self._rows_with(wanted)
+            sql = await self._compiled(structs.replace(query, time_range=other), form, values)
+            rows = await self.source.rows(sql)
         compared = partial(self._compared, page.rows, keys, rows, other)
         return comparison_with(other, await run_in_worker(len(page.rows) + len(rows), compared))
 

@@ -3,11 +3,13 @@
 import os
 import time
 from collections.abc import Callable
+from errno import EMFILE, ENOSPC
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from random import Random
 from shutil import rmtree
+from typing import IO
 
 import pytest
 
@@ -80,6 +82,31 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert_alike(read(folder, KEY), a_part())
     assert_alike(read(RollupStore(tmp_path, LIMIT), KEY), a_part())
     assert not folder.has(RollupKey("blog", KEY.data_file))
+
+
+def test_a_rollup_stays_when_the_process_cannot_open_files(tmp_path: Path) -> None:
+    folder = RollupStore(tmp_path, LIMIT)
+    folder.write(KEY, a_part())
+
+    def exhausted(_file: IO[bytes], _path: str) -> Rollup:
+        raise OSError(EMFILE, os.strerror(EMFILE))
+
+    assert folder.read(KEY, exhausted) is None
+    assert_alike(read(folder, KEY), a_part())
+
+
+def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    folder = RollupStore(tmp_path, LIMIT)
+    path = tmp_path / "shop" / "rows-one"
+
+    def without_space(file: IO[bytes]) -> None:
+        file.write(b"half")
+        raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+    with pytest.raises(OSError, match="No space left"):
+        folder.put(path, without_space)
+
+    assert not [*path.parent.iterdir()]
 
 
 def test_names_are_those_that_are_there_now(tmp_path: Path) -> None:
