@@ -50,7 +50,7 @@ class Explainer(Struct, frozen=True):
 
         Prepared results are asked for the rows, as by the query: what is joined stays in memory.
         """
-        sql, reason = await bound.statement(), ""
+        sql, reason = await bound.page_sql(), ""
         try:
             await bound.prepared_rows()
         except NotPrepared as error:

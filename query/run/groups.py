@@ -220,7 +220,7 @@ class BoundGroups(Struct, frozen=True):
             [(total,)] = await self._fetch(Count(where=plan.having.text), plan.having)
         return Page([row[:-1] for row in rows], total)
 
-    async def statement(self) -> Sql:
+    async def page_sql(self) -> Sql:
         return await self._compiled(self.plan.query, *self._page_form())
 
     async def warnings(self) -> Sequence[ResultWarning]:

@@ -128,7 +128,7 @@ class BoundPlan(Protocol):
     async def warnings(self) -> Sequence[ResultWarning]:
         """What the numbers of the result leave out or cannot tell."""
 
-    async def statement(self) -> Sql:
+    async def page_sql(self) -> Sql:
         """The statement that gives a page from stored rows."""
 
 

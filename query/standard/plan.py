@@ -119,7 +119,7 @@ class BoundQuery(Struct, frozen=True):
 
     query: Query
     query_type: QueryType
-    sql: Statement
+    statement: Statement
     scopes: Mapping[str, Scope]
     """By table name."""
     source: Source
@@ -146,7 +146,7 @@ class BoundQuery(Struct, frozen=True):
     @property
     def granularity(self) -> Granularity:
         """Width of the buckets."""
-        return self.sql.granularity or self.scope.granularity
+        return self.statement.granularity or self.scope.granularity
 
     @property
     def bucket(self) -> Granularity | None:
@@ -189,8 +189,8 @@ class BoundQuery(Struct, frozen=True):
         specs = field_specs(self.query_type.row)
         if self.nothing_is_none:
             specs = {name: spec.or_none for name, spec in specs.items()}
-        if self.sql.absent:
-            specs = {**specs, **dict.fromkeys(self.sql.absent, ABSENT)}
+        if self.statement.absent:
+            specs = {**specs, **dict.fromkeys(self.statement.absent, ABSENT)}
         return [to_row(self.query_type.row, row, specs) for row in rows]
 
     async def prepared_rows(self) -> Sequence[Row]:
@@ -241,13 +241,13 @@ class BoundQuery(Struct, frozen=True):
         rows = await bound.with_nested_lists(page.rows)
         return structs.replace(page, rows=rows, total=page_keys.total if page_keys else page.total)
 
-    async def statement(self) -> Sql:
+    async def page_sql(self) -> Sql:
         """The statement that gives the rows of a page; Malformed for too many buckets."""
         if self.query.comparison_range is not None:
             self._check_comparable()
         if self.query_type.series:
             _ = self.points
-        return await self._built(self.sql if self._in_python else self._page_statement())
+        return await self._built(self.statement if self._in_python else self._page_statement())
 
     async def warnings(self) -> Sequence[ResultWarning]:
         warnings: list[ResultWarning] = []
@@ -261,17 +261,17 @@ class BoundQuery(Struct, frozen=True):
         self._check_comparable()
         time_range = self.query.comparison_range or self.query.time_range
         query = structs.replace(self.query, time_range=time_range)
-        chosen = chosen_values(self.sql)
+        chosen = chosen_values(self.statement)
         if chosen is None:
-            statement = self.sql
+            statement = self.statement
         else:  # its groups are those of the requested time range
             values = [value for (value,) in await self.fetch(chosen)]
-            statement = with_values(self.sql, values)
+            statement = with_values(self.statement, values)
         other = structs.replace(
             self,
             query=query,
             scopes=scopes_of(query, self.query_type, statement, self.source.versions),
-            sql=statement,
+            statement=statement,
             nothing_is_none=True,
         )
         previous = await self._previous_rows(other, page)
@@ -309,14 +309,14 @@ class BoundQuery(Struct, frozen=True):
     @property
     def _in_python(self) -> bool:
         """Whether all rows are computed, sorted and paged here."""
-        return self.query_type.series or self.sql.rows_in_python is not None
+        return self.query_type.series or self.statement.rows_in_python is not None
 
     async def _built(self, statement: Statement) -> Sql:
         return await build_statement(self.source.engine, self.bucket_scope, statement, self.scopes)
 
     def _check_comparable(self) -> None:
         """Malformed for a type whose time range is its own."""
-        if self.sql.time_range_override is not requested_range:
+        if self.statement.time_range_override is not requested_range:
             raise Malformed(
                 f"Query type '{self.query_type.name}' has a fixed time range and does not support "
                 "'compare'"
@@ -353,23 +353,23 @@ class BoundQuery(Struct, frozen=True):
         rows = self.labelled(await self.fetch(self._page_statement()))
         total = rows[0][-1] if rows else 0
         if not rows and self.query.page.number > 1:
-            [(total,)] = await self.fetch(structs.replace(self.sql, form=Count()))
+            [(total,)] = await self.fetch(structs.replace(self.statement, form=Count()))
         return Page(await run_in_worker(len(rows), partial(self.to_rows, rows)), total)
 
     async def _whole(self) -> Page:
         """All rows are computed, sorted and paged here."""
         if self.query_type.series:
             _ = self.points  # before the SQL runs: there may be too many
-        return await self.page_of(await self.fetch(self.sql))
+        return await self.page_of(await self.fetch(self.statement))
 
     def _page_statement(self) -> Statement:
         """The statement for one page; its last column is the number of rows of all pages."""
         limit, offset = self.limit_offset
         order = sort_order.order_terms(self.query_type, self.query.page.order)
         return structs.replace(
-            self.sql,
+            self.statement,
             form=result_forms.Page(order=tuple(order)),
-            values={**self.sql.values, "limit": limit, "offset": offset},
+            values={**self.statement.values, "limit": limit, "offset": offset},
         )
 
     def _sorted(self, points: Sequence[SeriesPoint], rows: Sequence[Row]) -> Page:
@@ -377,7 +377,7 @@ class BoundQuery(Struct, frozen=True):
         order = self.query.page.order
         if self.query_type.series:
             rows = fill_series(rows, points, field_specs(self.query_type.row))
-        if (rows_in_python := self.sql.rows_in_python) is not None:
+        if (rows_in_python := self.statement.rows_in_python) is not None:
             rows = rows_in_python(rows, self.time_range, self.query.now_ms)
         limit, offset = self.limit_offset
         if not order:
@@ -393,7 +393,7 @@ class BoundQuery(Struct, frozen=True):
     async def _previous_rows(self, other: "BoundQuery", page: Page) -> Sequence[Struct | None]:
         """The row of the other time range for each row of a page."""
         query_type, keys = self.query_type, key_fields(self.query_type)
-        by_text = keys and not query_type.starts_with_time and other.sql.rows_in_python is None
+        by_text = keys and not query_type.starts_with_time and other.statement.rows_in_python is None
         if by_text:
             return match_by_key(await other._rows_of_keys(page.rows, keys[0]), page.rows, keys)
         all_rows = structs.replace(other, query=structs.replace(other.query, page=ALL_ROWS))
@@ -417,9 +417,9 @@ class BoundQuery(Struct, frozen=True):
         except NotPrepared:
             names = tuple(f"c{i}" for i in range(len(self.query_type.sql_columns)))
             narrowed = structs.replace(
-                self.sql,
+                self.statement,
                 form=RowsOfKeys(columns=names, key=names[column]),
-                values={**self.sql.values, "keys": texts},
+                values={**self.statement.values, "keys": texts},
             )
             previous = self.labelled(await self.fetch(narrowed))
         shown = await run_in_worker(len(previous), partial(self.to_rows, previous))
