@@ -393,7 +393,9 @@ class BoundQuery(Struct, frozen=True):
     async def _previous_rows(self, other: "BoundQuery", page: Page) -> Sequence[Struct | None]:
         """The row of the other time range for each row of a page."""
         query_type, keys = self.query_type, key_fields(self.query_type)
-        by_text = keys and not query_type.starts_with_time and other.statement.rows_in_python is None
+        by_text = (
+            keys and not query_type.starts_with_time and other.statement.rows_in_python is None
+        )
         if by_text:
             return match_by_key(await other._rows_of_keys(page.rows, keys[0]), page.rows, keys)
         all_rows = structs.replace(other, query=structs.replace(other.query, page=ALL_ROWS))

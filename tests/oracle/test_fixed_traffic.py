@@ -108,7 +108,7 @@ def framed(stage: Stage) -> Iterator[QueryFrame]:
     yield QueryFrame(hours, {table.name: () for table in TABLES}, OPTIONS[2])
 
 
-@pytest.mark.parametrize("stage", parameters(PLAYED, usual=2))
+@pytest.mark.parametrize("stage", parameters(PLAYED, usual=1))
 def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
     with Service(fixed_traffic(stage)) as service:
         for frame in framed(stage):
@@ -136,7 +136,11 @@ def test_the_service_agrees_with_the_oracle_about_some_visits(
 
 
 @pytest.mark.parametrize(
-    ("options", "granularities"), [(OPTIONS[0], ("daily", "hourly")), (OPTIONS[2], ("daily",))]
+    ("options", "granularities"),
+    [
+        pytest.param(OPTIONS[0], ("daily", "hourly"), marks=pytest.mark.long),
+        (OPTIONS[2], ("daily",)),
+    ],
 )
 def test_rows_are_held_against_those_of_the_days_before(
     options: Mapping[str, Any], granularities: Sequence[str]
@@ -165,6 +169,7 @@ def test_rows_are_held_against_those_of_the_days_before(
                 assert entry["comparison"] == expected, query
 
 
+@pytest.mark.long
 def test_rows_come_in_the_asked_order() -> None:
     """Absent values last; rows of one value in the order of the type itself."""
     stage = PLAYED[0]

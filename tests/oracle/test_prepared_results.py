@@ -117,6 +117,7 @@ def test_prepared_results_are_those_of_the_oracle(stage: Stage) -> None:
             assert reply[0]["data"] == expected_result(service.facts, query), query
 
 
+@pytest.mark.long
 def test_pages_orders_and_comparisons_of_prepared_results() -> None:
     stage = STAGES[2]
     with Service(fixed_traffic(stage), portions=2) as service:
@@ -207,6 +208,7 @@ def test_filters_on_the_texts_of_a_list(stage: Stage) -> None:
             assert rows == expected_result(service.facts, query), query
 
 
+@pytest.mark.long
 @try_examples(3)
 @given(scenes_with_late_rows())
 def test_what_is_stored_merged_or_removed_later_counts(

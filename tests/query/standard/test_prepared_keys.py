@@ -37,7 +37,13 @@ def make_parts(service: InProcessService) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["session_list", "profile_list", pytest.param("interesting_sessions", marks=pytest.mark.long)],
+    [
+        "session_list",
+        *(
+            pytest.param(n, marks=pytest.mark.long)
+            for n in ("profile_list", "interesting_sessions")
+        ),
+    ],
 )
 def test_pages_are_those_of_the_stored_rows_in_any_order(
     service: InProcessService, name: str

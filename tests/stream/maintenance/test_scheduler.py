@@ -157,6 +157,7 @@ def test_on_two_machines_the_second_waits_for_the_lease(tmp_path: Path, server: 
     takes_over(a_config(tmp_path / "one", **shared), a_config(tmp_path / "two", **shared))
 
 
+@pytest.mark.long
 def test_with_tables_on_an_object_store_as_well(
     tmp_path: Path, server: PostgreSQL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
