@@ -1,4 +1,4 @@
-"""LiveViews: tells workers that a live view of a table's newest rows is open.
+"""LiveViews: notifies workers that a live view of a table's newest rows is open.
 
 A query never waits for it: it reads the stored rows, and the next query finds those stored since.
 """

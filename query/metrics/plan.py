@@ -113,7 +113,7 @@ def _scope_of(table: Table, query: Query, versions: Versions) -> Scope:
 
 
 async def _warnings(metrics: MetricsQuery, query: Query, source: Source) -> Sequence[ResultWarning]:
-    """What the values of the result leave out or cannot tell."""
+    """What the values of the result leave out or cannot show."""
     scope = _scope_of(EVENTS, query, source.versions)
     warnings: dict[str, ResultWarning] = {}
     for check in metrics.checks:

@@ -27,7 +27,7 @@ from query.prepared.rollup_tables import (
 RANK_COLUMN, RANKED_ROWS = "place", "placed"
 RANK_BITS = 8
 LAST_RANK = 2**RANK_BITS - 1
-"""The number of all further ones; rollups do not tell these apart."""
+"""The number of all further ones; rollups do not separate these."""
 TABLES = (FACTS.name, OTHER_FACTS.name)
 """Together they have the places of all rows."""
 

@@ -55,7 +55,7 @@ class RollupPlan(Protocol):
         """The tables of rollups with facts of visits, around the time range."""
 
     def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
-        """The rows that the SQL of the type would give; None when rollups cannot tell them."""
+        """The rows that the SQL of the type would give; None when rollups do not determine them."""
 
 
 class Totals(RangePlan, frozen=True):
@@ -119,7 +119,7 @@ def by_row(*columns: str) -> Breakdown | None:
 
 
 class KeepsRows(Protocol):
-    """Gives the rows that meet filters; None when rollups cannot tell them."""
+    """Gives the rows that meet filters; None when rollups do not determine them."""
 
     def __call__(self, joined: RollupView, filters: Sequence[Filter], /) -> RollupView | None: ...
 

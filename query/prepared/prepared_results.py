@@ -261,7 +261,7 @@ class PreparedResults:
         return self._folder.size
 
     async def make_pending(self, report: Callable[[bool], None] = ignore) -> None:
-        """Make the rollups that wait; `report` is told of each whether it is there."""
+        """Make the rollups that wait; `report` takes whether each is there."""
         while self._pending:
             key = next(iter(self._pending))
             scope = self._pending[key]

@@ -1,4 +1,4 @@
-"""Makes the rollups of websites anew, ahead of the queries that would make them."""
+"""Rebuilds the rollups of websites, ahead of the queries that would make them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing

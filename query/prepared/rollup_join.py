@@ -60,7 +60,7 @@ class RollupJoin:
         self._rest_keys = [rows.key for reading, _ in both for rows in reading.rows]
 
     def rows(self, form: RollupPlan, quarters: Quarters) -> Sequence[Row] | None:
-        """The rows of a form; None when rollups cannot tell them."""
+        """The rows of a form; None when rollups do not determine them."""
         reading, _ = self._rows_of
         whole = None if self._few else WholeView(self._whole, self._made)
         on_the_fly = self._rows_of[1]
@@ -176,7 +176,7 @@ class RollupJoin:
 
 
 def positions_of_visits(joined: RollupView, facts: RollupView, is_last: bool) -> Numbers | None:
-    """For each row of sessions the position of its visit; None when they cannot be told."""
+    """For each row of sessions the position of its visit; None when they are not determined."""
     count = facts.count(SESSION_COLUMN)
     index = index_visits(facts.columns(VISITS.name, *VISIT_COLUMNS), count, is_last=is_last)
     if index is None:

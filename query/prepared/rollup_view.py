@@ -242,7 +242,7 @@ class RollupView:
         return columns
 
     def visit_facts(self, columns: Sequence[str]) -> Sequence[EncodedTexts] | None:
-        """Facts of the visit of each row of sessions; None when they cannot be told."""
+        """Facts of the visit of each row of sessions; None when they are not determined."""
         facts = [self.visits.texts(column) for column in columns] if self.visits else []
         known = [fact for fact in facts if fact is not None]
         return known if len(known) == len(columns) else None
@@ -274,7 +274,7 @@ class VisitView(Struct, frozen=True, eq=False):
     """The rollups with the facts."""
     positions: Callable[[bool], Numbers | None]
     """For each row of sessions the position of its visit, of the first page view or of the last
-    one; that after the last row without any. None when they cannot be told."""
+    one; that after the last row without any. None when they are not determined."""
 
     def of_rows(self, kept: Numbers) -> "VisitView":
         """Those of the rows of sessions that are kept."""

@@ -58,11 +58,11 @@ class RowSource(Struct, frozen=True):
         return all(label(field) in each.table.texts for each in self.tables)
 
     def has_field(self, field: str) -> bool:
-        """Whether rollups may tell a field of its rows."""
+        """Whether rollups may have a field of its rows."""
         return self.has(field) or field in ATTRIBUTES or field in VISIT_FIELDS
 
     def tables_read(self, fields: Iterable[str]) -> Sequence[str]:
-        """The tables of rollups that its rows and their fields are told from."""
+        """The tables of rollups that its rows and their fields are read from."""
         names = [each.table.name for each in self.tables]
         others = [field for field in fields if not self.has(field)]
         if any(field in ATTRIBUTES for field in others):
@@ -148,7 +148,7 @@ def _together(of_tables: Sequence[Numbers]) -> Numbers:
 
 
 RowValues: TypeAlias = Callable[[EventRows], Numbers]
-"""A value of each row; NotPrepared when rollups cannot tell it."""
+"""A value of each row; NotPrepared when rollups do not determine it."""
 
 
 class FieldTexts(Protocol):

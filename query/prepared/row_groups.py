@@ -240,7 +240,7 @@ class RowGroups(Struct, frozen=True):
         return array_rows(found.values, columns, [each[at] for each in found.counts])
 
     def found(self, joined: RollupView, quarters: Quarters) -> "FoundGroups":
-        """The groups that have rows; NotPrepared when rollups cannot tell them."""
+        """The groups that have rows; NotPrepared when rollups do not determine them."""
         index = self._index(joined)
         return (
             self._read(joined, quarters)
@@ -258,7 +258,7 @@ class RowGroups(Struct, frozen=True):
         return row_index(joined, self.source, group)
 
     def _of_index(self, joined: RollupView, index: RowIndex, quarters: Quarters) -> "FoundGroups":
-        """The groups of an index; visitors with rows without a stored rollup are counted anew."""
+        """The groups of an index; visitors with rows without a stored rollup are counted again."""
         plain = structs.replace(self, counted=(CountedField(), DISTINCT_VISITORS))
         counts = index.groups.between(joined.first, joined.end)
         groups = FoundGroups([index.values], [np.arange(len(index.values))], counts)

@@ -28,7 +28,7 @@ class RowIndex(Struct, frozen=True, eq=False):
     values: Sequence[Any]
     groups: GroupIndex
     is_complete: bool = True
-    """False when rollups cannot tell the field of all rows; then there are no groups."""
+    """False when rollups do not have the field of all rows; then there are no groups."""
 
     @property
     def size(self) -> int:

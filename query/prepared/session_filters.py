@@ -60,7 +60,7 @@ def _is_of_visit(filter_: Filter) -> bool:
 def rows_of_visits(joined: RollupView, filters: Sequence[Filter]) -> RollupView | None:
     """The rows of the visits that meet the filters, which name facts only.
 
-    None when rollups cannot tell them.
+    None when rollups do not determine them.
     """
     fields = set[str]().union(*map(fields_named, filters))
     names = {field: FACT_BY_FIELD[field] for field in fields}
@@ -109,7 +109,7 @@ def is_of_attributes(filter_: Filter) -> bool:
 def rows_of_attributes(joined: RollupView, filters: Sequence[Filter]) -> RollupView | None:
     """The rows that meet the filters, which name places and devices only.
 
-    None when rollups cannot tell them.
+    None when rollups do not determine them.
     """
     chosen = _chosen_by_index(joined, filters) or [_chosen_by_rows(joined, filters)]
     kept = [owners for each in chosen if (owners := _kept(joined.link_keys, each)) is not None]
@@ -130,7 +130,7 @@ class _Chosen(Struct, frozen=True, eq=False):
     with_met: Numbers
     """Whether any row of a session does."""
     by_key: Numbers
-    """Whether keys tell which rows of a session do."""
+    """Whether keys say which rows of a session do."""
     met: Numbers
     """Keys of rows of these that meet them."""
     others: Numbers

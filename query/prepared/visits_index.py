@@ -136,16 +136,16 @@ class SessionValues(Struct, frozen=True, eq=False):
 
 
 AMBIGUOUS_VALUES = SessionValues(np.empty(0, np.int64), ())
-"""In place of values that rollups cannot tell."""
+"""In place of values that rollups do not have."""
 
 
 def fact_values(joined: RollupView, fact: str) -> SessionValues | None:
-    """The values of a fact; None when they cannot be told."""
+    """The values of a fact; None when they are not determined."""
     return session_values(joined, VisitText((fact,)))
 
 
 def session_values(joined: RollupView, text: VisitText) -> SessionValues | None:
-    """The values of a text; None when they cannot be told."""
+    """The values of a text; None when they are not determined."""
     if (index := indexed_values(joined, text)) is not None:
         flags = unprepared_sessions(joined)
         return index if flags is None else _with_rest(joined, text, index, flags)
@@ -154,7 +154,7 @@ def session_values(joined: RollupView, text: VisitText) -> SessionValues | None:
 
 
 def indexed_values(joined: RollupView, text: VisitText) -> SessionValues | None:
-    """Those of the sessions of stored rollups; None where no index tells them."""
+    """Those of the sessions of stored rollups; None where no index has them."""
     if not visits_are_complete(joined):
         return None
     index = joined.index(("of_sessions", text), lambda whole: _values(whole, text))
@@ -177,7 +177,7 @@ def first_texts(columns: Sequence[EncodedTexts], otherwise: str | None) -> Encod
 def _with_rest(
     joined: RollupView, text: VisitText, index: SessionValues, flags: Numbers
 ) -> SessionValues | None:
-    """Those of flagged sessions from the rows of their visits; None when these do not tell them."""
+    """Those of flagged sessions from the rows of their visits; None when these do not have them."""
     if joined.visits is None:
         return None
     visits = joined.visits.joined.of_ids(SESSION_COLUMN, flags, with_rest=True)

@@ -70,7 +70,7 @@ Prepared = Annotated[
 
 
 class ResultWarning(Struct):
-    """What the numbers of a result leave out or cannot tell; `count` is how many are concerned."""
+    """What the numbers of a result leave out or cannot show; `count` is how many are concerned."""
 
     code: str
     message: str
@@ -79,7 +79,7 @@ class ResultWarning(Struct):
 
 Warnings = Annotated[
     Sequence[ResultWarning],
-    Meta(description="what the numbers leave out or cannot tell; only where there is something"),
+    Meta(description="what the numbers leave out or cannot show; only where there is something"),
 ]
 
 

@@ -126,7 +126,7 @@ class BoundPlan(Protocol):
         """The rows of a page beside those of the other time range."""
 
     async def warnings(self) -> Sequence[ResultWarning]:
-        """What the numbers of the result leave out or cannot tell."""
+        """What the numbers of the result leave out or cannot show."""
 
     async def page_sql(self) -> Sql:
         """The statement that gives a page from stored rows."""

@@ -83,12 +83,12 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
     is_live: bool = False
     """Whether it is about what happens now: workers store small batches sooner meanwhile."""
     checks: Sequence[ResultCheck] | Callable[[Any], Sequence[ResultCheck]] = ()
-    """What warnings come from, or a function that tells it from the options."""
+    """What warnings come from, or a function of the options."""
     prepared: RollupPlan | Callable[[Any], RollupPlan | None] | None = None
-    """How its rows are made from rollups, or a function that tells it from the options; None
+    """How its rows are made from rollups, or a function of the options; None
     when they cannot be."""
     stored_columns: StoredColumns | Callable[[Any], StoredColumns | None] | None = None
-    """What completes the rows from rollups, or a function that tells it from the options."""
+    """What completes the rows from rollups, or a function of the options."""
 
     @property
     def example(self) -> Any:
