@@ -79,7 +79,7 @@ class ResultWarning(Struct):
 
 Warnings = Annotated[
     Sequence[ResultWarning],
-    Meta(description="what the numbers leave out or cannot show; only where there is something"),
+    Meta(description="what the numbers leave out or cannot tell; only where there is something"),
 ]
 
 
