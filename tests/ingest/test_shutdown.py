@@ -7,6 +7,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from deploy.local.kafka.broker import Broker
 from schemas.registry import KeyScope, RegistryStore
 from schemas.registry.validation import new_key
@@ -80,6 +82,7 @@ def test_a_stream_ends_when_the_collector_stops(tmp_path: Path) -> None:
     follower.close()
 
 
+@pytest.mark.long
 def test_a_rolling_restart_loses_and_doubles_nothing(tmp_path: Path, broker: Broker) -> None:
     with start_collector(tmp_path, broker) as first:
         eventually(first.ready)

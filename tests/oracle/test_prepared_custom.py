@@ -167,19 +167,24 @@ def plain(stage: Stage, **more: Any) -> CustomQuery:
 @pytest.mark.parametrize(
     "more",
     [
-        {"selects": [{"aggregate": "max", "field": "scroll_depth"}]},
         {"group_by": ["title"]},
-        {"group_by": ["path"]},
-        {"group_by": ["name"]},
         {"filters": [condition("name", "in", ["screen_view", NAMES[0]])]},
-        {"filters": [condition("name", "eq", "page_exit")]},
-        {"filters": [condition("name", "ne", "screen_view")]},
-        {"filters": [condition("event.channel", "eq", "Direct")]},
-        {"filters": [{"has_done": {"event": NAMES[0]}}]},
-        {"group_by": ["time:minute"]},
-        {"table": "sessions"},
-        {"include_bots": True},
         {"subject": "shop,blog"},
+        *(
+            pytest.param(more, marks=pytest.mark.long)
+            for more in (
+                {"selects": [{"aggregate": "max", "field": "scroll_depth"}]},
+                {"group_by": ["path"]},
+                {"group_by": ["name"]},
+                {"filters": [condition("name", "eq", "page_exit")]},
+                {"filters": [condition("name", "ne", "screen_view")]},
+                {"filters": [condition("event.channel", "eq", "Direct")]},
+                {"filters": [{"has_done": {"event": NAMES[0]}}]},
+                {"group_by": ["time:minute"]},
+                {"table": "sessions"},
+                {"include_bots": True},
+            )
+        ),
     ],
     ids=str,
 )

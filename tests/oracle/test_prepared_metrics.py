@@ -146,10 +146,15 @@ def test_what_rollups_have_is_prepared(
 @pytest.mark.parametrize(
     ("metrics", "dimensions"),
     [
-        (["entries"], []),
         (["visits"], ["country"]),
-        (["events"], ["path"]),
-        (["events"], ["time:minute"]),
+        *(
+            pytest.param(*names, marks=pytest.mark.long)
+            for names in (
+                (["entries"], []),
+                (["events"], ["path"]),
+                (["events"], ["time:minute"]),
+            )
+        ),
     ],
     ids=str,
 )

@@ -36,8 +36,13 @@ def modules() -> dict[str, Path]:
     }
 
 
-def imported_names(source: Path) -> Iterator[str]:
+@cache
+def imported_names(source: Path) -> tuple[str, ...]:
     """Every module name that a file imports, also inside functions and for types only."""
+    return tuple(_imported_names(source))
+
+
+def _imported_names(source: Path) -> Iterator[str]:
     for node in ast.walk(syntax(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

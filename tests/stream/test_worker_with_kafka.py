@@ -52,6 +52,7 @@ def test_the_log_names_the_requests_of_quarantined_items(site: Site) -> None:
     assert site.stop() == 0
 
 
+@pytest.mark.long
 def test_new_partitions_are_read_from_their_beginning(site: Site) -> None:
     site.create_topics()
     site.send("a")
@@ -99,6 +100,7 @@ def test_a_worker_of_another_lake_does_not_join_the_group(site: Site, tmp_path: 
     assert site.stop() == 0
 
 
+@pytest.mark.long
 def test_few_items_share_a_commit_until_a_request_waits_for_one(
     broker: str, tmp_path: Path
 ) -> None:

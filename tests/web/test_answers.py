@@ -125,6 +125,7 @@ def drawn(dashboard: Dashboard, scope: str = "document.querySelector('main')") -
     return found
 
 
+@pytest.mark.long
 def test_no_view_shows_an_answer_of_another_time_range(gated: Dashboard) -> None:
     stale = {}
     for view in RANGED:
@@ -340,7 +341,8 @@ PARTS: tuple[tuple[str, str, str, list[int], Rows], ...] = (
 """What a view shows: how it is read, and where; the columns with numbers; what the API says."""
 
 
-@pytest.mark.parametrize("first", [1, pytest.param(0, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("first", [0, 1])
 def test_the_numbers_of_every_view_are_those_of_the_api_under_ten_filters(
     gated: Dashboard, first: int
 ) -> None:

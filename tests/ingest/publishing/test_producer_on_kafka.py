@@ -191,6 +191,7 @@ def test_a_collector_waits_for_a_kafka_that_is_late(tmp_path: Path, own_broker: 
         assert published_names(collector_process) == ["late"]
 
 
+@pytest.mark.long
 def test_links_work_without_kafka(tmp_path: Path, own_broker: Broker) -> None:
     with CollectorProcess(tmp_path / "links", own_broker.address) as collector_process:
         collector_process.add_link("spring")
@@ -238,6 +239,7 @@ def test_a_collector_without_kafka_stops_at_once(tmp_path: Path, own_broker: Bro
         assert collector_process.stop() == 0
 
 
+@pytest.mark.long
 def test_a_topic_may_get_more_partitions(tmp_path: Path, broker: Broker) -> None:
     with start_collector(tmp_path, broker, partitions=1) as collector_process:
         eventually(collector_process.ready)

@@ -55,7 +55,14 @@ def pages(service: InProcessService, limit: int, **more: Any) -> list[Any]:
     return rows
 
 
-@pytest.mark.parametrize("filters", [[], COUNTRY, CHANNEL], ids=["all", "row", "visit"])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        pytest.param([], marks=pytest.mark.long, id="all"),
+        pytest.param(COUNTRY, id="row"),
+        pytest.param(CHANNEL, marks=pytest.mark.long, id="visit"),
+    ],
+)
 def test_pages_are_parts_of_the_whole_list(
     service: InProcessService, filters: list[dict[str, Any]]
 ) -> None:

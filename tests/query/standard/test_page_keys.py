@@ -68,7 +68,13 @@ def test_pages_are_those_of_the_whole_list_also_when_rows_rank_alike(
 
 @pytest.mark.parametrize(
     "name",
-    ["session_list", "profile_list", pytest.param("interesting_sessions", marks=pytest.mark.long)],
+    [
+        "session_list",
+        *(
+            pytest.param(n, marks=pytest.mark.long)
+            for n in ("profile_list", "interesting_sessions")
+        ),
+    ],
 )
 def test_pages_in_the_order_of_any_field_are_those_of_the_sorted_list(
     service: InProcessService, name: str

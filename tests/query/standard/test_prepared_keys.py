@@ -68,11 +68,20 @@ def test_pages_are_those_of_the_stored_rows_in_any_order(
     ("more", "by_rows"),
     [
         ({}, False),
-        ({"orderBy": [{"field": "page_views", "direction": "asc"}]}, False),
+        pytest.param(
+            {"orderBy": [{"field": "page_views", "direction": "asc"}]},
+            False,
+            marks=pytest.mark.long,
+        ),
         ({"orderBy": [{"field": "country", "direction": "asc"}]}, True),
-        ({"filters": [{"field": "path", "op": "eq", "value": "/"}]}, True),
-        ({"prepared": "false"}, True),
-        ({"include_bots": True}, True),
+        *(
+            pytest.param(more, True, marks=pytest.mark.long)
+            for more in (
+                {"filters": [{"field": "path", "op": "eq", "value": "/"}]},
+                {"prepared": "false"},
+                {"include_bots": True},
+            )
+        ),
     ],
 )
 def test_stored_rows_are_searched_only_where_parts_have_no_answer(

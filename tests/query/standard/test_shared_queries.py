@@ -82,7 +82,7 @@ def outcome(reply: Reply) -> Any:
 
 @pytest.mark.parametrize(
     "name",
-    ["path", "behavior", *(pytest.param(n, marks=pytest.mark.long) for n in ("visit", "group"))],
+    ["path", *(pytest.param(n, marks=pytest.mark.long) for n in ("behavior", "visit", "group"))],
 )
 def test_a_share_equals_a_key_with_the_fixed_filters(
     service: InProcessService,

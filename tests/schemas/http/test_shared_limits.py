@@ -63,6 +63,7 @@ def is_held(folder: Path, machines: int, url: str = "", limit: int = 6_000) -> b
     return False
 
 
+@pytest.mark.long
 def test_processes_of_one_machine_hold_the_limit_together(tmp_path: Path) -> None:
     assert is_held(tmp_path, machines=1)
 
@@ -256,6 +257,7 @@ def test_without_the_server_requests_pass_by_the_count_of_the_machine(tmp_path: 
         asyncio.run(lose_and_close(server))
 
 
+@pytest.mark.long
 def test_without_a_file_a_process_counts_alone_and_holds_the_limit(tmp_path: Path) -> None:
     """As on a full disk, or when a stopped process holds the lock."""
 

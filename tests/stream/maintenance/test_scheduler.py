@@ -151,6 +151,7 @@ def test_on_one_machine_the_second_waits_for_the_first(tmp_path: Path) -> None:
     takes_over(config, config)
 
 
+@pytest.mark.long
 def test_on_two_machines_the_second_waits_for_the_lease(tmp_path: Path, server: PostgreSQL) -> None:
     shared = {"registry": server.new_database(MIGRATED), "lake": str(tmp_path / "lake")}
 
@@ -169,6 +170,7 @@ def test_with_tables_on_an_object_store_as_well(
         takes_over(a_config(tmp_path / "one", **shared), a_config(tmp_path / "two", **shared))
 
 
+@pytest.mark.long
 def test_a_keeper_whose_registry_server_restarts_ends_and_one_works(
     tmp_path: Path, server: PostgreSQL
 ) -> None:
@@ -186,6 +188,7 @@ def test_a_keeper_whose_registry_server_restarts_ends_and_one_works(
     assert_complete(second, load)
 
 
+@pytest.mark.long
 def test_keepers_that_overlap_double_and_lose_nothing(tmp_path: Path) -> None:
     """Without a lease they work at the same time for long, not for the seconds of a takeover."""
     lake = str(tmp_path / "lake")

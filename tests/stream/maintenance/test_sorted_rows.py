@@ -140,7 +140,8 @@ def merged(
 
 @pytest.mark.parametrize("table", [EVENTS, VIEWS])
 @pytest.mark.parametrize(
-    "portion", [pytest.param(1, marks=pytest.mark.long), 7, 100, 333, ROWS - 1, ROWS]
+    "portion",
+    [*(pytest.param(n, marks=pytest.mark.long) for n in (1, 7)), 100, 333, ROWS - 1, ROWS],
 )
 @pytest.mark.parametrize("sizes", [[ROWS], [1, 99, 250, 350]])
 def test_portions_after_each_other_are_the_sorted_rows(
