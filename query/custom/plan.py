@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import structs
 
 from query.custom.compiler import compile_query
-from query.custom.prepared_form import prepared_form
 from query.custom.request import MAX_DAYS, CustomRequest
+from query.custom.rollup_plan import rollup_plan_of
 from query.custom.scope import RowAccess, custom_scope, row_access, tables_of_visitors
 from query.custom.tables import CustomColumn
 from query.custom.validation import SelectedValue, ValidatedQuery, validate
@@ -71,9 +71,9 @@ def parse_request(
         comparison_range=compared,
     )
     try:
-        form, reason = prepared_form(expanded, validated, time_range), ""
+        rollup_plan, reason = rollup_plan_of(expanded, validated, time_range), ""
     except NotPrepared as error:
-        form, reason = None, str(error)
+        rollup_plan, reason = None, str(error)
     scope = partial(_scope_of, validated, access)
     return GroupedPlan(
         query=query,
@@ -89,7 +89,7 @@ def parse_request(
         tables=tuple(dict.fromkeys((*validated.tables, *tables_of_visitors(query, table)))),
         compile=partial(_compile, validated, scope),
         scope=scope,
-        form=form,
+        rollup_plan=rollup_plan,
         not_prepared=reason,
         in_custom_pool=True,
     )

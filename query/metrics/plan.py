@@ -10,8 +10,8 @@ from query.metrics.compile import compile_query
 from query.metrics.conditions import compile_filters
 from query.metrics.dimensions import Dimension
 from query.metrics.metric import Unit
-from query.metrics.prepared_form import prepared_form
 from query.metrics.query import MetricsQuery
+from query.metrics.rollup_plan import rollup_plan_of
 from query.prepared.not_prepared import NotPrepared
 from query.request.query import Query
 from query.response.bodies import ResultWarning
@@ -36,9 +36,9 @@ def plan_of(query: MetricsQuery) -> GroupedPlan:
     """The plan of a validated query."""
     outputs = list(query.columns)
     try:
-        form, reason = prepared_form(query), ""
+        rollup_plan, reason = rollup_plan_of(query), ""
     except NotPrepared as error:
-        form, reason = None, str(error)
+        rollup_plan, reason = None, str(error)
     return GroupedPlan(
         query=query.query,
         name="metrics",
@@ -63,7 +63,7 @@ def plan_of(query: MetricsQuery) -> GroupedPlan:
         scope=partial(_scope_of, query.tables[0]),
         warnings=partial(_warnings, query) if query.checks else None,
         has_every_bucket=query.is_series,
-        form=form,
+        rollup_plan=rollup_plan,
         not_prepared=reason,
     )
 

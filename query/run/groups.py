@@ -114,7 +114,7 @@ class GroupedPlan(Struct, frozen=True, kw_only=True):
     warnings: Callable[[Query, Source], Awaitable[Sequence[ResultWarning]]] | None = None
     has_every_bucket: bool = False
     """Whether the result has a row for every bucket of the time range."""
-    form: RollupPlan | None = None
+    rollup_plan: RollupPlan | None = None
     """How the rows are made from prepared results; None when they cannot be."""
     not_prepared: str = ""
     """Why they cannot be."""
@@ -174,8 +174,8 @@ class BoundGroups(Struct, frozen=True):
     source: Source
 
     @property
-    def form(self) -> RollupPlan | None:
-        return self.plan.form
+    def rollup_plan(self) -> RollupPlan | None:
+        return self.plan.rollup_plan
 
     @property
     def time_range(self) -> TimeRange:
@@ -195,9 +195,9 @@ class BoundGroups(Struct, frozen=True):
 
     async def prepared_rows(self) -> Sequence[Row]:
         plan = self.plan
-        if plan.form is None:
+        if plan.rollup_plan is None:
             raise NotPrepared(plan.not_prepared)
-        return await self.source.prepared_rows(plan.form, plan.query, self.scope)
+        return await self.source.prepared_rows(plan.rollup_plan, plan.query, self.scope)
 
     async def page_of(self, rows: Sequence[Row]) -> Page:
         limit, offset = self.plan.limit_offset

@@ -58,14 +58,21 @@ class Source(Struct, frozen=True):
 
     async def prepared_rows(
         self,
-        form: RollupPlan,
+        rollup_plan: RollupPlan,
         query: Query,
         scope: Scope,
         granularity: Granularity = Granularity.DAILY,
     ) -> Sequence[Row]:
-        """All rows of a form from prepared results; NotPrepared says why there are none."""
+        """All rows of a plan from prepared results; NotPrepared says why there are none."""
         return await rows_of_form(
-            self.results, form, query, scope, self.engine, self.seconds_left, granularity, self.work
+            self.results,
+            rollup_plan,
+            query,
+            scope,
+            self.engine,
+            self.seconds_left,
+            granularity,
+            self.work,
         )
 
     def remembering(self, query: Query) -> "Source":
@@ -94,7 +101,7 @@ class BoundPlan(Protocol):
         """Where its rows come from."""
 
     @property
-    def form(self) -> RollupPlan | None:
+    def rollup_plan(self) -> RollupPlan | None:
         """How the rows are made from prepared results; None when they cannot be."""
 
     @property
@@ -180,6 +187,6 @@ async def read_page(bound: BoundPlan) -> Page:
         note({"tidemark.prepared": True})
         PREPARED_ANSWERS.labels("prepared").inc()
         return structs.replace(await bound.page_of(rows), prepared=True)
-    if bound.form is not None:
+    if bound.rollup_plan is not None:
         PREPARED_ANSWERS.labels("rows").inc()
     return await bound.stored_page()

@@ -107,7 +107,7 @@ class StandardPlan(Struct, frozen=True, dict=True):
             statement,
             scopes,
             source,
-            form=query_type.prepared_form(options),
+            rollup_plan=query_type.rollup_plan(options),
             stored_columns=query_type.columns_beside_parts(options),
             page_keys=query_type.page_key_query(options),
             checks=checks_of(query, query_type, options),
@@ -123,7 +123,7 @@ class BoundQuery(Struct, frozen=True):
     scopes: Mapping[str, Scope]
     """By table name."""
     source: Source
-    form: RollupPlan | None = None
+    rollup_plan: RollupPlan | None = None
     stored_columns: StoredColumns | None = None
     """What completes the rows from prepared results."""
     page_keys: PageKeyQuery | None = None
@@ -195,9 +195,9 @@ class BoundQuery(Struct, frozen=True):
 
     async def prepared_rows(self) -> Sequence[Row]:
         """All rows of the statement from prepared results; NotPrepared says why there are none."""
-        if self.form is None:
+        if self.rollup_plan is None:
             raise NotPrepared(NO_FORM)
-        rows = await self.rows_of(self.form)
+        rows = await self.rows_of(self.rollup_plan)
         beside = self.stored_columns
         if beside is None:
             return rows
@@ -208,17 +208,21 @@ class BoundQuery(Struct, frozen=True):
         join = partial(beside.join, rows, stored)
         return await run_in_worker(len(rows) + len(stored), join)
 
-    async def rows_of(self, form: RollupPlan) -> Sequence[Row]:
-        """All rows of a form from prepared results; NotPrepared says why there are none."""
-        if (chosen := of_filters(form, self.query.filters)) is None:
+    async def rows_of(self, rollup_plan: RollupPlan) -> Sequence[Row]:
+        """All rows of a plan from prepared results; NotPrepared says why there are none."""
+        if (chosen := of_filters(rollup_plan, self.query.filters)) is None:
             raise NotPrepared(OTHER_FILTERS)
-        form, keeps = chosen
-        rows = await self.source.prepared_rows(form, self.query, self.scope, self.granularity)
+        rollup_plan, keeps = chosen
+        rows = await self.source.prepared_rows(
+            rollup_plan, self.query, self.scope, self.granularity
+        )
         if keeps is None:
             return rows
         if len(rows) * condition_count(self.query.filters) > MAX_EVALUATIONS:
             raise NotPrepared(COSTLY_FILTERS)
-        kept = await run_in_worker(len(rows), partial(kept_shares, rows, form.text_count, keeps))
+        kept = await run_in_worker(
+            len(rows), partial(kept_shares, rows, rollup_plan.text_count, keeps)
+        )
         if kept is None:
             raise NotPrepared(EMPTY_OR_NULL)
         return kept

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.metrics.prepared_form import TOTALS
+from query.metrics.rollup_plan import TOTALS
 from query.prepared.rollup_tables import ATTRIBUTES, DEVICES, SOURCES
 from schemas.tables import EVENTS, ColumnType
 from schemas.telemetry.instruments import REGISTRY

@@ -36,22 +36,22 @@ NOT_OF_SESSIONS = frozenset({"paths", "vitals_overview"})
 OF_FACTS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if (form := query_type.prepared_form(query_type.example)) and {*form.tables} == {"facts"}
+    if (form := query_type.rollup_plan(query_type.example)) and {*form.tables} == {"facts"}
 )
 OF_SESSIONS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if (form := query_type.prepared_form(query_type.example)) and {*form.tables} <= SESSION_TABLES
+    if (form := query_type.rollup_plan(query_type.example)) and {*form.tables} <= SESSION_TABLES
 )
 OF_BUCKETS = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if isinstance(query_type.prepared_form(query_type.example), BucketPlan)
+    if isinstance(query_type.rollup_plan(query_type.example), BucketPlan)
 )
 AFTER_EARLIER = frozenset(
     query_type.name
     for query_type in QUERY_TYPES.values()
-    if isinstance(query_type.prepared_form(query_type.example), NewVisitorPlan)
+    if isinstance(query_type.rollup_plan(query_type.example), NewVisitorPlan)
 )
 """Types whose filtered rows do not tell who is new."""
 

@@ -101,7 +101,7 @@ class QueryType(Struct, frozen=True, kw_only=True, eq=False):
             return Statement(sql=self.sql, ctes=self.ctes)
         return self.sql if isinstance(self.sql, Statement) else self.sql(options)
 
-    def prepared_form(self, options: Any) -> RollupPlan | None:
+    def rollup_plan(self, options: Any) -> RollupPlan | None:
         """How rows are made from rollups with these options."""
         return self.prepared(options) if callable(self.prepared) else self.prepared
 

@@ -200,7 +200,7 @@ def is_prepared(question: Question) -> bool:
     """Whether prepared results answer it."""
     if question.custom is not None:
         return True
-    form = QUERY_TYPES[question.query_type].prepared_form(None)
+    form = QUERY_TYPES[question.query_type].rollup_plan(None)
     filters = msgspec.convert(question.subset.filters, list[Filter])
     return form is not None and of_filters(form, filters) is not None
 

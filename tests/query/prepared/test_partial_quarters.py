@@ -19,7 +19,7 @@ MINUTE = 60_000
 
 
 def form_of(name: str) -> RollupPlan:
-    form = QUERY_TYPES[name].prepared_form(None)
+    form = QUERY_TYPES[name].rollup_plan(None)
     assert form is not None
     return form
 

@@ -96,7 +96,7 @@ def test_every_type_does_what_compile_says(
             [answered] = ask(prepared_service, "/v1/query", parameter_of(query_type), **request)
 
             assert_agreement(compiled, answered)
-            if query_type.prepared_form(query_type.example) is None:
+            if query_type.rollup_plan(query_type.example) is None:
                 assert compiled["reason"] == NO_FORM
             elif url:
                 assert compiled["reason"] == "the request has prepared=false"
@@ -192,7 +192,7 @@ def test_every_type_is_answered_by_the_engine_that_compile_names(
             assert compiled["success"], compiled
             assert compiled["engine"] == "trino"
             assert "FOR VERSION AS OF" in compiled["sql"] or not compiled["tables"][0]["rows"]
-            form = query_type.prepared_form(query_type.example)
+            form = query_type.rollup_plan(query_type.example)
             assert compiled["reason"] == (not_prepared.OTHER_ENGINE if form else NO_FORM)
             if answered["success"]:  # some cannot do without a row
                 assert_agreement(compiled, answered)

@@ -42,7 +42,7 @@ TOTALS: Mapping[str, Callable[[BucketTotals], object]] = {
 """The metrics that totals have."""
 
 
-def prepared_form(query: MetricsQuery) -> RollupPlan:
+def rollup_plan_of(query: MetricsQuery) -> RollupPlan:
     """The plan over rollups; NotPrepared says why there is none."""
     if query.having.text:
         raise NotPrepared("rollups do not answer metrics queries with 'having'")

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from query.custom.prepared_form import prepared_form
 from query.custom.request import CustomQueryBody
+from query.custom.rollup_plan import rollup_plan_of
 from query.custom.validation import validate
 from query.prepared.not_prepared import NotPrepared
 from query.prepared.rollup_tables import FACTS, PAGES
@@ -31,7 +31,7 @@ COUNTRY = {"field": "country", "operator": "eq", "value": "DE"}
 def found(**more: Any) -> RowGroups:
     body = {"table": "events", "selects": [COUNT], **more}
     query = msgspec.convert(body, CustomQueryBody)
-    return prepared_form(query, validate(query), SPAN)
+    return rollup_plan_of(query, validate(query), SPAN)
 
 
 def views(*, by_path: bool, first: bool = True, second: bool = False) -> RowSource:

@@ -35,7 +35,9 @@ OF_ONE_KIND = (
 )
 
 
-def prepared_form(query: CustomQueryBody, plan: ValidatedQuery, time_range: TimeRange) -> RowGroups:
+def rollup_plan_of(
+    query: CustomQueryBody, plan: ValidatedQuery, time_range: TimeRange
+) -> RowGroups:
     """The form of a query, which is valid; NotPrepared says why rollups cannot answer it."""
     table = plan.table
     if table.is_computed or table.table is not EVENTS:
