@@ -91,9 +91,9 @@ class QueryDependencies(Struct, frozen=True):
     limit_usage: LimitUsage
     live_views: LiveViews
     parsing: TenantSlots = field(default_factory=partial(TenantSlots, 1))
-    """Of requests that are parsed."""
+    """Limits how many requests of a tenant are parsed at once."""
     active: TenantSlots = field(default_factory=partial(TenantSlots, MAX_ACTIVE))
-    """Of queries that are built, run or encoded."""
+    """Limits how many queries of a tenant are built, run or encoded at once."""
     collect_url: str = ""
     """URL at which browsers reach the collector."""
     results: PreparedResults | None = None

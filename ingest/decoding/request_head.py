@@ -37,7 +37,7 @@ AWAITED_KEY = "tidemark.awaited"
 """Key of the ASGI scope: the response waits until the items are stored."""
 
 
-READ_HEADS = "tidemark.read_heads"
+SHARED_BY_HEAD = "tidemark.read_heads"
 """Key of the ASGI scope: a dictionary that requests with the same head share, for what was read."""
 
 
@@ -74,12 +74,12 @@ def read_request_head(scope: Scope) -> RequestHead:
 
     Malformed if its `Idempotency-Key` is too long, or a known parameter has several values.
     """
-    known: dict[str, Any] | None = scope.get(READ_HEADS)
+    known: dict[str, Any] | None = scope.get(SHARED_BY_HEAD)
     if known is None:
         return _read_request_head(scope)
-    head: RequestHead | None = known.get(READ_HEADS)
+    head: RequestHead | None = known.get(SHARED_BY_HEAD)
     if head is None:
-        head = known[READ_HEADS] = _read_request_head(scope)
+        head = known[SHARED_BY_HEAD] = _read_request_head(scope)
     return head
 
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ingest.decoding.auth import authenticate
 from ingest.decoding.decoder import Decoder
 from ingest.decoding.lone_surrogates import replace_lone_surrogates
-from ingest.decoding.request_head import READ_HEADS
+from ingest.decoding.request_head import SHARED_BY_HEAD
 from ingest.dependencies import Dependencies
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
@@ -41,7 +41,7 @@ from schemas.telemetry.spans import Traces
 log = logging.getLogger(__name__)
 
 DIRECT = "tidemark.direct"
-"""Key, beside READ_HEADS, in what requests with the same head share: their `DirectCollect`."""
+"""Key, beside SHARED_BY_HEAD, in what requests with the same head share: their `DirectCollect`."""
 
 CHANGING_HEADERS = {REQUEST_ID_HEADER, *FORWARDING_HEADERS}
 """Headers that proxies add: each such request is looked at by the middleware."""
@@ -201,7 +201,7 @@ def remember_direct(
     header: EnvelopeHeader,
 ) -> None:
     """Prepare what accepts further requests with the head of this one, if they can be usual."""
-    shared: dict[str, Any] | None = scope.get(READ_HEADS)
+    shared: dict[str, Any] | None = scope.get(SHARED_BY_HEAD)
     if shared is None:
         return
     known: DirectCollect | None = shared.get(DIRECT)

@@ -195,7 +195,7 @@ class PartitionQueue:
         return f"{self._topic}/{self._partition}"
 
     @property
-    def closed(self) -> bool:
+    def rejects_requests(self) -> bool:
         """Whether its circuit breaker is open: requests are rejected before anything is sent."""
         return self.stalled or self.failed
 

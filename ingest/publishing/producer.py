@@ -131,7 +131,7 @@ class KafkaProducer:
     def partition_problem(self) -> str | None:
         """How many topic partitions reject requests; None when none does."""
         queues = list(self.queues())
-        closed = sum(queue.closed for queue in queues)
+        closed = sum(queue.rejects_requests for queue in queues)
         return f"{closed} of {len(queues)} topic partitions do not acknowledge" if closed else None
 
     def enqueue(
@@ -148,7 +148,7 @@ class KafkaProducer:
             raise Unavailable(KAFKA_UNAVAILABLE)
         target = self._topics[topic]
         queue = target.queues[partition_key % len(target.queues)]
-        if queue.closed:
+        if queue.rejects_requests:
             raise Unavailable(PARTITION_UNAVAILABLE)
         if size > target.request_bytes:
             raise PayloadTooLarge(
@@ -338,7 +338,9 @@ def add_producer_gauges(producer: KafkaProducer) -> None:
 
     def rejecting() -> int:
         queues = list(producer.queues())
-        return len(queues) if producer.unavailable_reason else sum(q.closed for q in queues)
+        return (
+            len(queues) if producer.unavailable_reason else sum(q.rejects_requests for q in queues)
+        )
 
     gauge(
         "tidemark_in_flight_bytes",

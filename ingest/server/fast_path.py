@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 
 from starlette.types import Message
 
-from ingest.decoding.request_head import READ_HEADS
+from ingest.decoding.request_head import SHARED_BY_HEAD
 from ingest.endpoints.direct_collect import DirectRequest
 from ingest.publishing.partition_queue import DeliveryReport
 from schemas.http.asgi import BY_NAME, WRITE_KEY
@@ -47,7 +47,7 @@ class KnownHead:
         self._scope = scope
         self.shared: dict[str, Any] = {}
         """What requests with this head have in common."""
-        scope[READ_HEADS] = self.shared
+        scope[SHARED_BY_HEAD] = self.shared
 
     @classmethod
     def of(cls, data: bytes, body: bytes, scope: dict[str, Any]) -> Self | None:

@@ -10,7 +10,7 @@ All other requests take uvicorn's default path.
 import logging
 from typing import Any
 
-from ingest.decoding.request_head import READ_HEADS
+from ingest.decoding.request_head import SHARED_BY_HEAD
 from ingest.endpoints.direct_collect import DIRECT, DirectCollect
 from ingest.endpoints.mixed import MIXED_ROUTES
 from ingest.server.fast_path import DirectCycle, FastPathCycle, KnownHead
@@ -58,7 +58,7 @@ class CollectorProtocol(HttpProtocol):
         elif self.last_request is not None and idle:
             self.known_head = known = KnownHead.of(data, *self.last_request)
             if known is not None:  # this request runs later, and shares what it reads
-                self.scope[READ_HEADS] = known.shared
+                self.scope[SHARED_BY_HEAD] = known.shared
 
     def _accepted(self, known: KnownHead, direct: DirectCollect, body: bytes) -> bool:
         """Whether the request was accepted at once."""

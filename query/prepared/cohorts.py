@@ -9,7 +9,7 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.groups_index import MAX_FLAGS, number_keys
 from query.prepared.known_visitors import are_among
-from query.prepared.quarters import BucketPlan, NewVisitorPlan, Quarters
+from query.prepared.quarter_hours import BucketPlan, NewVisitorPlan, QuarterHours
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import WITHOUT
@@ -24,7 +24,7 @@ class VisitorsByActivity(BucketPlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         visitors, _ = active_buckets(joined, quarters.buckets, len(quarters.numbers))
         _, counts = np.unique(visitors, return_counts=True)
         numbers, own = (each.tolist() for each in np.unique(counts, return_counts=True))
@@ -38,7 +38,7 @@ class WindowChanges(BucketPlan, frozen=True):
     """Their days. A visitor leaves a window so many days after an active one, or on the next."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         visitors, own = active_buckets(joined, quarters.buckets, len(quarters.numbers))
         first = min(quarters.numbers, default=0)
         days = (np.array(quarters.numbers, np.int64) - first)[own] // DAY_MS
@@ -90,7 +90,7 @@ class LifecyclePeriods(NewVisitorPlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         numbers, count = quarters.numbers, len(quarters.numbers)
         visitors, own = active_buckets(joined, quarters.buckets, count)
         last, is_new = _before(joined, visitors, own)
@@ -129,7 +129,7 @@ class Cohorts(BucketPlan, frozen=True):
     """A range that has more of them is answered by stored rows."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:
         pairs = _pairs(joined, quarters, self.max_buckets)
         return pairs and _rows(*pairs, quarters)
 
@@ -140,7 +140,7 @@ class CohortsOfNew(NewVisitorPlan, frozen=True):
     max_buckets: int
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:
         pairs = _pairs(joined, quarters, self.max_buckets)
         if pairs is None:
             return None
@@ -153,14 +153,14 @@ class CohortsOfNew(NewVisitorPlan, frozen=True):
 
 
 def _pairs(
-    joined: RollupView, quarters: Quarters, max_buckets: int
+    joined: RollupView, quarters: QuarterHours, max_buckets: int
 ) -> tuple[Numbers, Numbers] | None:
     """Visitors and the buckets of their rows, pair by pair; None for too many buckets."""
     count = len(quarters.numbers)
     return active_buckets(joined, quarters.buckets, count) if count <= max_buckets else None
 
 
-def _rows(visitors: Numbers, buckets: Numbers, quarters: Quarters) -> Sequence[Row]:
+def _rows(visitors: Numbers, buckets: Numbers, quarters: QuarterHours) -> Sequence[Row]:
     """The cells of visitors, in order, with their buckets in order."""
     numbers, count = quarters.numbers, len(quarters.numbers)
     cells = np.bincount(_cohorts(visitors, buckets) * count + buckets)

@@ -9,7 +9,7 @@ from query.engine.column_rows import NO_TEXT, Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import number_groups
 from query.prepared.groups_index import distinct_values, greatest, least, sums
-from query.prepared.quarters import BucketPlan, Quarters, RangePlan
+from query.prepared.quarter_hours import BucketPlan, QuarterHours, RangePlan
 from query.prepared.rollup import SESSION_COLUMN
 from query.prepared.rollup_tables import OTHER_EVENTS, QUARTER_MS, label
 from query.prepared.rollup_view import RollupView
@@ -93,7 +93,7 @@ class CustomEventTotals(RangePlan, frozen=True):
     nothing: ClassVar[Row] = (0, 0, 0, 0, 0)
     """The row of no events."""
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         return _counts(events, np.zeros(events.row_count, np.intp), 1)
 
@@ -103,7 +103,7 @@ class CustomEventsByBucket(BucketPlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         counts = _counts(events, events.buckets(quarters.buckets), len(quarters.numbers))
         both = zip(quarters.numbers, counts, strict=True)
@@ -115,7 +115,7 @@ class CustomEventsByQuarter(RangePlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         count = quarters.end - quarters.first
         counts = events.events(events.buckets(np.arange(count)), count)
@@ -128,7 +128,7 @@ class CustomEventsByPath(RangePlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         numbers, texts = events.texts("path")
         count = len(texts)
@@ -148,7 +148,7 @@ class CustomEventsByBucketAndName(BucketPlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         events = OtherEvents(joined, are_outbound=False)
         numbers, names = events.texts("name")
         pairs = events.buckets(quarters.buckets) * len(names) + numbers
@@ -176,7 +176,7 @@ class CustomEventNames(RangePlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         events = OtherEvents(joined, are_outbound=False)
         texts, groups = number_groups([events.texts("name")])
         visitors = events.visitors(groups, len(texts)).tolist()
@@ -201,7 +201,7 @@ class OutboundClicks(RangePlan, frozen=True):
     by_domain: bool
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         clicks = OtherEvents(joined, are_outbound=True)
         return _domains(clicks) if self.by_domain else _links(clicks)
 

@@ -13,13 +13,13 @@ from query.prepared.groups_index import index_groups, sums
 from query.prepared.rollup import smallest
 
 QUARTERS_A_DAY = 96
-"""Quarters of a day in UTC."""
+"""QuarterHours of a day in UTC."""
 MOST_DAYS = 1_024
 """Days of a table, which has a number for each two of them."""
 
 
 class VisitorsIndex(Struct, frozen=True, eq=False):
-    """Quarters are numbers from `first`."""
+    """QuarterHours are numbers from `first`."""
 
     first: int
     """The quarter of the first row."""

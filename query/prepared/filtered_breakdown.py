@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from query.engine.engine import Row
 from query.prepared.breakdown import NamedGroups, shares
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup_tables import FACTS, PAGES
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_columns import view_rows
@@ -47,10 +47,10 @@ class FilteredBreakdown(Struct, frozen=True):
     def text_count(self) -> int:
         return len(self.groups.groups)
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
         return self.groups.quarters(time_range, granularity)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:
         found = self.groups.found(joined, quarters)
         if any("" in values and None in values for values in found.values[1:]):
             return None  # they are one group, with the visitors of both

@@ -15,7 +15,13 @@ from query.prepared.filtered_breakdown import filtered_breakdown
 from query.prepared.goal_counts import GoalCounts
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.metric_rows import MetricGroups, MetricTotals
-from query.prepared.quarters import BucketPlan, NewVisitorPlan, Quarters, RangePlan, whole_range
+from query.prepared.quarter_hours import (
+    BucketPlan,
+    NewVisitorPlan,
+    QuarterHours,
+    RangePlan,
+    whole_range,
+)
 from query.prepared.rollup_tables import BY_COLUMN, FACTS, SESSIONLESS, SESSIONS, VISITS, label
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_groups import RowGroups
@@ -47,14 +53,14 @@ class RollupPlan(Protocol):
     def text_count(self) -> int:
         """The number of texts that its rows begin with, where there are such fields."""
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
         """The quarters that it reads; None when rollups cannot answer the time range."""
 
     @property
     def visit_tables(self) -> Sequence[str]:
         """The tables of rollups with facts of visits, around the time range."""
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:
         """The rows that the SQL of the type would give; None when rollups do not determine them."""
 
 
@@ -65,7 +71,7 @@ class Totals(RangePlan, frozen=True):
     """The columns that the SQL selects."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         return [self.row(each) for each in bucket_totals(joined, quarters.buckets, 1)]
 
 
@@ -76,7 +82,7 @@ class TotalsByBucket(BucketPlan, frozen=True):
     """The columns that the SQL selects after the bucket."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         made = bucket_totals(joined, quarters.buckets, len(quarters.numbers))
         both = zip(quarters.numbers, made, strict=True)
         having = (pair for pair in both if pair[1].row_count or pair[1].sessions)
@@ -105,10 +111,10 @@ class Breakdown(Struct, frozen=True):
     def text_count(self) -> int:
         return len(self.columns)
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:  # noqa: ARG002
         return whole_range(time_range)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         rows = shares(groups_by(joined, self.columns, together=self.together))
         return list(map(self.row, rows)) if self.row else rows
 
@@ -148,10 +154,10 @@ class FilteredPlan(Struct, frozen=True):
     def text_count(self) -> int:
         return self.form.text_count
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
         return self.form.quarters(time_range, granularity)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:
         filters = msgspec.json.decode(self.filters, type=list[Filter])
         own = self.kept(joined, filters)
         return None if own is None else self.form.rows(own, quarters)
@@ -254,7 +260,10 @@ OF_TOTALS_INDEX = (Totals, TotalsByBucket, MetricTotals, SessionsByDuration, Ses
 
 
 def index_between_quarters(form: RollupPlan) -> str | None:
-    """The index whose other quarters a form does not read, so that small ranges use it, too."""
+    """The index of totals where a plan reads it only within its time range, else None.
+
+    It is used for small ranges too, even when it covers more data files.
+    """
     return TOTALS_INDEX if isinstance(form, OF_TOTALS_INDEX) else None
 
 

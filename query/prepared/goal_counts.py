@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
-from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.quarter_hours import QuarterHours, RangePlan
 from query.prepared.rollup import SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.rollup_tables import OTHER_EVENTS, PAGES, label
 from query.prepared.rollup_view import ChooseTexts, RollupView
@@ -40,7 +40,7 @@ class GoalCounts(RangePlan, frozen=True):
         """The row of no rows."""
         return (*GROUP, 0, *(0, 0, 0, None) * len(self.goals))
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         _, _, [all_visitors] = row_totals(joined, quarters.buckets, 1)
         counts = [number for goal in self.goals for number in _counts(joined, goal)]
         return [(*GROUP, int(all_visitors), *counts)]

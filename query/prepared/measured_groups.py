@@ -13,7 +13,7 @@ from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key, descending
 from query.prepared.groups_index import KEY_BITS, number_combinations, sums
 from query.prepared.measured_tables import Measured, plus_one
-from query.prepared.quarters import Quarters, UnfilteredPlan, by_bucket, whole_range
+from query.prepared.quarter_hours import QuarterHours, UnfilteredPlan, by_bucket, whole_range
 from query.prepared.rollup import QUARTER_COLUMN, VISITOR_COLUMN
 from query.prepared.rollup_tables import label
 from query.prepared.rollup_view import RollupView
@@ -112,7 +112,7 @@ class Measurements:
         joined: RollupView,
         measured: Measured,
         by: Sequence[str],
-        quarters: Quarters,
+        quarters: QuarterHours,
         metrics: Collection[str],
         filters: Sequence[Filter] = (),
     ) -> None:
@@ -135,7 +135,7 @@ class Measurements:
     def _column(self, name: str) -> Numbers:
         return self._joined.columns(self._measured.table, name)[name]
 
-    def _labels(self, name: str, quarters: Quarters) -> Labels:
+    def _labels(self, name: str, quarters: QuarterHours) -> Labels:
         if name == BUCKET:
             of_rows = self._column(QUARTER_COLUMN).astype(np.int64) - self._joined.first
             return Labels(quarters.buckets[of_rows], quarters.numbers)
@@ -253,12 +253,12 @@ class MeasuredGroups(UnfilteredPlan, frozen=True):
         """The row of no measurements, where there is one: of means only."""
         return None if self.by else (0,) * (2 * len(self.fields))
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
         if BUCKET in self.by:
             return by_bucket(time_range, granularity)
         return whole_range(time_range)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         filters = msgspec.json.decode(self.filters, type=list[Filter])
         found = Measurements(joined, self.measured, self.by, quarters, self.metrics, filters)
         labels = dict(zip(self.fields, found.labels, strict=False))

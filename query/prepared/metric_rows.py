@@ -10,7 +10,7 @@ from msgspec import Struct
 from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
-from query.prepared.quarters import Quarters, RangePlan, by_bucket, whole_range
+from query.prepared.quarter_hours import QuarterHours, RangePlan, by_bucket, whole_range
 from query.prepared.rollup_view import RollupView
 from query.prepared.row_groups import (
     DISTINCT_VISITORS,
@@ -43,10 +43,10 @@ class MetricTotals(RangePlan, frozen=True):
         """The row of no rows, where there is one."""
         return None if self.bucket else self._row(NO_TOTALS)
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:  # noqa: ARG002
         return by_bucket(time_range, self.bucket) if self.bucket else whole_range(time_range)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         totals = bucket_totals(joined, quarters.buckets, len(quarters.numbers))
         if self.bucket is None:
             return [self._row(*totals)]
@@ -89,10 +89,10 @@ class MetricGroups(Struct, frozen=True):
         """The row of no rows, where there is one."""
         return None if self.events.groups else (0,) * len(self.metrics)
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
         return self.events.quarters(time_range, granularity)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         groups = self.events.found(joined, quarters)
         fields = self.events.counted
         counts = {

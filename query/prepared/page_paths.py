@@ -16,7 +16,7 @@ from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.groups_index import KEY_BITS, sort_order
 from query.prepared.page_views import PageChanges, ordered_views, page_changes
-from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.quarter_hours import QuarterHours, RangePlan
 from query.prepared.rollup_tables import PAGE_VIEWS
 from query.prepared.rollup_view import RollupView
 from query.prepared.shared_ids import WITHOUT
@@ -113,7 +113,7 @@ class PagePaths(RangePlan, frozen=True):
     max_steps: int
     tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:  # noqa: ARG002
         if (views := ordered_views(joined)) is None:
             return None
         if (labels := label_order(views.texts)) is None:
@@ -266,7 +266,7 @@ class PageFlow(RangePlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = (PAGE_VIEWS.name,)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:  # noqa: ARG002
         if (views := ordered_views(joined)) is None:
             return None
         texts = views.texts

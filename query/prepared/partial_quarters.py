@@ -8,7 +8,7 @@ from query.prepared.custom_events import CustomEventsByQuarter
 from query.prepared.forms import FilteredPlan, RollupPlan
 from query.prepared.metric_rows import MetricGroups
 from query.prepared.not_prepared import NO_QUARTER, OTHER_QUARTERS, NotPrepared
-from query.prepared.quarters import NewVisitorPlan, Quarters, by_bucket
+from query.prepared.quarter_hours import NewVisitorPlan, QuarterHours, by_bucket
 from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.row_groups import RowGroups
 from query.prepared.visitor_lists import VisitorList
@@ -53,7 +53,7 @@ def cut_range(time_range: TimeRange) -> CutRange | None:
 
 def quarters_read(
     form: RollupPlan, time_range: TimeRange, granularity: Granularity
-) -> tuple[Quarters, TimeRange, Sequence[TimeRange]]:
+) -> tuple[QuarterHours, TimeRange, Sequence[TimeRange]]:
     """The quarters of a form, their time range, and what of the range is in cut ones beside them.
 
     Raises NotPrepared.
@@ -70,8 +70,10 @@ def quarters_read(
     return quarters, cut.whole, cut.edges
 
 
-def quarters_within(form: RollupPlan, cut: CutRange, granularity: Granularity) -> Quarters | None:
-    """The whole quarters of a range; None where the rows of those that it cuts belong elsewhere."""
+def quarters_within(
+    form: RollupPlan, cut: CutRange, granularity: Granularity
+) -> QuarterHours | None:
+    """The whole quarter-hours of a range; None where rows of cut ones belong elsewhere."""
     inner = form
     while isinstance(inner, FilteredPlan):
         inner = inner.form

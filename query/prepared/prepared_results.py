@@ -34,11 +34,10 @@ from query.prepared.not_prepared import (
     NotPrepared,
 )
 from query.prepared.partial_quarters import quarters_read
-from query.prepared.quarters import NewVisitorPlan, Quarters
+from query.prepared.quarter_hours import NewVisitorPlan, QuarterHours
 from query.prepared.result_cache import ByteCache, CachingEngine, digest
 from query.prepared.rollup import Rollup
 from query.prepared.rollup_file import UNREADABLE, is_damage
-from query.prepared.rollup_join import RollupJoin
 from query.prepared.rollup_reader import (
     ReadPlan,
     RollupGone,
@@ -47,6 +46,7 @@ from query.prepared.rollup_reader import (
     in_thread,
     read_plan,
 )
+from query.prepared.rollup_union import RollupUnion
 from query.prepared.rollup_view import NOBODY
 from query.prepared.store import KIND_OF, KINDS, TOTALS, RollupKey, RollupStore, kinds_beside
 from query.prepared.text_filters import CostlyFilters
@@ -174,7 +174,7 @@ class PreparedResults:
     async def _rows(
         self,
         form: RollupPlan,
-        quarters: Quarters,
+        quarters: QuarterHours,
         rows_of: ReadPlan,
         visits_of: ReadPlan | None,
         rollups: frozenset[RollupKey],
@@ -198,7 +198,7 @@ class PreparedResults:
             visits = visits_of, await self._reader.on_the_fly(visits_of, engine, seconds)
         earlier = await before.hashes(engine, self._memory, seconds) if before else NOBODY
         of = (rows_of, on_the_fly)
-        join = RollupJoin(self._memory, self._reader, self._indexes, rollups, of, visits, earlier)
+        join = RollupUnion(self._memory, self._reader, self._indexes, rollups, of, visits, earlier)
         async with self._turns.slot(tenant, deadline):
             try:
                 rows = await in_thread(partial(join.rows, form, quarters), work)

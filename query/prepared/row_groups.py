@@ -17,7 +17,13 @@ from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows, Key
 from query.prepared.groups_index import distinct_values, number_combinations, sums
 from query.prepared.not_prepared import TOO_MANY_GROUPS, NotPrepared
-from query.prepared.quarters import Quarters, by_bucket, date_parts, whole_range, with_local_time
+from query.prepared.quarter_hours import (
+    QuarterHours,
+    by_bucket,
+    date_parts,
+    whole_range,
+    with_local_time,
+)
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.rollup_tables import VISITS
 from query.prepared.rollup_view import RollupView
@@ -222,7 +228,7 @@ class RowGroups(Struct, frozen=True):
         counts = [np.zeros(1, np.int64) for _ in self.counted]
         return (0,) * len(counts) if not self.groups and self._having(counts).all() else None
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:  # noqa: ARG002
         own = next((each for each in self.groups if isinstance(each, Granularity)), None)
         if own is not None:
             return by_bucket(time_range, own)
@@ -233,13 +239,13 @@ class RowGroups(Struct, frozen=True):
     def _filters(self) -> Sequence[Filter]:
         return msgspec.json.decode(self.filters, type=list[Filter])
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:
         found = self.found(joined, quarters)
         at = np.flatnonzero(self._having(found.counts))
         columns = [each[at] for each in found.columns]
         return array_rows(found.values, columns, [each[at] for each in found.counts])
 
-    def found(self, joined: RollupView, quarters: Quarters) -> "FoundGroups":
+    def found(self, joined: RollupView, quarters: QuarterHours) -> "FoundGroups":
         """The groups that have rows; NotPrepared when rollups do not determine them."""
         index = self._index(joined)
         return (
@@ -257,7 +263,9 @@ class RowGroups(Struct, frozen=True):
             return None
         return row_index(joined, self.source, group)
 
-    def _of_index(self, joined: RollupView, index: RowIndex, quarters: Quarters) -> "FoundGroups":
+    def _of_index(
+        self, joined: RollupView, index: RowIndex, quarters: QuarterHours
+    ) -> "FoundGroups":
         """The groups of an index; visitors with rows without a stored rollup are counted again."""
         plain = structs.replace(self, counted=(CountedField(), DISTINCT_VISITORS))
         counts = index.groups.between(joined.first, joined.end)
@@ -272,7 +280,7 @@ class RowGroups(Struct, frozen=True):
         counted = [groups.counts[each.is_distinct][having] for each in self.counted]
         return FoundGroups(groups.values, [groups.columns[0][having]], counted)
 
-    def _read(self, joined: RollupView, quarters: Quarters) -> "FoundGroups":
+    def _read(self, joined: RollupView, quarters: QuarterHours) -> "FoundGroups":
         """The groups of the rows themselves."""
         texts = {field: field_texts(joined, self.source, field) for field in self.fields}
         dimensions = [self._dimension(each, texts, quarters) for each in self.groups]
@@ -281,7 +289,7 @@ class RowGroups(Struct, frozen=True):
         return FoundGroups([each.values for each in dimensions], groups.columns, counts)
 
     def _dimension(
-        self, group: Group, texts: Mapping[str, FieldTexts], quarters: Quarters
+        self, group: Group, texts: Mapping[str, FieldTexts], quarters: QuarterHours
     ) -> _Dimension:
         if not isinstance(group, Granularity | DatePart):
             return _Dimension(*in_order(texts[group]))

@@ -9,7 +9,7 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.breakdown import Texts, groups_by, text_ranks
 from query.prepared.groups_index import sums
-from query.prepared.quarters import BucketPlan, Quarters, RangePlan
+from query.prepared.quarter_hours import BucketPlan, QuarterHours, RangePlan
 from query.prepared.rollup import SESSION_COLUMN
 from query.prepared.rollup_tables import FACTS, PAGES, VISITS
 from query.prepared.rollup_view import RollupView
@@ -25,7 +25,7 @@ class SessionsByDuration(RangePlan, frozen=True):
     """The least milliseconds of each range, in ascending order from 0, and its name."""
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
         duration_ms, visitors = session_columns(joined, "duration_ms", "visitors")
         groups = np.zeros(len(duration_ms), np.uint8)
@@ -48,7 +48,7 @@ class SessionsByFact(RangePlan, frozen=True):
     tables: ClassVar[Sequence[str]] = TABLES
     visit_tables: ClassVar[Sequence[str]] = (VISITS.name,)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
         if (values := fact_values(joined, self.fact)) is None:
             return None
@@ -70,7 +70,7 @@ class SessionsByBucket(BucketPlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = TABLES
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:
         count = len(quarters.numbers)
         joined = joined.whole_sessions
         own, duration_ms, visitors = session_columns(joined, "quarters", "duration_ms", "visitors")
@@ -102,7 +102,7 @@ class GroupedSessions(RangePlan, frozen=True):
     columns: tuple[str, ...]
     tables: ClassVar[Sequence[str]] = (FACTS.name,)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         texts, *counts = count_sessions(joined, self.columns)
         made = [
             (" ".join((own[0], *filter(None, own[1:]))), *own, *numbers)
@@ -131,7 +131,7 @@ class SessionPages(RangePlan, frozen=True):
 
     tables: ClassVar[Sequence[str]] = (PAGES.name,)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row]:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row]:  # noqa: ARG002
         texts, _, visitors, sessions = count_sessions(joined, ("path",))
         order = np.lexsort((text_ranks(texts), -visitors, -sessions))
         counts = zip(*(each[order].tolist() for each in (sessions, visitors)), strict=True)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.groups_index import greatest, least, sums
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.quarter_hours import QuarterHours, RangePlan
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, smallest
 from query.prepared.rollup_tables import OTHER_EVENTS, QUARTER_MS, SESSIONS, label
 from query.prepared.rollup_view import RollupView
@@ -76,7 +76,7 @@ class SessionList(RangePlan, frozen=True):
     def tables(self) -> Sequence[str]:
         return [SESSIONS.name, *([OTHER_EVENTS.name] if self.with_events else ())]
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> ListedKeys:  # noqa: ARG002
         joined = joined.whole_sessions
         totals = joined.index(TOTALS_INDEX, index_totals)
         listed = self._of_rows([joined]) if totals is None else self._of_index(joined, totals)

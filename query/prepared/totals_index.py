@@ -33,7 +33,7 @@ TOTALS_INDEX = "totals"
 
 
 class TotalsIndex(Struct, frozen=True, eq=False):
-    """Quarters are numbers from that of the first row."""
+    """QuarterHours are numbers from that of the first row."""
 
     first: int
     counts: Numbers

@@ -16,7 +16,7 @@ from query.prepared.breakdown import (
     index_of,
     shares,
 )
-from query.prepared.quarters import Quarters, whole_range
+from query.prepared.quarter_hours import QuarterHours, whole_range
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN
 from query.prepared.rollup_tables import OF_LAST_VIEW, SESSIONLESS, SESSIONS, SOURCES, VISITS, label
 from query.prepared.rollup_view import RollupView
@@ -70,10 +70,10 @@ class VisitBreakdown(Struct, frozen=True):
     def visit_tables(self) -> Sequence[str]:
         return [VISITS.name]
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:  # noqa: ARG002
         return whole_range(time_range)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:  # noqa: ARG002
         if visits_are_complete(joined):
             index = joined.index(self, self._index)
             if index is not None and index.is_complete:
@@ -162,10 +162,10 @@ class VisitPages(Struct, frozen=True):
     def filter_fields(self) -> Mapping[str, int]:
         return {VISIT_PREFIX + self.fact: 0}
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:  # noqa: ARG002
         return whole_range(time_range)
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> Sequence[Row] | None:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> Sequence[Row] | None:  # noqa: ARG002
         joined = joined.whole_sessions
         if visits_are_complete(joined):
             index = joined.index(self, self._index)

@@ -13,7 +13,7 @@ from msgspec import structs
 from query.engine.column_rows import NO_TEXT, Numbers
 from query.prepared.groups_index import distinct_values, greatest, least, sums
 from query.prepared.listed_keys import Bounds, ListedKeys
-from query.prepared.quarters import Quarters, RangePlan
+from query.prepared.quarter_hours import QuarterHours, RangePlan
 from query.prepared.rollup import QUARTER_COLUMN, SESSION_COLUMN, VISITOR_COLUMN, smallest
 from query.prepared.rollup_tables import (
     OTHER_EVENTS,
@@ -54,7 +54,7 @@ class VisitorList(RangePlan, frozen=True):
         named = (table for field in self.further for table in FURTHER[field][0])
         return [*dict.fromkeys((SESSIONS.name, SESSIONLESS.name, *named))]
 
-    def rows(self, joined: RollupView, quarters: Quarters) -> ListedKeys:  # noqa: ARG002
+    def rows(self, joined: RollupView, quarters: QuarterHours) -> ListedKeys:  # noqa: ARG002
         with_session = joined.columns(SESSIONS.name, *COUNT_COLUMNS, "start_ms", "span_ms")
         without = joined.columns(SESSIONLESS.name, *COUNT_COLUMNS)
         rows = {c: np.concatenate([with_session[c], without[c]]) for c in COUNT_COLUMNS}

@@ -30,7 +30,7 @@ class LongVisits(Struct, frozen=True, eq=False):
     last_views: Numbers
     starts: Numbers
     ends: Numbers
-    """Quarters of page views, and of the first and last rows."""
+    """QuarterHours of page views, and of the first and last rows."""
 
     @property
     def size(self) -> int:
@@ -237,7 +237,7 @@ class VisitPageIndex(Struct, frozen=True, eq=False):
     """Of the page view."""
     starts: Numbers
     ends: Numbers
-    """Quarters of the first and of the last row."""
+    """QuarterHours of the first and of the last row."""
 
     @property
     def size(self) -> int:

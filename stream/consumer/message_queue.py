@@ -1,7 +1,8 @@
 """Queue of fetched messages of one topic, taken in batches that are fair by topic partition.
 
-A batch ends by items, by bytes or by time. Every batch is two commits, so none ends by its number
-of messages, which may have one item each.
+A batch ends by items, by bytes or by time. Every batch is two commits, three with
+quarantined items or duplicates, so none ends by its number of messages, which may have one item
+each.
 
 Max-min fair: a batch takes the next message from the partition of which it has the least so far, in
 offset order within the partition. So a flooded partition delays the others by one batch at most,

@@ -146,7 +146,7 @@ def put_imported_time(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 
 def imported_time(timestamp: int | float | str | None, received_ms: int) -> int:
-    """The instant in whole milliseconds, not before 2000 and not after receipt."""
+    """The instant in whole milliseconds, not before 2000, at most 5 minutes after receipt."""
     instant = instant_ms(timestamp)
     if instant is None:
         return received_ms

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.prepared import index_store
-from query.prepared.quarters import BucketPlan, NewVisitorPlan
+from query.prepared.quarter_hours import BucketPlan, NewVisitorPlan
 from query.prepared.rollup_tables import ATTRIBUTES
 from query.prepared.session_filters import FACT_BY_FIELD, SESSION_TABLES
 from query.request.time_range import Granularity

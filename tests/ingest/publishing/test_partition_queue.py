@@ -76,11 +76,11 @@ def test_an_acknowledgement_closes_the_circuit_breaker() -> None:
         kafka.put("a")
         await settle()
         kafka.queue.stalled = True
-        while_stalled = kafka.queue.closed
+        while_stalled = kafka.queue.rejects_requests
         kafka.acknowledge()
         await settle()
 
-        assert (while_stalled, kafka.queue.closed) == (True, False)
+        assert (while_stalled, kafka.queue.rejects_requests) == (True, False)
 
     run(test)
 

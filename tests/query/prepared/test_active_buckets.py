@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from query.prepared.cohorts import VisitorsByActivity, WindowChanges
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.request.time_zones import DAY_MS
 from tests.query.prepared.test_totals import (
     BUCKETS,
@@ -19,7 +19,7 @@ from tests.query.prepared.test_totals import (
     some_rows,
 )
 
-DAYS = Quarters(FIRST, FIRST + QUARTERS, OF_QUARTER, [(i + 5) * DAY_MS for i in range(BUCKETS)])
+DAYS = QuarterHours(FIRST, FIRST + QUARTERS, OF_QUARTER, [(i + 5) * DAY_MS for i in range(BUCKETS)])
 
 
 def active_days(rows: list[SessionRow]) -> dict[int, set[int]]:
@@ -52,7 +52,7 @@ def test_windows_and_numbers_of_active_buckets(seed: int, stored: int | None) ->
 
 
 def test_nobody_is_active_where_there_are_no_rows() -> None:
-    beyond = Quarters(900, 901, np.array([0]), [0])
+    beyond = QuarterHours(900, 901, np.array([0]), [0])
     nobody = joined([]).between(900, 901)
     assert WindowChanges((1, 7)).rows(nobody, beyond) == []
     assert VisitorsByActivity().rows(nobody, beyond) == []

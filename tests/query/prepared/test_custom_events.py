@@ -14,7 +14,7 @@ from query.prepared.custom_events import (
     CustomEventTotals,
     OutboundClicks,
 )
-from query.prepared.quarters import Quarters, whole_range
+from query.prepared.quarter_hours import QuarterHours, whole_range
 from query.prepared.rollup import Rollup
 from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
@@ -84,7 +84,7 @@ def test_outbound_clicks_by_domain(joined: RollupView) -> None:
     ]
 
 
-RANGE = Quarters(10, 15, np.array([0, 1, 1, 2, 2]), [100, 200, 300])
+RANGE = QuarterHours(10, 15, np.array([0, 1, 1, 2, 2]), [100, 200, 300])
 
 __all__ = ["joined"]
 
@@ -117,7 +117,7 @@ def test_by_bucket_and_name(joined: RollupView) -> None:
 
 
 def test_a_range_without_events() -> None:
-    empty, without = join(rollups(), 15, 18), Quarters(15, 18, np.zeros(3, np.intp), [100])
+    empty, without = join(rollups(), 15, 18), QuarterHours(15, 18, np.zeros(3, np.intp), [100])
     assert CustomEventTotals().rows(empty, without) == [CustomEventTotals.nothing]
     for form in (
         CustomEventsByBucket(),
@@ -135,7 +135,7 @@ def test_many_buckets_and_many_names_take_no_room_for_each_pair() -> None:
     columns["quarter"], columns["row_count"] = range(count), [1] * count
     columns["of_name"] = [f"n{i}" for i in range(count)]
     events = join([part_of("other_events", **columns)], 0, count)
-    buckets = Quarters(0, count, np.arange(count), list(range(count)))
+    buckets = QuarterHours(0, count, np.arange(count), list(range(count)))
 
     tracemalloc.start()
     rows = CustomEventsByBucketAndName().rows(events, buckets)

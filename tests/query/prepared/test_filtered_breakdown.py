@@ -1,7 +1,7 @@
 """Lists of the page views that meet filters on fields of other tables."""
 
 from query.prepared.filtered_breakdown import filtered_breakdown
-from query.prepared.quarters import whole_range
+from query.prepared.quarter_hours import whole_range
 from query.request.filter_struct import Behavior, Filter
 from query.request.time_range import TimeRange
 from tests.query.prepared.rollups import join

@@ -13,7 +13,7 @@ from msgspec import convert
 from query.engine.column_rows import ColumnRows
 from query.prepared.forms import empty_result
 from query.prepared.goal_counts import CountedGoal, GoalCounts
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.rollup_tables import OTHER_EVENTS, PAGES, SESSIONLESS, SESSIONS
 from query.prepared.rollup_view import RollupView
@@ -23,7 +23,7 @@ from query.standard.types.goals import Goals, prepared_goals, stored_amounts
 from query.standard.types.session_flow import SESSION_FLOW
 from tests.query.prepared.rollups import column_rows, join
 
-RANGE = Quarters(10, 15, np.zeros(5, np.int64), [0])
+RANGE = QuarterHours(10, 15, np.zeros(5, np.int64), [0])
 OF_ROWS = (*OF_SESSIONS, "row_count")
 VIEWS = ("quarter", "visitor", "session_key", "of_path", "views")
 EVENTS = ("quarter", "visitor", "session_key", "of_name", "row_count")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.rollup_view import RollupView
 from query.prepared.session_groups import GroupedSessions
@@ -19,7 +19,7 @@ from tests.query.prepared.test_prepared_results import TODAY, prepare
 from tests.query.query_service import NOVEMBER, InProcessService
 
 FIRST, QUARTERS, PARTS = 100, 8, 3
-RANGE = Quarters(FIRST, FIRST + QUARTERS, np.zeros(QUARTERS, np.int64), [0])
+RANGE = QuarterHours(FIRST, FIRST + QUARTERS, np.zeros(QUARTERS, np.int64), [0])
 COLUMNS = ("browser_name", "browser_version")
 
 

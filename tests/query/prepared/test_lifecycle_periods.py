@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from query.prepared.cohorts import LifecyclePeriods
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from tests.query.prepared.test_active_buckets import DAYS, active_days
 from tests.query.prepared.test_totals import PARTS, joined, some_rows
 
@@ -39,5 +39,5 @@ def test_periods_have_the_one_before_and_who_is_new(
 
 
 def test_nobody_is_active_where_there_are_no_rows() -> None:
-    beyond = Quarters(900, 901, np.array([0]), [0])
+    beyond = QuarterHours(900, 901, np.array([0]), [0])
     assert LifecyclePeriods().rows(joined([]).between(900, 901), beyond) == []

@@ -8,7 +8,7 @@ from query.prepared.array_rows import ArrayRows
 from query.prepared.forms import empty_result
 from query.prepared.measured_groups import MeasuredGroups
 from query.prepared.measured_tables import LOADS, VITALS
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup_view import RollupView
 from query.request.buckets import Granularity
 from query.request.filter_struct import Filter
@@ -16,7 +16,7 @@ from query.request.time_range import TimeRange
 from tests.query.prepared.rollups import join, part_of
 
 HOUR = 3_600_000
-RANGE = Quarters(10, 14, np.array([0, 0, 1, 1]), [100, 200])
+RANGE = QuarterHours(10, 14, np.array([0, 0, 1, 1]), [100, 200])
 BY_PATH = MeasuredGroups(
     VITALS,
     ("path",),

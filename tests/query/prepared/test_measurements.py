@@ -5,13 +5,13 @@ import pytest
 
 from query.prepared.measured_groups import Measurements
 from query.prepared.measured_tables import LOADS, VITALS
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup import Rollup
 from query.prepared.rollup_view import RollupView
 from query.request.filter_struct import Behavior, Filter
 from tests.query.prepared.rollups import join, part_of
 
-RANGE = Quarters(10, 14, np.array([0, 0, 1, 1]), [100, 200])
+RANGE = QuarterHours(10, 14, np.array([0, 0, 1, 1]), [100, 200])
 
 
 def vitals() -> list[Rollup]:

@@ -2,7 +2,7 @@
 
 from query.prepared.array_rows import ArrayRows
 from query.prepared.page_paths import PageFlow
-from query.prepared.quarters import whole_range
+from query.prepared.quarter_hours import whole_range
 from query.request.time_range import TimeRange
 from tests.query.prepared.test_page_paths import Q, joined, sessions
 

@@ -7,7 +7,7 @@ import pytest
 from query.engine.engine import Row
 from query.prepared.array_rows import ArrayRows
 from query.prepared.page_paths import PagePaths
-from query.prepared.quarters import whole_range
+from query.prepared.quarter_hours import whole_range
 from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.request.time_range import TimeRange

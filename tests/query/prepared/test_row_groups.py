@@ -10,7 +10,7 @@ from query.engine.engine import Row
 from query.prepared import row_groups
 from query.prepared.array_rows import ArrayRows
 from query.prepared.not_prepared import NotPrepared
-from query.prepared.quarters import whole_range
+from query.prepared.quarter_hours import whole_range
 from query.prepared.row_columns import ALL_ROWS
 from query.prepared.row_groups import CountedField, Group, RowGroups, RowSums
 from query.request.buckets import Granularity

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from query.prepared import text_filters
-from query.prepared.rollup_join import RollupJoin
+from query.prepared.rollup_union import RollupUnion
 from tests.query.prepared.test_prepared_results import ask, prepare, stored
 from tests.query.query_service import InProcessService, start_service
 
@@ -22,7 +22,7 @@ def test_a_custom_query_that_takes_too_long_is_a_timeout(
     found = service.custom("events", count, groupBy=["country"])
     assert (found.json["data"], found.json["meta"]["prepared"]) == (rows, True)
 
-    monkeypatch.setattr(RollupJoin, "rows", lambda *_: time.sleep(3))
+    monkeypatch.setattr(RollupUnion, "rows", lambda *_: time.sleep(3))
     slow = service.custom("events", count, groupBy=["city"])
 
     assert (slow.status, slow.json["code"]) == (503, "QUERY_TIMEOUT")

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView
 from query.prepared.session_groups import SessionsByBucket, SessionsByDuration
@@ -23,7 +23,7 @@ from tests.query.prepared.test_totals import (
     some_rows,
 )
 
-RANGE = Quarters(FIRST, FIRST + QUARTERS, OF_QUARTER, [i * 1000 for i in range(BUCKETS)])
+RANGE = QuarterHours(FIRST, FIRST + QUARTERS, OF_QUARTER, [i * 1000 for i in range(BUCKETS)])
 STORED = (None, PARTS, PARTS - 1)
 
 Session = tuple[int, int, int]

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.quarters import whole_range
+from query.prepared.quarter_hours import whole_range
 from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.rollup_view import RollupView

@@ -5,11 +5,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.session_groups import SessionPages
 from tests.query.prepared.rollups import join, part_of
 
-RANGE = Quarters(10, 15, np.zeros(5, np.int64), [0])
+RANGE = QuarterHours(10, 15, np.zeros(5, np.int64), [0])
 
 View = tuple[int, int, int, str | None]
 """Quarter, visitor, session (-1 is none of them) and path."""

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from query.engine.engine import Row
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.rollup import Rollup, make_rollup
-from query.prepared.rollup_join import positions_of_visits
 from query.prepared.rollup_tables import SOURCES, label
+from query.prepared.rollup_union import positions_of_visits
 from query.prepared.rollup_view import RollupView, VisitView
 from query.prepared.visit_breakdown import VisitBreakdown, VisitPages
 from tests.query.prepared.rollups import Values, column_rows, join
@@ -83,7 +83,7 @@ def some_texts(chance: Random, count: int) -> list[str | None]:
 
 
 def rows_of(form: VisitPages | VisitBreakdown, joined: RollupView) -> Sequence[Row] | None:
-    rows = form.rows(joined, Quarters(joined.first, joined.end, np.zeros(0), [0]))
+    rows = form.rows(joined, QuarterHours(joined.first, joined.end, np.zeros(0), [0]))
     return None if rows is None else [*rows]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from query.prepared.listed_keys import ListedKeys
-from query.prepared.quarters import whole_range
+from query.prepared.quarter_hours import whole_range
 from query.prepared.rollup import Rollup, make_rollup
 from query.prepared.rollup_tables import NO_HASH, QUARTER_MS
 from query.prepared.rollup_view import RollupView

@@ -14,28 +14,28 @@ from query.request.time_range import TimeRange, UtcOffsetPeriod, utc_offset_peri
 from query.request.time_zones import DAY_MS
 
 
-class Quarters(Struct, frozen=True, eq=False):
-    """The quarters of a time range."""
+class QuarterHours(Struct, frozen=True, eq=False):
+    """The quarter-hours of a time range."""
 
     first: int
     end: int
     """Numbers since 1970 of the first, and of the one after the last."""
     buckets: Numbers
-    """The position of the bucket of each quarter, among those of the range."""
+    """The position of the bucket of each quarter-hour, among those of the range."""
     numbers: Sequence[int]
     """The number of each bucket, as SQL has it."""
 
 
-def whole_range(time_range: TimeRange) -> Quarters | None:
-    """The quarters of a range as one bucket; None when the range cuts one."""
+def whole_range(time_range: TimeRange) -> QuarterHours | None:
+    """The quarter-hours of a range as one bucket; None when the range cuts one."""
     if time_range.start_ms % QUARTER_MS or time_range.end_ms % QUARTER_MS:
         return None
     first, end = time_range.start_ms // QUARTER_MS, time_range.end_ms // QUARTER_MS
-    return Quarters(first, end, np.zeros(max(0, end - first), np.int64), [0])
+    return QuarterHours(first, end, np.zeros(max(0, end - first), np.int64), [0])
 
 
-def by_bucket(time_range: TimeRange, granularity: Granularity) -> Quarters | None:
-    """The quarters of a range; None when the range or a bucket cuts one.
+def by_bucket(time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
+    """The quarter-hours of a range; None when the range or a bucket cuts one.
 
     None as well when a bucket returns after another one, as a day does in a zone that sets its
     clocks back over midnight: a session belongs to the least bucket of its page views then.
@@ -55,17 +55,17 @@ def by_bucket(time_range: TimeRange, granularity: Granularity) -> Quarters | Non
         return None
     buckets = np.concatenate([[0], np.cumsum(steps > 0)])
     starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
-    return Quarters(whole.first, whole.end, buckets, numbers[starts].tolist())
+    return QuarterHours(whole.first, whole.end, buckets, numbers[starts].tolist())
 
 
-def with_local_time(time_range: TimeRange) -> Quarters | None:
+def with_local_time(time_range: TimeRange) -> QuarterHours | None:
     """The quarters as one bucket; None when a change of the UTC offset cuts one as well."""
     whole, periods = whole_range(time_range), utc_offset_periods(time_range)
     edges = (edge for period in periods for edge in (period.start_ms, period.offset_ms))
     return None if any(edge % QUARTER_MS for edge in edges) else whole
 
 
-def date_parts(quarters: Quarters, time_range: TimeRange, part: DatePart) -> Numbers:
+def date_parts(quarters: QuarterHours, time_range: TimeRange, part: DatePart) -> Numbers:
     """The date part of each quarter, none of which is cut by a change of the UTC offset."""
     _, _, local = _local_ms(quarters, utc_offset_periods(time_range))
     if part is DatePart.HOUR_OF_DAY:
@@ -74,7 +74,7 @@ def date_parts(quarters: Quarters, time_range: TimeRange, part: DatePart) -> Num
 
 
 def _local_ms(
-    quarters: Quarters, periods: Sequence[UtcOffsetPeriod]
+    quarters: QuarterHours, periods: Sequence[UtcOffsetPeriod]
 ) -> tuple[Numbers, Numbers, Numbers]:
     """The start of each quarter, its period, and its start in local time."""
     ms = np.arange(quarters.first, quarters.end, dtype=np.int64) * QUARTER_MS
@@ -101,14 +101,14 @@ class UnfilteredPlan(Struct, frozen=True):
 class RangePlan(UnfilteredPlan, frozen=True):
     """A form whose rows are of the whole time range."""
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:  # noqa: ARG002
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:  # noqa: ARG002
         return whole_range(time_range)
 
 
 class BucketPlan(UnfilteredPlan, frozen=True):
     """A form whose rows are of buckets."""
 
-    def quarters(self, time_range: TimeRange, granularity: Granularity) -> Quarters | None:
+    def quarters(self, time_range: TimeRange, granularity: Granularity) -> QuarterHours | None:
         return by_bucket(time_range, granularity)
 
 

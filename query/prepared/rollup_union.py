@@ -1,4 +1,4 @@
-"""Joins the rollups of a query; joined columns stay in memory for the next query of the same."""
+"""Combines the rollups of a query into one view with shared ids, which stays in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
@@ -10,7 +10,7 @@ from query.engine.column_rows import Numbers
 from query.engine.engine import Row
 from query.prepared.forms import RollupPlan
 from query.prepared.index_store import IndexCache, is_small
-from query.prepared.quarters import Quarters
+from query.prepared.quarter_hours import QuarterHours
 from query.prepared.result_cache import ByteCache, digest
 from query.prepared.rollup import SESSION_COLUMN, AnyRollup, Rollup
 from query.prepared.rollup_reader import ReadPlan, RollupReader, StoredRollup
@@ -30,10 +30,10 @@ from query.prepared.store import RollupKey
 from query.prepared.visits_index import VISIT_COLUMNS, index_visits
 
 ALWAYS = (0, 2**31)
-"""Quarters of all rows."""
+"""QuarterHours of all rows."""
 
 
-class RollupJoin:
+class RollupUnion:
     """The rollups of one query, and those with the facts of its visits."""
 
     def __init__(
@@ -59,7 +59,7 @@ class RollupJoin:
         self._rests = [rollup for _, rollups in both for rollup in rollups]
         self._rest_keys = [rows.key for reading, _ in both for rows in reading.rows]
 
-    def rows(self, form: RollupPlan, quarters: Quarters) -> Sequence[Row] | None:
+    def rows(self, form: RollupPlan, quarters: QuarterHours) -> Sequence[Row] | None:
         """The rows of a form; None when rollups do not determine them."""
         reading, _ = self._rows_of
         whole = None if self._few else WholeView(self._whole, self._made)

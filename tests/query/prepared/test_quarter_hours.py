@@ -6,7 +6,7 @@ import pytest
 
 from query.prepared.cohorts import Cohorts
 from query.prepared.custom_events import CustomEventsByBucket, CustomEventTotals
-from query.prepared.quarters import by_bucket, date_parts, whole_range, with_local_time
+from query.prepared.quarter_hours import by_bucket, date_parts, whole_range, with_local_time
 from query.prepared.rollup_tables import QUARTER_MS
 from query.prepared.session_groups import SessionsByBucket
 from query.request.buckets import Granularity, bucket_number
