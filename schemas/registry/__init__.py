@@ -25,7 +25,17 @@ from schemas.registry.follower import (
 )
 from schemas.registry.keeper_lease import KeeperLease
 from schemas.registry.record_limits import RecordLimitReached
-from schemas.registry.records import Import, ImportState, Key, Link, Organization, Website
+from schemas.registry.records import (
+    Erasure,
+    ErasureState,
+    Import,
+    ImportState,
+    Key,
+    Link,
+    Organization,
+    Selector,
+    Website,
+)
 from schemas.registry.saved_record_index import SavedRecords
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
@@ -48,6 +58,8 @@ __all__ = [
     "Annotation",
     "Backups",
     "DatabaseError",
+    "Erasure",
+    "ErasureState",
     "Funnel",
     "Goal",
     "Import",
@@ -70,6 +82,7 @@ __all__ = [
     "SavedRecord",
     "SavedRecords",
     "Segment",
+    "Selector",
     "Share",
     "SignInState",
     "Snapshot",

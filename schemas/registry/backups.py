@@ -157,7 +157,7 @@ class Backups:
 
     def write(self, contents: Contents, now_ms: int) -> BackupFile:
         """Write a backup durably and delete expired ones."""
-        body = msgspec.json.encode(contents)
+        body = msgspec.json.encode(contents.without_erased_values())
         sha256 = hashlib.sha256(body).hexdigest()
         head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
         at = datetime.fromtimestamp(now_ms / 1000, UTC)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from schemas.registry.database import CHANGES, REVISION
 from schemas.registry.record_mapping import kind_name, read_all, read_by_ids
-from schemas.registry.records import Import, Key, Link, Organization, Record, Website
+from schemas.registry.records import Erasure, Import, Key, Link, Organization, Record, Website
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
     Annotation,
@@ -48,6 +48,12 @@ class Contents(Struct, frozen=True):
     money: Sequence[MoneyProperty] = ()
     shares: Sequence[Share] = ()
     funnels: Sequence[Funnel] = ()
+    erasures: Sequence[Erasure] = ()
+
+    def without_erased_values(self) -> "Contents":
+        """The same without the values of pending erasures: a backup outlasts them."""
+        erasures = [structs.replace(erasure, erased_values=()) for erasure in self.erasures]
+        return structs.replace(self, erasures=erasures)
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All records by class, owners first."""
@@ -66,6 +72,7 @@ CONTENTS_KINDS: Mapping[str, type[Record]] = {
     "keys": Key,
     "imports": Import,
     **{kind.plural: kind for kind in SAVED_RECORDS},
+    "erasures": Erasure,
 }
 """Record classes by the member of Contents, owners first."""
 

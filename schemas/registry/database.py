@@ -131,6 +131,29 @@ IMPORTS = sa.Table(
     *_timestamp_columns(),
 )
 
+ERASURES = sa.Table(
+    "erasures",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner_column(),
+    *(
+        sa.Column(
+            f"{owner}_id",
+            sa.String(32),
+            sa.ForeignKey(f"{owner}s.id", ondelete="CASCADE"),
+            index=True,
+        )
+        for owner in ("website", "link")
+    ),
+    sa.Column("selector", sa.String(16), nullable=False),
+    sa.Column("property_name", sa.String(255), nullable=False),
+    sa.Column("value_hashes", sa.JSON, nullable=False),
+    sa.Column("erased_values", sa.JSON, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("report", sa.JSON, nullable=False),
+    *_timestamp_columns(),
+)
+
 CHANGES = sa.Table(
     "changes",
     METADATA,
@@ -245,5 +268,5 @@ def read_transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL"):
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")

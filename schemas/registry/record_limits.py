@@ -8,6 +8,7 @@ from schemas.plans import MAX_LINKS
 from schemas.registry.record_mapping import RECORD_TABLES, to_record
 from schemas.registry.records import (
     Action,
+    Erasure,
     Import,
     ImportState,
     Key,
@@ -25,9 +26,11 @@ MAX_RECORDS: Mapping[type[Record], int] = {
     Link: 10_000,
     Key: 1_000,
     Import: 1_000,
+    Erasure: 100_000,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
 }
-"""Maximum websites, links, keys and imports of an organization, and saved records of a website."""
+"""Maximum websites, links, keys, imports and erasures of an organization, and saved
+records of a website."""
 
 
 class RecordLimitReached(RecordConflict):

@@ -14,6 +14,8 @@ from schemas.registry import database
 from schemas.registry.records import (
     Action,
     Change,
+    Erasure,
+    ErasureState,
     Import,
     ImportState,
     Key,
@@ -21,6 +23,7 @@ from schemas.registry.records import (
     Organization,
     OwnedRecord,
     Record,
+    Selector,
     Website,
 )
 from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord
@@ -72,11 +75,26 @@ RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Link: database.LINKS,
     Key: database.KEYS,
     Import: database.IMPORTS,
+    Erasure: database.ERASURES,
     **{record: _table(record) for record in SAVED_RECORDS},
 }
 """Every record class, owners first."""
 
-LIST_COLUMNS = frozenset({"scopes", "allowed_origins", "filters", "frame_origins", "steps"})
+LIST_COLUMNS = frozenset(
+    {
+        "scopes",
+        "allowed_origins",
+        "filters",
+        "frame_origins",
+        "steps",
+        "value_hashes",
+        "erased_values",
+    }
+)
+ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {
+    Import: {"state": ImportState},
+    Erasure: {"state": ErasureState, "selector": Selector},
+}
 IDS_PER_QUERY = 500
 """Maximum ids in one statement."""
 
@@ -134,8 +152,8 @@ def to_record(kind: type[RecordT], row: Mapping[Any, Any]) -> RecordT:
     values = dict(row)
     for column in LIST_COLUMNS & values.keys():
         values[column] = tuple(values[column])  # JSON has lists, records have tuples
-    if "state" in values:
-        values["state"] = ImportState(values["state"])
+    for column, enum in ENUM_COLUMNS.get(kind, {}).items():
+        values[column] = enum(values[column])
     return kind(**values)
 
 

@@ -143,6 +143,50 @@ class Import(OwnedRecord, frozen=True, rename="camel", kw_only=True):
         return self.state in (ImportState.OPEN, ImportState.DONE)
 
 
+class Selector(StrEnum):
+    """What the value of an erasure identifies."""
+
+    VISITOR = "visitor"
+    """An anonymous id."""
+    PROFILE = "profile"
+    """A profile id, with the visitors that were identified with it last."""
+    SESSION = "session"
+    PROPERTY = "property"
+    """The value of a property of events or of a trait of profiles."""
+
+
+class ErasureState(StrEnum):
+    """State of an erasure."""
+
+    PENDING = "pending"
+    """Queries hide its rows; they are being removed from the data files."""
+    REWRITTEN = "rewritten"
+    """No table has its rows; replaced data files are still on the disk."""
+    DONE = "done"
+    """Replaced data files are deleted, and the values with them."""
+
+
+class Erasure(OwnedRecord, frozen=True, rename="camel", kw_only=True):
+    """Rows of a visitor, profile, session or property value that are removed, and stay away."""
+
+    website_id: str | None = None
+    link_id: str | None = None
+    """With neither a website nor a link: all websites and links of the organization."""
+    selector: Selector
+    property_name: str = ""
+    value_hashes: tuple[str, ...]
+    """Tombstones: keyed hashes of values, after `visitor:` and so on; rows that match are dropped
+    for ever. See `tombstones.py`."""
+    erased_values: tuple[str, ...] = ()
+    """The values themselves, after `visitor:` and so on, by which queries hide rows; empty once
+    the rows are gone. Neither the audit trail nor a backup has them."""
+    state: ErasureState = ErasureState.PENDING
+    report: dict[str, Any] = {}
+    """What was removed, and when; see `stream/maintenance/erasure.py`."""
+    created_at: int
+    updated_at: int
+
+
 class Action(StrEnum):
     """Action of an audit trail entry."""
 

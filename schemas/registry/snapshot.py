@@ -13,10 +13,11 @@ from schemas.receipts import ReceiptKey
 from schemas.registry.api_keys import parse_key, secret_matches
 from schemas.registry.contents import ChangesSince, Contents, RegistryVersion
 from schemas.registry.record_mapping import kind_name
-from schemas.registry.records import Import, Key, Link, Organization, Record, Website
+from schemas.registry.records import Erasure, Import, Key, Link, Organization, Record, Website
 from schemas.registry.saved_record_index import SavedRecordIndex
 from schemas.registry.saved_records import SAVED_RECORDS
 from schemas.registry.store import RegistryStore
+from schemas.registry.tombstones import NO_TOMBSTONES, TombstoneKey, Tombstones, tombstones_of
 
 SnapshotRecordT = TypeVar("SnapshotRecordT", bound=Record)
 
@@ -35,6 +36,10 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     imports: MappingProxyType[str, Import] = MappingProxyType({})
     saved: SavedRecordIndex = SavedRecordIndex()
     """By website."""
+    erasures: MappingProxyType[str, Erasure] = MappingProxyType({})
+    """Of all states: their tombstones stay."""
+    tombstones: Tombstones = NO_TOMBSTONES
+    """Of these erasures."""
     receipt_key: ReceiptKey = msgspec.field(default_factory=lambda: ReceiptKey(""))
     """Signs and verifies receipts."""
     key_uses: dict[str, int] = {}
@@ -48,16 +53,21 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     @classmethod
     def from_contents(cls, contents: Contents) -> Self:
         """Build a snapshot from contents."""
+        websites = MappingProxyType({w.id: w for w in contents.websites})
+        links = MappingProxyType({link.id: link for link in contents.links})
+        key = TombstoneKey(contents.receipt_secret)
         return cls(
             version=contents.stamp,
             organizations=MappingProxyType({o.id: o for o in contents.organizations}),
-            websites=MappingProxyType({w.id: w for w in contents.websites}),
-            links=MappingProxyType({link.id: link for link in contents.links}),
+            websites=websites,
+            links=links,
             links_by_slug=MappingProxyType({link.slug: link for link in contents.links}),
             keys=MappingProxyType({key.id: key for key in contents.keys}),
             websites_by_organization=_group_websites(contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
             saved=SavedRecordIndex().updated((), contents.saved_records()),
+            erasures=MappingProxyType({erasure.id: erasure for erasure in contents.erasures}),
+            tombstones=tombstones_of(contents.erasures, websites, links, key),
             receipt_key=ReceiptKey(contents.receipt_secret),
         )
 
@@ -71,18 +81,25 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             return None
         websites = _merged(self.websites, now.websites)
         deleted_links = deleted.get(kind_name(Link), ())
+        links = _merged(self.links, now.links, deleted_links)
+        erasures = _merged(self.erasures, now.erasures, deleted.get(kind_name(Erasure), ()))
+        tombstones = self.tombstones
+        if erasures is not self.erasures or (tombstones and (now.websites or now.links)):
+            tombstones = tombstones_of(erasures.values(), websites, links, tombstones.key)
         return msgspec.structs.replace(
             self,
             version=now.stamp,
             organizations=_merged(self.organizations, now.organizations),
             websites=websites,
-            links=_merged(self.links, now.links, deleted_links),
+            links=links,
             links_by_slug=self._links_by_slug(now.links, deleted_links),
             keys=_merged(self.keys, now.keys, deleted.get(kind_name(Key), ())),
             websites_by_organization=_group_websites(websites.values())
             if now.websites
             else self.websites_by_organization,
             imports=_merged(self.imports, now.imports, deleted.get(kind_name(Import), ())),
+            erasures=erasures,
+            tombstones=tombstones,
             saved=self.saved.updated(
                 [name for kind in SAVED_RECORDS for name in deleted.get(kind_name(kind), ())],
                 now.saved_records(),

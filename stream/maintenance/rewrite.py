@@ -5,7 +5,7 @@ version contains. Each file becomes at most one file and its rows keep their ord
 imported rows stay in files of their own and readers can skip files as before.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from schemas.lake.data_files import data_file_path, file_checksum
 from schemas.tables import Table
 from stream.maintenance.merge_plan import LiveDataFile
 from stream.maintenance.verification import verified_files
-from stream.storage.delta_commit import LakeTable
+from stream.storage.delta_commit import LakeTable, OffsetUpdates
 from stream.storage.object_store import temporary_directory
 from stream.storage.parquet_writer import STATISTICS_COLUMNS, NewDataFile, statistics
 from stream.storage.table_schema import arrow_schema
@@ -36,8 +36,13 @@ def rewrite_files(
     data_files: Sequence[LiveDataFile],
     transform: Transform,
     report_rows: ReportRows = lambda rows: None,  # noqa: ARG005
+    emptied: Sequence[LiveDataFile] = (),
+    updates: OffsetUpdates | None = None,
 ) -> None:
-    """Replace the data files by transformed ones; Fenced when one was replaced meanwhile."""
+    """Replace the data files by transformed ones; Fenced when one was replaced meanwhile.
+
+    `emptied` files are removed unread in the same version, which moves the numbers of `updates`.
+    """
     new_files: list[NewDataFile] = []
     # On an error the new files are deleted: each retry on a full disk would leave more of them.
     with ExitStack() as on_error:
@@ -46,15 +51,17 @@ def rewrite_files(
                 on_error.callback(table.store.remove, new_file.path)
                 new_files.append(new_file)
         on_error.pop_all()
-    if data_files:
-        table.replace_files(
-            {data_file.path: data_file.day.isoformat() for data_file in data_files}, new_files
-        )
+    if replaced := {file.path: file.day.isoformat() for file in (*data_files, *emptied)}:
+        table.replace_files(replaced, new_files, updates=updates)
 
 
-def read_batches(table: Table, file: Path, rows: int = READ_BATCH_ROWS) -> Iterator[pa.Table]:
-    """The rows of a file in batches, with all columns of the present table."""
+def read_batches(
+    table: Table, file: Path, rows: int = READ_BATCH_ROWS, columns: Collection[str] | None = None
+) -> Iterator[pa.Table]:
+    """The rows of a file in batches, with all columns of the present table, or with these."""
     schema = arrow_schema(table)
+    if columns is not None:
+        schema = pa.schema([field for field in schema if field.name in columns])
     with pq.ParquetFile(file) as parquet:
         names = [name for name in schema.names if name in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(rows, columns=names):

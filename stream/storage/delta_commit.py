@@ -152,17 +152,19 @@ class LakeTable:
         data_files: Sequence[NewDataFile],
         data_change: bool = True,
         rewrites: int | None = None,
+        updates: OffsetUpdates | None = None,
     ) -> None:
         """Commit one version in which `old` data files (their days by path) are replaced.
 
         Fenced when one of them was replaced meanwhile: deltalake itself would let two writers
         remove the same file and keep the rows of both. Commits that only add do not conflict.
         `data_change` says whether the rows differ. With `rewrites`, the count of rewrites that
-        the caller saw, any other rewrite since then fences this one.
+        the caller saw, any other rewrite since then fences this one. `updates` are of further
+        numbers of the table.
         """
         self.refresh()
         rewrites = self.next_offset(REWRITE_COUNTER) if rewrites is None else rewrites
-        updates = {REWRITE_COUNTER: OffsetUpdate(rewrites, rewrites + 1)}
+        updates = {REWRITE_COUNTER: OffsetUpdate(rewrites, rewrites + 1), **(updates or {})}
         if not set(old) <= set(self._handle.get_add_actions()["path"].to_pylist()):
             self._raise_fenced(data_files, updates)
         removes = [

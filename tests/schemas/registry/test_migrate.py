@@ -47,7 +47,10 @@ def test_a_registry_from_before_the_first_release_is_taken_over(path: Path) -> N
 def test_new_tables_are_those_from_before_the_first_release(path: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "before.db")) as database, database:
         database.executescript(BEFORE_RELEASE.read_text())
+        database.execute("INSERT INTO alembic_version VALUES ('0013')")
+        database.execute("INSERT INTO revision VALUES (1, 7, 'i', '')")
 
+    migrate(f"sqlite:///{tmp_path / 'before.db'}")
     migrate(f"sqlite:///{path}")
 
     assert tables_of(f"sqlite:///{path}") == tables_of(f"sqlite:///{tmp_path / 'before.db'}")
