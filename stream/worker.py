@@ -125,7 +125,11 @@ async def _run(settings: Settings, name: str, role: WorkerRole, hand_over: HandO
         end_process(error)
     await asyncio.to_thread(repair_logs, settings)
     follower = await asyncio.to_thread(_registry_follower, settings)
-    lookups = Lookups(geo_database, lambda website: _website_domain(follower, website))
+    lookups = Lookups(
+        geo_database,
+        lambda website: _website_domain(follower, website),
+        lambda: follower.snapshot.tombstones,
+    )
     memory_budget = MemoryBudget.of(settings)
     writers, damaged_tables = await asyncio.to_thread(
         open_writers, settings, role, lookups, memory_budget

@@ -1,8 +1,8 @@
-"""Lookups (geo database, website domains) for commands that enrich."""
+"""Lookups (geo database, website domains, tombstones) for commands that enrich."""
 
 from typing import TYPE_CHECKING
 
-from schemas.registry import RegistryStore, Website
+from schemas.registry import RegistryStore, Snapshot
 from schemas.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -14,5 +14,6 @@ def enrichment_lookups(settings: Settings, store: RegistryStore) -> "Lookups":
     from stream.enrich.rules.geo_database import GeoDatabase
     from stream.enrich.rules.lookups import Lookups  # with all parsers
 
-    domains = {website.id: website.domain for website in store.list(Website)}
-    return Lookups(GeoDatabase(settings.geo_files), domains.get)
+    snapshot = Snapshot.read(store)
+    domains = {website.id: website.domain for website in snapshot.websites.values()}
+    return Lookups(GeoDatabase(settings.geo_files), domains.get, lambda: snapshot.tombstones)

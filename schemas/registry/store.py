@@ -35,6 +35,7 @@ from schemas.registry.record_mapping import (
 )
 from schemas.registry.records import Action, Change, Key, Organization, Record, Website
 from schemas.registry.sign_ins import RegistrySignIns
+from schemas.registry.tombstones import TombstoneKey
 from schemas.registry.transaction import WriteTransaction
 from schemas.runtime.clock import now_ms
 from schemas.runtime.finding import Finding
@@ -210,6 +211,22 @@ class RegistryStore:
     def sign_ins(self) -> RegistrySignIns:
         """What query processes share about sign-ins; it uses the connections of this store."""
         return RegistrySignIns(self._connections)
+
+    def tombstone_key(self) -> TombstoneKey:
+        """The key of tombstones, made from a secret of the registry."""
+        with self._connections.engine().connect() as connection:
+            secret = connection.execute(sa.select(database.REVISION.c.receipt_secret))
+            return TombstoneKey(str(secret.scalar_one()))
+
+    def truncate_log(self) -> None:
+        """Write the log of a SQLite registry to its file: replaced values are gone from both.
+
+        A reader may prevent it; then the next write does it.
+        """
+        engine = self._connections.engine()
+        if engine.dialect.name == "sqlite":
+            with engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._connections.close()

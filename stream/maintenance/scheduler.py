@@ -28,6 +28,7 @@ from schemas.telemetry.instruments import (
 )
 from stream.maintenance.compaction import compact
 from stream.maintenance.derivation import Derivation
+from stream.maintenance.erasure import ErasureTask
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
 from stream.maintenance.registry_backup import run_registry_backups
@@ -54,6 +55,7 @@ A task may be killed at any point: what it leaves behind is files that no table 
 
 TASKS: Mapping[str, Callable[[], Task]] = {
     "delete imports": ImportDeletion,
+    "erase": ErasureTask,
     "copy log": lambda: copy_log,
     "compact": lambda: compact,
     "derive": Derivation,

@@ -21,6 +21,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.merge_plan import live_data_files
 from stream.maintenance.verification import verified_files
 from stream.recovery.topic_replay import ReplayRange, replay, topic_identity
+from stream.rows.erased_rows import erasure_ids
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
@@ -130,7 +131,9 @@ class RowRecovery:
     def _prepare(self, messages: Sequence[KafkaMessage], offsets: CommittedOffsets) -> pa.Table:
         counts = LedgerCounts({})  # the ledger has these items
         batch = prepare_batch(self._kind, messages, self._lookups, LIVE_WRITER, offsets, counts)
-        return batch.rows.cast(arrow_schema(self._kind.table))  # batches differ in dictionaries
+        table = self._kind.table
+        rows = batch.rows.cast(arrow_schema(table))  # batches differ in dictionaries
+        return rows.filter(pc.is_null(erasure_ids(rows, table, self._lookups.tombstones())))
 
     def _no_rows(self) -> pa.Table:
         return arrow_schema(self._kind.table).empty_table()

@@ -6,6 +6,7 @@
 | a step or a column fails on a row       | that row is quarantined                           |
 | the table holds the item already        | it is a duplicate, with an entry that says so     |
 | its import was deleted                  | it is dropped, also when it was counted as stored |
+| its visitor was erased                  | the same                                          |
 | the disk or the lake refuses            | the batch is retried, then the process ends       |
 | another worker stored these offsets     | fenced: the process ends                          |
 | offsets are missing before the batch    | offset gap: the process ends                      |
@@ -45,6 +46,7 @@ from schemas.telemetry.instruments import (
     start_at_zero,
 )
 from stream.enrich.rules.lookups import Lookups
+from stream.rows.erased_rows import ERASED_REASON, without_erased_payloads
 from stream.rows.kafka_message import KafkaMessage
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import OffsetRange, QuarantineEntry, QuarantineStage
@@ -54,6 +56,7 @@ from stream.state.id_index import MemoryBudget
 from stream.state.table_state import TableState
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_preparation import prepare_batch
+from stream.writing.erased_items import drop_erased
 from stream.writing.new_messages import ExplainedGaps, find_new_messages
 from stream.writing.side_tables import (
     BatchOffsets,
@@ -115,7 +118,7 @@ class BatchWriter:
         """Opened by `assign_topic`, for `assign_partitions`."""
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
-        start_at_zero(DROPPED_ITEMS, role.drop_reasons)
+        start_at_zero(DROPPED_ITEMS, (*role.drop_reasons, ERASED_REASON))
         start_at_zero(QUARANTINED_ITEMS, [self.topic], QuarantineStage)
         start_at_zero(STORED_ROWS, [self.topic], ("stored", "duplicate", "quarantined"))
         memory_budget = memory_budget or MemoryBudget.of(settings)
@@ -206,17 +209,20 @@ class BatchWriter:
         )
         resolved = self._state.resolve(prepared.rows, committed.next_offset)
         # Rows are dropped last: see `backfill_writer`.
-        rows = self._role.finish_rows(resolved.rows, committed, counts)
-        quarantined = [*new.quarantined, *prepared.quarantined]
+        tombstones = self._lookups.tombstones()
+        rows = drop_erased(resolved.rows, self.kind.table, tombstones, committed, counts)
+        rows = self._role.finish_rows(rows, committed, counts)
+        quarantined = without_erased_payloads([*new.quarantined, *prepared.quarantined], tombstones)
+        duplicates = without_erased_payloads(resolved.duplicates, tombstones)
         for entry in quarantined:
             counts.add_quarantined(entry)
-        for duplicate in resolved.duplicates:
+        for duplicate in duplicates:
             counts.add_duplicate(
                 duplicate.subject_id, duplicate.received_ms, duplicate.partition, duplicate.offset
             )
         self._on_step("enrich")
         # The main table is committed last: see the order of the commits above.
-        commit_quarantine(self._quarantine, [*quarantined, *resolved.duplicates], offsets)
+        commit_quarantine(self._quarantine, [*quarantined, *duplicates], offsets)
         self._on_step("quarantine")
         commit_ledger(self._ledger, counts, offsets, rows.num_rows)
         self._on_step("ledger")

@@ -1,9 +1,10 @@
-"""Lookups of steps: registrable domain, location, the website's own domain."""
+"""What a batch is looked up in: registrable domain, location, the website's domain, tombstones."""
 
 from collections.abc import Callable
 
 from publicsuffixlist import PublicSuffixList
 
+from schemas.registry.tombstones import NO_TOMBSTONES, Tombstones
 from stream.enrich.rules.cache import GenerationalCache
 from stream.enrich.rules.geo_database import GeoDatabase
 
@@ -31,7 +32,10 @@ class Lookups:
         self,
         geo_database: GeoDatabase | None = None,
         domain_of: Callable[[str], str | None] = lambda website: None,  # noqa: ARG005
+        tombstones: Callable[[], Tombstones] = lambda: NO_TOMBSTONES,
     ) -> None:
         self.geo_database = geo_database or GeoDatabase()
         self.domain_of = domain_of
         """The website's domain in the registry."""
+        self.tombstones = tombstones
+        """Those of the registry now: rows that match are dropped."""
