@@ -68,6 +68,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",
     ),
+    "backup": (
+        "backup.backup",
+        "Back up tables and registry to TARGET, a folder or an s3:// URL, while everything runs.",
+    ),
     "migrate": (
         "migrate.migrate",
         "Create or migrate the tables of the registry, before new versions of services start.",

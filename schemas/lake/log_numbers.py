@@ -50,7 +50,7 @@ def log_numbers(log: LogSource, version: int) -> dict[str, int]:
     FileNotFoundError when the log does not have all entries up to the version any more: it was
     cleaned up after a later checkpoint.
     """
-    checkpoint = _newest_checkpoint(log, version)
+    checkpoint = newest_checkpoint(log, version)
     numbers = _checkpoint_numbers(log.read(checkpoint_name(checkpoint))) if checkpoint >= 0 else {}
     return numbers | numbers_after(log, checkpoint, version)
 
@@ -70,8 +70,8 @@ def _read(log: LogSource, names: Sequence[str]) -> list[bytes]:
         return list(readers.map(log.read, names))
 
 
-def _newest_checkpoint(log: LogSource, version: int) -> int:
-    """Version of the newest checkpoint that is not later; -1 when there is none."""
+def newest_checkpoint(log: LogSource, version: int) -> int:
+    """Version of the newest checkpoint that is not later than a version; -1 without one."""
     last = last_checkpoint_version(log)
     if last is not None and (found := _checkpoint_before(names_from(log, last), version)) >= 0:
         return found

@@ -147,6 +147,15 @@ class ObjectFolder:
         names = (path.removeprefix(prefix) for path in paths)
         return sorted(name for name in names if "/" not in name)
 
+    def entries(self, folder: str = "") -> Iterator[tuple[str, int, int]]:
+        """Name, size and time (Unix milliseconds) of all objects below a folder."""
+        prefix = f"{folder.rstrip('/')}/" if folder else None
+        with _os_errors():
+            for listed in self._obstore.list(self._store, prefix):
+                for entry in listed:
+                    modified_ms = round(entry["last_modified"].timestamp() * 1000)
+                    yield entry["path"], entry["size"], modified_ms
+
     def put(self, name: str, content: bytes | Path) -> None:
         """Write an object: bytes in one request, a large file in several."""
         with _os_errors():

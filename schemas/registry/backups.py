@@ -157,13 +157,7 @@ class Backups:
 
     def write(self, contents: Contents, now_ms: int) -> BackupFile:
         """Write a backup durably and delete expired ones."""
-        body = msgspec.json.encode(contents.without_erased_values())
-        sha256 = hashlib.sha256(body).hexdigest()
-        head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
-        at = datetime.fromtimestamp(now_ms / 1000, UTC)
-        name = f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
-        data = msgspec.json.encode(head) + b"\n" + body + b"\n"
-        path = write_durably(self.folder, name, data)
+        path = write_durably(self.folder, *encode_backup(contents, now_ms))
         for old in _expired(self.paths()):
             remove(old)
         return path
@@ -194,6 +188,16 @@ class Backups:
         """All files, newest first."""
         files = (path for path in list_files(self.folder) if _NAME.fullmatch(path.name))
         return sorted(files, key=lambda path: path.name, reverse=True)
+
+
+def encode_backup(contents: Contents, now_ms: int) -> tuple[str, bytes]:
+    """Name and content of a backup's file."""
+    body = msgspec.json.encode(contents.without_erased_values())
+    sha256 = hashlib.sha256(body).hexdigest()
+    head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
+    at = datetime.fromtimestamp(now_ms / 1000, UTC)
+    name = f"r{contents.stamp.revision:012}-{at:%Y%m%dT%H%M%SZ}.json"
+    return name, msgspec.json.encode(head) + b"\n" + body + b"\n"
 
 
 def read_backup(path: BackupFile) -> Backup:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.transaction import AddAction
+from deltalake.transaction import AddAction, RemoveAction
 from msgspec import Struct
 
 from schemas.lake.committed_offsets import app_id
@@ -75,6 +75,13 @@ class Lake:
         handle.create_write_transaction(
             [], "append", handle.schema(), ["day"], commit_properties=properties
         )
+
+    def removes(self, table: Table, file: Path) -> None:
+        """Remove a file from the newest version, and leave it on the disk."""
+        handle = self._opened(table)
+        day = file.parent.name
+        gone = RemoveAction(f"{day}/{file.name}", True, 0, None, {"day": day.removeprefix("day=")})
+        handle.create_write_transaction([gone], "append", handle.schema(), ["day"])
 
     def paths(self, table: Table) -> list[Path]:
         """The files of the newest version."""
