@@ -29,6 +29,7 @@ from deploy.local.kafka.broker import Broker
 from deploy.local.logs.log_files import last_lines
 from deploy.local.processes.process_file import ProcessesStatus, read_processes_file
 from schemas.runtime.environment import to_environment
+from schemas.runtime.restore_state import read_restore_state
 from schemas.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -227,7 +228,8 @@ class Installation:
         account = read_processes_file(self.data)
         if account is None or account.supervisor != self._process.pid:
             return False
-        return account.ready and read_demo(self.data) is not None
+        is_set_up = read_demo(self.data) is not None or read_restore_state(self.data) is not None
+        return account.ready and is_set_up
 
     def __enter__(self) -> Self:
         return self.start()

@@ -72,6 +72,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "backup.backup",
         "Back up tables and registry to TARGET, a folder or an s3:// URL, while everything runs.",
     ),
+    "restore": (
+        "restore.restore",
+        "Restore tables and registry from a backup: same results, ids, keys and receipts.",
+    ),
     "migrate": (
         "migrate.migrate",
         "Create or migrate the tables of the registry, before new versions of services start.",

@@ -58,9 +58,9 @@ def backup_now(context: click.Context, target: str, limit_mb: float | None, json
     assert tidemark  # noqa: S101 - for the type checker
     tidemark.require_data_folder()
     bar = ProgressBar()
-    with _errors():
+    with backup_errors():
         result = take_backup(
-            tidemark.settings, file_store(target), Pace(limit_mb or 0), _shown_on(bar)
+            tidemark.settings, file_store(target), Pace(limit_mb or 0), show_on(bar)
         )
     bar.end()
     print_record(_result_fields(result), json)
@@ -77,7 +77,7 @@ def list_(target: str, json: bool) -> None:
     from stream.backup.file_store import file_store
     from stream.backup.kept_backups import list_backups
 
-    with _errors():
+    with backup_errors():
         rows = [msgspec.to_builtins(summary) for summary in list_backups(file_store(target))]
     print_rows(rows, LIST_COLUMNS, json)
 
@@ -97,12 +97,12 @@ def verify(context: click.Context, target: str, identifier: str | None, json: bo
     from stream.backup.manifest import backup_ids
 
     files, bar = file_store(target), ProgressBar()
-    with _errors():
+    with backup_errors():
         identifiers = backup_ids(files)
         if identifier is not None and identifier not in identifiers:
             raise click.UsageError(f"--backup: {target} has no backup {identifier}")
         chosen = identifiers if identifier is None else [identifier]
-        problems = list(verify_backups(files, chosen, _shown_on(bar)))
+        problems = list(verify_backups(files, chosen, show_on(bar)))
     bar.end()
     if json:
         print_json(problems)
@@ -139,7 +139,7 @@ def prune(target: str, keep_days: float, keep_last: int, dry_run: bool, json: bo
     from stream.backup.kept_backups import prune as prune_backups
 
     try:
-        with _errors():
+        with backup_errors():
             pruned = prune_backups(file_store(target), keep_days, keep_last, is_dry_run=dry_run)
     except NothingPruned as error:
         raise click.ClickException(str(error)) from None
@@ -154,16 +154,17 @@ def prune(target: str, keep_days: float, keep_last: int, dry_run: bool, json: bo
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def backup_errors() -> Iterator[None]:
     """Errors of lake, registry and target in one line."""
     from deploy.local.registry_startup import error_reason
     from schemas.lake.delta_table import UnreadableTable
     from schemas.registry import DatabaseError
     from stream.backup.lake_backup import BackupFailed
+    from stream.backup.manifest import ManifestDamaged
 
     try:
         yield
-    except BackupFailed as error:
+    except (BackupFailed, ManifestDamaged) as error:
         raise click.ClickException(str(error)) from None
     except UnreadableTable as error:
         raise click.ClickException(f"{error}; run tidemark doctor") from None
@@ -171,7 +172,7 @@ def _errors() -> Iterator[None]:
         raise click.ClickException(error_reason(error)) from None
 
 
-def _shown_on(bar: ProgressBar) -> Callable[[int, int], None]:
+def show_on(bar: ProgressBar) -> Callable[[int, int], None]:
     def show(files: int, size: int) -> None:
         bar.show(f"{files:,} files, {size // MEGABYTE:,} MB")
 

@@ -15,6 +15,7 @@ from deploy.local.disk_space import floor_mb, free_mb
 from deploy.local.process_list import service_specs
 from schemas.runtime.environment import PREFIX, InvalidSetting
 from schemas.runtime.file_permissions import restrict
+from schemas.runtime.restore_state import read_restore_state
 from schemas.runtime.settings import Settings
 from schemas.telemetry.traces import check_packages
 
@@ -91,6 +92,16 @@ def check_folder(settings: Settings) -> None:
         raise CannotStart(
             f"the disk of the data folder {folder} has {free} MB free, minimum {floor} MB. "
             f"Free some space, or set {PREFIX}DATA_DIR to a folder on another disk."
+        )
+
+
+def check_restore(settings: Settings) -> None:
+    """Check that a restore into the data folder has ended: the rest of the tables would be lost."""
+    state = read_restore_state(settings.data)
+    if state and state.state == "running":
+        raise CannotStart(
+            f"the restore of backup {state.backup} into {settings.data} has not ended. Run the "
+            "same `tidemark restore` again, or restore into another folder."
         )
 
 

@@ -27,6 +27,7 @@ from schemas.lake.damage_reports import DamageReports
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import child_environment
 from schemas.runtime.heartbeat import refusal_reason
+from schemas.runtime.restore_state import read_restore_state
 from schemas.runtime.settings import Settings
 
 LOG_POLL_SECONDS = 0.2
@@ -52,6 +53,7 @@ def run_installation(settings: Settings, logs: bool = False) -> None:
     preflight.check_geo_files(settings)
     preflight.check_trace_packages(settings)
     preflight.check_folder(settings)
+    preflight.check_restore(settings)
     with preflight.exclusive_lock(settings.data):
         preflight.check_ports(preflight.listen_addresses(settings))
         refresh_addresses(settings)
@@ -150,7 +152,7 @@ async def _supervise(
 async def _on_ready(settings: Settings, screen: StatusScreen) -> None:
     """All processes are ready: create the demo on a first start, then print an example query."""
     screen.show_progress("ready")
-    if not read_demo(settings.data):
+    if not read_demo(settings.data) and not read_restore_state(settings.data):
         await _create_demo(settings, screen)
     if settings.demo and (query := example_query(settings, screen.is_terminal)):
         screen.print_line(query)

@@ -45,10 +45,11 @@ class FileStore(Protocol):
 
 
 class LocalFiles(FileStore):
-    """Files of a local folder."""
+    """Files of a local folder, readable by their owner only unless `mode` says otherwise."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, mode: int = 0o600) -> None:
         self._root = root
+        self._mode = mode
 
     def entries(self, folder: str) -> Mapping[str, FileEntry]:
         found: dict[str, FileEntry] = {}
@@ -73,7 +74,7 @@ class LocalFiles(FileStore):
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, self._mode)
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(blocks)
                 file.flush()
@@ -114,8 +115,8 @@ class BucketFiles(FileStore):
         self._objects.remove(path)
 
 
-def file_store(url: str) -> FileStore:
+def file_store(url: str, mode: int = 0o600) -> FileStore:
     """The files under a folder or a URL."""
     if is_object_store(url):
         return BucketFiles(url)
-    return LocalFiles(Path(url.removeprefix("file://")).absolute())
+    return LocalFiles(Path(url.removeprefix("file://")).absolute(), mode)

@@ -175,6 +175,7 @@ class _Copier:
             pinned.name,
             pinned.version,
             pinned.rows,
+            pinned.received_until_ms,
             pinned.numbers,
             [self.copy_bytes(f"{folder}/{name}", data) for name, data in pinned.log.items()],
             [self._done[f"{pinned.name}/{file.path}"] for file in pinned.data_files],

@@ -19,6 +19,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
+from schemas.runtime.clock import parse_instant_ms
 from stream.backup.file_store import FileStore
 
 MANIFESTS = "backups"
@@ -54,6 +55,8 @@ class BackupTable(Struct, frozen=True, rename="camel"):
     name: str
     version: int
     rows: int
+    received_until_ms: int | None
+    """When the newest row was received."""
     numbers: Mapping[str, int]
     """Next offsets and other numbers of the table, by application id."""
     log: Sequence[StoredFile]
@@ -122,6 +125,18 @@ def backup_ids(target: FileStore) -> list[str]:
         (name.removesuffix(".json") for name in names if name[0] != "." and name[-5:] == ".json"),
         reverse=True,
     )
+
+
+def select_backup(target: FileStore, time: str | None) -> str | None:
+    """The backup with this id, or the last one until an ISO 8601 time; the newest without one.
+
+    ValueError when it is neither.
+    """
+    identifiers = backup_ids(target)
+    if time is None or time in identifiers:
+        return time or next(iter(identifiers), None)
+    until = backup_id(parse_instant_ms(time))
+    return next((identifier for identifier in identifiers if identifier <= until), None)
 
 
 def newest_manifest(target: FileStore) -> Manifest | None:

@@ -9,6 +9,7 @@ Derived tables are left out: they are computed again, and queries do without the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import DecodeError, Struct
 
@@ -41,6 +42,8 @@ class PinnedTable(Struct, frozen=True):
     name: str
     version: int
     rows: int
+    received_until_ms: int | None
+    """When the newest row was received."""
     numbers: Mapping[str, int]
     log: Mapping[str, bytes]
     """A checkpoint and the entries up to the version, by file name."""
@@ -68,6 +71,7 @@ def _pin(lake: str, table: Table) -> PinnedTable | None:
                 table.name,
                 version.number,
                 version.rows,
+                version.newest_received_ms,
                 log_numbers(log, version.number),
                 dict(_log_files(log, version.number)),
                 [
@@ -84,5 +88,7 @@ def _log_files(log: LogSource, version: int) -> Iterator[tuple[str, bytes]]:
     checkpoint = newest_checkpoint(log, version)
     if checkpoint >= 0:
         yield checkpoint_name(checkpoint), log.read(checkpoint_name(checkpoint))
+        with suppress(FileNotFoundError):  # followers of the log count entries, not checkpoints
+            yield entry_name(checkpoint), log.read(entry_name(checkpoint))
     for number in range(checkpoint + 1, version + 1):
         yield entry_name(number), log.read(entry_name(number))

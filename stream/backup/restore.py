@@ -1,0 +1,226 @@
+"""Restores a backup into an empty folder or bucket.
+
+Data files first, then the logs, last the registry: without a log there is no table. A file in the
+data folder says that a restore has begun and not ended, so that nothing starts on half of it and
+the same restore can be run again. Each table then has one version, the pinned one, as a checkpoint.
+Its next offsets are those of the backup, so workers read on from there while Kafka has the rest.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from schemas.kinds import lake_tables
+from schemas.lake.committed_offsets import epoch_app_id
+from schemas.lake.delta_log import checkpoint_name, entry_name
+from schemas.lake.delta_table import open_table
+from schemas.registry import Backups, database
+from schemas.registry.backup_files import write_durably
+from schemas.registry.contents import CONTENTS_KINDS, Contents
+from schemas.registry.restore import is_empty, registry_fault
+from schemas.registry.restore import restore as restore_registry
+from schemas.runtime.clock import now_ms
+from schemas.runtime.restore_state import read_restore_state, write_restore_state
+from schemas.runtime.settings import Settings
+from stream.backup.file_store import FileStore, file_store
+from stream.backup.manifest import BackupTable, Manifest, StoredFile, newest_manifest
+
+PROBE_FOLDER = "_probe/"
+"""What a start leaves in a bucket before it has a table."""
+ERASURES = CONTENTS_KINDS.keys() & {"erasures"}
+"""Records that are taken from the newest backup: what was erased later must not come back."""
+
+
+_EPOCH = re.compile(rf"{epoch_app_id('')}[^/]+")
+
+_OTHER_BACKUP = "choose another backup with --backup, or run tidemark backup verify"
+
+
+class RestoreRefused(Exception):
+    """Nothing was restored; the message says why and what to do."""
+
+
+class RestoreFailed(Exception):
+    """A file without which nothing can be restored is damaged in the target."""
+
+
+class RestoreResult(Struct, frozen=True):
+    """A backup that was restored."""
+
+    manifest: Manifest
+    files: int
+    size: int
+    problems: Sequence[StoredFile]
+    """Data files that were damaged: queries that need them fail until they are given up."""
+    seconds: float
+
+    @property
+    def next_epoch(self) -> int:
+        """The setting `ingest_epoch` with which another Kafka is read from its first message."""
+        epochs = [
+            number
+            for table in self.manifest.tables
+            for name, number in table.numbers.items()
+            if _EPOCH.fullmatch(name)
+        ]
+        return max(epochs, default=1) + 1
+
+
+def check_destination(settings: Settings, manifest: Manifest) -> None:
+    """RestoreRefused when there are tables or a registry, unless the same restore was stopped."""
+    state = read_restore_state(settings.data)
+    if state and state.state == "running" and state.backup == manifest.id:
+        return
+    present = [path for path in file_store(settings.lake_url).entries("") if _is_in_use(path)]
+    if present:
+        raise RestoreRefused(
+            f"{settings.lake_url} is not empty (it has {present[0]}); restore into another folder "
+            "or bucket, and switch over when the result is right"
+        )
+    path = database.sqlite_path(settings.registry_url)
+    is_used = path.exists() if path else not _is_unused_server(settings.registry_url)
+    if is_used:
+        raise RestoreRefused(
+            "there is a registry already; restore into another folder, or set TIDEMARK_REGISTRY to "
+            "an empty database"
+        )
+
+
+def _is_in_use(path: str) -> bool:
+    return not path.startswith(PROBE_FOLDER)
+
+
+def _is_unused_server(url: str) -> bool:
+    return registry_fault(url) is not None or is_empty(url)
+
+
+def restore(
+    target: FileStore,
+    manifest: Manifest,
+    settings: Settings,
+    actor: str,
+    progress: Callable[[int, int], None] = lambda files, size: None,  # noqa: ARG005
+) -> RestoreResult:
+    """Restore lake and registry to where the settings say, which `check_destination` has checked.
+
+    RestoreFailed when a log or the registry is damaged in the target; data files that are damaged
+    are left out and named. Run again, it uses what is there.
+    """
+    started_ms = now_ms()
+    settings.data.mkdir(parents=True, exist_ok=True)
+    write_restore_state(settings.data, manifest.id, "running")
+    restorer = _Restorer(target, file_store(settings.lake_url, mode=0o666), progress)
+    data_files = [file for table in manifest.tables for file in table.data_files]
+    problems = [file for file in map(restorer.copy_data_file, data_files) if file.problem]
+    if manifest.registry:
+        _restore_registry(target, manifest.registry, settings, actor)
+    for table in manifest.tables:
+        restorer.restore_log(table, settings)
+    write_restore_state(settings.data, manifest.id, "done")
+    return RestoreResult(
+        manifest, restorer.files, restorer.size, problems, (now_ms() - started_ms) / 1000
+    )
+
+
+class _Restorer:
+    """Copies files of a target into a lake, and compares each with its checksum."""
+
+    def __init__(
+        self, target: FileStore, lake: FileStore, progress: Callable[[int, int], None]
+    ) -> None:
+        self._target, self._lake, self._progress = target, lake, progress
+        self._present = lake.entries("")
+        self.files = 0
+        self.size = 0
+
+    def copy_data_file(self, file: StoredFile) -> StoredFile:
+        """Copy a data file; returned with its problem when the target has it no more."""
+        entry = self._present.get(file.path)
+        if not file.problem and not (entry and entry.size == file.size):
+            problem = self._copy(file)
+            if problem:
+                self._lake.remove(file.path)
+                return structs.replace(file, problem=problem)
+        self.files += 1
+        self.size += file.size
+        self._progress(self.files, self.size)
+        return file
+
+    def restore_log(self, table: BackupTable, settings: Settings) -> None:
+        """Copy the log, and reduce it to the one version whose data files are there."""
+        for file in table.log:
+            if problem := self._copy(file):
+                raise RestoreFailed(
+                    f"{file.stored_path} {problem}, and table {table.name} needs it; "
+                    f"{_OTHER_BACKUP}"
+                )
+        [declared] = [known for known in lake_tables() if known.name == table.name]
+        handle = open_table(settings.lake_url, declared, table.version)
+        assert handle  # noqa: S101 - its log was just written
+        handle.create_checkpoint()
+        last = {checkpoint_name(table.version), entry_name(table.version)}
+        for file in table.log:
+            if file.path.rpartition("/")[2] not in last:
+                self._lake.remove(file.path)
+
+    def _copy(self, file: StoredFile) -> str | None:
+        """Copy a file; its problem as the end of a sentence."""
+        digest = hashlib.sha256()
+
+        def read() -> Iterator[bytes]:
+            for block in self._target.blocks(file.stored_path):
+                digest.update(block)
+                yield block
+
+        try:
+            self._lake.put(file.path, read())
+        except FileNotFoundError:
+            return "is missing in the backup"
+        return None if digest.hexdigest() == file.sha256 else "is damaged in the backup"
+
+
+def _restore_registry(target: FileStore, file: StoredFile, settings: Settings, actor: str) -> None:
+    content = _read_registry(target, file)
+    backups = Backups.for_settings(settings)
+    write_durably(backups.folder, file.path.rpartition("/")[2], content)
+    backup = backups.newest()
+    assert backup  # noqa: S101 - it was just written
+    newest = newest_manifest(target)
+    contents = backup.contents
+    if ERASURES and newest and newest.registry and newest.registry != file:
+        newest_content = _read_registry(target, newest.registry).split(b"\n")[1]
+        contents = with_erasures(contents, msgspec.json.decode(newest_content, type=Contents))
+    revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
+    restore_registry(settings.registry_url, contents, revision, now_ms(), actor)
+
+
+def with_erasures(contents: Contents, newest: Contents) -> Contents:
+    """The contents with the erasures of a later state, of organizations that they have."""
+    organizations = {organization.id for organization in contents.organizations}
+    merged: Mapping[str, Any] = {
+        name: [
+            record
+            for record in {
+                record.id: record for of in (contents, newest) for record in getattr(of, name)
+            }.values()
+            if record.organization_id in organizations
+        ]
+        for name in ERASURES
+    }
+    return structs.replace(contents, **merged)
+
+
+def _read_registry(target: FileStore, file: StoredFile) -> bytes:
+    try:
+        content = b"".join(target.blocks(file.stored_path))
+    except FileNotFoundError:
+        content = b""
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise RestoreFailed(
+            f"{file.stored_path} (registry) is missing or damaged in the backup; {_OTHER_BACKUP}"
+        )
+    return content
