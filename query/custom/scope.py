@@ -14,7 +14,10 @@ from query.sql.fragment import Fragment, all_of
 from schemas.errors import Forbidden, Malformed
 from schemas.http.auth import OUT_OF_REACH
 from schemas.registry import Key
-from schemas.tables import CLICKS, EVENTS, IDENTITIES, Table
+from schemas.tables import CLICKS, EVENTS, IDENTITIES, LEDGER, QUARANTINE, Table
+
+TABLES_OF_LINKS = (CLICKS, QUARANTINE, LEDGER)
+"""The tables that have rows of links."""
 
 
 class RowAccess(Struct, frozen=True):
@@ -27,7 +30,7 @@ class RowAccess(Struct, frozen=True):
 def row_access(table: CustomTable, subject: QuerySubject, key: Key) -> RowAccess:
     """Rows of the website or link; for clicks of a website, of all links of its organization."""
     stored = table.table
-    if subject.kind is SubjectKind.LINK and stored is not CLICKS:
+    if subject.kind is SubjectKind.LINK and stored not in TABLES_OF_LINKS:
         raise Malformed(f"Table '{table.name}' requires 'website_id', not 'link_id'")
     if subject.kind is SubjectKind.WEBSITE and stored is CLICKS:
         if key.website_id is not None:

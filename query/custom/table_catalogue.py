@@ -6,6 +6,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from query.custom.scope import TABLES_OF_LINKS
 from query.custom.tables import CUSTOM_TABLES, CustomColumn, CustomTable
 from query.custom.validation import TIME_GROUPS
 from query.dependencies import QueryDependencies, QueryEndpoint
@@ -18,7 +19,7 @@ from query.response.catalogue_response import NOT_MODIFIED, Catalogue, encode_ca
 from query.sql.aggregates import AGGREGATES
 from schemas.errors import RateLimitExceeded
 from schemas.http import openapi
-from schemas.tables import CLICKS, ColumnType
+from schemas.tables import ColumnType
 
 
 async def list_tables(_dependencies: QueryDependencies, request: Request) -> Response:
@@ -40,9 +41,8 @@ def _tables() -> Catalogue:
 
 
 def _table(table: CustomTable) -> dict[str, Any]:
-    subjects = (
-        [SubjectKind.WEBSITE, SubjectKind.LINK] if table.table is CLICKS else [SubjectKind.WEBSITE]
-    )
+    has_links = table.table in TABLES_OF_LINKS
+    subjects = [SubjectKind.WEBSITE, *([SubjectKind.LINK] if has_links else [])]
     return {
         "name": table.name,
         "meaning": table.description,

@@ -24,7 +24,7 @@ from query.scope.visits import (
 from query.sql.fragment import Fragment
 from query.sql.portable import names_in
 from schemas.kinds import KINDS
-from schemas.tables import EVENTS, IDENTITIES, ColumnType, Table
+from schemas.tables import EVENTS, IDENTITIES, LEDGER, QUARANTINE, ColumnType, Table
 from schemas.tables.column import WEBSITE_COLUMN
 
 SOURCES = {fact.name: fact for fact in SOURCE_FACTS}
@@ -235,6 +235,18 @@ CUSTOM_TABLES = {
             EVENTS,
             tuple(_outbound()),
             where="outbound_domain IS NOT NULL",
+        ),
+        CustomTable(
+            "quarantine",
+            "items that were accepted and not stored, each with stage and reason; without contents",
+            QUARANTINE,
+            stored_columns(QUARANTINE),
+        ),
+        CustomTable(
+            "ledger",
+            "counts of accepted items by UTC hour of receipt; to be summed up",
+            LEDGER,
+            stored_columns(LEDGER),
         ),
     )
 }

@@ -30,6 +30,7 @@ from schemas.lake.topic_offsets import (
 from schemas.runtime.clock import Clock
 from schemas.runtime.kafka_access import client_arguments
 from schemas.runtime.settings import Settings
+from schemas.tables import LEDGER, QUARANTINE
 from schemas.telemetry.instruments import WATERMARK
 
 MAX_SAMPLES = 240
@@ -77,6 +78,8 @@ KEPT_MEASUREMENTS = 8
 StoredByTable = Mapping[str, Mapping[int, int]]
 """Next offset by table and partition."""
 
+SIDE_TABLES = (QUARANTINE.name, LEDGER.name)
+"""Every batch is committed to them before it is committed to its main table."""
 TOPIC_OF = {kind.table.name: kind.topic for kind in KINDS}
 
 NOT_MEASURED = "Kafka has not answered yet: how much of it is stored is not known"
@@ -88,6 +91,12 @@ class Measurement(Struct, frozen=True):
     read_ms: int
     """When the tables had been read: versions that were checked later have the same commits."""
     watermarks: Mapping[str, int]
+
+    def of(self, table: str) -> int | None:
+        """The watermark of a table; the side tables, which all topics share, have the lowest."""
+        if table in SIDE_TABLES:
+            return min(self.watermarks.values(), default=None)
+        return self.watermarks.get(table)
 
 
 class TopicWatermarks:
@@ -111,7 +120,7 @@ class TopicWatermarks:
         """The watermark of a version that was checked then; None when it is not known."""
         for measurement in reversed(self._measurements):
             if measurement.read_ms <= checked_ms:
-                return measurement.watermarks.get(table)
+                return measurement.of(table)
         return None
 
     def is_current(self, table: str, within_ms: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, structs
 
 from query.metrics.dimensions import DATE_PARTS
-from query.metrics.fields import ALL_TABLES, FIELDS, READ_TABLES
+from query.metrics.fields import ALL_TABLES, FIELDS, READ_TABLES, TABLES_WITH_TIME
 from query.metrics.goal_filters import goal_conditions
 from query.request.date_parts import date_part_sql
 from query.request.filters import Filter, FilterField, compile_each, fields_named
@@ -14,7 +14,7 @@ from query.request.time_range import TimeRange
 from query.scope.visitor_sets import visitor_target
 from query.sql.fragment import Fragment, all_of, merge_values
 from schemas.registry import SavedRecords
-from schemas.tables import EVENTS, SESSIONS, ColumnType, Table
+from schemas.tables import EVENTS, LEDGER, SESSIONS, ColumnType, Table
 
 PLACE = "a metrics query"
 """Where a field is unknown, in error texts."""
@@ -51,7 +51,7 @@ def _stored_fields(table: Table) -> dict[str, FilterField]:
 
 
 FIELDS_OF_SESSION = _stored_fields(SESSIONS.table)
-FIELDS_BY_TABLE = {table.name: _stored_fields(table) for table in READ_TABLES}
+FIELDS_BY_TABLE = {table.name: _stored_fields(table) for table in (*READ_TABLES, LEDGER)}
 
 
 def _date_parts(time_range: TimeRange) -> Mapping[str, Fragment]:
@@ -93,6 +93,8 @@ def compile_filters(
 
 def tables_with(field: str) -> frozenset[str]:
     """The tables whose rows have a field that is known, or a property."""
-    if field in DATE_PARTS or is_trait(field):
+    if field in DATE_PARTS:
+        return TABLES_WITH_TIME
+    if is_trait(field):
         return ALL_TABLES
     return FIELDS[field].tables if field in FIELDS else frozenset((EVENTS.name,))

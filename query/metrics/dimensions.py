@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from query.metrics.fields import ALL_TABLES, FIELDS, ROW_PREFIX
+from query.metrics.fields import ALL_TABLES, FIELDS, ROW_PREFIX, TABLES_WITH_TIME
 from query.request.buckets import GRANULARITIES, Granularity
 from query.request.date_parts import DESCRIPTIONS, DatePart, date_part_sql
 from query.request.property_path import is_property, parse_property
@@ -162,7 +162,7 @@ def _dimension(name: str, position: int) -> Dimension:
         if time is None:
             raise Malformed(unknown_name_message("part of time", name, TIMES, f" in '{at}'"))
         type_ = ColumnType.STRING if time.granularity else ColumnType.INTEGER
-        return Dimension(name, type_, time=time)
+        return Dimension(name, type_, time=time, tables=TABLES_WITH_TIME)
     if is_property(name):
         property_ = parse_property(name, f"dimension{position}_path", at)
         values = {property_.parameter: property_.pointer}

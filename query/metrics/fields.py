@@ -8,17 +8,19 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from query.metrics.ledger import LEDGER_FIELDS
 from query.metrics.metrics import BY_NAME
 from query.scope.profiles import PROFILE_COLUMN, PROFILE_FIELD, PROFILES
 from query.scope.visitor_facts import VISITOR_FACT_COLUMNS, VISITOR_FACTS
 from query.scope.visits import FACTS, SOURCE_FACTS, WEBSITE_FIELD, VisitFact
-from schemas.tables import ERRORS, EVENTS, VITALS, Column, ColumnType, Table
+from schemas.tables import ERRORS, EVENTS, LEDGER, VITALS, Column, ColumnType, Table
 from schemas.tables.column import WEBSITE_COLUMN
 
 ROW_PREFIX = "event."
 READ_TABLES = (EVENTS, ERRORS, VITALS)
-"""The tables that metrics are computed from."""
+"""The tables with rows of visitors that metrics are computed from."""
 ALL_TABLES = frozenset(table.name for table in READ_TABLES)
+TABLES_WITH_TIME = ALL_TABLES | {LEDGER.name}
 
 
 class Field(Struct, frozen=True):
@@ -62,6 +64,9 @@ def _fields() -> Iterator[Field]:
             names = {full: c.description, c.name: f"the same as {full}"}
         for name, meaning in names.items():
             yield Field(name, c.type, c.name, meaning, tables)
+    for c in LEDGER.columns:
+        if c.name in LEDGER_FIELDS:
+            yield Field(c.name, c.type, c.name, c.description, frozenset((LEDGER.name,)))
     yield Field(WEBSITE_FIELD, ColumnType.STRING, WEBSITE_FIELD, WEBSITE_COLUMN.description)
     yield Field(
         PROFILE_FIELD,

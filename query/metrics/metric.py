@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from query.standard.declaration.result_check import ResultCheck
-from schemas.tables import ERRORS, EVENTS, VITALS, Table
+from schemas.tables import ERRORS, EVENTS, LEDGER, VITALS, Table
 
 
 class Source(StrEnum):
@@ -37,6 +37,8 @@ class Source(StrEnum):
     """The sessions of page views and error reports that meet the filters."""
     VITALS = "of_vitals"
     """The web vitals that meet the filters, ranked by value."""
+    LEDGER = "of_ledger"
+    """The counts of accepted items, by hour of receipt."""
 
     @property
     def tables(self) -> Sequence[Table]:
@@ -44,11 +46,19 @@ class Source(StrEnum):
         return OTHER_TABLES.get(self, (EVENTS,))
 
 
-ROW_SOURCES = (Source.ROWS, Source.PAGE_VIEWS, Source.ERRORS, Source.SESSIONS_SEEN, Source.VITALS)
+ROW_SOURCES = (
+    Source.ROWS,
+    Source.PAGE_VIEWS,
+    Source.ERRORS,
+    Source.SESSIONS_SEEN,
+    Source.VITALS,
+    Source.LEDGER,
+)
 OTHER_TABLES: Mapping[Source, Sequence[Table]] = {
     Source.ERRORS: (ERRORS,),
     Source.SESSIONS_SEEN: (EVENTS, ERRORS),
     Source.VITALS: (VITALS,),
+    Source.LEDGER: (LEDGER,),
 }
 
 

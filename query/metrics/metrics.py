@@ -1,5 +1,6 @@
 """METRICS: what metrics queries compute, one declaration each."""
 
+from query.metrics.ledger import LEDGER_METRICS
 from query.metrics.metric import Metric, Part, Source, Unit, count, percent, ratio
 from query.metrics.vitals import VITAL_METRICS
 from query.scope.visitor_facts import IS_NEW
@@ -135,6 +136,7 @@ METRICS = (
         (ERRORS, PAGE_VIEWS),
     ),
     *VITAL_METRICS,
+    *LEDGER_METRICS,
 )
 
 BY_NAME = {metric.name: metric for metric in METRICS}

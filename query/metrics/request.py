@@ -9,6 +9,7 @@ from query.engine.requested_versions import AsOf
 from query.metrics.conditions import compile_filters, tables_with
 from query.metrics.dimensions import TIME_PREFIX, parse_dimensions
 from query.metrics.goal_filters import GOAL, PREFIX, expand_goals
+from query.metrics.ledger import LEDGER_METRIC_NAMES
 from query.metrics.money import CURRENCY, MoneyTerm, choose_money, currency_of_row
 from query.metrics.query import MetricsQuery
 from query.metrics.terms import MetricTerm, SelectedMetric, select_metrics
@@ -149,6 +150,8 @@ def _check_shared(
     for dimension in dimensions:
         if not dimension.startswith(TIME_PREFIX):
             check_shared_field(dimension)
+    if not LEDGER_METRIC_NAMES.isdisjoint(metric for metric in metrics if isinstance(metric, str)):
+        raise Forbidden("A shared dashboard does not show what was received and not stored")
     if any(not isinstance(metric, str) for metric in metrics):
         raise Forbidden("A shared dashboard takes metrics by their names only")
     check_shared_steps(goals)

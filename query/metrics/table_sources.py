@@ -12,7 +12,7 @@ from query.sql.row_definitions import PAGE_VIEW
 from query.sql.select import Cte
 from query.standard.declaration.statement import table_cte_name
 from query.standard.sql.page_view_reports import VIEW_REPORTS, view_report_ctes
-from schemas.tables import ERRORS, EVENTS, VITALS, Table
+from schemas.tables import ERRORS, EVENTS, LEDGER, VITALS, Table
 
 
 def relation_of(table: Table) -> str:
@@ -29,6 +29,8 @@ def row_ctes(
         ctes.append(grouped(Source.ROWS, keys, parts, SCOPED))
     if Source.ERRORS in sources:
         ctes.append(grouped(Source.ERRORS, keys, parts, relation_of(ERRORS)))
+    if Source.LEDGER in sources:
+        ctes.append(grouped(Source.LEDGER, keys, parts, relation_of(LEDGER)))
     named = [Fragment(f"d{i}") for i in range(len(keys))]
     if Source.PAGE_VIEWS in sources:
         ctes += view_report_ctes({f"d{i}": key.text for i, key in enumerate(keys)})

@@ -59,7 +59,8 @@ from query.sql.select import Cte, Join, Relation
 from schemas.tables import Column
 
 SCOPED = "scoped"
-REQUIRED_COLUMNS = ("ts", "is_bot")
+IS_BOT = "is_bot"
+REQUIRED_COLUMNS = ("ts", IS_BOT)
 BUCKET = "bucket"
 PROPERTY_ENTRIES = "entries"
 MS = "ms"
@@ -169,8 +170,8 @@ async def _relation(
         **{n: f"{BY_COLUMN[n].sql_in(scope.table)} AS {n}" for n in names if n in BY_COLUMN},
     }
     conditions = [_of_subjects(scope), "ts >= $start", "ts < $end"]
-    if not scope.include_bots:
-        conditions.append("is_bot IS DISTINCT FROM TRUE")
+    if not scope.include_bots and scope.table.column(IS_BOT):
+        conditions.append(f"{IS_BOT} IS DISTINCT FROM TRUE")
     in_spans = _in_key_spans(scope)
     conditions += [each.text for each in (in_spans, where) if each.text]
     own = {

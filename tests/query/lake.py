@@ -17,7 +17,18 @@ from msgspec import Struct
 from schemas.lake.committed_offsets import app_id
 from schemas.lake.data_files import checksum, data_file_path
 from schemas.lake.table_location import table_url
-from schemas.tables import CLICKS, ENGAGEMENT, ERRORS, EVENTS, IDENTITIES, VITALS, ColumnType, Table
+from schemas.tables import (
+    CLICKS,
+    ENGAGEMENT,
+    ERRORS,
+    EVENTS,
+    IDENTITIES,
+    LEDGER,
+    QUARANTINE,
+    VITALS,
+    ColumnType,
+    Table,
+)
 
 ARROW = {
     ColumnType.STRING: pa.string(),
@@ -266,6 +277,47 @@ def an_identity(
         IDENTITIES,
         {**_visitor_columns(website, visitor, None), **_time_columns(at, None), **columns_of_row},
     )
+
+
+def a_quarantined_item(
+    reason: str = "no such zone",
+    *,
+    subject: str | None = "shop",
+    at: str = NOON,
+    topic: str = "events",
+    stage: str = "enrich",
+    **more: Any,
+) -> Stored:
+    """A row of `quarantine`."""
+    columns_of_row = {"topic": topic, "stage": stage, "reason": reason, **more}
+    return Stored(QUARANTINE, {"subject_id": subject, **_receipt(at), **columns_of_row})
+
+
+def ledger_counts(
+    *,
+    subject: str | None = "shop",
+    at: str = "2026-11-10T12:00:00Z",
+    topic: str = "events",
+    stored: int = 0,
+    duplicate: int = 0,
+    quarantined: int = 0,
+    dropped: int = 0,
+    drop_reason: str | None = None,
+) -> Stored:
+    """A row of `ledger`, which balances."""
+    counts = {
+        "stored": stored,
+        "duplicate": duplicate,
+        "quarantined": quarantined,
+        "dropped": dropped,
+    }
+    others = {"topic": topic, "received": sum(counts.values()), "drop_reason": drop_reason}
+    return Stored(LEDGER, {"subject_id": subject, **_receipt(at), **counts, **others})
+
+
+def _receipt(at: str) -> dict[str, Any]:
+    ts = datetime.fromisoformat(at).astimezone(UTC)
+    return {"ts": ts, "received_at": ts, "kafka_partition": 0, "seq": 0, "epoch": 0}
 
 
 def _visitor_columns(website: str, visitor: str | None, session: str | None) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def valid_metrics_requests(draw: st.DrawFn) -> dict[str, Any]:
         "metrics": metrics,
         "dimensions": dimensions,
         **draw(valid_time_ranges(100)),
-        "filters": draw(valid_filters(conditions))
+        "filters": (draw(valid_filters(conditions)) if conditions else [])
         + (draw(property_filters()) if properties else []),
         "having": draw(st.sampled_from([[], [condition]])),
         "orderBy": [{"field": name} for name in draw(st.lists(outputs, max_size=2))],

@@ -7,12 +7,14 @@ from tests.query.custom_queries import COUNT, rows
 from tests.query.lake import (
     Stored,
     a_click,
+    a_quarantined_item,
     a_view,
     a_vital,
     an_engagement,
     an_error,
     an_identity,
     an_outbound_click,
+    ledger_counts,
 )
 from tests.query.query_service import InProcessService
 
@@ -28,6 +30,9 @@ def test_each_table_answers_with_its_own_rows(service: InProcessService) -> None
         an_engagement("/"),
         an_engagement("/", website="blog"),
         an_identity("p1"),
+        a_quarantined_item(),
+        a_quarantined_item(subject="rival"),
+        ledger_counts(stored=3),
     )
 
     assert {name: rows(service, name) for name in CUSTOM_TABLES} == {
@@ -39,6 +44,8 @@ def test_each_table_answers_with_its_own_rows(service: InProcessService) -> None
         "engagement": [{"n": 1}],
         "identities": [{"n": 1}],
         "outbound": [{"n": 1}],
+        "quarantine": [{"n": 1}],
+        "ledger": [{"n": 1}],
     }
     assert rows(service, "outbound", groupBy=["domain", "text", "href"]) == [
         {"domain": "x.example", "text": "Docs", "href": "https://x.example/p", "n": 1}
@@ -54,6 +61,7 @@ def test_every_column_may_be_grouped_filtered_and_counted(
 ) -> None:
     everything: list[Stored] = [a_view("/"), an_outbound_click("https://x.example/p"), an_error()]
     service.holds(*everything, a_vital("LCP", 1), a_click(), an_engagement(), an_identity("p1"))
+    service.holds(a_quarantined_item(), ledger_counts(dropped=1, drop_reason="import undone"))
 
     for column in CUSTOM_TABLES[table].columns:
         select = {"field": column.name, "aggregate": "uniq", "alias": "different"}

@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaProducer
 from deploy.local.kafka.broker import Broker
 from deploy.local.kafka.topics import ensure_topics, required_topics
 from query.engine.table_offsets import TableOffsets
-from query.engine.topic_watermarks import MAX_SAMPLES, EndOffsets, TopicWatermarks
+from query.engine.topic_watermarks import MAX_SAMPLES, EndOffsets, Measurement, TopicWatermarks
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
@@ -122,3 +122,10 @@ def test_a_long_backlog_makes_the_watermark_coarser_and_never_later() -> None:
     assert found is not None
     assert 0 <= found <= 700_000
     assert ends.stored_until(count * 10) == (count - 1) * 1_000
+
+
+def test_the_side_tables_are_as_complete_as_the_least_complete_table() -> None:
+    measurement = Measurement(1_000, {"events": 900, "vitals": 400})
+
+    assert [measurement.of(name) for name in ("events", "ledger", "quarantine")] == [900, 400, 400]
+    assert Measurement(1_000, {}).of("ledger") is None

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from query.custom.tables import CUSTOM_TABLES
+from query.metrics.ledger import LEDGER_METRICS
 from query.metrics.metrics import METRICS
 from query.request.operators import OPERATORS, Arity
 from query.request.subject import SubjectKind
@@ -23,12 +24,14 @@ from schemas.kinds import ALL_KINDS
 from tests.query.engine.trino.coordinator import Coordinator, coordinator
 from tests.query.lake import (
     a_click,
+    a_quarantined_item,
     a_view,
     a_vital,
     an_engagement,
     an_error,
     an_event,
     an_identity,
+    ledger_counts,
 )
 from tests.query.query_service import NOVEMBER, InProcessService, start_service
 
@@ -67,6 +70,7 @@ def _one_row_of_each_table() -> list[Any]:
     rows = [a_view(), an_event(), an_error("e"), a_vital("LCP", 1.5), an_engagement("/")]
     rows += [an_identity(profile="p1"), a_click()]
     assert {row.table for row in rows} == {kind.table for kind in ALL_KINDS}
+    rows += [a_quarantined_item(), ledger_counts(stored=1)]
     return rows
 
 
@@ -133,7 +137,8 @@ def _ask_custom(
 
 def _metrics(service: InProcessService) -> Iterator[str]:
     for metric in METRICS:
-        body = {"metrics": [metric.name], "dimensions": ["country"], **NOVEMBER}
+        dimension = "topic" if metric in LEDGER_METRICS else "country"
+        body = {"metrics": [metric.name], "dimensions": [dimension], **NOVEMBER}
         reply = service.ask("POST", "/v1/query/metrics", body, website_id="shop")
         assert reply.status == 200, (metric.name, reply.json)
         yield metric.name
