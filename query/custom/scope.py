@@ -52,6 +52,7 @@ def custom_scope(
         pinned=versions[table.table.name],
         subject_column=access.column,
         subjects=access.values,
+        hidden=query.subject.hidden,
         time_range=query.time_range,
         where=all_of(Fragment(table.where), Fragment() if table.is_computed else where),
         later=where if table.is_computed else Fragment(),

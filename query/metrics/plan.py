@@ -101,6 +101,7 @@ def _scope_of(table: Table, query: Query, versions: Versions) -> Scope:
         pinned=versions[table.name],
         subject_column=table.subject_column,
         subjects=query.subject.ids,
+        hidden=query.subject.hidden,
         time_range=query.time_range,
         where=conditions.where,
         visit_where=conditions.visit_where,

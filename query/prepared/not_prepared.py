@@ -13,6 +13,7 @@ NO_ROLLUPS = (
 NO_VISIT_ROLLUPS = f"for facts of the visit, {NO_ROLLUPS}"
 TOO_DIVERSE = "the rows without a rollup have too many different values to be aggregated"
 COSTLY_FILTERS = "the filters have too many conditions for the different values of their fields"
+HIDDEN_ROWS = "an erasure is pending: its rows are hidden, and rollups still have them"
 ROLLUP_GONE = "a rollup was removed or damaged; it is built again in the background"
 AMBIGUOUS_VISIT_ORDER = (
     "not answerable from rollups: page views of one visit share a timestamp, or the filters name "

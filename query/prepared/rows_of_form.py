@@ -6,7 +6,7 @@ from msgspec import structs
 
 from query.engine.engine import ColumnEngine, Engine, Row
 from query.prepared.forms import RollupPlan
-from query.prepared.not_prepared import OTHER_ENGINE, SWITCHED_OFF, NotPrepared
+from query.prepared.not_prepared import HIDDEN_ROWS, OTHER_ENGINE, SWITCHED_OFF, NotPrepared
 from query.prepared.prepared_results import PreparedResults
 from query.prepared.rollup_reader import Work
 from query.request.buckets import Granularity
@@ -30,6 +30,8 @@ async def rows_of_form(
         raise NotPrepared(SWITCHED_OFF)
     if reason := reads_stored_rows(query):
         raise NotPrepared(reason)
+    if scope.shown.text:
+        raise NotPrepared(HIDDEN_ROWS)
     if not isinstance(engine, ColumnEngine) or not engine.gives_columns:
         raise NotPrepared(OTHER_ENGINE)
     if query.subject.shared_filters is not None:

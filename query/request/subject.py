@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from query.dependencies import QueryDependencies
 from query.request.filter_struct import Filter
+from query.request.hidden_values import HiddenValues, hidden_values
 from query.request.segments import expand_segments
 from query.sign_in.share_access import ShareKey
 from schemas.errors import Malformed
@@ -51,6 +52,8 @@ class QuerySubject(Struct, frozen=True):
     """Goals, segments and annotations of the websites; none for a shared dashboard."""
     shared_filters: Sequence[Filter] | None = None
     """Of a shared dashboard: filters that always apply. None for an API key."""
+    hidden: tuple[HiddenValues, ...] = ()
+    """Values of erasures that are not done, whose rows are left out."""
 
     @property
     def tenant(self) -> str:
@@ -68,8 +71,10 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
         raise Malformed(f"Give either 'website_id' or 'link_id' in the query string, {problem}")
     kind, name = named[0]
     owner = key.organization_id
+    unfinished = dependencies.registry.tombstones.unfinished
     if kind is SubjectKind.LINK:
-        return QuerySubject(kind, (authorize_link(dependencies.registry, key, name).id,), owner)
+        link = authorize_link(dependencies.registry, key, name)
+        return QuerySubject(kind, (link.id,), owner, hidden=hidden_values(unfinished, owner))
     ids = tuple(dict.fromkeys(part.strip() for part in name.split(",")))
     if "" in ids:
         raise Malformed(
@@ -78,6 +83,7 @@ def authorized_subject(dependencies: QueryDependencies, key: Key, request: Reque
     if len(ids) > MAX_WEBSITES:
         raise Malformed(f"'website_id' names {len(ids)} websites; at most {MAX_WEBSITES} are asked")
     subject = _websites(dependencies.registry, key, ids)
+    subject = replace(subject, hidden=hidden_values(unfinished, owner, ids))
     return _shared(subject, key.share) if isinstance(key, ShareKey) else subject
 
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
 from query.engine.engine import Row, Sql
 from query.engine.snapshots import PinnedVersions
+from query.request.hidden_values import hidden_values
 from query.request.query_string import strict_query_string
 from query.resources.pagination import query_integer
 from query.response.json_response import json_response
@@ -102,7 +103,11 @@ async def list_reasons(dependencies: QueryDependencies, request: Request) -> Res
     rows = await dependencies.snapshots.with_pinned([QUARANTINE], None, read)
     reasons, items = (int(rows[0][-2]), int(rows[0][-1])) if rows else (0, 0)
     meta = QuarantineMeta(days, str(format_instant(since)), items, reasons)
-    data = [_reason(row) for row in rows]
+    tombstones = dependencies.registry.tombstones
+    # The keeper has not removed the payloads of a pending erasure yet.
+    hidden = hidden_values(tombstones.unfinished, website.organization_id, (website.id,))
+    shows_samples = not any(values.is_pending for values in hidden)
+    data = [_reason(row if shows_samples else (*row[:6], None)) for row in rows]
     return json_response(QuarantineResponse(success=True, data=data, meta=meta))
 
 

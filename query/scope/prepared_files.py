@@ -24,7 +24,7 @@ class PreparedScopes(Struct, frozen=True):
 
 def prepared_scopes(engine: Engine, scope: Scope, derived: DerivedTable) -> PreparedScopes:
     """What to read of a derived table, and what of its source."""
-    by_key = scope.pinned.derived.get(derived.table.name, {})
+    by_key = {} if scope.shown.text else scope.pinned.derived.get(derived.table.name, {})
     by_source = {f.path: by_key.get(source_key(f.path)) for f in scope.data_files}
     intact = {f.path for f in engine.intact([f for f in by_source.values() if f])}
     used = {path: f for path, f in by_source.items() if f and f.path in intact}

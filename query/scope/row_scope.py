@@ -6,7 +6,9 @@ from functools import cached_property
 from msgspec import Struct, structs
 
 from query.engine.snapshots import PinnedVersion
+from query.request.hidden_values import HiddenValues
 from query.request.time_range import Granularity, TimeRange
+from query.scope.hidden_rows import shows_rows
 from query.scope.key_spans import KeySpans
 from query.scope.visitor_sets import all_time
 from query.sql.fragment import Fragment, VisitorSet
@@ -42,6 +44,8 @@ class Scope(Struct, frozen=True, dict=True):
     """A condition on what is computed from the rows, whose sets of visitors are needed."""
     events: PinnedVersion | None = None
     """The version of events that facts of the visit and sets of visitors come from."""
+    hidden: tuple[HiddenValues, ...] = ()
+    """Values of erasures, whose rows are left out."""
     include_bots: bool = False
     identities: PinnedVersion | None = None
     """The version of identities that profiles come from."""
@@ -53,6 +57,11 @@ class Scope(Struct, frozen=True, dict=True):
     @property
     def table(self) -> Table:
         return self.pinned.version.table
+
+    @property
+    def shown(self) -> Fragment:
+        """The condition that a row is not hidden."""
+        return shows_rows(self.hidden, self.table, self.pinned.is_historic)
 
     @cached_property
     def data_files(self) -> Sequence[DataFile]:

@@ -149,7 +149,7 @@ class _BoundRelation(Struct, frozen=True):
 async def _relation(
     engine: Engine, name: str, scope: Scope, names: Sequence[str]
 ) -> _BoundRelation:
-    where = _conditions(scope)
+    where = all_of(_conditions(scope), scope.shown)
     stored = _stored_columns(scope, names)
     source = await engine.relation(scope.version, stored)
     text = source.text
@@ -221,7 +221,7 @@ def _of_subjects(scope: Scope) -> str:
 def _all_names(wanted: WantedRelation) -> frozenset[str]:
     """The columns that a relation reads, in its rows and in its conditions."""
     scope = wanted.scope
-    conditions = (scope.where, scope.visit_where, scope.keys)
+    conditions = (scope.where, scope.visit_where, scope.keys, scope.shown)
     return frozenset(wanted.columns).union(*(names_in(each.text) for each in conditions))
 
 

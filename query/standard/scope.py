@@ -54,6 +54,7 @@ def scopes_of(
         pinned=versions[main.name],
         subject_column=main.subject_column,
         subjects=query.subject.ids,
+        hidden=query.subject.hidden,
         time_range=statement.read_range(time_range),
         asked_range=time_range,
         granularity=query.granularity,

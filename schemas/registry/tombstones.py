@@ -6,11 +6,11 @@ the secret of the registry; whoever has the secret and an id can tell whether it
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
-from schemas.registry.records import Erasure, Link, Selector, Website
+from schemas.registry.records import Erasure, ErasureState, Link, Selector, Website
 
 HASH_BYTES = 16
 
@@ -58,6 +58,8 @@ class Tombstones(Struct, frozen=True):
     """By website, link or organization."""
     owners: Mapping[str, str] = {}
     """The organization of each website and link, where one has tombstones."""
+    unfinished: tuple[Erasure, ...] = ()
+    """Erasures that are not done."""
 
     def __bool__(self) -> bool:
         return bool(self.by_owner)
@@ -87,7 +89,7 @@ def erasure_subject(erasure: Erasure) -> str:
 
 
 def tombstones_of(
-    erasures: Iterable[Erasure],
+    erasures: Collection[Erasure],
     websites: Mapping[str, Website],
     links: Mapping[str, Link],
     key: TombstoneKey,
@@ -105,6 +107,7 @@ def tombstones_of(
             for record in owned
             if record.organization_id in by_owner
         },
+        tuple(erasure for erasure in erasures if erasure.state is not ErasureState.DONE),
     )
 
 
