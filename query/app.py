@@ -30,6 +30,7 @@ from query.engine.table_offsets import TableOffsets
 from query.engine.tenant_limits import ExportLimiter, TenantLimiter
 from query.engine.topic_watermarks import TopicWatermarks
 from query.metrics import catalogue as metrics_catalogue
+from query.prepared.erased_copies import ErasedCopies
 from query.prepared.prepared_results import PreparedResults, prepared_results
 from query.resources import endpoints
 from query.resources.readiness import ReadinessProbe
@@ -159,6 +160,7 @@ def create_app(
         app_schemes=parse_app_schemes(settings.link_schemes),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
+    copies = ErasedCopies(lambda: dependencies.registry, dependencies.snapshots, source, results)
     probe = ReadinessProbe(dependencies, settings.data / "run")
     other = OtherService("Collector", settings.collect_port)
     drain = Drain()
@@ -189,6 +191,7 @@ def create_app(
             probe.run,
             watermarks.run,
             parse_ahead,
+            copies.run,
             *([results.run] if results else []),
         ),
     )

@@ -11,6 +11,7 @@ from msgspec import Struct
 from schemas.registry import (
     KEY_SCOPES,
     Annotation,
+    Erasure,
     Funnel,
     Goal,
     Import,
@@ -21,6 +22,7 @@ from schemas.registry import (
     RegistryStore,
     SavedRecord,
     Segment,
+    Selector,
     Share,
     Website,
 )
@@ -39,8 +41,9 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}
-OWNED: Mapping[str, tuple[type[Import | Key | SavedRecord], Mapping[str, Any]]] = {
+OWNED: Mapping[str, tuple[type[Import | Erasure | Key | SavedRecord], Mapping[str, Any]]] = {
     "imp": (Import, {"name": "a.csv"}),
+    "era": (Erasure, {"selector": Selector.VISITOR, "value_hashes": ("visitor:00",)}),
     "key": (Key, A_KEY),
     **SAVED,
 }
@@ -48,6 +51,7 @@ OWNED: Mapping[str, tuple[type[Import | Key | SavedRecord], Mapping[str, Any]]] 
 
 OWNER: Mapping[str, str] = {
     "shop": "acme", "blog": "acme", "acme": "acme", "go": "acme", "imp_shop": "acme",
+    "era_shop": "acme", "era_rival": "globex",
     "key_shop": "acme", "key_acme": "acme", "key_rival": "globex",
     "rival": "globex", "globex": "globex", "away": "globex", "imp_rival": "globex",
     **{f"{kind}_shop": "acme" for kind in SAVED}, **{f"{kind}_rival": "globex" for kind in SAVED},
@@ -55,7 +59,9 @@ OWNER: Mapping[str, str] = {
 """Subjects by their organization; what is missing does not exist."""
 
 WEBSITE_OF: Mapping[str, str] = {
-    f"{kind}_{website}": website for kind in ("imp", "key", *SAVED) for website in ("shop", "rival")
+    f"{kind}_{website}": website
+    for kind in ("imp", "era", "key", *SAVED)
+    for website in ("shop", "rival")
 }
 """The website that an import or a saved record belongs to."""
 

@@ -97,6 +97,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "List the rate limits of the organization, and what the last minute used of them.",
     ),
     "import": ("imports.imports", "Import historical events from a CSV or NDJSON FILE."),
+    "erase": (
+        "erasures.erase",
+        "Erase a visitor, profile, session or property value, for good.",
+    ),
+    "erasures": ("erasures.erasures", "Show erasures and their reports."),
     "reenrich": (
         "reenrich.reenrich",
         "Re-enrich rows stored under older rules, one day per commit; queries keep working.",

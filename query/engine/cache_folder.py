@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
@@ -103,6 +103,16 @@ class CacheFolder:
         if damaged:
             path.unlink(missing_ok=True)
         return damaged
+
+    def remove_others(self, names: Collection[str]) -> None:
+        """Remove complete files of other names."""
+        paths = {str(self.path(name)) for name in names}
+        with (self.folder / LOCK).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            found, _ = self._contents()
+        for file in found:
+            if file.path not in paths:
+                Path(file.path).unlink(missing_ok=True)
 
     def open_part(self, name: str) -> PartialFile | None:
         """A new file to write; None while another process writes it."""

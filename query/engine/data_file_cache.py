@@ -144,6 +144,11 @@ class DataFileCache:
                 path.touch()
         self._remember(map(str, unsure))
 
+    def remove_others(self, data_files: Iterable[DataFile]) -> None:
+        """Remove the copies of all other files; a query that needs one fetches it again."""
+        self._cache.remove_others({self._name(each) for each in data_files})
+        self._used_at.clear()
+
     def discard_damaged(self, data_files: Sequence[DataFile]) -> bool:
         damaged = [each for each in data_files if self._cache.discard(self._name(each), each.size)]
         for data_file in damaged:

@@ -40,6 +40,9 @@ class DataFileSource(Protocol):
     def discard_damaged(self, data_files: Sequence[DataFile]) -> bool:
         """Discard damaged copies, so that they are fetched again; whether there were any."""
 
+    def remove_others(self, data_files: Iterable[DataFile]) -> None:
+        """Remove the copies of all other files."""
+
     async def problem(self, data_file: DataFile) -> str | None:
         """The problem of a file by its size and first and last bytes, as the end of a sentence."""
 
@@ -60,6 +63,9 @@ class LakeFolder(Struct, frozen=True):
 
     def discard_damaged(self, data_files: Sequence[DataFile]) -> bool:  # noqa: ARG002
         return False
+
+    def remove_others(self, data_files: Iterable[DataFile]) -> None:
+        pass
 
     async def problem(self, data_file: DataFile) -> str | None:
         return frame_problem(Path(data_file.path), data_file.size)

@@ -9,7 +9,7 @@ that found no rollups is rerun in the background to warm the caches.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -249,6 +249,16 @@ class PreparedResults:
         """Remove the rollups of a kind of a website; the next query has them built again."""
         self._folder.remove_others(website, (), (kind,))
         self._index_files.remove_others(website, (), (kind,))
+
+    def remove_replaced(self, website: str, kind: str, data_files: Collection[str]) -> None:
+        """Remove the rollups of a kind of a website that are of none of these data files."""
+        self._folder.remove_others(website, data_files, (kind,))
+        self._index_files.remove_others(website, data_files, (kind,))
+
+    def forget(self) -> None:
+        """Forget all rows and indexes in memory, and the queries that would be run again."""
+        self._memory.clear()
+        self._waiting.take()
 
     def want_all(self, scope: Scope, kind: str) -> int:
         """Have the rollups of all data files of a scope made that can be; how many of them wait."""

@@ -3,6 +3,7 @@
 from query.dependencies import QueryEndpoint
 from query.resources import (
     audit,
+    erasures,
     imports,
     keys,
     links,
@@ -20,6 +21,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *receipts.ENDPOINTS,
     *links.ENDPOINTS,
     *imports.ENDPOINTS,
+    *erasures.ENDPOINTS,
     *shared_dashboards.ENDPOINTS,
     *saved_records.ENDPOINTS,
     *sign_in.ENDPOINTS,

@@ -22,6 +22,7 @@ class KeyScope(StrEnum):
     READ_LINKS = "read:links"
     WRITE_LINKS = "write:links"
     MANAGE_WEBSITES = "manage:websites"
+    ERASE_VISITORS = "erase:visitors"
     ADMIN = "admin"
 
 

@@ -164,6 +164,15 @@ class ErasureState(StrEnum):
     """No table has its rows; replaced data files are still on the disk."""
     DONE = "done"
     """Replaced data files are deleted, and the values with them."""
+    COUNTING = "counting"
+    """A dry run: its rows are being counted, and nothing is hidden or removed."""
+    COUNTED = "counted"
+    """A dry run that is over."""
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether nothing is erased."""
+        return self in (ErasureState.COUNTING, ErasureState.COUNTED)
 
 
 class Erasure(OwnedRecord, frozen=True, rename="camel", kw_only=True):

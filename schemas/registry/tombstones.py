@@ -94,8 +94,9 @@ def tombstones_of(
     links: Mapping[str, Link],
     key: TombstoneKey,
 ) -> Tombstones:
-    """The tombstones of these erasures."""
+    """The tombstones of these erasures; a dry run has none."""
     by_owner: dict[str, list[Erasure]] = {}
+    erasures = [erasure for erasure in erasures if not erasure.state.is_dry_run]
     for erasure in erasures:
         by_owner.setdefault(erasure_subject(erasure), []).append(erasure)
     owned = [*websites.values(), *links.values()] if by_owner else []

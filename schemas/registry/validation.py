@@ -13,12 +13,24 @@ from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.api_keys import KEY_SCOPES, generate_key
 from schemas.registry.ids import random_id
 from schemas.registry.link_validation import validate_field, validate_text, validate_url
-from schemas.registry.records import Import, Key, Link, Organization, Website
+from schemas.registry.records import (
+    Erasure,
+    ErasureState,
+    Import,
+    Key,
+    Link,
+    Organization,
+    Selector,
+    Website,
+)
+from schemas.registry.tombstones import TombstoneKey
 from schemas.runtime.time_zone_names import time_zones
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 DOMAIN_PATTERN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*(:\d{{1,5}})?")
 URL_PATTERN = re.compile(r"^https?://([^/?#]+).*$", re.DOTALL)
+MAX_ERASED_LENGTH = 255
+"""Characters of an id or a property value, and of the name of a property."""
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SLUG_PATTERN = re.compile(r"[A-Za-z0-9_-]{3,50}")
 
@@ -124,6 +136,46 @@ def new_import(website: Website, name: str, now_ms: int, fingerprint: str = "") 
         created_at=now_ms,
         updated_at=now_ms,
     )
+
+
+def new_erasure(
+    organization_id: str,
+    selector: Selector,
+    values: Sequence[str],
+    now_ms: int,
+    key: TombstoneKey,
+    *,
+    property_name: str = "",
+    website_id: str | None = None,
+    link_id: str | None = None,
+    dry_run: bool = False,
+) -> Erasure:
+    """An erasure of these values; a dry run of one keeps them as hashes only."""
+    member = (property_name and "property.value") or selector.value
+    if selector is Selector.PROPERTY:
+        validate_erased("property.name", property_name)
+    for value in values:
+        validate_erased(member, value)
+    return Erasure(
+        id=f"era_{random_id(12)}",
+        organization_id=organization_id,
+        website_id=website_id,
+        link_id=link_id,
+        selector=selector,
+        property_name=property_name,
+        value_hashes=tuple(key.tombstone(selector, value, property_name) for value in values),
+        erased_values=() if dry_run else tuple(f"{selector}:{value}" for value in values),
+        state=ErasureState.COUNTING if dry_run else ErasureState.PENDING,
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+
+
+def validate_erased(member: str, value: str) -> str:
+    """A value that identifies rows to erase."""
+    if not 1 <= len(value) <= MAX_ERASED_LENGTH:
+        raise Malformed(f"'{member}' must have 1 to {MAX_ERASED_LENGTH} characters")
+    return value
 
 
 def new_key(

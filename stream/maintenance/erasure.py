@@ -5,7 +5,8 @@
 | pending   | removes matching rows from every table, all erasures of a table in one pass |
 | pending   | finds no matching row in any table: `rewritten`                             |
 | rewritten | waits until replaced data files may be deleted, looks for rows once more    |
-| rewritten | deletes replaced data files and log entries' copies of them: `done`         |
+| rewritten | deletes replaced data files: `done`                                         |
+| counting  | counts matching rows, for a dry run: `counted`                              |
 
 Rows match by tombstones, as in the workers, which drop what is sent later. A worker that wrote a
 batch before it saw the tombstone is why an erasure is not `rewritten` before a pass without a
@@ -27,6 +28,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import structs
 
 from schemas.kinds import DERIVED_TABLES, KINDS, lake_tables
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
@@ -50,6 +52,7 @@ from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.maintenance.rewrite import read_batches, rewrite_files
 from stream.maintenance.row_removal import (
     Removal,
+    count_rows,
     remove_rows,
     removed_key,
     topic_of,
@@ -100,13 +103,19 @@ class ErasureTask:
             active = [
                 erasure
                 for erasure in snapshot.erasures.values()
-                if erasure.state is ErasureState.PENDING or _is_vacuum_due(erasure, settings)
+                if erasure.state in (ErasureState.PENDING, ErasureState.COUNTING)
+                or _is_vacuum_due(erasure, settings)
             ]
             if not active:
                 return
             if table.table is EVENTS and self._resolve_profiles(settings, store, active):
                 _, snapshot = self._registry(settings)
                 active = [snapshot.erasures[erasure.id] for erasure in active]
+            if table.table is LEDGER:
+                self._count(store, snapshot, [e for e in active if e.state.is_dry_run])
+            active = [erasure for erasure in active if not erasure.state.is_dry_run]
+            if not active:
+                return
             if table.table.name in SEARCHED:
                 self._search(table, settings, store, snapshot, active)
             elif table.table is LEDGER:  # the last table of a cycle
@@ -146,7 +155,9 @@ class ErasureTask:
                 and key.tombstone(Selector.PROFILE, profile) in erasure.value_hashes
             }
             hashes = (key.tombstone(Selector.VISITOR, visitor) for visitor in sorted(visitors))
-            values = (f"{Selector.VISITOR}:{visitor}" for visitor in sorted(visitors))
+            values = [f"{Selector.VISITOR}:{visitor}" for visitor in sorted(visitors)]
+            if erasure.state.is_dry_run:
+                values.clear()
             store.update(
                 Erasure,
                 erasure.id,
@@ -156,6 +167,34 @@ class ErasureTask:
                 report={**erasure.report, "visitors": len(visitors)},
             )
         return True
+
+    def _count(self, store: RegistryStore, snapshot: Snapshot, dry_runs: Sequence[Erasure]) -> None:
+        """Count the rows of dry runs, each by itself."""
+        for erasure in dry_runs:
+            as_pending = structs.replace(erasure, state=ErasureState.PENDING)
+            tombstones = self._tombstones(snapshot, [as_pending])
+            subjects = set(_subjects(erasure, snapshot))
+            rows: dict[str, int] = {}
+            for name in sorted(SEARCHED):
+                table = self._tables[name]
+                live = live_data_files(table.handle, table.table)
+                data_files = [f for f in live if _may_contain(f, subjects)]
+                if table.table is QUARANTINE:
+                    counts, _ = _payloads(table, data_files, tombstones)
+                else:
+                    removal = _removal(table, tombstones)
+                    counts = count_rows(table, data_files, removal).rows
+                if counts:
+                    rows[name] = counts.total()
+            report = {**erasure.report, "rows": rows}
+            counted = ErasureState.COUNTED
+            store.update(
+                Erasure, erasure.id, now_ms(), state=counted, report=report, value_hashes=()
+            )
+
+    def _tombstones(self, snapshot: Snapshot, erasures: Sequence[Erasure]) -> Tombstones:
+        key = snapshot.tombstones.key
+        return tombstones_of(erasures, snapshot.websites, snapshot.links, key)
 
     def _search(
         self,
@@ -168,9 +207,7 @@ class ErasureTask:
         """Remove the rows of a table that match, and note for which erasures there were none."""
         started_ms = now_ms()
         table.refresh()
-        tombstones = tombstones_of(
-            active, snapshot.websites, snapshot.links, snapshot.tombstones.key
-        )
+        tombstones = self._tombstones(snapshot, active)
         wanted = {erasure.id: set(_subjects(erasure, snapshot)) for erasure in active}
         subjects = frozenset[str]().union(*wanted.values())
         live = [
@@ -216,11 +253,7 @@ class ErasureTask:
             LakeTable(settings, LEDGER),
             topic_of(settings, table.table),
             data_files,
-            Removal(
-                ERASED_REASON,
-                value_columns(table.table),
-                lambda batch: erasure_ids(batch, table.table, tombstones),
-            ),
+            _removal(table, tombstones),
         )
         return removed.rows, removed.files
 
@@ -291,6 +324,14 @@ class ErasureTask:
         )
 
 
+def _removal(table: LakeTable, tombstones: Tombstones) -> Removal:
+    return Removal(
+        ERASED_REASON,
+        value_columns(table.table),
+        lambda batch: erasure_ids(batch, table.table, tombstones),
+    )
+
+
 def _settled_ms(erasure: Erasure) -> int:
     """From when a search sees all rows that workers wrote without knowing of the erasure."""
     return erasure.created_at + SETTLE_MS
@@ -347,10 +388,10 @@ def _profiles_of_visitors(table: LakeTable) -> Mapping[tuple[str, str], str]:
     return {key: profile for key, (_, profile) in last.items()}
 
 
-def _remove_payloads(
+def _payloads(
     table: LakeTable, data_files: Iterable[LiveDataFile], tombstones: Tombstones
-) -> tuple[Counter[str], int]:
-    """Replace quarantine entries that have an erased value by entries without payload."""
+) -> tuple[Counter[str], list[LiveDataFile]]:
+    """Quarantine entries that have an erased value by erasure id, and their data files."""
     affected: list[LiveDataFile] = []
     counts = Counter[str]()
     for data_file in data_files:
@@ -361,6 +402,14 @@ def _remove_payloads(
         if of_file:
             affected.append(data_file)
             counts.update(of_file)
+    return counts, affected
+
+
+def _remove_payloads(
+    table: LakeTable, data_files: Iterable[LiveDataFile], tombstones: Tombstones
+) -> tuple[Counter[str], int]:
+    """Replace quarantine entries that have an erased value by entries without payload."""
+    counts, affected = _payloads(table, data_files, tombstones)
     table.refresh()
     updates = {
         removed_key(erasure_id): OffsetUpdate(before, before + count)

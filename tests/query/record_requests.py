@@ -62,6 +62,15 @@ IMPORT = Records(
     writes=MANAGE,
     deleted=202,
 )
+ERASE = ("erase:visitors",)
+ERASURE = Records(
+    path="/v1/erasures",
+    id_name="erasure_id",
+    subjects=("era_shop", "era_rival", "nowhere"),
+    removed="era_rival",
+    reads=ERASE,
+    writes=ERASE,
+)
 SAVED_KINDS = {
     kind: Records(
         path=f"/v1/{kind}",
@@ -80,13 +89,14 @@ SAVED_KINDS = {
 
 def record_requests() -> Iterator[Request]:
     """A request to each of these routes about every possible subject."""
-    for records in (WEBSITE, KEY, LINK, IMPORT, *SAVED_KINDS.values()):
+    for records in (WEBSITE, KEY, LINK, IMPORT, ERASURE, *SAVED_KINDS.values()):
         yield from records.requests()
     yield from _organization()
     yield from _websites()
     yield from _keys()
     yield from _links()
     yield from _imports()
+    yield from _erasures()
     for kind in SAVED:
         yield from _saved_records(kind)
     yield Request(route=("GET", "/v1/audit"), path="/v1/audit", scopes=ADMIN)
@@ -145,6 +155,15 @@ def _imports() -> Iterator[Request]:
     for website in WEBSITES:
         about: Any = {"subject": website, "path": path, "scopes": MANAGE}
         body = {"websiteId": website, "name": "a.csv"}
+        yield Request(route=("POST", path), body=body, good=201, **about)
+        yield Request(route=("GET", path), query={"websiteId": website}, **about)
+
+
+def _erasures() -> Iterator[Request]:
+    path = ERASURE.path
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": path, "scopes": ERASE}
+        body = {"websiteId": website, "visitor": "nobody", "dryRun": True}
         yield Request(route=("POST", path), body=body, good=201, **about)
         yield Request(route=("GET", path), query={"websiteId": website}, **about)
 

@@ -218,6 +218,16 @@ def test_quarantined_items_stay_as_entries_without_payload(config: Settings) -> 
     assert list(check_balance(config)) == []
 
 
+def test_a_dry_run_counts_rows_and_removes_none(config: Settings) -> None:
+    erase(config, Selector.PROFILE, "p1", state=ErasureState.COUNTING, website_id="w1")
+
+    record = cycle(config, ErasureTask())
+
+    assert (record.state, record.value_hashes) == (ErasureState.COUNTED, ())
+    assert record.report == {"rows": {"events": 2, "identities": 2}, "visitors": 1}
+    assert len(events(config)) == 8
+
+
 def test_no_file_has_the_value_when_the_erasure_is_done(
     config: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
