@@ -120,6 +120,8 @@ def _status_lines(condition: "SystemStatus") -> list[str]:
     rest = f"quarantine: {_or_dash(condition.quarantine_rows)} rows; disk: "
     rest += f"{_or_dash(condition.disk_free_mb)} MB free"
     rest += f"; prepared results: {condition.prepared_mb} MB{_share(condition)}"
+    if condition.last_backup_at:
+        rest += f"; last backup: {condition.last_backup_at}"
     wrong = ["", f"{condition.state}:", *(f"  {problem}" for problem in condition.problems)]
     return [*runs, "", *tables, "", rest, *(wrong if condition.problems else [])]
 

@@ -37,13 +37,16 @@ from query.prepared import FOLDER as PREPARED_FOLDER
 from schemas.http.limit_counts import server_address, server_counts
 from schemas.lake.damage_reports import DamageReports
 from schemas.lake.object_store import BRIEF, limit_time
-from schemas.runtime.clock import now_ms
+from schemas.runtime.backup_state import BackupState, read_backup_state
+from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.heartbeat import Heartbeat, read_heartbeats, refusal_reason
 from schemas.runtime.settings import Settings
 
 STATUS_MAX_AGE_MS = 30_000
 """The supervisor writes its status every few seconds."""
 DAY_MS = 24 * 3_600_000
+BACKUP_GRACE_MS = 2 * 3_600_000
+"""How late a scheduled backup may be, for example because it takes long."""
 
 StatusLevel = Literal["ok", "degraded", "down"]
 
@@ -63,6 +66,8 @@ class SystemStatus(Struct, frozen=True, rename="camel"):
     disk_free_mb: int | None
     prepared_mb: float
     """Size of the prepared results on this machine, which are derived from the tables."""
+    last_backup_at: str | None = None
+    """When the newest scheduled backup was taken; None when this machine makes none."""
     remote: tuple[RemoteProcess, ...] = ()
     """Processes of other machines that were asked."""
     workers: tuple[GroupWorker, ...] | None = None
@@ -95,6 +100,7 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
     stored = reading.result()
     takes_messages = asking.exception() is not None or asking.result().takes_messages
     free = free_mb(settings.data)
+    backup = read_backup_state(settings.data) if settings.backup_target else None
     problems = (
         *(_supervisor_problems(status, at_ms) if status or not remote else ()),
         *_problems_of("topics", lambda: [refusal_reason(run, at_ms)]),
@@ -108,6 +114,7 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         *_problems_of("the server of limits", lambda: [counting.result()]),
         *stored.problems,
         *_problems_of("damage", lambda: map(str, DamageReports(settings.data).files().values())),
+        *_backup_problems(backup, at_ms),
         *_disk_problems(settings, free),
     )
     return SystemStatus(
@@ -123,6 +130,7 @@ def system_status(settings: Settings, others: Sequence[Address] = ()) -> SystemS
         quarantine_rows=stored.quarantine_rows,
         disk_free_mb=free,
         prepared_mb=folder_mb(settings.data / PREPARED_FOLDER),
+        last_backup_at=format_instant(backup.last_ms or None) if backup else None,
         remote=remote,
         workers=group_workers(settings) if remote else None,
     )
@@ -196,6 +204,14 @@ def _reconciliation_problems(settings: Settings, at_ms: int) -> Sequence[str]:
     if items := sum(loss.items for loss in lost if loss.id not in accepted):
         return (f"{items} acknowledged items were never received; run tidemark doctor",)
     return ()
+
+
+def _backup_problems(state: BackupState | None, at_ms: int) -> Iterator[str]:
+    if state is None or (not state.problem and at_ms < state.due_ms + BACKUP_GRACE_MS):
+        return
+    last = f"is of {format_instant(state.last_ms)}" if state.last_ms else "was never written"
+    reason = state.problem or f"the next was due at {format_instant(state.due_ms)}"
+    yield f"the last backup to {state.target} {last}: {reason}"
 
 
 def _disk_problems(settings: Settings, free: int | None) -> Iterator[str]:

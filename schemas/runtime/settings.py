@@ -329,6 +329,29 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = 0
 
+    backup_target: Annotated[
+        str,
+        Meta(
+            examples=["/mnt/backups", "s3://bucket/backups"],
+            description="folder or `s3://` URL to which the keeper backs up tables and registry; "
+            "empty: no scheduled backups",
+        ),
+    ] = ""
+    backup_hours: Annotated[
+        float, Meta(ge=0, le=8_760, description="interval of scheduled backups, hours; 0: none")
+    ] = 24.0
+    backup_keep_days: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="days for which scheduled backups keep old ones, and at least the last 3; "
+            "0: for ever",
+        ),
+    ] = 30.0
+    backup_mb: Annotated[
+        float, Meta(ge=0, description="rate at which scheduled backups copy, MB/s; 0: unlimited")
+    ] = 0.0
+
     # The query service
     engine: Annotated[
         str,

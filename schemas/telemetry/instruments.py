@@ -135,6 +135,16 @@ SILENT_WEBSITES = Gauge(
     "Websites with regular traffic that have sent nothing for twice their longest pause",
     registry=REGISTRY,
 )
+LAST_BACKUP = Gauge(
+    "tidemark_last_backup_timestamp_seconds",
+    "When the newest backup of TIDEMARK_BACKUP_TARGET was taken; 0 when there is none",
+    registry=REGISTRY,
+)
+BACKUP_DUE = Gauge(
+    "tidemark_backup_due_timestamp_seconds",
+    "When the next backup is to be taken; 0 without a schedule",
+    registry=REGISTRY,
+)
 TABLE_FILES = Gauge(
     "tidemark_table_files",
     "Data files of the newest version of a table, as of the last maintenance",

@@ -11,6 +11,7 @@ Derived tables are left out: they are computed again, and queries do without the
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from deltalake.exceptions import DeltaError
 from msgspec import DecodeError, Struct
 
 from schemas.kinds import KINDS
@@ -61,7 +62,10 @@ def pin_tables(settings: Settings) -> list[PinnedTable]:
 
 def _pin(lake: str, table: Table) -> PinnedTable | None:
     for _ in range(OPEN_ATTEMPTS):
-        handle = open_table(lake, table)
+        try:
+            handle = open_table(lake, table)
+        except DeltaError as error:
+            raise UnreadableTable(f"{table_url(lake, table)}: {error}") from None
         if handle is None:
             return None
         log, version = log_source(lake, table), read_version(handle, table)

@@ -32,6 +32,7 @@ from stream.maintenance.erasure import ErasureTask
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
 from stream.maintenance.registry_backup import run_registry_backups
+from stream.maintenance.scheduled_backup import run_scheduled_backups
 from stream.maintenance.scrub import POLL_SECONDS, Scrubber
 from stream.maintenance.silent_websites import watch_websites
 from stream.maintenance.vacuum import VacuumTask
@@ -161,6 +162,7 @@ def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None
     log.info("keeper started", extra={"lake": settings.lake_url})
     repair_logs(settings)
     threading.Thread(target=_run_scrub, args=(settings, stop), daemon=True).start()
+    threading.Thread(target=run_scheduled_backups, args=(settings, stop), daemon=True).start()
     threading.Thread(target=watch_websites, args=(settings, stop), daemon=True).start()
     scheduler = MaintenanceScheduler(settings)
     while not stop.is_set():

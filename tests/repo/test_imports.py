@@ -64,6 +64,7 @@ USERS = {
         "query/engine/table_offsets.py",
         "schemas/lake/delta_table.py",
         "schemas/lake/log_numbers.py",
+        "stream/backup/pinned_tables.py",
         "stream/maintenance/merge_plan.py",
         "stream/maintenance/scheduler.py",
         "stream/maintenance/silent_websites.py",
