@@ -107,6 +107,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Re-enrich rows stored under older rules, one day per commit; queries keep working.",
     ),
     "rebuild": ("rebuild.rebuild", "Make the prepared results of this machine anew."),
+    "verify": (
+        "verify.verify",
+        "Compare acknowledged, received and stored items by website and hour; read every data "
+        "file.",
+    ),
     "scrub": ("scrub.scrub", "Read every data file of every table and verify its checksum."),
     "repair": (
         "repair.repair",
