@@ -46,6 +46,8 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Whether the request waits until its items are stored."""
     clock_offset_ms: int = 0
     """Added to the timestamps of its items: the sender's clock is ahead or behind."""
+    replay_of: str = ""
+    """Where its only item lay when it was quarantined (`replay_id`); empty for all others."""
 
 
 CLIENT_HINTS = (

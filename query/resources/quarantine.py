@@ -23,10 +23,12 @@ from schemas.errors import Malformed
 from schemas.http import openapi
 from schemas.http.auth import authorize_website
 from schemas.kinds import ALL_KINDS
+from schemas.lake.quarantine_reasons import REPLAY_PREFIX, remedy
 from schemas.plans import Group
 from schemas.registry import KeyScope, Website
 from schemas.runtime.clock import format_instant
 from schemas.tables import QUARANTINE
+from schemas.tables.column import ROW_KEY
 
 DAY_MS = 86_400_000
 DEFAULT_DAYS, MAX_DAYS = 7, 366
@@ -34,22 +36,30 @@ MAX_REASONS = 100
 MAX_SAMPLE_BYTES = 600
 """A multiple of three: so many bytes are whole characters of base64."""
 SAMPLE_LENGTH = MAX_SAMPLE_BYTES // 3 * 4
-NAMES = ("subject_id", "ts", "topic", "stage", "reason", "payload")
+NAMES = ("subject_id", "ts", "topic", *ROW_KEY, "stage", "reason", "payload")
 COLUMNS = tuple(column for column in QUARANTINE.columns if column.name in NAMES)
 TABLE_BY_TOPIC = {kind.topic: kind.table.name for kind in ALL_KINDS}
+PLACE = " || '/' || ".join(f"CAST(COALESCE({name}, 0) AS VARCHAR)" for name in ROW_KEY)
 REASONS = f"""
-    SELECT stage, reason, topic, items, first, last, sample,
+    SELECT stage, reason, topic, items, replayed, first, last, sample,
            COUNT(*) OVER () AS reasons, SUM(items) OVER () AS all_items
     FROM (
-        SELECT stage, reason, topic, COUNT(*) AS items,
+        SELECT stage, reason, topic,
+               COUNT(*) - COUNT(replay) AS items, COUNT(replay) AS replayed,
                MIN(UNIX_MS(ts)) AS first, MAX(UNIX_MS(ts)) AS last,
                LAST_BY(SUBSTRING(payload, 1, {SAMPLE_LENGTH}), ts) AS sample
         FROM quarantined
+        LEFT JOIN (
+            SELECT DISTINCT reason AS replay
+            FROM quarantined
+            WHERE reason LIKE '{REPLAY_PREFIX}%'
+        ) AS replays ON replay = '{REPLAY_PREFIX}' || topic || '/' || {PLACE}
+        WHERE reason NOT LIKE '{REPLAY_PREFIX}%'
         GROUP BY stage, reason, topic
     ) AS by_reason
     ORDER BY items DESC, stage, reason, topic
     LIMIT {MAX_REASONS}
-"""  # noqa: S608 - two numbers of this module
+"""  # noqa: S608 - numbers and texts of our own
 
 
 class QuarantineReason(Struct, rename="camel"):
@@ -65,12 +75,14 @@ class QuarantineReason(Struct, rename="camel"):
     reason: str
     table: Annotated[str, Meta(description="the table that they were meant for")]
     items: int
+    replayed: Annotated[int, Meta(description="further items, which were sent again since")]
     first_at: Annotated[str, Meta(description="when the first was received")]
     last_at: str
     sample: Annotated[
         str | None,
         Meta(description=f"the newest of them as JSON, cut after {MAX_SAMPLE_BYTES} bytes"),
     ]
+    remedy: Annotated[str, Meta(description="what would mend them")]
 
 
 class QuarantineMeta(Struct, rename="camel"):
@@ -123,7 +135,7 @@ async def _read(
     quarantined = Relation(
         name="quarantined",
         source=relation.text,
-        columns=("ts", "topic", "stage", "reason", "payload"),
+        columns=("ts", "topic", *ROW_KEY, "stage", "reason", "payload"),
         conditions=("subject_id = $website", "ts >= $since"),
     )
     own = {"website": website.id, "since": datetime.fromtimestamp(since_ms / 1000, UTC)}
@@ -133,15 +145,17 @@ async def _read(
 
 
 def _reason(row: Row) -> QuarantineReason:
-    stage, reason, topic, items, first, last, sample, *_ = row
+    stage, reason, topic, items, replayed, first, last, sample, *_ = row
     return QuarantineReason(
         stage=stage,
         reason=reason,
         table=str(TABLE_BY_TOPIC.get(topic, topic)),
         items=items,
+        replayed=replayed,
         first_at=str(format_instant(first)),
         last_at=str(format_instant(last)),
         sample=_sample_text(sample),
+        remedy=remedy(stage, reason),
     )
 
 

@@ -17,8 +17,13 @@ QUARANTINE = Table(
         Column("ts", ColumnType.TIMESTAMP, "time of receipt, as far as known"),
         Column("topic", ColumnType.STRING, "topic of the item"),
         *OFFSET_COLUMNS,
-        Column("stage", ColumnType.STRING, "decode, enrich, write, duplicate or lost"),
-        Column("reason", ColumnType.STRING, "what was wrong, or which stored item it duplicates"),
+        Column("stage", ColumnType.STRING, "decode, enrich, write, duplicate, replayed or lost"),
+        Column(
+            "reason",
+            ColumnType.STRING,
+            "what was wrong, which stored item it duplicates, or of which quarantined item it is "
+            "the replay",
+        ),
         Column(
             "payload",
             ColumnType.STRING,
@@ -62,7 +67,11 @@ LEDGER = Table(
             "rows in the topic's table; negative values correct earlier rows",
         ),
         Column("duplicate", ColumnType.LONG, "items whose event id was stored before"),
-        Column("quarantined", ColumnType.LONG, "rows in quarantine, without duplicates"),
+        Column(
+            "quarantined",
+            ColumnType.LONG,
+            "items in quarantine: neither duplicates nor replayed",
+        ),
         Column("dropped", ColumnType.LONG, "items dropped on purpose"),
         Column("drop_reason", ColumnType.STRING, "reason, when dropped is not 0"),
         EPOCH_COLUMN,

@@ -65,12 +65,13 @@ def _ledger_counts(ledger: TableReader, mains: Mapping[str, TableReader]) -> dic
 def _quarantine_counts(
     quarantine: TableReader, mains: Mapping[str, TableReader]
 ) -> dict[str, Counts]:
-    """The quarantine's rows by topic, up to the tables' next offsets."""
+    """The quarantine's items by topic, up to the tables' next offsets."""
     sums = {topic: {"duplicate": 0, "quarantined": 0} for topic in mains}
     for topic, stage in _rows_held(quarantine, mains, "stage"):
         if stage != QuarantineStage.LOST.value:
             is_duplicate = stage == QuarantineStage.DUPLICATE.value
-            sums[topic]["duplicate" if is_duplicate else "quarantined"] += 1
+            change = -1 if stage == QuarantineStage.REPLAYED.value else 1
+            sums[topic]["duplicate" if is_duplicate else "quarantined"] += change
     return sums
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from schemas.lake.quarantine_reasons import REPLAY_PREFIX, remedy, replay_id
 from schemas.runtime.clock import format_instant, now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE
@@ -27,27 +28,36 @@ class QuarantinedMessages(Struct, frozen=True, rename="camel"):
     topic: str
     website: str | None
     """Website or link; None when the message names none."""
+    first_at: str | None
     last_at: str | None
     reason: str
+    remedy: str
+    """What would mend them."""
     position: str
     """Position of the newest item: TOPIC/PARTITION/OFFSET/SEQ."""
 
 
 def quarantined_messages(settings: Settings, days: int) -> Sequence[QuarantinedMessages]:
-    """The entries of the last days without duplicates, grouped, the most frequent first."""
+    """The entries of the last days that are neither duplicates nor replayed, by reason.
+
+    The most frequent come first.
+    """
     reader = TableReader.open(settings, QUARANTINE)
     if reader is None:
         return []
     since = datetime.fromtimestamp((now_ms() - days * DAY_MS) / 1000, UTC)
-    condition = (pc.field("ts") >= since) & (pc.field("stage") != QuarantineStage.DUPLICATE.value)
-    batches = list(reader.batches([*GROUP, "ts", *KEY_COLUMNS], condition))
+    is_duplicate = pc.field("stage") == QuarantineStage.DUPLICATE.value
+    is_replay = pc.starts_with(pc.field("reason"), REPLAY_PREFIX)
+    condition = (pc.field("ts") >= since) & (~is_duplicate | is_replay)
+    batches = list(reader.batches([*GROUP, "ts", "epoch", *KEY_COLUMNS], condition))
     if not batches:
         return []
+    last = [(name, "last") for name in ("ts", *KEY_COLUMNS)]
     groups = (
-        pa.Table.from_batches(batches)
+        _without_replayed(pa.Table.from_batches(batches))
         .sort_by("ts")
         .group_by(list(GROUP), use_threads=False)
-        .aggregate([([], "count_all"), *((name, "last") for name in ("ts", *KEY_COLUMNS))])
+        .aggregate([([], "count_all"), ("ts", "first"), *last])
     )
     key = ("topic", *(f"{name}_last" for name in KEY_COLUMNS))
     listed = [
@@ -56,13 +66,27 @@ def quarantined_messages(settings: Settings, days: int) -> Sequence[QuarantinedM
             stage=row["stage"],
             topic=row["topic"],
             website=row["subject_id"],
+            first_at=format_instant(round(row["ts_first"].timestamp() * 1000)),
             last_at=format_instant(round(row["ts_last"].timestamp() * 1000)),
             reason=row["reason"],
+            remedy=remedy(row["stage"], row["reason"]),
             position="/".join(str(row[name]) for name in key),
         )
         for row in groups.to_pylist()
     ]
     return sorted(listed, key=lambda entry: (-entry.items, entry.position))
+
+
+def _without_replayed(entries: pa.Table) -> pa.Table:
+    """The entries of items that were not replayed, and none of replays."""
+    columns = (entries[name].to_pylist() for name in ("topic", "epoch", *KEY_COLUMNS))
+    replay_ids = [
+        replay_id(topic, epoch or 0, *at) for topic, epoch, *at in zip(*columns, strict=True)
+    ]
+    is_replay = pc.starts_with(entries["reason"], REPLAY_PREFIX)
+    settled = entries["reason"].filter(is_replay)
+    is_settled = pc.is_in(pa.array(replay_ids, pa.string()), settled)
+    return entries.filter(pc.invert(pc.or_(is_replay, is_settled)))
 
 
 def payload_at(settings: Settings, position: str) -> bytes | None:

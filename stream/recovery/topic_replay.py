@@ -1,12 +1,12 @@
-"""Reads a past time range of a topic again, without a consumer group.
+"""Reads messages of a topic again, by time or one by one, and sends single ones.
 
-So no committed offset moves and no worker is rebalanced.
+There is no consumer group: no committed offset moves and no worker is rebalanced.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 from msgspec import Struct
 
@@ -56,6 +56,70 @@ def topic_identity(settings: Settings, topic: str) -> TopicIdentity | None:
         return asyncio.run(fetch())
     except (KafkaError, TimeoutError) as error:
         raise Unreachable(f"Kafka at {settings.brokers} does not answer: {error!r}") from None
+
+
+def send_messages(settings: Settings, topic: str, messages: Sequence[tuple[int, bytes]]) -> None:
+    """Send messages to their partitions, until Kafka has all; Unreachable when it does not."""
+    try:
+        asyncio.run(_send(settings, topic, messages))
+    except (KafkaError, TimeoutError) as error:
+        raise Unreachable(f"Kafka at {settings.brokers} does not answer: {error!r}") from None
+
+
+async def _send(settings: Settings, topic: str, messages: Sequence[tuple[int, bytes]]) -> None:
+    producer = AIOKafkaProducer(
+        **client_arguments(settings), acks="all", enable_idempotence=True, request_timeout_ms=10_000
+    )
+    await producer.start()
+    try:
+        await asyncio.gather(
+            *[
+                await producer.send(topic, message, partition=partition)
+                for partition, message in messages
+            ]
+        )
+    finally:
+        await producer.stop()
+
+
+def messages_at(
+    settings: Settings, topic: str, positions: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], KafkaMessage]:
+    """The messages at these partitions and offsets that Kafka still has; Unreachable without it."""
+    try:
+        return asyncio.run(_messages_at(settings, topic, sorted(set(positions))))
+    except (KafkaError, TimeoutError) as error:
+        raise Unreachable(f"Kafka at {settings.brokers} does not answer: {error!r}") from None
+
+
+async def _messages_at(
+    settings: Settings, topic: str, positions: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], KafkaMessage]:
+    consumer = AIOKafkaConsumer(
+        **client_arguments(settings), enable_auto_commit=False, auto_offset_reset="none"
+    )
+    await consumer.start()
+    try:
+        if topic not in await consumer.topics():
+            return {}
+        numbers = sorted({number for number, _ in positions})
+        partitions = [TopicPartition(topic, number) for number in numbers]
+        consumer.assign(partitions)
+        firsts = await consumer.beginning_offsets(partitions)
+        ends = await consumer.end_offsets(partitions)
+        messages = {}
+        for number, offset in positions:
+            at = TopicPartition(topic, number)
+            if firsts[at] <= offset < ends[at]:
+                consumer.seek(at, offset)
+                async with asyncio.timeout(IDLE_MS / 1000):
+                    record = await consumer.getone(at)
+                if record.offset == offset:
+                    body = record.value or b""
+                    messages[number, offset] = open_message(number, offset, record.timestamp, body)
+        return messages
+    finally:
+        await consumer.stop()
 
 
 async def _replay(

@@ -14,7 +14,7 @@ from schemas.items import Item
 from schemas.kinds import Kind
 from stream.rows.kafka_message import KafkaMessage, UnreadableChunk
 from stream.rows.ledger import HOUR_MS, LedgerCounts
-from stream.rows.quarantine import QuarantineEntry, QuarantineStage
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage, replayed_entry
 from stream.rows.repeated_column import RepeatedColumn
 from stream.rows.row_batch import KEY_COLUMNS, RowBatch
 
@@ -31,6 +31,8 @@ class DecodedBatch(Struct, frozen=True):
 
     rows: RowBatch
     quarantined: list[QuarantineEntry]
+    replayed: list[QuarantineEntry] = []
+    """An entry for each item that is sent again from the quarantine."""
 
 
 def decode_batch(
@@ -40,7 +42,7 @@ def decode_batch(
     decoder = _Decoder(kind, counts)
     for message in messages:
         decoder.decode_message(message)
-    return DecodedBatch(decoder.rows(), decoder.quarantined)
+    return DecodedBatch(decoder.rows(), decoder.quarantined, decoder.replayed)
 
 
 class _Decoder:
@@ -55,6 +57,7 @@ class _Decoder:
         self._message_rows: list[int] = []
         self._envelope_indexes: dict[int, int] = {}
         self.quarantined: list[QuarantineEntry] = []
+        self.replayed: list[QuarantineEntry] = []
         self._kind = kind
         self._counts = counts
         self._decode = _items_decoder(kind.item).decode
@@ -101,6 +104,9 @@ class _Decoder:
             if not 0 <= envelope.received_ms < MAX_RECEIVED_MS:
                 seq += self._envelope_without_time(message, envelope, seq)
                 continue
+            if envelope.replay_of:
+                at = message.partition, message.offset, seq
+                self.replayed.append(replayed_entry(envelope, *at))
             try:
                 items = self._decode(envelope.items)
             except DECODE_ERRORS:

@@ -3,7 +3,8 @@
 One row per subject, hour of receipt and batch of a topic partition. A chunk or envelope that cannot
 be decoded counts as one received and one quarantined. An item that an earlier row counted as stored
 and that is dropped after all is corrected by a row with `dropped` and no `received`, so that its
-`stored` is negative.
+`stored` is negative. A quarantined item that is sent again is received once: its row has no
+`received`, a negative `quarantined`, and what became of it.
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from schemas.tables import LEDGER
-from stream.rows.quarantine import QuarantineEntry
+from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.storage.delta_commit import OffsetUpdate, OffsetUpdates
 from stream.storage.table_schema import arrow_schema
 
@@ -57,10 +58,17 @@ class LedgerCounts:
             sums.last_offset = max(sums.last_offset, offset)
 
     def add_quarantined(self, entry: QuarantineEntry) -> None:
-        """Count one received item as quarantined."""
+        """Count one received item as quarantined; a replay takes an earlier one back.
+
+        A replay is received a second time, so that this is taken back as well.
+        """
         if entry.counts_as_received and entry.offset >= self._since.get(entry.partition, 0):
             sums = self._entry(entry.subject_id, entry.received_ms, entry.partition)
-            sums.quarantined += 1
+            if entry.stage is QuarantineStage.REPLAYED:
+                sums.quarantined -= 1
+                sums.received -= 1
+            else:
+                sums.quarantined += 1
 
     def add_duplicate(
         self, subject: str | None, received_ms: int, partition: int, offset: int

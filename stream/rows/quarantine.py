@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
+from schemas.envelope import Envelope
 from schemas.lake.lost_ranges import lost_messages_reason, topic_recreated_reason
 from schemas.tables import QUARANTINE
 from stream.rows.row_batch import RowBatch
@@ -26,6 +27,8 @@ class QuarantineStage(StrEnum):
     WRITE = "write"
     DUPLICATE = "duplicate"
     """Nothing failed: the same item was received before."""
+    REPLAYED = "replayed"
+    """An item of the quarantine was sent again: it counts where it is now, and no longer here."""
     LOST = "lost"
     """Kafka deleted messages before they were read: one entry for the range of offsets."""
 
@@ -53,6 +56,11 @@ class QuarantineEntry(Struct, frozen=True):
     lost: OffsetRange | None = None
     """The messages that Kafka deleted, where the entry is about some."""
 
+    @property
+    def row_key(self) -> tuple[int, int, int]:
+        """Where the item is in its topic: partition, offset and position."""
+        return self.partition, self.offset, self.seq
+
 
 def quarantine_entry(
     rows: RowBatch, index: int, stage: QuarantineStage, error: Exception
@@ -67,6 +75,20 @@ def quarantine_entry(
         rows.columns["kafka_partition"][index],
         rows.columns["kafka_offset"][index],
         rows.columns["seq"][index],
+        envelope.subject_id,
+    )
+
+
+def replayed_entry(envelope: Envelope, partition: int, offset: int, seq: int) -> QuarantineEntry:
+    """The entry of a replay, which the ledger subtracts from what was quarantined and received."""
+    return QuarantineEntry(
+        QuarantineStage.REPLAYED,
+        envelope.replay_of,
+        b"",
+        envelope.received_ms,
+        partition,
+        offset,
+        seq,
         envelope.subject_id,
     )
 

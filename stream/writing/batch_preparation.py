@@ -22,6 +22,8 @@ class PreparedBatch(Struct, frozen=True):
 
     rows: pa.Table
     quarantined: Sequence[QuarantineEntry]
+    replayed: Sequence[QuarantineEntry]
+    """An entry for each item that is sent again from the quarantine."""
     watermarks: OffsetUpdates
 
 
@@ -39,4 +41,5 @@ def prepare_batch(
     enriched, failed = enrich_rows(selected.rows, lookups, role.pipeline)
     rows, unconvertible = to_arrow(enriched)
     quarantined = [*decoded.quarantined, *failed, *unconvertible]
-    return PreparedBatch(with_epoch(rows, offsets.epoch), quarantined, selected.watermarks)
+    stored_rows = with_epoch(rows, offsets.epoch)
+    return PreparedBatch(stored_rows, quarantined, decoded.replayed, selected.watermarks)

@@ -7,6 +7,7 @@
 | the table holds the item already        | it is a duplicate, with an entry that says so     |
 | its import was deleted                  | it is dropped, also when it was counted as stored |
 | its visitor was erased                  | the same                                          |
+| it is sent again from the quarantine    | it leaves the quarantine, unless it is stored     |
 | the disk or the lake refuses            | the batch is retried, then the process ends       |
 | another worker stored these offsets     | fenced: the process ends                          |
 | offsets are missing before the batch    | offset gap: the process ends                      |
@@ -58,6 +59,7 @@ from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_preparation import prepare_batch
 from stream.writing.erased_items import drop_erased
 from stream.writing.new_messages import ExplainedGaps, find_new_messages
+from stream.writing.quarantine_replays import find_replays
 from stream.writing.side_tables import (
     BatchOffsets,
     commit_ledger,
@@ -212,9 +214,10 @@ class BatchWriter:
         tombstones = self._lookups.tombstones()
         rows = drop_erased(resolved.rows, self.kind.table, tombstones, committed, counts)
         rows = self._role.finish_rows(rows, committed, counts)
+        replays = find_replays(prepared.replayed, resolved.duplicates)
         quarantined = without_erased_payloads([*new.quarantined, *prepared.quarantined], tombstones)
-        duplicates = without_erased_payloads(resolved.duplicates, tombstones)
-        for entry in quarantined:
+        duplicates = without_erased_payloads(replays.duplicates, tombstones)
+        for entry in [*quarantined, *replays.replayed]:
             counts.add_quarantined(entry)
         for duplicate in duplicates:
             counts.add_duplicate(
@@ -222,7 +225,8 @@ class BatchWriter:
             )
         self._on_step("enrich")
         # The main table is committed last: see the order of the commits above.
-        commit_quarantine(self._quarantine, [*quarantined, *duplicates], offsets)
+        side_entries = [*quarantined, *replays.replayed, *duplicates]
+        commit_quarantine(self._quarantine, side_entries, offsets)
         self._on_step("quarantine")
         commit_ledger(self._ledger, counts, offsets, rows.num_rows)
         self._on_step("ledger")

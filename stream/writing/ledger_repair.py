@@ -111,8 +111,9 @@ def _rebuild(
         for subject, at_ms, offset, stage in _rows(
             quarantine, quarantined_here, "subject_id", "ts", "stage"
         ):
-            counts.add_received(subject, at_ms, partition, offset, 1)
-            counted += 1
+            if stage != QuarantineStage.REPLAYED.value:  # received as what it is now
+                counts.add_received(subject, at_ms, partition, offset, 1)
+                counted += 1
             if stage == QuarantineStage.DUPLICATE.value:
                 counts.add_duplicate(subject, at_ms, partition, offset)
             else:

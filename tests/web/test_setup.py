@@ -248,3 +248,4 @@ def test_what_was_not_stored_is_listed_and_downloaded(dashboard: Dashboard) -> N
     assert [line["Reason"], line["Table"], line["Items"]] == row[:3]
     assert row[1:3] == ["events", "1"]
     assert not line["Sample"]  # of a duplicate only its id is known
+    assert (line["Sent again"], line["What mends it"].split(":")[0]) == ("0", "nothing to do")

@@ -440,6 +440,7 @@ export const texts = {
     freshness: "Freshness", complete: (at: string, lag: string) => `Everything accepted until ${at} is stored; ${lag} s behind.`,
     quarantine: "Not stored", noQuarantine: "Everything that was accepted was stored.",
     quarantined: (n: string, days: number) => `${n} items in the last ${days} days`, reason: "Reason", table: "Table", items: "Items", sample: "Sample",
+    replayed: "Sent again", since: "Since", remedy: "What mends it",
     limits: "Rate limits", plan: (plan: string, seconds: number) => `Plan ${plan}; used in the last ${seconds} seconds`, group: "Of", requests: "Requests",
     at: "Time", actor: "By", action: "Change", changes: "What", newest: "Newest", older: "Older",
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",

@@ -22,9 +22,11 @@ REASON = {
     "reason": "no such zone",
     "table": "events",
     "items": 3,
+    "replayed": 1,
     "firstAt": "2026-11-29T21:53:20.000Z",
     "lastAt": "2026-11-29T23:53:20.000Z",
     "sample": "{}",
+    "remedy": "upgrade",
 }
 LIMIT = {
     "group": "collect",
@@ -54,8 +56,10 @@ def test_reasons_are_listed(ask: Ask) -> None:
 
     assert (done.code, done.err) == (0, "")
     head, row = done.out.splitlines()
-    assert head.split() == ["items", "stage", "table", "lastAt", "reason", "sample"]
-    assert row.split() == f"3 enrich events {REASON['lastAt']} no such zone {{}}".split()
+    names = ["items", "replayed", "stage", "table", "firstAt", "lastAt", "reason", "remedy"]
+    assert head.split() == [*names, "sample"]
+    times = f"{REASON['firstAt']} {REASON['lastAt']}"
+    assert row.split() == f"3 1 enrich events {times} no such zone upgrade {{}}".split()
     assert script.requests[0][0] == "/v1/quarantine?website_id=w&days=3"
     assert json.loads(ask(answering(REASON), "quarantine", "--json")[0].out) == [REASON]
 
@@ -96,3 +100,14 @@ def test_an_error_of_the_service_is_one_line(ask: Ask) -> None:
 
     assert (done.code, done.out) == (1, "")
     assert done.err == f"tidemark: This key lacks the scope 'manage:websites'. {KEY_ADVICE}\n"
+
+
+def test_a_replay_names_its_items_and_gives_changes_that_can_be(run: Run) -> None:
+    nameless = run("quarantine", "replay")
+    wrong_change = run("quarantine", "replay", "--website", "w", "--set", "eventId = 1")
+    wrong_condition = run("quarantine", "replay", "--website", "w", "--where", "stage = decode")
+
+    assert (nameless.code, wrong_change.code, wrong_condition.code) == (2, 2, 2)
+    assert "name the items: --website ID, or --position POSITION" in nameless.err
+    assert "--set 'eventId' cannot be set: it makes a replay count once" in wrong_change.err
+    assert "--where 'stage = decode': give 'reason contains TEXT'" in wrong_condition.err

@@ -66,15 +66,37 @@ def test_items_are_counted_by_reason_with_the_newest_as_sample(service: InProces
         "reason": "no such zone",
         "table": "events",
         "items": 3,
+        "replayed": 0,
         "firstAt": "2026-11-29T21:53:20.000Z",
         "lastAt": "2026-11-29T23:53:20.000Z",
         "sample": BAD.decode(),
+        "remedy": "an error of this version: upgrade, then replay; report the reason",
     }
     assert [(one["stage"], one["table"], one["items"]) for one in found["data"][1:]] == [
         ("duplicate", "events", 2),
         ("decode", "vitals", 1),
     ]
     assert found["data"][1]["sample"] is None
+
+
+def test_items_that_were_replayed_are_counted_apart(service: InProcessService) -> None:
+    """Two of three items with one reason: one is stored now, one had been stored before."""
+    at: dict[str, Any] = {"epoch": 1, "kafka_partition": 2}
+    service.lake.holds(
+        *(not_stored(**at, kafka_offset=7, seq=seq) for seq in (0, 1)),
+        not_stored(**at, kafka_offset=8, seq=0),
+        not_stored("replay:events/1/2/7/1", stage="replayed", **at, kafka_offset=9, seq=0),
+        not_stored("replay:events/1/2/8/0", stage="duplicate", **at, kafka_offset=9, seq=1),
+        not_stored("replay:events/0/2/7/0", stage="replayed", **at, kafka_offset=9, seq=2),
+        as_they_are=True,
+    )
+
+    found = listed(service)
+
+    assert [(one["reason"], one["items"], one["replayed"]) for one in found["data"]] == [
+        ("no such zone", 1, 2)
+    ]
+    assert (found["meta"]["items"], found["meta"]["reasons"]) == (1, 1)
 
 
 def test_a_long_sample_is_cut_and_a_broken_one_is_shown(service: InProcessService) -> None:

@@ -18,8 +18,11 @@ const QUARANTINE_FILE: RecordColumn<Schemas["QuarantineResponse"]["data"][number
   [t.reason, ({ reason }) => reason],
   [t.table, ({ table }) => table],
   [t.items, ({ items }) => String(items)],
+  [t.replayed, ({ replayed }) => String(replayed)],
+  [texts.download.utc(t.since), ({ firstAt }) => firstAt],
   [texts.download.utc(t.at), ({ lastAt }) => lastAt],
   [t.sample, ({ sample }) => sample ?? ""],
+  [t.remedy, ({ remedy }) => remedy],
 ];
 
 export function System() {
@@ -50,8 +53,11 @@ export function System() {
                 { key: "reason", label: t.reason, className: "breakable", render: (one) => one.reason },
                 { key: "table", extra: true, label: t.table, render: (one) => one.table },
                 { key: "items", label: t.items, number: true, render: (one) => formatNumber(one.items) },
+                { key: "replayed", extra: true, label: t.replayed, number: true, render: (one) => formatNumber(one.replayed) },
+                { key: "first", extra: true, label: t.since, render: (one) => formatInstant(one.firstAt, timezone.value) },
                 { key: "last", extra: true, label: t.at, render: (one) => formatInstant(one.lastAt, timezone.value) },
                 { key: "sample", extra: true, label: t.sample, className: "breakable", render: (one) => one.sample && <code>{one.sample}</code> },
+                { key: "remedy", extra: true, label: t.remedy, className: "breakable", render: (one) => one.remedy },
               ]} />
             </>
           )}

@@ -1,0 +1,288 @@
+"""Sends items of the quarantine again, repaired: each is stored once, with its time of receipt.
+
+A replay is a new message in the item's topic partition: an envelope with the item alone, that names
+where the item lay (`replay_of`). Where the item has no event id, this is its event id, so that the
+deduplication of all items makes a second replay a duplicate, however often this is killed and
+repeated. Browser, place and sender come from the request in Kafka; where Kafka no longer has it,
+the item is sent without them.
+
+Only items that would be stored are sent: each is decoded and enriched before, as workers do it.
+"""
+
+import base64
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pyarrow.compute as pc
+from msgspec import Raw, Struct, structs
+
+from schemas.envelope import Envelope, encode_chunk, encode_envelope
+from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
+from schemas.lake.quarantine_reasons import REPLAY_PREFIX, replay_id
+from schemas.runtime.clock import now_ms
+from schemas.runtime.settings import Settings
+from schemas.tables import QUARANTINE
+from stream.enrich.pipeline import enrich_rows
+from stream.enrich.rules.lookups import Lookups
+from stream.recovery.item_changes import EVENT_ID, ItemChange, NotChangeable
+from stream.recovery.topic_replay import messages_at, send_messages
+from stream.rows.arrow_tables import to_arrow
+from stream.rows.decoder import DECODE_ERRORS, MAX_RECEIVED_MS, decode_batch
+from stream.rows.kafka_message import KafkaMessage, UnreadableChunk, open_message
+from stream.rows.ledger import LedgerCounts
+from stream.rows.quarantine import MAX_PAYLOAD_BYTES, QuarantineStage
+from stream.rows.row_batch import KEY_COLUMNS
+from stream.state.derived_event_hashes import are_hashes_derived
+from stream.storage.table_reader import TableReader
+
+DAY_MS = 86_400_000
+MAX_ITEMS = 5_000
+"""Items of one replay; those that remain are of the next."""
+NO_ITEMS = (QuarantineStage.DUPLICATE, QuarantineStage.LOST, QuarantineStage.REPLAYED)
+"""Stages whose entries are not about an item that could be stored."""
+COLUMNS = ("subject_id", "ts", "topic", *KEY_COLUMNS, "epoch", "stage", "reason", "payload")
+
+OwnerOf = Callable[[str], str | None]
+"""The organization of a website; None when there is none."""
+
+
+class ReplaySelection(Struct, frozen=True):
+    """Which items of the quarantine are sent again."""
+
+    website: str | None = None
+    """None: of all websites."""
+    days: int = 7
+    stage: str | None = None
+    reason_contains: str | None = None
+    position: str | None = None
+    """TOPIC/PARTITION/OFFSET/SEQ of a single item."""
+
+
+class PlannedItem(Struct, frozen=True, rename="camel"):
+    """An item of the quarantine, and what its replay would be."""
+
+    position: str
+    website: str | None
+    stage: str
+    reason: str
+    """Why it was quarantined."""
+    problem: str | None
+    """Why it cannot be replayed, or would fail again; None when it would be stored."""
+    item: dict[str, Any] | None
+    """What would be stored, before enrichment."""
+    has_sender: bool
+    """Whether Kafka still has its request, from which browser and place follow."""
+
+
+class _Entry(Struct, frozen=True):
+    """A row of the quarantine."""
+
+    subject_id: str | None
+    ts: datetime
+    topic: str
+    kafka_partition: int
+    kafka_offset: int
+    seq: int
+    epoch: int | None
+    stage: str
+    reason: str
+    payload: str
+
+    @property
+    def at(self) -> tuple[int, int]:
+        return self.kafka_partition, self.kafka_offset
+
+    @property
+    def position(self) -> str:
+        return f"{self.topic}/{self.kafka_partition}/{self.kafka_offset}/{self.seq}"
+
+    @property
+    def replay_id(self) -> str:
+        return replay_id(self.topic, self.epoch or 0, *self.at, self.seq)
+
+    @property
+    def received_ms(self) -> int:
+        return round(self.ts.timestamp() * 1000)
+
+
+class ReplayPlan(Struct, frozen=True):
+    """The selected items, and the messages that send those that would be stored."""
+
+    items: Sequence[PlannedItem]
+    messages: Mapping[str, Sequence[tuple[int, bytes]]]
+    """Partition and bytes, by topic."""
+    remaining: int
+    """Items that were selected beyond MAX_ITEMS."""
+
+    @property
+    def sendable(self) -> int:
+        """How many items would be sent."""
+        return sum(map(len, self.messages.values()))
+
+
+class NotReplayable(ValueError):
+    """An item that cannot be sent again."""
+
+
+def plan_replay(
+    settings: Settings,
+    selection: ReplaySelection,
+    changes: Sequence[ItemChange],
+    lookups: Lookups,
+    owner_of: OwnerOf,
+) -> ReplayPlan:
+    """Repair the selected items and try each; nothing is sent. Unreachable without Kafka."""
+    entries = _selected(settings, selection)
+    items: list[PlannedItem] = []
+    messages: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
+    kinds = {settings.topic(kind.topic): kind for kind in (*KINDS, IMPORTED_EVENT)}
+    by_topic: dict[str, list[_Entry]] = defaultdict(list)
+    for entry in entries[:MAX_ITEMS]:
+        by_topic[entry.topic].append(entry)
+    for topic, of_topic in by_topic.items():
+        requests = messages_at(settings, topic, (entry.at for entry in of_topic))
+        for entry in of_topic:
+            original = _original_envelope(entry, requests.get(entry.at))
+            planned, message = _plan(entry, kinds[topic], original, changes, lookups, owner_of)
+            items.append(planned)
+            if message is not None:
+                messages[topic].append((entry.kafka_partition, message))
+    return ReplayPlan(items, messages, max(0, len(entries) - MAX_ITEMS))
+
+
+def send_replay(settings: Settings, plan: ReplayPlan) -> int:
+    """Send what the plan has; the number of items that Kafka acknowledged, which are all.
+
+    Unreachable when Kafka does not answer: what was sent then is a duplicate of the next replay.
+    """
+    for topic, messages in plan.messages.items():
+        send_messages(settings, topic, messages)
+    return plan.sendable
+
+
+def _selected(settings: Settings, selection: ReplaySelection) -> list[_Entry]:
+    """The entries that were not replayed yet, the oldest first; ValueError for no position."""
+    reader = TableReader.open(settings, QUARANTINE)
+    if reader is None:
+        return []
+    since = datetime.fromtimestamp((now_ms() - selection.days * DAY_MS) / 1000, UTC)
+    condition = pc.field("ts") >= since
+    if selection.website is not None:
+        condition &= pc.field("subject_id") == selection.website
+    rows = [row for batch in reader.batches(COLUMNS, condition) for row in batch.to_pylist()]
+    entries = [_Entry(**{**row, "payload": row["payload"] or ""}) for row in rows]
+    settled = {entry.reason for entry in entries if entry.reason.startswith(REPLAY_PREFIX)}
+    selected = [
+        entry
+        for entry in entries
+        if entry.stage not in NO_ITEMS
+        and entry.replay_id not in settled
+        and selection.stage in (None, entry.stage)
+        and selection.position in (None, entry.position)
+        and (selection.reason_contains or "") in entry.reason
+    ]
+    return sorted(selected, key=lambda entry: (entry.ts, entry.topic, entry.at, entry.seq))
+
+
+def _original_envelope(entry: _Entry, message: KafkaMessage | None) -> Envelope | None:
+    """The envelope that the item came in, counted as the decoder counts; None without one."""
+    if message is None or isinstance(message.chunk, UnreadableChunk):
+        return None
+    first = 0
+    for envelope in message.chunk.envelopes:
+        first += _item_count(envelope)
+        if entry.seq < first:
+            return envelope if envelope.subject_id == entry.subject_id else None
+    return None
+
+
+def _item_count(envelope: Envelope) -> int:
+    if not 0 <= envelope.received_ms < MAX_RECEIVED_MS:
+        return 1
+    try:
+        return len(msgspec.json.decode(envelope.items, type=list[Raw]))
+    except DECODE_ERRORS:
+        return 1
+
+
+def _plan(
+    entry: _Entry,
+    kind: Kind,
+    original: Envelope | None,
+    changes: Sequence[ItemChange],
+    lookups: Lookups,
+    owner_of: OwnerOf,
+) -> tuple[PlannedItem, bytes | None]:
+    """What the replay of one item would be, and its message if it would be stored."""
+    item = message = problem = None
+    try:
+        item = _repaired(entry, kind, changes)
+        envelope = _replay_envelope(entry, original, item, owner_of)
+        message = encode_chunk([encode_envelope(envelope)])
+        problem = _problem(kind, message, lookups)
+    except (NotReplayable, NotChangeable) as error:
+        problem = str(error)
+    planned = PlannedItem(
+        entry.position,
+        entry.subject_id,
+        entry.stage,
+        entry.reason,
+        problem,
+        item,
+        original is not None,
+    )
+    return planned, message if problem is None else None
+
+
+def _repaired(entry: _Entry, kind: Kind, changes: Sequence[ItemChange]) -> dict[str, Any]:
+    """The item, changed, with an event id."""
+    if kind is IMPORTED_EVENT:
+        raise NotReplayable("a line of an import: correct the file and import it again")
+    if not are_hashes_derived(kind.table):
+        raise NotReplayable(f"items of '{kind.topic}' are not deduplicated: none is sent twice")
+    payload = base64.b64decode(entry.payload)
+    try:
+        item: Any = msgspec.json.decode(payload)
+    except DECODE_ERRORS:
+        is_cut = len(payload) >= MAX_PAYLOAD_BYTES
+        reason = "its contents were cut at 64 KiB" if is_cut else "its contents are not JSON"
+        raise NotReplayable(reason) from None
+    if not isinstance(item, dict):
+        raise NotReplayable("its contents are not one item")
+    for change in changes:
+        change.apply(item)
+    item[EVENT_ID] = item.get(EVENT_ID) or entry.replay_id
+    return item
+
+
+def _replay_envelope(
+    entry: _Entry, original: Envelope | None, item: dict[str, Any], owner_of: OwnerOf
+) -> Envelope:
+    """The envelope of the item alone, as it was received."""
+    if entry.subject_id is None:
+        raise NotReplayable("it names no website")
+    organization = owner_of(entry.subject_id)
+    if organization is None:
+        raise NotReplayable(f"the website {entry.subject_id} does not exist")
+    return structs.replace(
+        original or Envelope(entry.subject_id, organization, 0, 1, b""),
+        received_ms=entry.received_ms,
+        count=1,
+        items=msgspec.json.encode([item]),
+        idempotency_key="",
+        awaited=False,
+        replay_of=entry.replay_id,
+    )
+
+
+def _problem(kind: Kind, message: bytes, lookups: Lookups) -> str | None:
+    """Why a worker would not store the item of a message; None when it would."""
+    opened = open_message(0, 0, now_ms(), message)
+    decoded = decode_batch(kind, [opened], LedgerCounts({}))
+    enriched, failed = enrich_rows(decoded.rows, lookups)
+    _, unconvertible = to_arrow(enriched)
+    entries = [*decoded.quarantined, *failed, *unconvertible]
+    return f"fails again: {entries[0].reason}" if entries else None
