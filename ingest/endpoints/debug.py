@@ -34,6 +34,7 @@ from ingest.publishing.recent_requests import (
     merged,
     put_dropping_oldest,
 )
+from ingest.publishing.rejection_counts import REJECTS_OMITTED, RejectionCount, merged_counts
 from schemas.envelope import Envelope, decode_envelope
 from schemas.errors import (
     ApiError,
@@ -133,7 +134,6 @@ def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
     return website_id if website_id in registry.websites else None
 
 
-REJECTS_OMITTED = "more items were rejected than are kept here"
 ITEMS_OMITTED = "too large to show here; it was published"
 MAX_SEEN_IDS = 10_000
 """Event ids that a stream remembers to mark repeated ones."""
@@ -248,7 +248,8 @@ DEBUG_OPERATION = Operation(
     "every 15 seconds without any. Listed is what all collector processes have received since "
     "their start; `warning`, in a stream a line with that member only, says what is missing. "
     "What became of an item (stored, duplicate, a bot's) is in the response to "
-    "`GET /v1/receipts/{receipt}?bots=true` of the query service, under its `index`.",
+    "`GET /v1/receipts/{receipt}?bots=true` of the query service, under its `index`. `rejections` "
+    "counts what was rejected by reason, of the reasons met last.",
     parameters=(
         Parameter("website_id", "website id"),
         Parameter("follow", "1 for a stream", {"type": "string", "enum": ["0", "1"]}),
@@ -298,18 +299,32 @@ async def _recent(dependencies: Dependencies, subject_id: str) -> dict[str, Any]
     """The response body: the last items of all processes, newest first."""
     peers = await PeerReader(dependencies.peers, subject_id).read()
     lines = DebugLines()
-    requests = merged(dependencies.publisher.recent_requests.latest(subject_id), peers.requests)
+    recent_requests = dependencies.publisher.recent_requests
+    requests = merged(recent_requests.latest(subject_id), peers.requests)
+    rejections = (*recent_requests.rejection_counts.of_website(subject_id), *peers.rejections)
     items = [line for request in requests for line in lines.of_request(request)][::-1]
     body: dict[str, Any] = {
         "status": "success",
         "websiteId": subject_id,
         "processes": 1 + peers.processes,
         "items": items[:MAX_SHOWN_ITEMS],
+        "rejections": [_rejection_line(each) for each in merged_counts(rejections)],
     }
     proxies = dependencies.middleware.untrusted_proxies.problem
     if warning := "; ".join(filter(None, (peers.warning, proxies))):
         body["warning"] = warning
     return body
+
+
+def _rejection_line(rejection: RejectionCount) -> DebugLine:
+    return {
+        "path": rejection.path,
+        "code": rejection.code,
+        "message": rejection.message,
+        "count": rejection.count,
+        "firstAt": format_instant(rejection.first_ms),
+        "lastAt": format_instant(rejection.last_ms),
+    }
 
 
 @asynccontextmanager

@@ -176,6 +176,17 @@ class DebugItem(Struct, rename="camel"):
     ) = UNSET
 
 
+class DebugRejections(Struct, rename="camel"):
+    """Items, or requests as a whole, that were rejected for one reason."""
+
+    path: str
+    code: str
+    message: Annotated[str, Meta(description="field and rule; what was sent is not kept")]
+    count: int
+    first_at: str
+    last_at: str
+
+
 class DebugResponse(Struct, rename="camel"):
     """The last items of a website, newest first."""
 
@@ -183,6 +194,10 @@ class DebugResponse(Struct, rename="camel"):
     website_id: str
     processes: Annotated[int, Meta(description="collector processes whose requests are listed")]
     items: list[DebugItem]
+    rejections: Annotated[
+        list[DebugRejections],
+        Meta(description="by reason since the start of the processes, the most frequent first"),
+    ]
     warning: (
         Annotated[
             str,

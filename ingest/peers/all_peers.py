@@ -15,6 +15,7 @@ from ingest.peers.machine_peers import MachinePeers, peers_folder
 from ingest.peers.messages import OwnRequests, PeerLookup, PeerReplies, Peers
 from ingest.peers.server_peers import ServerPeers
 from ingest.publishing.recent_requests import RecentRequest, RecentRequests
+from ingest.publishing.rejection_counts import RejectionCount
 from schemas.runtime.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -96,6 +97,8 @@ class PeerRequests(Struct, frozen=True):
     processes: int
     """Other processes that replied."""
     warning: str
+    rejections: Sequence[RejectionCount]
+    """Of the first read."""
 
 
 class PeerReader:
@@ -112,4 +115,5 @@ class PeerReader:
         self._after |= {reply.process: reply.last for reply in replies.replies}
         requests = [request for reply in replies.replies for request in reply.requests]
         requests.sort(key=lambda request: request.at_ms)
-        return PeerRequests(requests, len(replies.replies), replies.warning)
+        rejections = [each for reply in replies.replies for each in reply.rejections]
+        return PeerRequests(requests, len(replies.replies), replies.warning, rejections)

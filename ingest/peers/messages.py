@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ingest.publishing.recent_requests import RecentRequest, RecentRequests
+from ingest.publishing.rejection_counts import RejectionCount
 
 REPLY_SECONDS = 1.0
 """Time in which a process replies; one that does not is counted as silent."""
@@ -32,6 +33,8 @@ class PeerReply(Struct, frozen=True):
     last: int
     """The number of its last request."""
     requests: Sequence[RecentRequest]
+    rejections: Sequence[RejectionCount] = ()
+    """All that it has counted of the website; only in the first reply to a process."""
 
 
 class PeerReplies(Struct, frozen=True):
@@ -69,7 +72,9 @@ class OwnRequests:
         last, newest_first = self._recent_requests.after(
             lookup.subject_id, lookup.after.get(self.process, 0)
         )
-        return PeerReply(self.process, last, newest_first[::-1])
+        counts = self._recent_requests.rejection_counts
+        rejections = () if lookup.after else counts.of_website(lookup.subject_id)
+        return PeerReply(self.process, last, newest_first[::-1], rejections)
 
 
 encode_message = msgspec.msgpack.Encoder().encode

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ingest.decoding.decoder import RejectedItem
 from ingest.publishing.envelopes import EncodedRequest
+from ingest.publishing.rejection_counts import REJECTS_OMITTED, RejectionCount, RejectionCounts
 from schemas.envelope import decode_envelope
 from schemas.errors import Unavailable
 
@@ -68,6 +69,18 @@ class RecentRequest(Struct, frozen=True, gc=False):
         reject_bytes = sum(REJECT_OVERHEAD_BYTES + len(reject.message) for reject in self.rejected)
         return REQUEST_OVERHEAD_BYTES + len(self.envelope) + reject_bytes
 
+    def rejections(self) -> Iterator[RejectionCount]:
+        """What was rejected of it, by item; the request as a whole when no item was."""
+        at = self.at_ms, self.at_ms
+        for reject in self.rejected:
+            yield RejectionCount(self.topic_or_path, reject.code, reject.message, 1, *at)
+        if self.omitted_rejects:
+            omitted = self.omitted_rejects
+            yield RejectionCount(self.topic_or_path, "", REJECTS_OMITTED, omitted, *at)
+        if self.error is not None and not self.rejected:
+            error = self.error
+            yield RejectionCount(self.topic_or_path, error.code, error.message, 1, *at)
+
 
 class _RequestBuffer:
     """The last requests of one website."""
@@ -102,9 +115,12 @@ class RecentRequests:
         self._added = 0
         self._followers: dict[FollowerQueue, DebugFollower] = {}
         self._closed = False
+        self.rejection_counts = RejectionCounts()
 
     def add(self, subject_id: str, request: RecentRequest) -> None:
         """Add a request, evict what exceeds the bounds, and notify the followers."""
+        if request.rejected or request.error is not None:
+            self.rejection_counts.add(subject_id, request.rejections())
         buffer = self._buffers.get(subject_id)
         if buffer is None:
             # Behind the numbers of a buffer of this website that was evicted.

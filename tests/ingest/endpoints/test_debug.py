@@ -13,10 +13,14 @@ AT = "2026-11-18T11:06:40.000Z"
 
 
 def debug_items(collector: InMemoryCollector, website: str = "shop", key: str = "reader") -> Any:
+    return debug_body(collector, website, key)["items"]
+
+
+def debug_body(collector: InMemoryCollector, website: str = "shop", key: str = "reader") -> Any:
     headers = {"x-api-key": collector.keys[key]}
     reply = request_once(collector.app, "GET", f"/debug?website_id={website}", headers=headers)
     assert (reply.status, reply.headers["cache-control"]) == (200, "no-store"), reply.body
-    return reply.json["items"]
+    return reply.json
 
 
 def test_accepted_items_are_listed_newest_first(collector: InMemoryCollector) -> None:
@@ -57,6 +61,23 @@ def test_rejects_are_listed_with_their_reason(collector: InMemoryCollector) -> N
         "index": 1, "code": "VALIDATION_ERROR", "message": "'name' is required",
     }  # fmt: skip
     assert accepted["item"] == {"name": "a"}
+
+
+def test_rejects_are_counted_by_reason(collector: InMemoryCollector) -> None:
+    collector.post("/track?website_id=shop", [{"name": "a"}, {"nam": "b"}])
+    collector.post("/track?website_id=shop", {"nam": "secret"})
+    collector.post("/track?website_id=shop", b"{")
+
+    malformed, nameless = sorted(
+        debug_body(collector)["rejections"], key=lambda each: str(each["count"])
+    )
+
+    assert nameless == {
+        "path": "/track", "code": "VALIDATION_ERROR", "message": "'name' is required",
+        "count": 2, "firstAt": AT, "lastAt": AT,
+    }  # fmt: skip
+    assert (malformed["count"], malformed["code"]) == (1, "VALIDATION_ERROR")
+    assert "secret" not in str(debug_body(collector)["rejections"])
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,10 @@ def names(body: Any) -> list[str]:
     return [line["item"]["name"] for line in body["items"]]
 
 
+def accepted_names(body: Any) -> list[str]:
+    return [line["item"]["name"] for line in body["items"] if line["accepted"]]
+
+
 @contextmanager
 def following(collector: CollectorProcess, key: str) -> Iterator[Iterator[Any]]:
     """The lines of a stream."""
@@ -67,26 +71,29 @@ def test_processes_of_a_machine_list_what_all_received(tmp_path: Path, broker: B
         eventually(other.ready)
         assert one.post({"name": "a"}).status == 200
         assert other.post({"name": "b"}).status == 200
+        assert {each.post({"name": 7}).status for each in (one, other)} == {400}
         for each in (one, other):
             body = debug(each, key)
-            assert (names(body), body["processes"]) == (["b", "a"], 2)
+            assert (accepted_names(body), body["processes"]) == (["b", "a"], 2)
+            assert [line["count"] for line in body["rejections"]] == [2]
             assert "warning" not in body
 
         with following(one, key) as lines:
             assert [next(lines)["item"]["name"] for _ in "ab"] == ["a", "b"]
+            assert [next(lines)["accepted"] for _ in range(4)] == [False] * 4  # item, request
             other.post({"name": "c"})
             assert next(lines)["item"]["name"] == "c"
 
             other.process.send_signal(signal.SIGSTOP)
             assert "1 other collector processes did not respond" in next(lines)["warning"]
         body = debug(one, key)
-        assert (names(body), body["processes"]) == (["a"], 1)
+        assert (accepted_names(body), body["processes"]) == (["a"], 1)
         assert "1 other collector processes did not respond" in body["warning"]
 
         other.process.kill()
         other.process.wait()
         body = debug(one, key)
-        assert (names(body), body["processes"]) == (["a"], 1)
+        assert (accepted_names(body), body["processes"]) == (["a"], 1)
         assert "warning" not in body
         other.start()
 
