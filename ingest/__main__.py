@@ -16,6 +16,8 @@ from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.kafka_connection import check_aiokafka
 from ingest.publishing.producer import KafkaProducer, add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
+from ingest.publishing.spool import Spool
+from ingest.publishing.spooling_producer import SpoolingProducer, add_spool_gauges
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.admission import LimitMetrics
 from schemas.http.error_bodies import collect_error
@@ -67,7 +69,14 @@ def run(settings: Settings, name: str) -> None:
     silence("aiokafka")
     tracer = start_traces(settings, "collector", name)
     check_aiokafka()
-    producer = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
+    kafka = KafkaProducer(settings, [kind.topic for kind in ALL_KINDS])
+    counter = AcknowledgedCounter(settings.data, name)
+    spool = (
+        SpoolingProducer(kafka, Spool(settings, name, now_ms), counter)
+        if settings.spool_mb
+        else None
+    )
+    producer = spool or kafka
     follower = RegistryFollower(
         RegistryStore(settings.registry_url), Backups.for_settings(settings)
     )
@@ -80,26 +89,29 @@ def run(settings: Settings, name: str) -> None:
         now_ms,
         follower,
         producer,
-        ClickQueue(producer),
+        ClickQueue(kafka),
         DailySalts(settings.data / SALTS_FOLDER, shared_salts),
-        producer.disk,
-        AcknowledgedCounter(settings.data, name),
+        kafka.disk,
+        counter,
         recent_requests,
         limiter,
         peers,
+        spool,
     )
     collector.salts.fetch(now_ms())
 
     def is_ready() -> bool:
-        return producer.unavailable_reason is None
+        return kafka.unavailable_reason is None
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
         tune_garbage_collector()
-        producer.start()
+        kafka.start()
+        if spool is not None:
+            spool.start()
         background_tasks = [
             asyncio.create_task(follower.run()),
-            asyncio.create_task(producer.disk.run()),
+            asyncio.create_task(kafka.disk.run()),
             asyncio.create_task(collector.acknowledged_counter.run()),
             asyncio.create_task(collector.salts.run(now_ms)),
         ]
@@ -112,15 +124,18 @@ def run(settings: Settings, name: str) -> None:
                 await task
         await limiter.close()
         collector.clicks.close()
-        await producer.close(FLUSH_TIMEOUT_SECONDS)
+        if spool is not None:
+            await spool.close()
+        await kafka.close(FLUSH_TIMEOUT_SECONDS)
         collector.clicks.count_unacknowledged()
         with suppress(OSError):
             collector.acknowledged_counter.write()
 
     app = create_app(collector, lifespan=lifespan)
     start_telemetry(settings, name, app.requests, LimitMetrics(app.admission))
-    add_producer_gauges(producer)
-    for kind, outcome in product(ALL_KINDS, ("acknowledged", "failed")):
+    add_producer_gauges(kafka)
+    add_spool_gauges(spool.spool if spool else None, now_ms)
+    for kind, outcome in product(ALL_KINDS, ("acknowledged", "failed", "spooled")):
         ITEMS.add(kind.topic, outcome, 0)
     add_registry_gauge(follower)
     port = settings.collect_port
@@ -133,7 +148,7 @@ def run(settings: Settings, name: str) -> None:
         collect_error,
         CollectorProtocol,
         recent_requests.close,
-        lambda: app.untrusted_proxies.problem,
+        lambda: app.untrusted_proxies.problem or (spool.warning if spool else None),
         app.drain,
     )
     close_traces()

@@ -25,6 +25,7 @@ from ingest.publishing.clock_offsets import ClockOffsets
 from ingest.publishing.disk_floor import DiskFloor
 from ingest.publishing.publish import Producer, Publisher
 from ingest.publishing.recent_requests import RecentRequests
+from ingest.publishing.spooling_producer import SpoolingProducer
 from ingest.publishing.storage_watch import StorageWatch
 from schemas.errors import MethodNotAllowed
 from schemas.http.client_ip import parse_header_names
@@ -99,6 +100,8 @@ class Collector(Struct, frozen=True):
     recent_requests: RecentRequests
     limiter: RateLimiter
     peers: Peers
+    spool: SpoolingProducer | None = None
+    """The producer, if it spools requests while Kafka is away."""
 
 
 def create_app(
@@ -155,6 +158,11 @@ def create_app(
         "clicksLost": lambda: clicks.lost,
         "clicksUnknown": lambda: clicks.unknown,
     }
+    if (spool := collector.spool) is not None:
+        checks["spool"] = checks.pop("kafka")
+        noncritical_checks["kafka"] = lambda: spool.kafka_problem
+        counts["spooledRequests"] = lambda: spool.spool.requests
+        counts["spooledBytes"] = lambda: spool.spool.bytes
     middleware.on_error = error_recorder(
         dependencies, {endpoint.path for endpoint in COLLECT_ENDPOINTS}
     )

@@ -155,6 +155,7 @@ def create_app(
         sign_ins=SignIns(store.sign_ins(), clock, settings.session_hours),
         limit_usage=LimitUsage(settings),
         live_views=LiveViews(settings.lake_url, clock),
+        data_folder=settings.data,
         collect_url=public_collector_url(settings),
         results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),

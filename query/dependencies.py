@@ -7,6 +7,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from math import inf
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -94,6 +95,8 @@ class QueryDependencies(Struct, frozen=True):
     """Limits how many requests of a tenant are parsed at once."""
     active: TenantSlots = field(default_factory=partial(TenantSlots, MAX_ACTIVE))
     """Limits how many queries of a tenant are built, run or encoded at once."""
+    data_folder: Path = Path()
+    """Where collectors of this machine note which spooled requests Kafka has."""
     collect_url: str = ""
     """URL at which browsers reach the collector."""
     results: PreparedResults | None = None

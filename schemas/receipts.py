@@ -1,6 +1,7 @@
 """Receipts: signed, opaque tokens that say where in Kafka the items of a request are.
 
-A receipt holds the Kafka offsets of a request's items, so the service stores nothing for it.
+A receipt holds the Kafka offsets of a request's items, so the service stores nothing for it (but
+where a spooled request went).
 Callers treat it as opaque. It is signed with a secret of the registry: without the signature anyone
 could make up receipts and look up how far a topic partition is. Looking a receipt up also needs an
 API key with access to its website.
@@ -46,7 +47,7 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     """Topic epoch of the offset, where the topic id is not known."""
     partition: Annotated[int, Meta(ge=0, lt=2**31)]
     offset: Annotated[int, Meta(ge=-1, le=2**62)]
-    """Offset of the chunk; -1 when Kafka acknowledged it without an offset."""
+    """Offset of the chunk; -1 when Kafka acknowledged it without an offset, or it was spooled."""
     first_position: Annotated[int, Meta(ge=0, lt=2**31)]
     """Position of the first item in the chunk."""
     count: Annotated[int, Meta(ge=1, le=MAX_ITEMS)]
@@ -57,6 +58,8 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     """Index of each item in the request, in the order of the chunk; None: the same order."""
     topic_id: Annotated[str, Meta(max_length=64)] = ""
     """Kafka's topic id, whose epoch the table knows; empty: `epoch` is used."""
+    spool_id: Annotated[str, Meta(max_length=64)] = ""
+    """Id of a request that was spooled while Kafka was away; `spool_deliveries.py`."""
 
 
 class InvalidReceipt(Exception):

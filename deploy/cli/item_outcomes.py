@@ -12,7 +12,9 @@ DebugLine = Mapping[str, Any]
 Outcome = Mapping[str, Any]
 """`state`, and `reason` or `bot` where there is one, as the receipt has them."""
 
-ACCEPTED, STORED, PENDING = "accepted", "stored", "pending"
+ACCEPTED, STORED = "accepted", "stored"
+PENDING = ("pending", "spooled")
+"""States of items that may still become another's."""
 MAX_WAITING_RECEIPTS = 50
 LOOKUP_INTERVAL_SECONDS = 1.0
 """Between two lookups, so that they take half of the smallest plan's queries at most."""
@@ -42,7 +44,7 @@ def outcome_word(outcome: Outcome) -> str:
     """One word for the outcome; `accepted` while nothing more is known."""
     if "bot" in outcome:
         return "bot"
-    return ACCEPTED if outcome["state"] in (PENDING, "unknown") else str(outcome["state"])
+    return ACCEPTED if outcome["state"] in (*PENDING, "unknown") else str(outcome["state"])
 
 
 def outcome_reason(outcome: Outcome) -> str:
@@ -96,7 +98,7 @@ class OutcomeFollower:
         for _ in range(MAX_LOOKUPS):
             self._sleep(LOOKUP_INTERVAL_SECONDS)
             outcomes = look_up(self._client, lines[0]["receipt"])
-            if all(outcome["state"] != PENDING for outcome in outcomes.values()):
+            if all(outcome["state"] not in PENDING for outcome in outcomes.values()):
                 break
         for line in lines:
             outcome = outcomes[line["index"]]

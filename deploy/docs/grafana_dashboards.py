@@ -91,6 +91,7 @@ DASHBOARDS: Mapping[str, Sequence[Panel]] = {
                 "producers replaced {{instance}}": "tidemark_producers_replaced",
             },
         ),
+        Panel("Spool", "bytes", {"{{instance}}": "tidemark_spool_bytes"}),
         *LIMITS,
     ),
     "stream": (

@@ -80,6 +80,8 @@ class DeliveryStatus(Enum):
     """Never sent; a retry cannot duplicate it."""
     UNKNOWN = auto()
     """Sent, and not acknowledged in time."""
+    SPOOLED = auto()
+    """On the collector's disk, until Kafka is back."""
 
 
 UNKNOWN_OFFSET = -1
@@ -102,6 +104,8 @@ class PendingDelivery(Struct, frozen=True):
     """Shared by all requests of the chunk: do not cancel it."""
     first_position: int
     """Position of its first item in the chunk."""
+    spool_id: str = ""
+    """Its id in the spool; empty for a request that was sent."""
 
 
 SendMessage = Callable[[str, int, bytes, Headers], Awaitable[DeliveryReport]]

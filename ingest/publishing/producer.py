@@ -93,6 +93,10 @@ PARTITION_UNAVAILABLE = (
 )
 
 
+class KafkaAway(Unavailable):
+    """A circuit breaker is open: nothing was sent."""
+
+
 class DeliveryCounts(Struct):
     """Chunks and producers since the start."""
 
@@ -125,7 +129,7 @@ class KafkaProducer:
     def start(self) -> None:
         """Connect in the background, with retries; until then all requests are rejected."""
         self._run_task = asyncio.get_running_loop().create_task(self._run())
-        self._run_task.add_done_callback(_exit_on_error)
+        self._run_task.add_done_callback(exit_on_error)
 
     @property
     def partition_problem(self) -> str | None:
@@ -140,24 +144,29 @@ class KafkaProducer:
         """Put one whole request into the queue of its partition.
 
         Unavailable or PayloadTooLarge before anything is sent; else the report comes within the
-        setting `produce_seconds`.
+        setting `produce_seconds`. KafkaAway while a circuit breaker is open.
         """
         size = sum(map(len, envelopes))
         if self.unavailable_reason is not None:
             self.disk.reserve(0)  # a full disk is the more useful error, and may be the cause
-            raise Unavailable(KAFKA_UNAVAILABLE)
+            raise KafkaAway(KAFKA_UNAVAILABLE)
         target = self._topics[topic]
         queue = target.queues[partition_key % len(target.queues)]
         if queue.rejects_requests:
-            raise Unavailable(PARTITION_UNAVAILABLE)
-        if size > target.request_bytes:
-            raise PayloadTooLarge(
-                REQUEST_TOO_LARGE.format(size=size, topic=target.name, limit=target.request_bytes)
-            )
+            raise KafkaAway(PARTITION_UNAVAILABLE)
+        self.check_size(topic, size)
         if not self.in_flight.fits(size):
             raise Unavailable(QUEUE_FULL, retry_after=1)
         self.disk.reserve(size)
         return queue.enqueue(envelopes, size, items)
+
+    def check_size(self, topic: str, size: int) -> None:
+        """PayloadTooLarge if the topic does not take a request of this size."""
+        target = self._topics[topic]
+        if size > target.request_bytes:
+            raise PayloadTooLarge(
+                REQUEST_TOO_LARGE.format(size=size, topic=target.name, limit=target.request_bytes)
+            )
 
     async def close(self, seconds: float) -> None:
         """Send what is queued, for at most `seconds`; then disconnect."""
@@ -326,10 +335,10 @@ class KafkaProducer:
         return asyncio.get_running_loop().time()
 
 
-def _exit_on_error(task: "asyncio.Task[None]") -> None:
+def exit_on_error(task: "asyncio.Task[None]") -> None:
     """Shut the process down on an unexpected error; the supervisor restarts it."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.critical("producer task failed", exc_info=error)
+        log.critical("task of the producer failed", exc_info=error)
         signal.raise_signal(signal.SIGTERM)
 
 

@@ -68,15 +68,18 @@ class Publisher(Struct, frozen=True):
         report: DeliveryReport,
         receipt_key: ReceiptKey,
     ) -> str:
-        """Count and record a request that Kafka acknowledged; its receipt.
+        """Count and record a request that Kafka acknowledged, or that is spooled; its receipt.
 
         Else Unavailable or OutcomeUnknown.
         """
-        if report.status is not DeliveryStatus.ACKNOWLEDGED:
+        if report.status is DeliveryStatus.ACKNOWLEDGED:
+            ITEMS.add(topic, "acknowledged", request.count)
+            self.acknowledged_counter.add_request(topic, request)
+        elif report.status is DeliveryStatus.SPOOLED:
+            ITEMS.add(topic, "spooled", request.count)  # and acknowledged once Kafka has it
+        else:
             ITEMS.add(topic, "failed", request.count)
             require_acknowledged(report)
-        ITEMS.add(topic, "acknowledged", request.count)
-        self.acknowledged_counter.add_request(topic, request)
         receipt = receipt_key.sign(
             Receipt(
                 RECEIPT_FORMAT,
@@ -90,6 +93,7 @@ class Publisher(Struct, frozen=True):
                 request.owner_id,
                 request.indexes,
                 report.topic_id,
+                delivery.spool_id,
             )
         )
         record_published(self.recent_requests, topic, request, receipt)
@@ -97,7 +101,7 @@ class Publisher(Struct, frozen=True):
 
 
 def require_acknowledged(report: DeliveryReport) -> DeliveryReport:
-    """The report, if Kafka acknowledged; else Unavailable or OutcomeUnknown."""
+    """The report, if Kafka or the spool has the items; else Unavailable or OutcomeUnknown."""
     if report.status is DeliveryStatus.NOT_SENT:
         raise Unavailable(NOT_SENT_MESSAGE)
     if report.status is DeliveryStatus.UNKNOWN:

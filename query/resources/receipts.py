@@ -5,6 +5,7 @@ them are not rows. The main table is read first: its commit is the last of a bat
 quarantine, read after it, holds every quarantined item of the batch.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -27,6 +28,7 @@ from schemas.plans import Group
 from schemas.receipts import InvalidReceipt, Receipt
 from schemas.registry import Key, KeyScope
 from schemas.runtime.clock import format_instant
+from schemas.spool_deliveries import read_delivery
 from schemas.tables import QUARANTINE
 
 DUPLICATE = "duplicate"
@@ -43,10 +45,12 @@ class ItemState(StrEnum):
     QUARANTINED = "quarantined"
     PENDING = "pending"
     """In Kafka; no worker has read it yet."""
+    SPOOLED = "spooled"
+    """Accepted while Kafka was away, and on the disk of a collector until it is back."""
     LOST = "lost"
     """Its topic was deleted, or its retention ended, before a worker read it."""
     UNKNOWN = "unknown"
-    """In Kafka, but its offset was not reported."""
+    """In Kafka, but its offset was not reported; or spooled on another machine, or long ago."""
 
 
 class ItemStatus(Struct, frozen=True):
@@ -99,7 +103,12 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
     except KeyError:
         raise NotFound(InvalidReceipt.UNKNOWN) from None
     owners = _owners(dependencies, key, receipt)
-    statuses = await _statuses(dependencies, key, kind, receipt, owners)
+    delivered = await _delivered(dependencies, receipt) if receipt.spool_id else receipt
+    if delivered is None:
+        statuses = _same_status(receipt, ItemState.SPOOLED)
+    else:
+        receipt = delivered
+        statuses = await _statuses(dependencies, key, kind, receipt, owners)
     if with_bots and any(status.state is ItemState.STORED for status in statuses):
         statuses = await _flag_bots(dependencies, key, kind, receipt, owners, statuses)
     states = [status.state for status in statuses]
@@ -130,6 +139,28 @@ def _owners(dependencies: QueryDependencies, key: Key, receipt: Receipt) -> Sequ
         return (authorize_website(dependencies.registry, key, owner).id,)
     authorize_organization(dependencies.registry, key, owner)
     return (owner, *dependencies.registry.websites_by_organization.get(owner, ()))
+
+
+async def _delivered(dependencies: QueryDependencies, receipt: Receipt) -> Receipt | None:
+    """The receipt of a spooled request, with its offset in Kafka; None while it is not there.
+
+    As it is if this machine does not know.
+    """
+    try:
+        delivery = await asyncio.to_thread(
+            read_delivery, dependencies.data_folder, receipt.spool_id
+        )
+    except OSError:
+        return receipt
+    if delivery is None:
+        return None
+    return replace(
+        receipt,
+        partition=delivery.partition,
+        offset=delivery.offset,
+        first_position=delivery.first_position,
+        topic_id=delivery.topic_id,
+    )
 
 
 async def _statuses(

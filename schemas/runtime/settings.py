@@ -242,6 +242,22 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "applied with an external Kafka",
         ),
     ] = 0
+    spool_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="requests that a collector keeps on disk while Kafka is away, MB; beyond "
+            "it answers 503; 0: none, it answers 503 at once",
+        ),
+    ] = 0
+    spool_hours: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=72,
+            description="hours for which the oldest of them may wait; then new ones get 503",
+        ),
+    ] = 24.0
     link_schemes: Annotated[
         str,
         Meta(

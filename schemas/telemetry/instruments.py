@@ -38,7 +38,8 @@ class ItemCounts(Collector):
     def collect(self) -> Iterator[CounterMetricFamily]:
         family = CounterMetricFamily(
             "tidemark_items",
-            "Valid items of requests by topic: acknowledged, or failed (Kafka did not acknowledge)",
+            "Valid items of requests by topic: acknowledged, failed (Kafka did not acknowledge), "
+            "or spooled (on disk while Kafka is away, and acknowledged later)",
             labels=("topic", "outcome"),
         )
         for labels, items in self._counts.copy().items():
@@ -226,6 +227,11 @@ REJECTED_ITEMS = Counter(
     "tidemark_rejected_items",
     "Invalid items of requests of which other items were accepted, by route",
     ("route",),
+    registry=REGISTRY,
+)
+SPOOL_REFUSALS = Counter(
+    "tidemark_spool_refusals",
+    "Requests that were refused while Kafka was away because the spool took no more",
     registry=REGISTRY,
 )
 DIRECT_FAILURES = Counter(

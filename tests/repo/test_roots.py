@@ -14,6 +14,7 @@ ROOT_MODULES: dict[str, set[str]] = {
         "kinds",
         "plans",
         "receipts",
+        "spool_deliveries",
     },
     "ingest": {"__main__", "app", "dependencies"},
     "stream": {"__main__", "app", "backfill_standby", "faust_adapter", "worker"},

@@ -1,5 +1,6 @@
 """GET /v1/receipts/{receipt}: what became of each item, by its place in the request."""
 
+import secrets
 import zlib
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from schemas.lake.committed_offsets import (
 )
 from schemas.lake.lost_ranges import lost_messages_reason
 from schemas.receipts import RECEIPT_FORMAT, InvalidReceipt, Receipt, ReceiptKey, unverified
+from schemas.spool_deliveries import Delivery, deliveries_path, spool_id, write_deliveries
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
 from tests.query.lake import Stored
@@ -101,7 +103,7 @@ def test_what_a_worker_has_read_is_stored_from_the_next_look_on(service: InProce
             "total": 3,
             "counts": {
                 "stored": 3, "duplicate": 0, "quarantined": 0,
-                "pending": 0, "lost": 0, "unknown": 0,
+                "pending": 0, "spooled": 0, "lost": 0, "unknown": 0,
             },
             "items": [{"index": n, "state": "stored"} for n in (0, 1, 2)],
         },
@@ -209,6 +211,26 @@ def test_a_place_that_kafka_could_not_tell_is_unknown(service: InProcessService)
     assert {state for _, state in states(look_up(service, replace(THREE, offset=-1)))} == {
         "unknown"
     }
+
+
+def test_a_spooled_request_is_looked_up_where_its_collector_delivered_it(
+    service: InProcessService,
+) -> None:
+    stored(service, aside(11))
+    file = f"{secrets.token_hex(6)}-000001"
+    spooled = replace(THREE, partition=0, offset=-1, first_position=0, spool_id=spool_id(file, 5))
+    elsewhere = look_up(service, spooled)
+    path = deliveries_path(service.data, file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_deliveries(path, [(4, Delivery(2, 7, 0, "")), (6, Delivery(2, 8, 0, ""))])
+    before = look_up(service, spooled)
+    write_deliveries(path, [(5, Delivery(2, 40, 10, ""))])
+
+    assert {state for _, state in states(elsewhere)} == {"unknown"}
+    assert states(before) == [(0, "spooled"), (1, "spooled"), (2, "spooled")]
+    assert states(look_up(service, spooled)) == [
+        (0, "stored"), (1, "quarantined"), (2, "stored"),
+    ]  # fmt: skip
 
 
 def test_a_receipt_of_several_websites_is_looked_up_in_all_of_them(

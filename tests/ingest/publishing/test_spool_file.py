@@ -1,0 +1,115 @@
+"""SpoolFile: what is read is what was written whole; the rest is cut off and counted."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.publishing.spool_file import (
+    MAGIC,
+    SpooledRequest,
+    SpoolFile,
+    decode_spooled,
+    encode_spooled,
+    with_idempotency_key,
+)
+from schemas.envelope import Envelope, decode_envelope, encode_envelope
+
+
+def a_request(number: int, filler: int = 0) -> SpooledRequest:
+    return SpooledRequest("events", number, 1, 1_000 + number, [b"x" * filler])
+
+
+def a_file(folder: Path, count: int = 3) -> SpoolFile:
+    """A file with requests 0, 1, 2 … on disk."""
+    file = SpoolFile(folder / "abc.spool")
+    file.append(b"".join(encode_spooled(a_request(n)) for n in range(count)))
+    file.close()
+    return file
+
+
+def test_requests_are_read_in_order_with_their_numbers(tmp_path: Path) -> None:
+    file = a_file(tmp_path)
+
+    assert file.read(1_000_000) == [(n, a_request(n)) for n in range(3)]
+    assert file.is_read
+
+
+def test_a_window_ends_with_a_whole_request_and_a_larger_one_is_read_whole(tmp_path: Path) -> None:
+    file = SpoolFile(tmp_path / "abc.spool")
+    requests = [a_request(0, 100), a_request(1, 100), a_request(2, 5_000)]
+    file.append(b"".join(map(encode_spooled, requests)))
+
+    assert file.read(300) == [(0, requests[0]), (1, requests[1])]
+    assert file.read(300) == [(2, requests[2])]
+    assert file.is_read
+    file.close()
+
+
+@pytest.mark.parametrize("torn", [1, 7, 9, 20])
+def test_a_torn_end_is_cut_off_and_counted(tmp_path: Path, torn: int) -> None:
+    path = a_file(tmp_path).path
+    whole = path.read_bytes()
+    path.write_bytes(whole + encode_spooled(a_request(3, 100))[:torn])
+
+    waiting, cut = SpoolFile(path).recover(set())
+
+    assert (waiting, cut) == ([a_request(n) for n in range(3)], torn)
+    assert path.read_bytes() == whole
+
+
+def test_a_request_with_a_wrong_checksum_is_none(tmp_path: Path) -> None:
+    path = a_file(tmp_path).path
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1  # of the last request
+    path.write_bytes(data)
+
+    waiting, cut = SpoolFile(path).recover(set())
+
+    assert (waiting, cut) == ([a_request(0), a_request(1)], len(encode_spooled(a_request(2))))
+
+
+@pytest.mark.parametrize("content", [b"", MAGIC[:5], b"something else"])
+def test_a_file_without_its_head_has_no_requests(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "abc.spool"
+    path.write_bytes(content)
+    file = SpoolFile(path)
+
+    assert file.recover(set()) == ([], len(content))
+    assert file.is_read
+
+
+def test_requests_that_were_delivered_before_are_left_out(tmp_path: Path) -> None:
+    file = SpoolFile(a_file(tmp_path).path)
+
+    assert file.recover({0, 2}) == ([a_request(1)], 0)
+    assert file.undelivered == 1
+    assert file.read(1_000_000) == [(1, a_request(1))]
+
+
+def test_a_length_beyond_any_request_is_not_followed() -> None:
+    assert list(decode_spooled(b"\xff" * 64)) == []
+
+
+def test_an_envelope_gets_a_key_unless_its_sender_gave_one() -> None:
+    plain = encode_envelope(Envelope("shop", "acme", 1, 1, b"[{}]"))
+    keyed = encode_envelope(Envelope("shop", "acme", 1, 1, b"[{}]", idempotency_key="theirs"))
+
+    assert decode_envelope(with_idempotency_key(plain, "ours")).idempotency_key == "ours"
+    assert with_idempotency_key(keyed, "ours") == keyed
+
+
+def test_after_a_failed_write_the_file_is_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = SpoolFile(tmp_path / "abc.spool")
+    file.append(encode_spooled(a_request(0)))
+    before = file.path.read_bytes()
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fdatasync", full)
+    with pytest.raises(OSError, match="No space"):
+        file.append(encode_spooled(a_request(1)))
+
+    assert (file.path.read_bytes(), file.failed) == (before, True)
