@@ -1,12 +1,15 @@
 // Items wait here for a moment, travel together, and leave with the page.
 import { identity, unique } from "./identity.js";
 import { base, given, refused } from "./tag.js";
+import { keepUnsent, takeUnsent } from "./unsent.js";
 
 // The route is the bundle's own: see ../build.js.
 const url = base + ROUTE + given.websiteId;
-let items = [];
+let items = refused() ? [] : takeUnsent();
+// Whether what was sent last may not have arrived.
+let failed = items[0];
+let flying = [];
 let pause = 1e3;
-let timer;
 
 // Text needs no preflight, and a page that goes away takes a small body with it.
 const send = (leaving) => {
@@ -14,12 +17,19 @@ const send = (leaving) => {
   const batch = items.splice(0, 50);
   const body = JSON.stringify(batch);
   if (!batch[0] || refused() || (leaving && navigator.sendBeacon?.(url, body))) return;
+  flying = flying.concat(batch);
   fetch(url, { method: "POST", body, keepalive: body.length < 2e4 })
     .catch((error) => error)
     .then(({ status }) => {
+      flying = flying.filter((item) => !batch.includes(item));
       // What is not good now never will be; no status at all is no answer.
-      if (status < 429) pause = 1e3;
-      else {
+      if (status < 429) {
+        pause = 1e3;
+        // Also what left in beacons, which tell no status.
+        if (failed) items = items.concat(takeUnsent());
+        failed = 0;
+      } else {
+        failed = 1;
         // Later, with the same event ids, so that what did arrive is not counted twice.
         items = batch.concat(items);
         pause = Math.min(pause * 2, 3e5);
@@ -27,6 +37,8 @@ const send = (leaving) => {
       timer ||= setTimeout(send, pause);
     });
 };
+
+let timer = items[0] && setTimeout(send, pause);
 
 export const put = (facts) => {
   if (refused()) return;
@@ -44,5 +56,7 @@ export const put = (facts) => {
 };
 
 export const leave = () => {
+  if ((failed || flying[0]) && !refused()) keepUnsent(flying.concat(items));
+  flying = []; // browsers tell twice that a page is left
   while (items[0]) send(1);
 };

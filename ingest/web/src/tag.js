@@ -12,7 +12,7 @@ export const given = tag.dataset;
 export const base = given.collectUrl?.replace(/\/?$/, "/") || new URL(".", tag.src);
 
 // The selector names the script: a second tag of the same script and website on this page adds nothing.
-const mark = TAG + given.websiteId;
+export const mark = TAG + given.websiteId;
 export const pastedTwice = window[mark];
 window[mark] = 1;
 

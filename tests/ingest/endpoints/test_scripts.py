@@ -33,8 +33,8 @@ def test_every_script_is_built() -> None:
     assert list(read_manifest()) == list(SCRIPT_SUMMARIES)
 
 
-def test_the_script_is_at_most_1843_bytes_on_the_wire() -> None:
-    assert read_manifest()["tidemark"].sizes.gzip <= 1843
+def test_the_script_is_at_most_2048_bytes_on_the_wire() -> None:
+    assert read_manifest()["tidemark"].sizes.gzip <= 2048
 
 
 @pytest.mark.parametrize("name", SCRIPT_SUMMARIES)
