@@ -56,6 +56,7 @@ from schemas.http.unknown_records import reread_for_unknown
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.retention import table_retention
 from schemas.registry import Backups, RegistryFollower, RegistryStore
+from schemas.registry.keep_days import KeepBounds
 from schemas.runtime.app_schemes import parse_app_schemes
 from schemas.runtime.clock import Clock, now_ms
 from schemas.runtime.networks import parse_networks
@@ -159,6 +160,7 @@ def create_app(
         collect_url=public_collector_url(settings),
         results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),
+        keep_bounds=KeepBounds.of_settings(settings),
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
     copies = ErasedCopies(lambda: dependencies.registry, dependencies.snapshots, source, results)

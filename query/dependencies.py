@@ -57,6 +57,7 @@ from schemas.registry import (
     Snapshot,
     first_line,
 )
+from schemas.registry.keep_days import KeepBounds
 from schemas.runtime.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,8 @@ class QueryDependencies(Struct, frozen=True):
     """Prepared results; None where the settings switch them off."""
     app_schemes: Sequence[str] = ()
     """URL schemes of apps that links may target."""
+    keep_bounds: KeepBounds = KeepBounds()
+    """Of the days for which websites and organizations keep rows."""
     stale_seconds: float = inf
     """How long API keys stay valid while the registry is unreachable."""
     registry_threads: Executor = field(

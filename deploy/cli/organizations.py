@@ -5,7 +5,12 @@ from typing import Any
 import click
 
 from deploy.cli.context import CliContext, id_option, require_changes
-from deploy.cli.record_commands import RecordGroup
+from deploy.cli.record_commands import (
+    RecordGroup,
+    changed_keep_days,
+    keep_days_option,
+    no_keep_days_option,
+)
 from schemas.plans import COLLECT_ITEMS, COLLECT_MIB, PLANS, Group
 from schemas.registry import Organization, RegistryStore
 from schemas.registry.validation import new_organization, validate_limits, validate_name
@@ -42,6 +47,7 @@ organizations = RecordGroup(
     "Organizations: the tenants. Plans: free, pro, scale, enterprise.",
     ("id", "name", "plan", "limits"),
     owner=None,
+    restorable=True,
 )
 
 
@@ -49,6 +55,7 @@ organizations = RecordGroup(
     click.option("--name", required=True, help="Name of the organization."),
     click.option("--plan", type=click.Choice(list(PLANS)), default="free", show_default=True),
     limit_option,
+    keep_days_option,
     id_option,
     creates_folder=True,
 )
@@ -64,6 +71,8 @@ def create(
     click.option("--plan", type=click.Choice(list(PLANS))),
     limit_option,
     click.option("--plan-limits", is_flag=True, help="Reset custom limits to those of the plan."),
+    keep_days_option,
+    no_keep_days_option,
 )
 def update(
     _tidemark: CliContext,
@@ -73,6 +82,8 @@ def update(
     plan: str | None,
     limits: dict[str, int],
     plan_limits: bool,
+    keep_days: dict[str, int] | None,
+    no_keep_days: bool,
 ) -> Organization:
     """Update the given fields; --limit changes only the group that it names."""
     present = {} if plan_limits else store.get(Organization, organization_id).limits
@@ -80,5 +91,6 @@ def update(
         name=name and validate_name("name", name),
         plan=plan,
         limits={**present, **validate_limits(limits)} if limits or plan_limits else None,
+        keep_days=changed_keep_days(keep_days, no_keep_days),
     )
     return store.update(Organization, organization_id, now_ms(), **changes)

@@ -14,9 +14,12 @@ from deploy.cli.context import (
     print_rows,
     record_fields,
 )
+from schemas.errors import Malformed
 from schemas.registry import Organization, RecordNotFound, RegistryStore
+from schemas.registry.keep_days import ALL_TABLES, KEEP_TABLES, KeepBounds, validate_keep_days
 from schemas.registry.record_mapping import RECORD_TABLES, kind_name
-from schemas.registry.records import OwnedRecord, Record
+from schemas.registry.records import Deletion, OwnedRecord, Record
+from schemas.runtime.clock import format_instant
 
 Option = Callable[[Any], Any]
 Make = Callable[..., tuple[Record, Mapping[str, object]]]
@@ -39,6 +42,7 @@ class RecordGroup(click.Group):
         description: str,
         columns: Sequence[str],
         owner: str | None = "organization",
+        restorable: bool = False,
     ) -> None:
         """`columns` are those of the list; `owner` is what it can be restricted to."""
         super().__init__(name, help=description)
@@ -46,6 +50,9 @@ class RecordGroup(click.Group):
         self.add_command(_list_command(record_type, columns, owner))
         self.add_command(_show_command(record_type))
         self.add_command(_delete_command(record_type))
+        if restorable:
+            self.add_command(_deleted_command(record_type))
+            self.add_command(_restore_command(record_type))
 
     def creates(
         self, *options: Option, description: str | None = None, creates_folder: bool = False
@@ -144,6 +151,86 @@ def _delete_command(record_type: type[Record]) -> click.Command:
         print_record({"id": record_id, "deleted": True}, json)
 
     return delete
+
+
+def _deleted_command(record_type: type[Record]) -> click.Command:
+    plural = RECORD_TABLES[record_type].name
+
+    @click.command("deleted", help=f"List deleted {plural} that can be restored or are purged.")
+    @as_json
+    @click.pass_obj
+    def deleted(tidemark: CliContext, json: bool) -> None:
+        with tidemark.open_registry() as store:
+            deletions = store.list(Deletion, record_kind=kind_name(record_type))
+        rows = [
+            {
+                "id": deletion.id,
+                "organizationId": deletion.organization_id,
+                "name": deletion.name,
+                "deletedAt": format_instant(deletion.created_at),
+                "restorable": bool(deletion.records),
+                "purgedAt": format_instant(deletion.purged_at),
+            }
+            for deletion in deletions
+        ]
+        print_rows(rows, ("id", "organizationId", "name", "deletedAt", "restorable"), json)
+
+    return deleted
+
+
+def _restore_command(record_type: type[Record]) -> click.Command:
+    word = kind_name(record_type)
+
+    @click.command("restore", help=f"Restore a deleted {word} and what belonged to it.")
+    @click.argument("record_id", metavar="ID")
+    @as_json
+    @click.pass_obj
+    def restore(tidemark: CliContext, record_id: str, json: bool) -> None:
+        with tidemark.open_registry() as store:
+            print_record(record_fields(store.restore_deleted(record_type, record_id)), json)
+
+    return restore
+
+
+def _parse_keep_days(
+    context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int] | None:
+    """`400` is of all tables, `events=90` of one; None when the option was not given."""
+    if not values:
+        return None
+    days = {}
+    for value in values:
+        table, _, number = value.rpartition("=")
+        if not number.isascii() or not number.isdigit():
+            raise click.BadParameter(f"'{value}' is not DAYS or TABLE=DAYS, such as events=90")
+        days[table or ALL_TABLES] = int(number)
+    tidemark: CliContext = context.obj
+    try:
+        return dict(KeepBounds.of_settings(tidemark.settings).check(validate_keep_days(days)))
+    except Malformed as error:
+        raise click.BadParameter(str(error)) from None
+
+
+keep_days_option = click.option(
+    "--keep-days",
+    metavar="[TABLE=]DAYS",
+    multiple=True,
+    callback=_parse_keep_days,
+    help="Delete rows after so many days; repeat for tables of their own "
+    f"({', '.join(KEEP_TABLES)}). Replaces all days that were set.",
+)
+no_keep_days_option = click.option(
+    "--no-keep-days", is_flag=True, help="Clear the days to keep: those of the owner apply."
+)
+
+
+def changed_keep_days(
+    keep_days: dict[str, int] | None, no_keep_days: bool
+) -> dict[str, int] | None:
+    """The new days to keep; None when they stay."""
+    if keep_days and no_keep_days:
+        raise click.UsageError("use either --keep-days or --no-keep-days, not both")
+    return {} if no_keep_days else keep_days
 
 
 def _display_name(record: Record) -> str:

@@ -5,7 +5,13 @@ from typing import Any
 import click
 
 from deploy.cli.context import CliContext, id_option, require_changes
-from deploy.cli.record_commands import RecordGroup, organization_option
+from deploy.cli.record_commands import (
+    RecordGroup,
+    changed_keep_days,
+    keep_days_option,
+    no_keep_days_option,
+    organization_option,
+)
 from schemas.registry import RegistryStore, Website
 from schemas.registry.validation import new_website, validate_website_fields
 from schemas.runtime.clock import now_ms
@@ -23,6 +29,7 @@ websites = RecordGroup(
     "websites",
     "Websites of organizations.",
     ("id", "organizationId", "domain", "timezone", "name"),
+    restorable=True,
 )
 
 
@@ -35,6 +42,7 @@ websites = RecordGroup(
     click.option("--name", default="", help="Name. Default: the domain."),
     id_option,
     origin_option,
+    keep_days_option,
 )
 def create(
     _tidemark: CliContext, _store: RegistryStore, organization: str, **fields: Any
@@ -51,6 +59,8 @@ def create(
     click.option(
         "--any-origin", is_flag=True, help="Clear the list: accept browsers from any site."
     ),
+    keep_days_option,
+    no_keep_days_option,
 )
 def update(
     _tidemark: CliContext,
@@ -58,11 +68,16 @@ def update(
     website_id: str,
     allowed_origins: tuple[str, ...],
     any_origin: bool,
+    keep_days: dict[str, int] | None,
+    no_keep_days: bool,
     **fields: str | None,
 ) -> Website:
     """Update the given fields; --allow-origin replaces the whole list."""
     if allowed_origins and any_origin:
         raise click.UsageError("use either --allow-origin or --any-origin, not both")
     origins = allowed_origins if allowed_origins or any_origin else None
-    changes = validate_website_fields(require_changes(**fields, allowed_origins=origins))
+    days = changed_keep_days(keep_days, no_keep_days)
+    changes = validate_website_fields(
+        require_changes(**fields, allowed_origins=origins, keep_days=days)
+    )
     return store.update(Website, website_id, now_ms(), **changes)

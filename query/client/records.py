@@ -23,6 +23,10 @@ class RecordClient(HttpClient):
         """The organization of the key, with its plan."""
         return self._record("GET", "/v1/organization")
 
+    def keep_days(self, days: dict[str, int]) -> Record:
+        """Days after which rows are deleted, by table or `all`, where a website has none."""
+        return self._record("PATCH", "/v1/organization", {"keepDays": days})
+
     def rename_organization(self, name: str) -> Record:
         """Rename the organization of the key."""
         return self._record("PATCH", "/v1/organization", {"name": name})
@@ -36,7 +40,7 @@ class RecordClient(HttpClient):
         return self._record("GET", f"/v1/websites/{website_id}")
 
     def create_website(self, domain: str, **fields: Any) -> Record:
-        """Create a website: name, timezone, allowedOrigins."""
+        """Create a website: name, timezone, allowedOrigins, keepDays."""
         return self._record("POST", "/v1/websites", {"domain": domain, **fields})
 
     def update_website(self, website_id: str, **fields: Any) -> Record:
@@ -46,6 +50,10 @@ class RecordClient(HttpClient):
     def delete_website(self, website_id: str, domain: str) -> None:
         """Delete a website and its records; `domain` confirms it."""
         self._json("DELETE", f"/v1/websites/{website_id}", where={"domain": domain})
+
+    def restore_website(self, website_id: str) -> Record:
+        """Restore a deleted website with its records, until its events are purged."""
+        return self._record("POST", f"/v1/websites/{website_id}/restore")
 
     def keys(self, website_id: str | None = None) -> Iterator[Record]:
         """All API keys without their secrets, oldest first; or those of one website."""

@@ -29,6 +29,7 @@ from schemas.http.auth import OUT_OF_REACH, require_scope
 from schemas.plans import Group
 from schemas.registry import Key, KeyScope, RecordConflict, RecordNotFound, RegistryStore, Website
 from schemas.registry.record_mapping import RecordT, kind_name, owner_id
+from schemas.registry.records import Deletion
 from schemas.registry.transaction import OwnerMissing
 
 T = TypeVar("T")
@@ -79,6 +80,16 @@ class Call(Struct, frozen=True):
         if not is_tenants or self.key.website_id not in (None, website):
             raise _not_found(kind)
         return record
+
+    async def require_deletion(self, kind: type[RecordT], record_id: str) -> None:
+        """NotFound unless the key's organization deleted a record of this id."""
+        store = self.dependencies.store
+        try:
+            deletion = await self.dependencies.in_registry(lambda: store.get(Deletion, record_id))
+        except RecordNotFound:
+            raise _not_found(kind) from None
+        if deletion.organization_id != self.key.organization_id:
+            raise _not_found(kind)
 
     async def write(self, kind: type[RecordT], write: Callable[[RegistryStore], T]) -> T:
         """The result of a write, which this process sees at once; Conflict, Forbidden or NotFound.

@@ -3,7 +3,11 @@
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
 
+from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
+from query.request.query_string import strict_query_string
 from query.resources.pagination import page_parameters
 from query.resources.resource import (
     Access,
@@ -20,7 +24,8 @@ from query.resources.resource import (
 )
 from query.resources.website_set_up import READS, SNIPPET, STATUS
 from query.response.bodies import response_types
-from schemas.errors import Malformed
+from schemas.errors import Conflict, Malformed, NotFound
+from schemas.http import openapi
 from schemas.http.openapi import Parameter
 from schemas.registry import KeyScope, Website
 from schemas.registry.allowed_origins import MAX_ORIGINS
@@ -44,6 +49,14 @@ Origins = Annotated[
     ),
 ]
 
+WebsiteKeepDays = Annotated[
+    dict[str, int],
+    Meta(
+        description="days after which rows are deleted, by table or `all`; they replace those of "
+        "the organization, and a body replaces all of them"
+    ),
+]
+
 
 class NewWebsite(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The body that creates a website of the key's organization; its name is the domain if none."""
@@ -52,6 +65,7 @@ class NewWebsite(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     name: Name | UnsetType = UNSET
     timezone: TimeZone | UnsetType = UNSET
     allowed_origins: Origins | UnsetType = UNSET
+    keep_days: WebsiteKeepDays | UnsetType = UNSET
 
 
 class WebsiteChanges(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -61,6 +75,7 @@ class WebsiteChanges(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     name: Name | UnsetType = UNSET
     timezone: TimeZone | UnsetType = UNSET
     allowed_origins: Origins | UnsetType = UNSET
+    keep_days: WebsiteKeepDays | UnsetType = UNSET
 
 
 class WebsiteResource(Struct, rename="camel"):
@@ -72,6 +87,7 @@ class WebsiteResource(Struct, rename="camel"):
     domain: Domain
     timezone: TimeZone
     allowed_origins: Origins
+    keep_days: WebsiteKeepDays
     created_at: str
     updated_at: str
 
@@ -85,6 +101,7 @@ def website_resource(_call: Call, website: Website) -> WebsiteResource:
         domain=website.domain,
         timezone=website.timezone,
         allowed_origins=list(website.allowed_origins),
+        keep_days=dict(website.keep_days),
         created_at=str(format_instant(website.created_at)),
         updated_at=str(format_instant(website.updated_at)),
     )
@@ -93,12 +110,30 @@ def website_resource(_call: Call, website: Website) -> WebsiteResource:
 async def make_website(call: Call) -> Created:
     """A new website of the key's organization."""
     given = given_members(await call.body(NewWebsite))
-    return Created(new_website(call.key.organization_id, now_ms=call.now_ms, **given))
+    new = new_website(call.key.organization_id, now_ms=call.now_ms, **given)
+    call.dependencies.keep_bounds.check(new.keep_days)
+    return Created(new)
 
 
-def website_changes(_call: Call, body: WebsiteChanges) -> dict[str, Any]:
+def website_changes(call: Call, body: WebsiteChanges) -> dict[str, Any]:
     """Validated fields of an update."""
-    return validate_website_fields(given_members(body))
+    changes = validate_website_fields(given_members(body))
+    call.dependencies.keep_bounds.check(changes.get("keep_days", {}))
+    return changes
+
+
+async def restore_website(dependencies: QueryDependencies, request: Request) -> Response:
+    """POST /v1/websites/{website_id}/restore; of one that is there, the website as it is."""
+    call = await WRITES_ALL.authorize(dependencies, request)
+    website_id = request.path_params["website_id"]
+    try:
+        website = await call.read(Website, website_id)
+    except NotFound:
+        await call.require_deletion(Website, website_id)
+        website = await call.write(
+            Website, lambda store: store.restore_deleted(Website, website_id)
+        )
+    return WEBSITES.respond(call, Created(website))
 
 
 def websites_of_key(call: Call) -> dict[str, str | None]:
@@ -148,8 +183,8 @@ WEBSITES = Resource(
         access=WRITES,
         operation_id="changeWebsite",
         summary="Update a website: absent fields stay",
-        description="A new time zone changes the days of all results. The key needs "
-        "`manage:websites`.",
+        description="A new time zone changes the days of all results. Fewer days to keep delete "
+        "events within the hour, for good. The key needs `manage:websites`.",
         examples={"origins": {"allowedOrigins": ["https://*.shop.example"]}},
     ),
     delete=Verb(
@@ -158,11 +193,36 @@ WEBSITES = Resource(
         operation_id="deleteWebsite",
         summary="Delete a website and the records that belong to it",
         description="Its keys, imports and saved records end at once, and nothing is accepted "
-        "for it any more. Its events stay in the tables, where no key has access to them. The "
+        "for it any more. For 30 days, unless the operator set another number, it can be restored "
+        "with all of them; then its events are deleted, too. The "
         "key needs `manage:websites` and must not be restricted to one website.",
         parameters=(Parameter("domain", "that of the website, to confirm", required=True),),
         errors=(Malformed,),
     ),
     actions=(SNIPPET, STATUS),
 )
-ENDPOINTS = tuple(endpoints(WEBSITES))
+ENDPOINTS = (
+    *endpoints(WEBSITES),
+    strict_query_string(
+        QueryEndpoint(
+            restore_website,
+            openapi.Operation(
+                method="POST",
+                path="/v1/websites/{website_id}/restore",
+                operation_id="restoreWebsite",
+                tag="Websites",
+                summary="Restore a deleted website with the records that belonged to it",
+                description="Possible until its events are purged. Keys, imports, saved records "
+                "and shares are as they were. The key needs `manage:websites` and must not be "
+                "restricted to one website.",
+                parameters=(
+                    openapi.Parameter(
+                        "website_id", "the deleted website", required=True, location="path"
+                    ),
+                ),
+                responses=(openapi.Response(200, "the website", ONE),),
+                errors=(*KEY_ERRORS, NotFound, Conflict),
+            ),
+        )
+    ),
+)

@@ -8,7 +8,16 @@ from msgspec import Struct, structs
 
 from schemas.registry.database import CHANGES, REVISION
 from schemas.registry.record_mapping import kind_name, read_all, read_by_ids
-from schemas.registry.records import Erasure, Import, Key, Link, Organization, Record, Website
+from schemas.registry.records import (
+    Deletion,
+    Erasure,
+    Import,
+    Key,
+    Link,
+    Organization,
+    Record,
+    Website,
+)
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
     Annotation,
@@ -49,11 +58,13 @@ class Contents(Struct, frozen=True):
     shares: Sequence[Share] = ()
     funnels: Sequence[Funnel] = ()
     erasures: Sequence[Erasure] = ()
+    deletions: Sequence[Deletion] = ()
 
     def without_erased_values(self) -> "Contents":
         """The same without the values of pending erasures: a backup outlasts them."""
         erasures = [structs.replace(erasure, erased_values=()) for erasure in self.erasures]
-        return structs.replace(self, erasures=erasures)
+        deletions = [_without_erased_values(deletion) for deletion in self.deletions]
+        return structs.replace(self, erasures=erasures, deletions=deletions)
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All records by class, owners first."""
@@ -65,6 +76,14 @@ class Contents(Struct, frozen=True):
             yield from getattr(self, kind.plural)
 
 
+def _without_erased_values(deletion: Deletion) -> Deletion:
+    """The deletion with the erasures of what was deleted, but without their values."""
+    if not (erasures := deletion.records.get("erasures")):
+        return deletion
+    without = [{**erasure, "erased_values": []} for erasure in erasures]
+    return structs.replace(deletion, records={**deletion.records, "erasures": without})
+
+
 CONTENTS_KINDS: Mapping[str, type[Record]] = {
     "organizations": Organization,
     "websites": Website,
@@ -73,6 +92,7 @@ CONTENTS_KINDS: Mapping[str, type[Record]] = {
     "imports": Import,
     **{kind.plural: kind for kind in SAVED_RECORDS},
     "erasures": Erasure,
+    "deletions": Deletion,
 }
 """Record classes by the member of Contents, owners first."""
 

@@ -67,6 +67,7 @@ ORGANIZATIONS = sa.Table(
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("plan", sa.String(32), nullable=False),
     sa.Column("limits", sa.JSON, nullable=False),
+    sa.Column("keep_days", sa.JSON, nullable=False, server_default="{}"),
     *_timestamp_columns(),
 )
 
@@ -79,6 +80,7 @@ WEBSITES = sa.Table(
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("timezone", sa.String(64), nullable=False),
     sa.Column("allowed_origins", sa.JSON, nullable=False, server_default="[]"),
+    sa.Column("keep_days", sa.JSON, nullable=False, server_default="{}"),
     *_timestamp_columns(),
 )
 
@@ -153,6 +155,20 @@ ERASURES = sa.Table(
     sa.Column("report", sa.JSON, nullable=False),
     *_timestamp_columns(),
 )
+
+DELETIONS = sa.Table(
+    "deletions",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("organization_id", sa.String(32), nullable=False, index=True),
+    sa.Column("record_kind", sa.String(16), nullable=False),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("subjects", sa.JSON, nullable=False),
+    sa.Column("records", sa.JSON, nullable=False),
+    sa.Column("purged_at", sa.BigInteger),
+    *_timestamp_columns(),
+)
+"""Deleted websites and organizations with all that belonged to them; see `deletions.py`."""
 
 CHANGES = sa.Table(
     "changes",

@@ -14,6 +14,7 @@ from schemas.registry import database
 from schemas.registry.records import (
     Action,
     Change,
+    Deletion,
     Erasure,
     ErasureState,
     Import,
@@ -77,6 +78,7 @@ RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Import: database.IMPORTS,
     Erasure: database.ERASURES,
     **{record: _table(record) for record in SAVED_RECORDS},
+    Deletion: database.DELETIONS,
 }
 """Every record class, owners first."""
 
@@ -89,6 +91,7 @@ LIST_COLUMNS = frozenset(
         "steps",
         "value_hashes",
         "erased_values",
+        "subjects",
     }
 )
 ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {

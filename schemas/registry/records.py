@@ -26,6 +26,8 @@ class Organization(Record, frozen=True, rename="camel", kw_only=True):
     plan: str = "free"
     limits: dict[str, int] = {}
     """Limits per minute by name, which replace the plan's."""
+    keep_days: dict[str, int] = {}
+    """Days to keep rows, by table or `all`; see `keep_days.py`."""
     created_at: int
     updated_at: int
 
@@ -38,6 +40,8 @@ class Website(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     timezone: str = "UTC"
     allowed_origins: tuple[str, ...] = ()
     """Origins from which browsers may send without a key; empty: all."""
+    keep_days: dict[str, int] = {}
+    """Days to keep rows, by table or `all`, which replace the organization's."""
     created_at: int
     updated_at: int
 
@@ -196,6 +200,25 @@ class Erasure(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     updated_at: int
 
 
+class Deletion(OwnedRecord, frozen=True, rename="camel", kw_only=True):
+    """A deleted website or organization, which can be restored until its rows are purged.
+
+    The id is that of the deleted record.
+    """
+
+    record_kind: str
+    """What it was, as in the audit trail."""
+    name: str = ""
+    subjects: tuple[str, ...] = ()
+    """Ids of the websites and links whose rows are purged."""
+    records: dict[str, list[dict[str, Any]]] = {}
+    """What was deleted, by database table; empty once the purge has begun."""
+    purged_at: int | None = None
+    """When no table had rows of the subjects any more."""
+    created_at: int
+    updated_at: int
+
+
 class Action(StrEnum):
     """Action of an audit trail entry."""
 
@@ -203,7 +226,9 @@ class Action(StrEnum):
     UPDATE = "update"
     DELETE = "delete"
     RESTORE = "restore"
-    """Of all records."""
+    """Of all records, or of a deleted one."""
+    PURGE = "purge"
+    """A deleted record can no longer be restored, and its rows are deleted."""
     ACCEPT = "accept"
     """An operator accepted a finding of `tidemark doctor`."""
 

@@ -118,6 +118,7 @@ def _write_contents(url: str, contents: Contents, restored: Change) -> None:
     try:
         with engine.begin() as connection:
             connection.execute(sa.delete(database.ORGANIZATIONS))
+            connection.execute(sa.delete(database.DELETIONS))
             for kind, records in contents.by_kind():
                 if records:
                     rows = [to_row(record) for record in records]

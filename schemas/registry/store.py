@@ -22,6 +22,13 @@ from schemas.registry.contents import (
     read_contents,
     read_version,
 )
+from schemas.registry.deletions import (
+    RESTORABLE,
+    add_deletion,
+    begin_purge,
+    free_deleted_id,
+    restore_deletion,
+)
 from schemas.registry.migrate import require_current_schema
 from schemas.registry.record_limits import check_record_limit
 from schemas.registry.record_mapping import (
@@ -33,7 +40,15 @@ from schemas.registry.record_mapping import (
     to_record,
     to_row,
 )
-from schemas.registry.records import Action, Change, Key, Organization, Record, Website
+from schemas.registry.records import (
+    Action,
+    Change,
+    Deletion,
+    Key,
+    Organization,
+    Record,
+    Website,
+)
 from schemas.registry.sign_ins import RegistrySignIns
 from schemas.registry.tombstones import TombstoneKey
 from schemas.registry.transaction import WriteTransaction
@@ -149,9 +164,14 @@ class RegistryStore:
             connection.execute(sa.update(table).where(table.c.id == record_id).values(values))
 
     def delete(self, kind: type[RecordT], record_id: str) -> None:
-        """Delete a record and all that belongs to it; RecordNotFound."""
+        """Delete a record and all that belongs to it; RecordNotFound.
+
+        A website or an organization can be restored until its rows are purged.
+        """
         table = RECORD_TABLES[kind]
         with self._transaction() as transaction:
+            if kind in RESTORABLE:
+                add_deletion(transaction, _lock(transaction, kind, record_id), self._clock())
             if kind is Organization:
                 _log_deleted_websites(transaction, record_id)
             deletion = sa.delete(table).where(table.c.id == record_id).returning(*table.c)
@@ -159,6 +179,29 @@ class RegistryStore:
             if row is None:
                 raise RecordNotFound(f"no {kind_name(kind)} '{record_id}'")
             transaction.log_record(Action.DELETE, to_record(kind, row._mapping))
+
+    def restore_deleted(self, kind: type[RecordT], record_id: str) -> RecordT:
+        """Bring back a deleted website or organization with all that belonged to it.
+
+        RecordNotFound, RecordConflict or RecordLimitReached.
+        """
+        with self._transaction() as transaction:
+            try:
+                restore_deletion(transaction, record_id, kind)
+            except KeyError:
+                raise RecordNotFound(f"no deleted {kind_name(kind)} '{record_id}'") from None
+        return self.get(kind, record_id)
+
+    def begin_purge(self, deletion: Deletion) -> bool:
+        """Drop what would restore a deleted record; False when it was restored before."""
+        with self._transaction() as transaction:
+            return begin_purge(transaction, deletion)
+
+    def forget_deletions(self, purged_before_ms: int) -> None:
+        """Forget deletions whose rows were purged before this instant."""
+        purged = database.DELETIONS.c.purged_at < purged_before_ms
+        with self._connections.engine().begin() as connection:
+            connection.execute(sa.delete(database.DELETIONS).where(purged))
 
     def require_current_schema(self) -> None:
         """SchemaMismatch, with what to do, when the tables are of another version of Tidemark."""
@@ -236,6 +279,7 @@ class RegistryStore:
 
 
 def _insert(transaction: WriteTransaction, record: Record) -> None:
+    free_deleted_id(transaction, record)
     transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
     transaction.log_record(Action.CREATE, record)
     check_record_limit(transaction, record)

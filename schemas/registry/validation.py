@@ -12,6 +12,7 @@ from schemas.plans import LIMIT_NAMES, PLANS
 from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.api_keys import KEY_SCOPES, generate_key
 from schemas.registry.ids import random_id
+from schemas.registry.keep_days import validate_keep_days
 from schemas.registry.link_validation import validate_field, validate_text, validate_url
 from schemas.registry.records import (
     Erasure,
@@ -41,6 +42,7 @@ def new_organization(
     now_ms: int,
     limits: Mapping[str, int] | None = None,
     record_id: str | None = None,
+    keep_days: Mapping[str, int] | None = None,
 ) -> Organization:
     """A new organization; `record_id` re-creates one that was lost."""
     return Organization(
@@ -48,6 +50,7 @@ def new_organization(
         name=validate_name("name", name),
         plan=validate_plan(plan),
         limits=validate_limits(limits or {}),
+        keep_days=validate_keep_days(keep_days or {}),
         created_at=now_ms,
         updated_at=now_ms,
     )
@@ -61,6 +64,7 @@ def new_website(
     name: str = "",
     record_id: str | None = None,
     allowed_origins: Sequence[str] = (),
+    keep_days: Mapping[str, int] | None = None,
 ) -> Website:
     """A new website; `record_id` re-creates one that was lost."""
     fields = validate_website_fields(
@@ -69,6 +73,7 @@ def new_website(
             "name": name or validate_domain(domain),
             "timezone": timezone,
             "allowed_origins": allowed_origins,
+            "keep_days": keep_days or {},
         }
     )
     return Website(
@@ -87,6 +92,7 @@ def validate_website_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "name": lambda value: validate_name("name", value),
         "timezone": validate_timezone,
         "allowed_origins": validate_origins,
+        "keep_days": validate_keep_days,
     }
     return {name: rules[name](value) for name, value in values.items()}
 

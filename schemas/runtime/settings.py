@@ -324,6 +324,31 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     compact_seconds: Annotated[
         float, Meta(gt=0, le=3600, description="interval of maintenance, seconds")
     ] = 10.0
+    min_keep_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="fewest days to keep that a website or organization may set; 0: no bound",
+        ),
+    ] = 0
+    max_keep_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=36_500,
+            description="most days for which rows are kept, also where nothing is set; 0: no bound",
+        ),
+    ] = 0
+    purge_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3_650,
+            description="days in which a deleted website or organization can be restored; then "
+            "its rows are purged",
+        ),
+    ] = 30
     scrub_mb: Annotated[
         float,
         Meta(ge=0, description="rate of background checksum verification, MB/s; 0: off"),

@@ -123,6 +123,7 @@ def _websites() -> Iterator[Request]:
     for website in WEBSITES:
         for part in ("/snippet", "/status"):
             yield WEBSITE.request("GET", website, part, scopes=READ)
+        yield WEBSITE.request("POST", website, "/restore", scopes=MANAGE, whole=True)
 
 
 def _keys() -> Iterator[Request]:

@@ -15,6 +15,7 @@ def test_an_organization_is_created_changed_and_deleted(ask: Callable[..., Any],
         "name": "Acme",
         "plan": "pro",
         "limits": {"query": 500},
+        "keepDays": {},
         "createdAt": organization["createdAt"],
         "updatedAt": organization["createdAt"],
     }

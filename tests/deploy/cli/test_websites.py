@@ -19,6 +19,7 @@ def test_a_website_is_created_changed_and_deleted(ask: Callable[..., Any]) -> No
         "name": "shop.example",
         "timezone": "Europe/Berlin",
         "allowedOrigins": [],
+        "keepDays": {},
         "createdAt": website["createdAt"],
         "updatedAt": website["createdAt"],
     }
@@ -49,3 +50,54 @@ def test_a_website_names_the_origins_that_may_send_for_it(
     assert ask("websites", "update", website["id"], "--any-origin")["allowedOrigins"] == []
     refused = run("websites", "update", website["id"], "--allow-origin", "shop.example")
     assert (refused.code, "'allowedOrigins' has 'shop.example'" in refused.err) == (2, True)
+
+
+def test_days_to_keep_are_of_all_tables_or_of_one(ask: Callable[..., Any], run: Run) -> None:
+    owner = ask("organizations", "create", "--name", "Acme", "--keep-days", "700")
+    website = ask(
+        "websites", "create", "--organization", owner["id"], "--domain", "shop.example",
+        "--keep-days", "400", "--keep-days", "events=90",
+    )  # fmt: skip
+
+    assert owner["keepDays"] == {"all": 700}
+    assert website["keepDays"] == {"all": 400, "events": 90}
+    changed = ask("websites", "update", website["id"], "--keep-days", "errors=30")
+    assert changed["keepDays"] == {"errors": 30}
+    assert ask("websites", "update", website["id"], "--no-keep-days")["keepDays"] == {}
+    assert ask("organizations", "update", owner["id"], "--no-keep-days")["keepDays"] == {}
+    for value, problem in {
+        "sessions=9": "'keepDays' has 'sessions'; tables are all, events, vitals",
+        "events=": "'events=' is not DAYS or TABLE=DAYS",
+    }.items():
+        refused = run("websites", "update", website["id"], "--keep-days", value)
+        assert (refused.code, problem in refused.err) == (2, True), refused.err
+
+
+def test_a_deleted_website_is_listed_and_restored(ask: Callable[..., Any], run: Run) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    website = ask("websites", "create", "--organization", owner, "--domain", "shop.example")
+    ask("websites", "delete", website["id"])
+
+    (deleted,) = ask("websites", "deleted")
+    restored = ask("websites", "restore", website["id"])
+
+    assert (deleted["id"], deleted["name"], deleted["restorable"]) == (
+        website["id"],
+        "shop.example",
+        True,
+    )
+    assert restored == website
+    assert ask("websites", "deleted") == []
+    twice = run("websites", "restore", website["id"])
+    assert (twice.code, twice.err) == (2, f"tidemark: no deleted website '{website['id']}'\n")
+
+
+def test_a_deleted_organization_is_restored_with_its_websites(ask: Callable[..., Any]) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")
+    ask("websites", "create", "--organization", owner["id"], "--domain", "shop.example")
+    websites = ask("websites", "list")
+    ask("organizations", "delete", owner["id"])
+
+    assert ask("websites", "list") == []
+    assert ask("organizations", "restore", owner["id"]) == owner
+    assert ask("websites", "list") == websites

@@ -11,6 +11,8 @@ def test_websites_are_managed(playing: Playing) -> None:
         *(record() for _ in range(5)),
         answering(),
         record(),
+        record(),
+        record(),
         answering(),
         answering(),
         answering(meta=NONE),
@@ -22,7 +24,9 @@ def test_websites_are_managed(playing: Playing) -> None:
     client.website_status("r1")
     client.organization()
     client.delete_website("r1", "shop.example")
+    client.restore_website("r1")
     client.rename_organization("Acme")
+    client.keep_days({"all": 400})
     assert client.quarantine("r1") == client.limits() == []
     assert list(client.websites()) == []
 
@@ -33,7 +37,9 @@ def test_websites_are_managed(playing: Playing) -> None:
         ("/v1/websites/r1/status", None),
         ("/v1/organization", None),
         ("/v1/websites/r1?domain=shop.example", None),
+        ("/v1/websites/r1/restore", None),
         ("/v1/organization", {"name": "Acme"}),
+        ("/v1/organization", {"keepDays": {"all": 400}}),
         ("/v1/quarantine?website_id=r1&days=7", None),
         ("/v1/limits", None),
         ("/v1/websites?limit=1000&page=1", None),

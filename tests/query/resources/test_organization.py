@@ -13,6 +13,7 @@ def test_an_organization_is_shown_and_renamed(service: InProcessService) -> None
         "name": "acme",
         "plan": "enterprise",
         "limits": {},
+        "keepDays": {},
         "createdAt": WHEN,
         "updatedAt": WHEN,
     }

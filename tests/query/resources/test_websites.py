@@ -1,13 +1,15 @@
 """Websites over HTTP: what is created is listed, changed and deleted."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.registry import RecordNotFound, Website, record_limits
+from schemas.registry import RecordConflict, RecordNotFound, Website, record_limits
+from schemas.registry.records import Deletion
 from schemas.registry.validation import new_key, new_website
 from tests.query.lake import an_event
-from tests.query.query_service import NOW, InProcessService
+from tests.query.query_service import NOW, InProcessService, start_service
 
 WEBSITES = "/v1/websites"
 WHEN = "2026-11-30T00:53:20.000Z"
@@ -29,6 +31,7 @@ def test_a_website_is_created_with_defaults(service: InProcessService) -> None:
         "domain": "new.example",
         "timezone": "UTC",
         "allowedOrigins": [],
+        "keepDays": {},
         "createdAt": WHEN,
         "updatedAt": WHEN,
     }
@@ -161,6 +164,79 @@ def test_the_rows_of_a_deleted_website_are_the_operators(service: InProcessServi
     service.ask("DELETE", f"{WEBSITES}/shop", key="acme-admin", domain="shop.example")
 
     assert service.query("summary").status == 403
-    service.store.create(new_website("acme", "shop.example", NOW, record_id="shop"))
+    with pytest.raises(RecordConflict, match="this id is that of a deleted website: restore"):
+        service.store.create(new_website("acme", "shop.example", NOW, record_id="shop"))
+    service.store.restore_deleted(Website, "shop")
     service.follower.refresh()
     assert service.rows("summary")[0]["total_events"] == 1
+
+
+def test_a_deleted_website_is_restored_with_its_keys_and_goals(service: InProcessService) -> None:
+    goal = {"name": "Buy", "event": "purchase"}
+    service.ask("POST", "/v1/goals", goal, key="acme-admin", website_id="shop")
+    goals = service.ask("GET", "/v1/goals", key="acme-admin", website_id="shop").json["data"]
+    shown = service.ask("GET", f"{WEBSITES}/shop", key="acme-admin").json
+    service.ask("DELETE", f"{WEBSITES}/shop", key="acme-admin", domain="shop.example")
+    key, text = new_key("globex", ("admin",), NOW)
+    service.store.create(key)
+    service.follower.refresh()
+    service.keys = {**service.keys, "away": text}
+
+    path = f"{WEBSITES}/shop/restore"
+    stranger = service.ask("POST", path, key="away")
+    restored = service.ask("POST", path, key="acme-admin")
+
+    assert (stranger.status, restored.status, restored.json) == (404, 200, shown)
+    assert service.ask("GET", "/v1/me", key="acme-shop").status == 200
+    again = service.ask("GET", "/v1/goals", key="acme-admin", website_id="shop").json["data"]
+    assert len(again) == 1
+    assert again == goals
+    assert service.ask("POST", path, key="acme-admin").json == shown
+
+
+def test_a_website_whose_purge_has_begun_is_not_restored(service: InProcessService) -> None:
+    service.ask("DELETE", f"{WEBSITES}/shop", key="acme-admin", domain="shop.example")
+    service.store.begin_purge(service.store.get(Deletion, "shop"))
+
+    reply = service.ask("POST", f"{WEBSITES}/shop/restore", key="acme-admin")
+
+    assert (reply.status, reply.json["error"]) == (
+        409,
+        "The rows of this website are purged: it cannot be restored",
+    )
+
+
+def test_days_to_keep_are_changed_as_a_whole(service: InProcessService) -> None:
+    path = f"{WEBSITES}/shop"
+
+    days = {"all": 400, "events": 90}
+    changed = service.ask("PATCH", path, {"keepDays": days}, key="acme-admin")
+    replaced = service.ask("PATCH", path, {"keepDays": {"vitals": 7}}, key="acme-admin")
+
+    assert changed.json["data"]["keepDays"] == days
+    assert replaced.json["data"]["keepDays"] == {"vitals": 7}
+    newest = service.ask("GET", "/v1/audit", key="acme-admin", record_id="shop").json["data"][0]
+    assert (newest["before"], newest["after"]) == ({"keepDays": days}, {"keepDays": {"vitals": 7}})
+
+
+@pytest.mark.parametrize(
+    ("days", "message"),
+    [
+        ({"sessions": 9}, "'keepDays' has 'sessions'; tables are all, events, vitals, errors, "),
+        ({"all": 0}, "'keepDays' of 'all' must be 1 to 36,500 days"),
+        ({"events": 6}, "'keepDays' of 'events' is 6; the operator's minimum is 7"),
+        ({"clicks": 401}, "'keepDays' of 'clicks' is 401; the operator's maximum is 400"),
+    ],
+)
+def test_days_to_keep_are_checked_by_table(
+    bounded: InProcessService, days: dict[str, int], message: str
+) -> None:
+    for path in (f"{WEBSITES}/shop", "/v1/organization"):
+        reply = bounded.ask("PATCH", path, {"keepDays": days}, key="acme-admin")
+
+        assert (reply.status, reply.json["error"].startswith(message)) == (400, True), reply.json
+
+
+@pytest.fixture
+def bounded(tmp_path: Path) -> InProcessService:
+    return start_service(tmp_path, min_keep_days=7, max_keep_days=400)

@@ -6,6 +6,7 @@ import pytest
 
 from schemas.registry import Goal, Link, RegistryStore, Website, validation
 from schemas.registry.audit_names import KINDS, NAMING_FIELDS
+from schemas.registry.records import Deletion
 from tests.schemas.registry.filled_registry import NOW, furnished
 
 
@@ -71,6 +72,7 @@ def test_an_id_that_another_organization_uses_now_is_not_named(store: RegistrySt
         store.create(new)
         if organization is owner:
             store.delete(Website, "shop")
+            store.update_progress(Deletion, "shop", NOW, purged_at=NOW)
 
     entries = store.changes(20, owner.id, record_id="shop")
 
