@@ -6,7 +6,6 @@ the event: with 90 days, what happened before midnight (UTC) 90 days ago is dele
 """
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
 from typing import Self
 
 from msgspec import Struct
@@ -19,6 +18,7 @@ ALL_TABLES = "all"
 KEEP_TABLES = tuple(kind.table.name for kind in KINDS)
 """Tables whose rows have an age."""
 MAX_DAYS = 36_500
+DAY_MS = 86_400_000
 
 KeepDays = Mapping[str, int]
 """Days by table, or `all`."""
@@ -71,6 +71,6 @@ def validate_keep_days(value: KeepDays) -> dict[str, int]:
     return dict(value)
 
 
-def first_day_kept(days: int, now_ms: int) -> date:
-    """The oldest day (UTC) whose events are kept."""
-    return datetime.fromtimestamp(now_ms / 1000, UTC).date() - timedelta(days=days)
+def midnight_ms_before(days: int, now_ms: int) -> int:
+    """Midnight (UTC) so many days ago, from which rows are kept; Unix milliseconds."""
+    return (now_ms // DAY_MS - days) * DAY_MS

@@ -32,6 +32,7 @@ from stream.maintenance.erasure import ErasureTask
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
 from stream.maintenance.registry_backup import run_registry_backups
+from stream.maintenance.retention import Retention
 from stream.maintenance.scheduled_backup import run_scheduled_backups
 from stream.maintenance.scrub import POLL_SECONDS, Scrubber
 from stream.maintenance.silent_websites import watch_websites
@@ -57,6 +58,7 @@ A task may be killed at any point: what it leaves behind is files that no table 
 TASKS: Mapping[str, Callable[[], Task]] = {
     "delete imports": ImportDeletion,
     "erase": ErasureTask,
+    "retain": Retention,
     "copy log": lambda: copy_log,
     "compact": lambda: compact,
     "derive": Derivation,
