@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 from msgspec import Struct
 
 from schemas.kinds import KINDS
@@ -22,7 +21,8 @@ from schemas.lake.delta_table import DataFile, read_version
 from schemas.registry import Link, Organization, Website
 from schemas.registry.keep_days import KeepBounds, KeepDays, midnight_ms_before
 from schemas.tables import Table
-from stream.storage.table_reader import read_batches
+from stream.storage.delta_commit import LakeTable
+from stream.storage.table_reader import TableReader, read_batches
 
 DAY_MS = 86_400_000
 WAIT_MS = 7 * DAY_MS
@@ -32,6 +32,7 @@ ALWAYS, NEVER = 0, 2**53
 MAX_CACHED_SUBJECTS = 200_000
 
 Subject = str | None
+OpenTable = LakeTable | TableReader
 
 
 class SubjectRows(NamedTuple):
@@ -150,19 +151,19 @@ class SubjectsByFile:
     def __init__(self) -> None:
         self._known: dict[str, FileSubjects] = {}
 
-    def of(self, handle: DeltaTable, table: Table, data_file: DataFile) -> FileSubjects:
+    def of(self, table: OpenTable, data_file: DataFile) -> FileSubjects:
         """The subjects of one data file."""
         if data_file.path not in self._known:
             if sum(map(len, self._known.values())) > MAX_CACHED_SUBJECTS:
                 self._known.clear()
-            self._known[data_file.path] = _read_subjects(handle, table, data_file)
+            self._known[data_file.path] = _read_subjects(table, data_file)
         return self._known[data_file.path]
 
 
-def _read_subjects(handle: DeltaTable, table: Table, data_file: DataFile) -> FileSubjects:
-    subject, time = table.subject_column, table.time_column
+def _read_subjects(table: OpenTable, data_file: DataFile) -> FileSubjects:
+    subject, time = table.table.subject_column, table.table.time_column
     subjects: dict[Subject, SubjectRows] = {}
-    for batch in read_batches(handle, table, [data_file], (subject, time)):
+    for batch in read_batches(table.handle, table.table, [data_file], (subject, time)):
         grouped = pa.Table.from_batches([batch]).group_by(subject)
         sums = grouped.aggregate([(time, "count"), (time, "min"), (time, "max")])
         for row in sums.to_pylist():
@@ -181,13 +182,13 @@ def _read_subjects(handle: DeltaTable, table: Table, data_file: DataFile) -> Fil
 
 
 def candidates(
-    handle: DeltaTable, table: Table, expiry: Expiry, subjects: SubjectsByFile
+    table: OpenTable, expiry: Expiry, subjects: SubjectsByFile
 ) -> Mapping[str, tuple[DataFile, FileSubjects]]:
     """The data files that may have due rows, with their subjects, by file name."""
     if not expiry:
         return {}
     return {
-        data_file.path.rpartition("/")[2]: (data_file, subjects.of(handle, table, data_file))
-        for data_file in read_version(handle, table).data_files
+        data_file.path.rpartition("/")[2]: (data_file, subjects.of(table, data_file))
+        for data_file in read_version(table.handle, table.table).data_files
         if data_file.ts_range is None or data_file.ts_range[0] < expiry.newest(data_file)
     }

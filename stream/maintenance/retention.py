@@ -156,9 +156,7 @@ class Retention:
         table.refresh()
         due = {
             name
-            for name, (_, subjects) in candidates(
-                table.handle, table.table, expiry, self._subjects
-            ).items()
+            for name, (_, subjects) in candidates(table, expiry, self._subjects).items()
             if expiry.is_rewrite_due(subjects)
         }
         if not due:
@@ -192,7 +190,7 @@ class Retention:
         """
         topics = [settings.topic(kind.topic) for kind in KINDS]
         stored: Counter[tuple[str, Subject]] = Counter()
-        for data_file, _ in candidates(ledger.handle, LEDGER, expiry, self._subjects).values():
+        for data_file, _ in candidates(ledger, expiry, self._subjects).values():
             columns = ("subject_id", "ts", "topic", "stored")
             for batch in read_batches(ledger.handle, LEDGER, [data_file], columns):
                 rows = pa.Table.from_batches([batch])

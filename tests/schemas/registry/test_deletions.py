@@ -1,0 +1,158 @@
+"""Deleted websites and organizations are gone for every reader, and come back as they were."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from schemas.registry import (
+    Key,
+    Link,
+    Organization,
+    RecordConflict,
+    RecordNotFound,
+    RegistryFollower,
+    RegistryStore,
+    Snapshot,
+    Website,
+    validation,
+)
+from schemas.registry.backups import Backups, read_backup, write_backup
+from schemas.registry.contents import Contents
+from schemas.registry.records import Action, Deletion
+from schemas.registry.restore import restore
+from tests.schemas.registry.filled_registry import NOW, furnished
+
+
+@pytest.fixture
+def store(each_url: str) -> Iterator[RegistryStore]:
+    store = RegistryStore(each_url, "cli:ann", clock=lambda: NOW + 1)
+    yield store
+    store.close()
+
+
+def records(contents: Contents) -> dict[str, object]:
+    return {kind.__name__: found for kind, found in contents.by_kind()}
+
+
+@pytest.mark.parametrize("kind", [Website, Organization])
+def test_a_restored_record_has_all_that_belonged_to_it(
+    store: RegistryStore, kind: type[Website | Organization]
+) -> None:
+    owner, website, _, text = furnished(store)
+    before = store.read_contents()
+    record_id = website.id if kind is Website else owner.id
+    follower = RegistryFollower(store)
+
+    store.delete(kind, record_id)
+    gone = follower.refresh()
+    store.restore_deleted(kind, record_id)
+
+    assert not gone.websites
+    assert gone.find_key(text, NOW) is None
+    assert records(store.read_contents()) == records(before)
+    assert follower.refresh() == Snapshot.read(store)
+    assert follower.snapshot.find_key(text, NOW) is not None
+
+
+def test_the_subjects_of_a_deletion_are_its_websites_and_links(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    (link,) = store.list(Link)
+
+    store.delete(Organization, owner.id)
+
+    deletion = store.get(Deletion, owner.id)
+    assert (deletion.record_kind, deletion.name) == ("organization", "Acme")
+    assert set(deletion.subjects) == {website.id, link.id}
+    assert deletion.created_at == NOW + 1
+
+
+def test_the_trail_has_the_restored_records_without_secrets(store: RegistryStore) -> None:
+    _, website, key, _ = furnished(store)
+    store.delete(Website, website.id)
+
+    store.restore_deleted(Website, website.id)
+
+    (restored,) = store.changes(1, record_id=website.id)
+    assert (restored.action, restored.kind) == (Action.RESTORE, "website")
+    (of_key,) = store.changes(1, record_id=key.id)
+    assert of_key.after is not None
+    assert "secret_hash" not in of_key.after
+
+
+def test_what_cannot_be_restored_says_why(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    with pytest.raises(RecordNotFound, match=f"no deleted website '{website.id}'"):
+        store.restore_deleted(Website, website.id)
+    store.delete(Website, website.id)
+    with pytest.raises(RecordNotFound, match="no deleted organization"):
+        store.restore_deleted(Organization, website.id)
+    store.delete(Organization, owner.id)
+    with pytest.raises(RecordConflict, match="the organization or website does not exist"):
+        store.restore_deleted(Website, website.id)
+
+    other = store.create(validation.new_organization("Globex", "free", NOW))
+    new = validation.new_link(other.id, "B", "https://b.example/", NOW, slug="spring")
+    store.create(new)
+    with pytest.raises(RecordConflict, match="this slug is already taken"):
+        store.restore_deleted(Organization, owner.id)
+    store.delete(Link, new.id)
+    store.restore_deleted(Organization, owner.id)
+    store.restore_deleted(Website, website.id)
+
+    assert (store.count(Website), store.count(Key)) == (1, 1)
+
+
+def test_a_purge_ends_what_could_be_restored(store: RegistryStore) -> None:
+    _, website, *_ = furnished(store)
+    store.delete(Website, website.id)
+    deletion = store.get(Deletion, website.id)
+
+    assert store.begin_purge(deletion)
+
+    (purged,) = store.changes(1, record_id=website.id)
+    assert (purged.action, purged.kind) == (Action.PURGE, "website")
+    with pytest.raises(RecordConflict, match="the rows of this website are purged"):
+        store.restore_deleted(Website, website.id)
+    assert store.get(Deletion, website.id).records == {}
+
+
+def test_a_restored_website_is_not_purged(store: RegistryStore) -> None:
+    _, website, *_ = furnished(store)
+    store.delete(Website, website.id)
+    deletion = store.get(Deletion, website.id)
+    store.restore_deleted(Website, website.id)
+
+    assert not store.begin_purge(deletion)
+    assert store.get(Website, website.id) == website
+
+
+def test_an_id_is_free_once_its_rows_are_purged(store: RegistryStore) -> None:
+    owner, website, *_ = furnished(store)
+    store.delete(Organization, owner.id)
+    again = validation.new_organization("Acme", "free", NOW, record_id=owner.id)
+    with pytest.raises(RecordConflict, match=f"a deleted organization: restore '{owner.id}'"):
+        store.create(again)
+
+    store.update_progress(Deletion, owner.id, NOW, purged_at=NOW)
+    other = store.create(validation.new_organization("Globex", "free", NOW))
+    store.create(validation.new_website(other.id, "a.example", NOW, record_id=website.id))
+    assert website.id not in store.get(Deletion, owner.id).subjects
+    store.create(again)
+
+    assert store.count(Deletion) == 0
+
+
+def test_a_backup_has_deleted_records_too(
+    sqlite_url: str, backups: Backups, store: RegistryStore
+) -> None:
+    _, website, _, text = furnished(store)
+    store.delete(Website, website.id)
+    write_backup(store, backups, NOW)
+    contents = read_backup(backups.paths()[0]).contents
+
+    restore(sqlite_url, contents, 1_000, NOW)
+    restored = RegistryStore(sqlite_url)
+    restored.restore_deleted(Website, website.id)
+
+    assert Snapshot.read(restored).find_key(text, NOW) is not None
+    restored.close()
