@@ -106,6 +106,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "reenrich.reenrich",
         "Re-enrich rows stored under older rules, one day per commit; queries keep working.",
     ),
+    "retention": (
+        "retention.retention",
+        "List by website and table the days to keep, and the rows that are due for deletion.",
+    ),
     "rebuild": ("rebuild.rebuild", "Make the prepared results of this machine anew."),
     "verify": (
         "verify.verify",

@@ -8,6 +8,7 @@ through which the border moves from day to day, at most once a week.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -181,14 +182,46 @@ def _read_subjects(table: OpenTable, data_file: DataFile) -> FileSubjects:
     return subjects
 
 
+class DueRows(NamedTuple):
+    """Rows that are due, and their share of the bytes of their data files."""
+
+    rows: int
+    bytes: int
+
+
+def due_rows(table: OpenTable, expiry: Expiry) -> Mapping[Subject, DueRows]:
+    """The due rows of each subject, also of files whose rewrite waits."""
+    due: dict[Subject, DueRows] = {}
+    columns = (table.table.subject_column, table.table.time_column)
+    for data_file in _due_files(table, expiry):
+        counts: Counter[Subject] = Counter()
+        for batch in read_batches(table.handle, table.table, [data_file], columns):
+            rows = pa.Table.from_batches([batch])
+            is_due = pc.is_valid(expiry.causes(rows, table.table.subject_column))
+            counts.update(rows.filter(is_due)[table.table.subject_column].to_pylist())
+        for subject, count in counts.items():
+            before = due.get(subject, DueRows(0, 0))
+            size = round(data_file.size * count / data_file.rows)
+            due[subject] = DueRows(before.rows + count, before.bytes + size)
+    return due
+
+
 def candidates(
     table: OpenTable, expiry: Expiry, subjects: SubjectsByFile
 ) -> Mapping[str, tuple[DataFile, FileSubjects]]:
     """The data files that may have due rows, with their subjects, by file name."""
-    if not expiry:
-        return {}
     return {
         data_file.path.rpartition("/")[2]: (data_file, subjects.of(table, data_file))
+        for data_file in _due_files(table, expiry)
+    }
+
+
+def _due_files(table: OpenTable, expiry: Expiry) -> Sequence[DataFile]:
+    """The data files that may have due rows, by their statistics."""
+    if not expiry:
+        return ()
+    return [
+        data_file
         for data_file in read_version(table.handle, table.table).data_files
         if data_file.ts_range is None or data_file.ts_range[0] < expiry.newest(data_file)
-    }
+    ]

@@ -27,7 +27,7 @@ from schemas.registry.keep_days import DAY_MS, KeepBounds
 from schemas.registry.records import Deletion
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
-from schemas.tables import LEDGER, QUARANTINE
+from schemas.tables import LEDGER, QUARANTINE, Table
 from stream.maintenance.expiry import (
     ALWAYS,
     NEVER,
@@ -65,12 +65,12 @@ class Due(Struct, frozen=True):
     deletions: Sequence[Deletion]
     """Deletions that can no longer be undone."""
 
-    def expiries(self, table: LakeTable, at_ms: int) -> Sequence[Expiry]:
+    def expiries(self, table: Table, at_ms: int) -> Sequence[Expiry]:
         """Which rows of a table to delete, for each reason."""
         purged = {subject: NEVER for deletion in self.deletions for subject in deletion.subjects}
         by_age = (
-            self.days.expiry(table.table, at_ms)
-            if table.table.name in MAIN_TABLES
+            self.days.expiry(table, at_ms)
+            if table.name in MAIN_TABLES
             else self.days.side_expiry(at_ms)
         )
         return [expiry for expiry in (Expiry("purged", purged), by_age) if expiry]
@@ -107,7 +107,7 @@ class Retention:
         store = self._store = self._store or RegistryStore(settings.registry_url, "keeper")
         at_ms = self._clock()
         due = self._read_due(store, settings, at_ms)
-        expiries = due.expiries(table, at_ms)
+        expiries = due.expiries(table.table, at_ms)
         done_at, done = self._done.get(table.table.name, (0.0, None))
         if done == expiries and time.monotonic() - done_at < INTERVAL_SECONDS:
             return
@@ -123,7 +123,9 @@ class Retention:
         """What is due; read again when the registry has changed, and in a new hour."""
         key = store.read_version(), at_ms // HOUR_MS
         if self._due is None or self._due[0] != key:
-            self._due = key, _read_due(store, settings, at_ms)
+            due = read_due(store, settings, at_ms)
+            deletions = [one for one in due.deletions if store.begin_purge(one)]
+            self._due = key, structs.replace(due, deletions=deletions)
         return self._due[1]
 
     def _remove_main_rows(
@@ -225,13 +227,9 @@ class Retention:
         store.forget_deletions(at_ms - LATE_ROWS_MS)
 
 
-def _read_due(store: RegistryStore, settings: Settings, at_ms: int) -> Due:
+def read_due(store: RegistryStore, settings: Settings, at_ms: int) -> Due:
+    """What is due by the registry."""
     ended = at_ms - settings.purge_days * DAY_MS
-    deletions = [
-        deletion
-        for deletion in store.list(Deletion)
-        if deletion.created_at <= ended and store.begin_purge(deletion)
-    ]
     return Due(
         OwnerDays.of_registry(
             store.list(Organization),
@@ -239,7 +237,7 @@ def _read_due(store: RegistryStore, settings: Settings, at_ms: int) -> Due:
             store.list(Link),
             KeepBounds.of_settings(settings),
         ),
-        deletions,
+        [deletion for deletion in store.list(Deletion) if deletion.created_at <= ended],
     )
 
 
