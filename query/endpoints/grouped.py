@@ -19,6 +19,7 @@ from query.response.response_budget import ResponseBudget
 from query.run.comparison import comparison_columns, comparison_values
 from query.run.groups import GroupedPlan, numbers_of
 from query.run.journey import run_and_encode, run_plans
+from query.run.kept_since import kept_since
 from query.run.plan import QueryResult, Versions
 
 
@@ -91,6 +92,7 @@ def _meta(
         "watermark": freshness.watermark,
         "lag_seconds": freshness.lag_seconds,
         "stale_reason": freshness.stale_reason,
+        "kept_since": kept_since(dependencies, [plan]),
         "versions": {name: pinned.version.number for name, pinned in versions.items()},
         "partial_bucket": result.partial_bucket,
         "annotations": result.annotations or UNSET,

@@ -42,6 +42,7 @@ from query.response.json_response import EncodedJson, encode_within, json_pieces
 from query.response.large_response import LargeResponse
 from query.response.response_budget import MAX_ROWS, ResponseBudget
 from query.run.journey import Answered, Caller, authorize, run_and_encode, run_plans
+from query.run.kept_since import kept_since
 from query.run.plan import QueryResult, Versions
 from query.standard.comparison import compared_table
 from query.standard.plan import StandardPlan
@@ -248,6 +249,7 @@ def _meta(
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
         stale_reason=freshness.stale_reason,
+        kept_since=kept_since(dependencies, request.plans),
         versions={name: pinned.version.number for name, pinned in versions.items()},
     )
 

@@ -95,6 +95,12 @@ def time_range(start: date, end: date, zone: str, max_days: int) -> TimeRange:
     return TimeRange(_midnight(start, zone), _midnight(end + timedelta(days=1), zone), zone)
 
 
+def first_whole_day(start_ms: int, zone: str) -> date:
+    """The first day in the zone that begins at the instant or after it."""
+    day = time_zones.to_local(start_ms, zone).date()
+    return day if _midnight(day, zone) >= start_ms else day + timedelta(days=1)
+
+
 def check_days(days: int, max_days: int) -> None:
     """Malformed when there are too many days."""
     if days > max_days:

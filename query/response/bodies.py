@@ -19,6 +19,14 @@ StaleReason = Annotated[
     str, Meta(description="why `watermark` and `lagSeconds` are old or null; only then")
 ]
 
+KeptSince = Annotated[
+    str,
+    Meta(
+        description="first day of which all rows are kept (YYYY-MM-DD, in `timezone`), where the "
+        "time range begins before it: older rows are deleted by age"
+    ),
+]
+
 
 class ErrorResponse(Struct):
     """An error: a message and a machine-readable code."""
@@ -129,6 +137,7 @@ class StandardMeta(Struct):
     lag_seconds: float | None = field(name="lagSeconds")
     versions: TableVersions
     stale_reason: StaleReason | UnsetType = field(name="staleReason", default=UNSET)
+    kept_since: KeptSince | UnsetType = field(name="keptSince", default=UNSET)
 
 
 class StandardResponse(Struct, rename="camel"):
@@ -171,6 +180,7 @@ class CustomMeta(Struct, rename="camel"):
     lag_seconds: float | None
     versions: TableVersions
     stale_reason: StaleReason | UnsetType = UNSET
+    kept_since: KeptSince | UnsetType = UNSET
     partial_bucket: str | UnsetType | None = UNSET
     annotations: Annotations | UnsetType = UNSET
     engine: EngineName | UnsetType = UNSET
@@ -199,6 +209,7 @@ class MetricsMeta(Struct, rename="camel"):
     lag_seconds: float | None
     versions: TableVersions
     stale_reason: StaleReason | UnsetType = UNSET
+    kept_since: KeptSince | UnsetType = UNSET
     partial_bucket: str | UnsetType | None = UNSET
     definitions: dict[str, str] | UnsetType = UNSET
     annotations: Annotations | UnsetType = UNSET
