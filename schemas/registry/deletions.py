@@ -88,30 +88,18 @@ def restore_deletion(transaction: WriteTransaction, deletion_id: str, kind: type
                 check_record_limit(transaction, record)
 
 
-def free_deleted_id(transaction: WriteTransaction, record: Record) -> None:
+def check_deleted_id(transaction: WriteTransaction, record: Record) -> None:
     """RecordConflict when a new record has an id whose rows are not purged yet."""
     if not isinstance(record, RESTORABLE):
         return
     query = sa.select(*(c for c in DELETIONS.c if c.name != "records"))
     for deletion in read_records(transaction.connection, Deletion, query):
-        if record.id not in (deletion.id, *deletion.subjects):
-            continue
-        if deletion.purged_at is None:
+        is_of_deletion = record.id in (deletion.id, *deletion.subjects)
+        if is_of_deletion and deletion.purged_at is None:
             raise RecordConflict(
                 f"this id is that of a deleted {deletion.record_kind}: restore '{deletion.id}', "
                 "or wait until its rows are purged"
             )
-        forget_subject(transaction, deletion, record.id)
-
-
-def forget_subject(transaction: WriteTransaction, deletion: Deletion, subject_id: str) -> None:
-    """Purge no more rows of an id, which is used again; without any other the deletion is over."""
-    subjects = [subject for subject in deletion.subjects if subject != subject_id]
-    one = DELETIONS.c.id == deletion.id
-    if subjects and subject_id != deletion.id:
-        transaction.connection.execute(sa.update(DELETIONS).where(one).values(subjects=subjects))
-    else:
-        transaction.connection.execute(sa.delete(DELETIONS).where(one))
 
 
 def begin_purge(transaction: WriteTransaction, deletion: Deletion) -> bool:

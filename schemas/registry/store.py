@@ -26,7 +26,7 @@ from schemas.registry.deletions import (
     RESTORABLE,
     add_deletion,
     begin_purge,
-    free_deleted_id,
+    check_deleted_id,
     restore_deletion,
 )
 from schemas.registry.migrate import require_current_schema
@@ -279,7 +279,7 @@ class RegistryStore:
 
 
 def _insert(transaction: WriteTransaction, record: Record) -> None:
-    free_deleted_id(transaction, record)
+    check_deleted_id(transaction, record)
     transaction.connection.execute(sa.insert(RECORD_TABLES[type(record)]).values(to_row(record)))
     transaction.log_record(Action.CREATE, record)
     check_record_limit(transaction, record)

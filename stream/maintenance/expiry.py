@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from schemas.acknowledged_counts import RETENTION_HOURS
 from schemas.kinds import KINDS
 from schemas.lake.delta_table import DataFile, read_version
 from schemas.registry import Link, Organization, Website
@@ -56,6 +57,8 @@ class Expiry(Struct, frozen=True, dict=True):
     """Unix milliseconds by subject; rows before are due."""
     default: int = ALWAYS
     """That of subjects that are not listed."""
+    time_column: str = "ts"
+    """The time that the age of a row counts by."""
 
     def __bool__(self) -> bool:
         return self.default > ALWAYS or any(self.kept_from.values())
@@ -86,7 +89,7 @@ class Expiry(Struct, frozen=True, dict=True):
         subjects = batch[subject_column].combine_chunks().dictionary_encode()
         kept_us = pa.array([self.of(name) * 1000 for name in subjects.dictionary.to_pylist()])
         kept_us = pc.fill_null(kept_us.cast(pa.int64()).take(subjects.indices), self.default * 1000)
-        is_due = pc.less(batch["ts"].combine_chunks().cast(pa.int64()), kept_us)
+        is_due = pc.less(batch[self.time_column].combine_chunks().cast(pa.int64()), kept_us)
         reason = pa.scalar(self.reason, pa.string())
         return pc.if_else(is_due, reason, pa.scalar(None, pa.string()))
 
@@ -132,14 +135,19 @@ class OwnerDays(Struct, frozen=True):
         """
         expiries = [self.expiry(kind.table, now_ms) for kind in KINDS]
         kept = {name: min(one.of(name) for one in expiries) for name in self.by_subject}
-        default = min((one.default for one in expiries), default=ALWAYS)
+        default = min(one.default for one in expiries)
         longest = min([default, *kept.values()])
-        margin = WAIT_MS + DAY_MS
-        return Expiry(
-            "expired",
-            {name: max(instant - margin, ALWAYS) for name, instant in kept.items()},
-            max(longest - margin, ALWAYS),
-        )
+
+        def later(instant: int) -> int:
+            return max(min(instant - WAIT_MS - DAY_MS, side_limit_ms(now_ms)), ALWAYS)
+
+        listed = {name: later(instant) for name, instant in kept.items()}
+        return Expiry("expired", listed, later(longest))
+
+
+def side_limit_ms(now_ms: int) -> int:
+    """From when all rows of quarantine and ledger are kept: collectors' counts are compared."""
+    return midnight_ms_before(RETENTION_HOURS // 24 + 1, now_ms)
 
 
 def _kept_from(days: int | None, now_ms: int) -> int:
@@ -150,19 +158,20 @@ class SubjectsByFile:
     """The subjects of data files with their rows; a file is read once, as it never changes."""
 
     def __init__(self) -> None:
-        self._known: dict[str, FileSubjects] = {}
+        self._known: dict[tuple[str, str], FileSubjects] = {}
 
-    def of(self, table: OpenTable, data_file: DataFile) -> FileSubjects:
-        """The subjects of one data file."""
-        if data_file.path not in self._known:
+    def of(self, table: OpenTable, data_file: DataFile, time_column: str) -> FileSubjects:
+        """The subjects of one data file, with their first and last time."""
+        key = data_file.path, time_column
+        if key not in self._known:
             if sum(map(len, self._known.values())) > MAX_CACHED_SUBJECTS:
                 self._known.clear()
-            self._known[data_file.path] = _read_subjects(table, data_file)
-        return self._known[data_file.path]
+            self._known[key] = _read_subjects(table, data_file, time_column)
+        return self._known[key]
 
 
-def _read_subjects(table: OpenTable, data_file: DataFile) -> FileSubjects:
-    subject, time = table.table.subject_column, table.table.time_column
+def _read_subjects(table: OpenTable, data_file: DataFile, time: str) -> FileSubjects:
+    subject = table.table.subject_column
     subjects: dict[Subject, SubjectRows] = {}
     for batch in read_batches(table.handle, table.table, [data_file], (subject, time)):
         grouped = pa.Table.from_batches([batch]).group_by(subject)
@@ -192,7 +201,7 @@ class DueRows(NamedTuple):
 def due_rows(table: OpenTable, expiry: Expiry) -> Mapping[Subject, DueRows]:
     """The due rows of each subject, also of files whose rewrite waits."""
     due: dict[Subject, DueRows] = {}
-    columns = (table.table.subject_column, table.table.time_column)
+    columns = (table.table.subject_column, expiry.time_column)
     for data_file in _due_files(table, expiry):
         counts: Counter[Subject] = Counter()
         for batch in read_batches(table.handle, table.table, [data_file], columns):
@@ -211,7 +220,10 @@ def candidates(
 ) -> Mapping[str, tuple[DataFile, FileSubjects]]:
     """The data files that may have due rows, with their subjects, by file name."""
     return {
-        data_file.path.rpartition("/")[2]: (data_file, subjects.of(table, data_file))
+        data_file.path.rpartition("/")[2]: (
+            data_file,
+            subjects.of(table, data_file, expiry.time_column),
+        )
         for data_file in _due_files(table, expiry)
     }
 
@@ -223,5 +235,10 @@ def _due_files(table: OpenTable, expiry: Expiry) -> Sequence[DataFile]:
     return [
         data_file
         for data_file in read_version(table.handle, table.table).data_files
-        if data_file.ts_range is None or data_file.ts_range[0] < expiry.newest(data_file)
+        if _first_ms(data_file, expiry.time_column) < expiry.newest(data_file)
     ]
+
+
+def _first_ms(data_file: DataFile, time_column: str) -> int:
+    """The smallest time of a data file by its statistics; 0 when unknown."""
+    return data_file.ts_range[0] if data_file.ts_range and time_column == "ts" else ALWAYS

@@ -3,17 +3,17 @@
 Main tables go first, each file at most once a pass (`expiry.py` says when) and with corrections in
 the ledger (`row_removal.py`). Then quarantine and ledger, by the longest days of a website's
 tables: only where the ledger's counts of the deleted days add up to no stored row, so that what
-stays is balanced.
+stays is balanced, and never of the days for which collectors have counts of their own.
 
 A deleted website or organization is purged when it can no longer be restored: all its rows are due,
 whatever their age. Its purge is over once no table has a row of it; late rows that were still in
-Kafka are deleted for some days more.
+Kafka are deleted for some days more, also those of an id that was used again, by time of receipt.
 """
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -36,6 +36,7 @@ from stream.maintenance.expiry import (
     Subject,
     SubjectsByFile,
     candidates,
+    side_limit_ms,
 )
 from stream.maintenance.merge_plan import LiveDataFile, live_data_files
 from stream.maintenance.rewrite import rewrite_files
@@ -50,6 +51,7 @@ log = logging.getLogger(__name__)
 INTERVAL_SECONDS = 3_600.0
 LATE_ROWS_MS = 30 * DAY_MS
 """For so long after a purge rows that were still in Kafka are deleted."""
+PURGED = "purged"
 MAIN_TABLES = frozenset(kind.table.name for kind in KINDS)
 
 HOUR_MS = 3_600_000
@@ -64,16 +66,26 @@ class Due(Struct, frozen=True):
     days: OwnerDays
     deletions: Sequence[Deletion]
     """Deletions that can no longer be undone."""
+    created_ms: Mapping[str, int]
+    """When each website was created: one may have the id of a purged one."""
 
     def expiries(self, table: Table, at_ms: int) -> Sequence[Expiry]:
         """Which rows of a table to delete, for each reason."""
-        purged = {subject: NEVER for deletion in self.deletions for subject in deletion.subjects}
-        by_age = (
-            self.days.expiry(table, at_ms)
-            if table.name in MAIN_TABLES
-            else self.days.side_expiry(at_ms)
+        is_main = table.name in MAIN_TABLES
+        limit_ms = NEVER if is_main else side_limit_ms(at_ms)
+        precision_ms = 1 if is_main else HOUR_MS  # the ledger counts by hour
+        purged = {
+            subject: min(self.created_ms.get(subject, NEVER), limit_ms)
+            // precision_ms
+            * precision_ms
+            for deletion in self.deletions
+            for subject in deletion.subjects
+        }
+        both = (
+            Expiry(PURGED, purged, time_column="received_at" if is_main else "ts"),
+            self.days.expiry(table, at_ms) if is_main else self.days.side_expiry(at_ms),
         )
-        return [expiry for expiry in (Expiry("purged", purged), by_age) if expiry]
+        return [expiry for expiry in both if expiry]
 
 
 class Retention:
@@ -138,7 +150,7 @@ class Retention:
                 continue
             removal = Removal(
                 expiry.reason,
-                (subject, table.table.time_column),
+                (subject, expiry.time_column),
                 partial(expiry.causes, subject_column=subject),
             )
             ledger = LakeTable(settings, LEDGER)
@@ -214,7 +226,7 @@ class Retention:
     def _finish_purges(self, store: RegistryStore, due: Due, at_ms: int) -> None:
         """Note which purges are over: with every table done since they were due."""
         purged = [
-            {name for one in expiries if one.reason == "purged" for name in one.kept_from}
+            {name for one in expiries if one.reason == PURGED for name in one.kept_from}
             for _, expiries in (self._done[name] for name in MAIN_TABLES)
         ]
         for deletion in due.deletions:
@@ -230,14 +242,16 @@ class Retention:
 def read_due(store: RegistryStore, settings: Settings, at_ms: int) -> Due:
     """What is due by the registry."""
     ended = at_ms - settings.purge_days * DAY_MS
+    websites = store.list(Website)
     return Due(
         OwnerDays.of_registry(
             store.list(Organization),
-            store.list(Website),
+            websites,
             store.list(Link),
             KeepBounds.of_settings(settings),
         ),
         [deletion for deletion in store.list(Deletion) if deletion.created_at <= ended],
+        {website.id: website.created_at for website in websites},
     )
 
 

@@ -242,19 +242,29 @@ def test_a_kill_between_the_commits_leaves_the_ledger_balanced(world: World, ste
 
 
 def test_ledger_and_quarantine_follow_eight_days_after_the_longest_days(world: World) -> None:
-    world.keeps(all=2, vitals=3)
+    world.keeps(all=10, vitals=12)
     world.holds(event("a"), an_envelope([{"name": 5}]), event("b", website="w2"))
     world.holds(event("new", 11))
+    world.cycle(20.4999)
     assert len(rows(world.config, QUARANTINE, "stage")) == 1
 
-    world.cycle(11)  # the 2nd: vitals are kept from the 29th
-    assert len(rows(world.config, QUARANTINE, "stage")) == 1
-    world.cycle(12)  # eight days before the 30th is the 22nd
+    world.cycle(20.5)  # twenty days after the 22nd: the 21st is the last that is not kept
 
     assert rows(world.config, QUARANTINE, "stage") == []
     assert rows(world.config, LEDGER, "subject_id", "stored") == [("w1", 1), ("w2", 1)]
     assert world.names() == ["b", "new"]
     assert world.is_balanced()
+
+
+def test_what_collectors_counted_themselves_stays_in_the_ledger(world: World) -> None:
+    world.keeps(all=1)
+    world.holds(event("a"))
+    world.cycle(15.4999)
+    assert rows(world.config, LEDGER, "stored") == [(-1,), (1,)]
+
+    world.cycle(15.5)  # they have counts of 14 days
+
+    assert rows(world.config, LEDGER, "stored") == []
 
 
 @pytest.mark.parametrize("step", ["quarantine", "ledger"])
@@ -268,8 +278,8 @@ def test_a_kill_between_quarantine_and_ledger_is_made_good(world: World, step: s
             raise Killed
 
     with pytest.raises(Killed):
-        world.cycle(12, world.started(on_step))
-    world.cycle(12, world.started())
+        world.cycle(16, world.started(on_step))
+    world.cycle(16, world.started())
 
     assert rows(world.config, LEDGER, "stored") == []
     assert rows(world.config, QUARANTINE, "stage") == []
@@ -303,14 +313,16 @@ def test_a_purged_id_is_made_again_without_its_old_rows(tmp_path: Path) -> None:
     world.cycle(1.1, world.started())
     assert world.names() == []
 
-    again = Website(id="w1", organization_id="o1", domain="a.example", **STAMPS)
+    stamps: dict[str, Any] = {"created_at": world.now_ms, "updated_at": world.now_ms}
+    again = Website(id="w1", organization_id="o1", domain="a.example", **stamps)
     world.store.create(again)
-    world.holds(event("new", 2))
+    world.holds(event("later", 0.95), event("new", 2))
     world.cycle(3)
 
     assert world.names() == ["new"]
-    assert world.store.count(Deletion) == 0
     assert world.is_balanced()
+    world.cycle(2 + LATE_ROWS_MS / DAY_MS, world.started())
+    assert world.store.count(Deletion) == 0
 
 
 def test_a_restored_website_keeps_its_rows(world: World) -> None:
