@@ -12,6 +12,7 @@ from msgspec import Struct
 from starlette.routing import Route, Router
 
 import query.export.endpoint
+import query.export.person
 from query.custom import table_catalogue
 from query.dependencies import QueryDependencies, QueryEndpoint
 from query.docs.dashboard import PAGE_FOLDER, Dashboard, read_page
@@ -75,6 +76,7 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *type_catalogue.ENDPOINTS,
     *table_catalogue.ENDPOINTS,
     *query.export.endpoint.ENDPOINTS,
+    *query.export.person.ENDPOINTS,
     *endpoints.ENDPOINTS,
 )
 OPENAPI_SERVICE = describe_api(ENDPOINTS)

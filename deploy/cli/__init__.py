@@ -97,6 +97,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "List the rate limits of the organization, and what the last minute used of them.",
     ),
     "import": ("imports.imports", "Import historical events from a CSV or NDJSON FILE."),
+    "person": ("person.person", "Export everything about one visitor or profile."),
     "erase": (
         "erasures.erase",
         "Erase a visitor, profile, session or property value, for good.",

@@ -1,6 +1,7 @@
 """`tidemark export`: stored rows through the Python client."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,21 +47,25 @@ def export(
         if output is None:
             write_output(client.exported(table, format=format_, **request), format_)
             return
-        os.umask(tidemark.umask)
-        path = _regular(output)
-        partial = path.with_name(f"{path.name}.part")
-        try:
-            partial.unlink(missing_ok=True)  # of an export that was killed
-            with partial.open("xb") as file:
-                chunks = client.exported(table, format=format_, **request)
-                size = copy_to(file, chunks, print_progress)
-            partial.replace(path)
-        except OSError as error:
-            raise click.ClickException(f"{output} cannot be written: {error.strerror}") from None
-        finally:
-            with suppress(OSError):
-                partial.unlink()
-        click.echo(f"\r{output}: {size:,} bytes", err=True)
+        write_file(tidemark, output, client.exported(table, format=format_, **request))
+
+
+def write_file(tidemark: CliContext, output: Path, chunks: Iterator[bytes]) -> None:
+    """Write a file with progress, and put it in place when it is complete."""
+    os.umask(tidemark.umask)
+    path = _regular(output)
+    partial = path.with_name(f"{path.name}.part")
+    try:
+        partial.unlink(missing_ok=True)  # of an export that was killed
+        with partial.open("xb") as file:
+            size = copy_to(file, chunks, print_progress)
+        partial.replace(path)
+    except OSError as error:
+        raise click.ClickException(f"{output} cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+    click.echo(f"\r{output}: {size:,} bytes", err=True)
 
 
 def format_of(output: Path | None) -> str:

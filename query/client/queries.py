@@ -120,6 +120,14 @@ class QueryClient(HttpClient):
         where, body = _split(asked)
         return self._bytes("GET", f"/v1/export/{table}", where={**where, **body})
 
+    def exported_person(
+        self, website_id: str, visitor: str | None = None, profile: str | None = None
+    ) -> Iterator[bytes]:
+        """The bytes of a zip with everything about one visitor or profile."""
+        given = {"website_id": website_id, "visitor": visitor, "profile": profile}
+        where = {name: value for name, value in given.items() if value is not None}
+        return self._bytes("GET", "/v1/person/export", where=where)
+
     def save(self, file: BinaryIO, table: str, **asked: Any) -> int:
         """Write an export to a file; returns its size in bytes."""
         return sum(file.write(piece) for piece in self.exported(table, **asked))

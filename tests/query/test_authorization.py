@@ -63,6 +63,9 @@ def _queries() -> Iterator[Request]:
             yield Request(route=("POST", target), path=target, body=body, **access, **about)
         rows: Any = {"subject": subject, "query": {"website_id": subject, **NOVEMBER}}
         yield Request(route=("GET", export), path="/v1/export/events", **access, **rows)
+        person: Any = {"subject": subject, "query": {"website_id": subject, "visitor": "nobody"}}
+        path = "/v1/person/export"
+        yield Request(route=("GET", path), path=path, **access, **person)
     for subject in ("go", "away", "nowhere"):
         about = {"subject": subject, "query": {"link_id": subject}, "whole": True}
         yield Request(route=("POST", "/v1/query"), path="/v1/query", body=clicks, **access, **about)
