@@ -20,6 +20,12 @@ REPAIR_COMMAND = "tidemark doctor --repair"
 MAX_ENTRIES = 10
 """Findings about one log; for further entries only their number is given."""
 
+COPY_REMEDY = (
+    "in a copy of a running lake it was replaced before it was copied: back up with "
+    "`tidemark backup TARGET` instead, which needs no pause"
+)
+"""A plain copy outlasts the time for which replaced files stay."""
+
 LOG_MEANING = (
     "Table '{}' is not opened: its messages wait in Kafka, and queries of it fail. Opened without "
     "this entry it would miss rows."
@@ -42,7 +48,8 @@ def check_logs(settings: Settings) -> Iterator[Finding]:
                 meaning=LOG_MEANING.format(table.name) if table in TABLES else DERIVED_MEANING,
                 remedy=f"{REPAIR_COMMAND} (restores it from its copy, if there is one); else "
                 + (
-                    "restore the file from a backup of the lake"
+                    "restore a backup into another folder: tidemark restore TARGET --into FOLDER; "
+                    f"{COPY_REMEDY}"
                     if table in TABLES
                     else f"delete the folder {folder.parent if folder else table.name}: "
                     "the keeper computes it again"
@@ -88,10 +95,11 @@ def check_files(settings: Settings, checksums: bool = False) -> Iterator[Finding
 def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
     """A damaged data file as a finding."""
     command = f"tidemark repair {table}/{data_file.path} --accept-loss"
+    from_backup = f"copy it from a backup (TARGET/files/{table}/{data_file.path})"
     if table in (LEDGER.name, QUARANTINE.name):
         meaning = "Storing and queries continue; counts of items that were not stored are missing."
         remedy = (
-            f"restore the file from a backup of the lake, or give its rows up: {command}; "
+            f"{from_backup}, or give its rows up: {command}; "
             "what then differs between ledger and tables is a finding that can be accepted"
         )
     else:
@@ -101,9 +109,10 @@ def file_finding(table: str, data_file: LiveDataFile, problem: str) -> Finding:
         )
         remedy = (
             f"{REPAIR_COMMAND} (stores its rows again from Kafka, while Kafka still has all of "
-            "them); else restore the file from a backup of the lake, or give its rows up: "
-            f"{command}"
+            f"them); else {from_backup}, or give its rows up: {command}"
         )
+    if problem == "is missing":
+        remedy = f"{COPY_REMEDY}; in any other lake {remedy}"
     return Finding(
         subject=f"{table}/{data_file.path}",
         problem=f"the data file {problem}; it holds {data_file.rows} rows",

@@ -19,6 +19,9 @@ from stream.writing.ledger_repair import OFFSET, PARTITION, missing_ranges
 
 MAX_NAMED_FILES = 10
 REPAIR_COMMAND = "tidemark doctor --repair"
+FOREIGN_OPERATIONS = frozenset(("DELETE", "UPDATE", "MERGE", "RESTORE", "TRUNCATE"))
+"""Operations in `commitInfo` of a Delta log; each version of ours is a WRITE."""
+MAX_NAMED_CHANGES = 3
 COUNTED = ("stored", "duplicate", "quarantined")
 
 Counts = dict[str, int]
@@ -90,15 +93,37 @@ def _rows_held(
 
 def _mismatch(topic: str, main: TableReader, name: str, rows: int, counted: int) -> Finding:
     table = main.table.name if name == "stored" else QUARANTINE.name
+    changes = foreign_changes(main) if name == "stored" else ()
+    if changes:
+        meaning = (
+            "Another tool changed rows. Queries answer by the rows that are there, and nothing "
+            "else is affected."
+        )
+        remedy = "accept it, if that was on purpose; else "
+    else:
+        meaning = (
+            "Rows or ledger entries were lost: part of the lake is missing or from another time "
+            "than the rest. The remaining rows are correct."
+        )
+        remedy = "tidemark verify names websites, hours and offsets; "
     return Finding(
         subject=f"{table}, topic {topic}",
-        problem=f"{rows} rows are {name}, but the ledger counted {counted}",
-        meaning="Rows or ledger entries were lost: part of the lake is missing or from "
-        "another time than the rest.",
-        remedy="restore the whole lake from one backup; without one the remaining rows "
-        "are correct and nothing else is affected: then accept it",
+        problem=f"{rows} rows are {name}, but the ledger counted {counted}"
+        + (f"; {', '.join(changes)}" if changes else ""),
+        meaning=meaning,
+        remedy=f"{remedy}restore a backup that has the rows into another folder (tidemark restore "
+        "TARGET --into FOLDER) and switch over; without one accept the finding",
         id=finding_id("unbalanced", table, topic, name, rows - counted),
     )
+
+
+def foreign_changes(main: TableReader) -> list[str]:
+    """Versions in the log by which another tool changed or deleted rows; ours only append."""
+    return [
+        f"version {commit['version']} is a {commit['operation']} of another tool"
+        for commit in main.handle.history()
+        if commit.get("operation") in FOREIGN_OPERATIONS
+    ][:MAX_NAMED_CHANGES]
 
 
 def _behind(
