@@ -92,6 +92,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "quarantine.quarantine",
         "List why items of a website were not stored, the most frequent reason first.",
     ),
+    "contract": (
+        "contract.contract",
+        "Event contracts: files of event names with their properties and types.",
+    ),
     "limits": (
         "quarantine.limits",
         "List the rate limits of the organization, and what the last minute used of them.",

@@ -55,6 +55,7 @@ def run(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     Path("query.json").write_text(json.dumps(CUSTOM_QUERY))
+    Path("contract.json").write_text(json.dumps({"events": {"signup": {}}}))
 
     def run(arguments: Sequence[str]) -> str:
         done = run_command(arguments, capsys)
