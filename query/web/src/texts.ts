@@ -446,7 +446,7 @@ export const texts = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization",
+      annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization", erasure: "Erasures", deletion: "Deletions",
     } satisfies Record<AuditKind, string>,
   },
   shares: {
