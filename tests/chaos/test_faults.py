@@ -5,7 +5,6 @@ may be stored once or not at all, and that is all that may happen to it.
 """
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -34,13 +33,6 @@ from tests.cluster.parts import runs_on_cluster
 from tests.flow.tenant import Tenant
 from tests.flow.test_imports import a_file, importing, imports, tidemark
 from tests.installation import ROOT, Installation, eventually
-
-BROKER = () if runs_on_cluster() else ("broker",)
-"""Brokers of a cluster run beside the supervisor; tests/chaos/test_kafka_cluster.py kills those."""
-EVERY_PROCESS = (*BROKER, "collector-1", "worker-1", "worker-2", "keeper", "query-1")
-SEED = int(os.environ.get("TIDEMARK_CHAOS_SEED", "1"))
-ROUNDS = int(os.environ.get("TIDEMARK_CHAOS_ROUNDS", "1"))
-"""How often each process is killed once and frozen once, at random moments."""
 
 
 @pytest.fixture(scope="module")
@@ -200,24 +192,6 @@ def test_a_killed_keeper_leaves_every_answer_as_it_was(stack: Installation, tena
             load.wait_for(400)
             hit(stack, "keeper", signal.SIGKILL)
         load.wait_for(300)
-
-    settle(tenant, load)
-
-
-def test_processes_of_every_kind_are_killed_and_frozen_in_any_order(
-    stack: Installation, tenant: Tenant
-) -> None:
-    faults = [(name, fault) for name in EVERY_PROCESS for fault in (signal.SIGKILL, signal.SIGSTOP)]
-    order = random.Random(SEED)
-    with LoadSender(stack.collect_url, tenant.website.id) as load:
-        for _ in range(ROUNDS):
-            for name, fault in order.sample(faults, len(faults)):
-                load.wait_for(order.randrange(3, 60), seconds=90)
-                pid = hit(stack, name, fault)
-                if fault is signal.SIGSTOP:
-                    time.sleep(order.random())
-                    os.kill(pid, signal.SIGCONT)
-        load.wait_for(100, seconds=90)
 
     settle(tenant, load)
 
