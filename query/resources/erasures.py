@@ -50,7 +50,10 @@ class ErasureReport(Struct, rename="camel", omit_defaults=True):
         Meta(description="rows by table; of `quarantine` those whose payload was removed"),
     ] = UNSET
     visitors: Annotated[int | UnsetType, Meta(description="visitors of the profile")] = UNSET
-    files: Annotated[int | UnsetType, Meta(description="data files that were replaced")] = UNSET
+    files: Annotated[
+        int | UnsetType,
+        Meta(description="data files that were replaced in the passes that removed rows of it"),
+    ] = UNSET
     versions: Annotated[
         dict[str, int] | UnsetType,
         Meta(description="the first known version of each table without the rows"),

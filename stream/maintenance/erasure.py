@@ -15,6 +15,9 @@ match, some seconds after its creation. A data file is searched once: it never c
 Erasing a profile erases the visitors that were identified with it last, too. They are added to the
 record before a row is removed, because the identities that say so are removed as well.
 
+A table that was restored from a backup has removed fewer rows than the report of an erasure says:
+the erasure is repeated, by its tombstones.
+
 A quarantined item with the value stays as an entry without payload, so that counts still agree.
 """
 
@@ -93,6 +96,8 @@ class ErasureTask:
         """Paths of the data files that were searched, by erasure id."""
         self._clean: dict[str, set[str]] = {}
         """Names of the tables without a matching row, by erasure id."""
+        self._compared: set[str] = set()
+        """Names of the tables whose numbers of removed rows were compared with the reports."""
         self._files: Counter[str] = Counter()
         """Data files that were replaced, by erasure id."""
 
@@ -100,6 +105,9 @@ class ErasureTask:
         self._tables[table.table.name] = table
         try:
             store, snapshot = self._registry(settings)
+            if table.table.name not in self._compared:
+                self._repeat_restored(table, store, snapshot)
+                _, snapshot = self._registry(settings)
             active = [
                 erasure
                 for erasure in snapshot.erasures.values()
@@ -132,6 +140,20 @@ class ErasureTask:
         if self._snapshot is None or store.read_version() != self._snapshot.version:
             self._snapshot = Snapshot.read(store)
         return store, self._snapshot
+
+    def _repeat_restored(self, table: LakeTable, store: RegistryStore, snapshot: Snapshot) -> None:
+        """Repeat the erasures of which a table has removed fewer rows than their reports say.
+
+        Such a table was restored from a backup since; the keeper does not run meanwhile.
+        """
+        for erasure in snapshot.erasures.values():
+            reported = erasure.report.get("rows", {}).get(table.table.name, 0)
+            is_over = erasure.state in (ErasureState.REWRITTEN, ErasureState.DONE)
+            if is_over and table.next_offset(removed_key(erasure.id)) < reported:
+                store.update(Erasure, erasure.id, now_ms(), state=ErasureState.PENDING)
+                fields = {"erasure_id": erasure.id, "table": table.table.name}
+                log.warning("erasure repeated: the table is from before it", extra=fields)
+        self._compared.add(table.table.name)
 
     def _resolve_profiles(
         self, settings: Settings, store: RegistryStore, active: Sequence[Erasure]

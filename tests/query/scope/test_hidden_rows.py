@@ -1,13 +1,16 @@
 """Rows of an erasure that is pending are in no answer: as if they had never been stored."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from query.prepared.rebuild import rebuild
 from query.standard.query_types import QUERY_TYPES
 from schemas.registry import Erasure, ErasureState, Selector
+from schemas.runtime.settings import Settings
 from tests.query.export.export_requests import exported
 from tests.query.lake import (
     Stored,
@@ -172,6 +175,25 @@ def test_each_erasure_hides_what_it_names(
         [row["n"] for row in service.custom("events", [COUNT]).json["data"]],
     ]
     assert events == {3: 4, 4: 6, 5: 7}[views] - (more.get("property_name") == "total")
+
+
+def test_rollups_which_have_her_are_not_used_while_the_erasure_is_pending(tmp_path: Path) -> None:
+    service = start_service(tmp_path)
+    service.holds(*others(), *hers())
+    options = Settings(data_dir=str(service.data))
+    asyncio.run(rebuild(options, ["shop"], lambda *_: None, lambda: NOW))
+
+    def summary() -> tuple[int, bool]:
+        [entry] = service.query("summary_metrics").json["data"]
+        return entry["data"][0]["pageviews"], entry["meta"].get("prepared", False)
+
+    before = summary()
+    erase(service, "visitor:her")
+    pending = summary()
+    service.store.update(Erasure, "er1", NOW, state=ErasureState.REWRITTEN)
+    service.follower.refresh()
+
+    assert (before, pending, summary()[1]) == ((5, True), (3, False), True)
 
 
 def test_an_older_version_hides_her_until_its_files_are_deleted(tmp_path: Path) -> None:

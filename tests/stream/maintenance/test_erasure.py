@@ -1,13 +1,14 @@
 """An erased visitor, profile, session or property value is in no table, and stays away."""
 
 import base64
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.kinds import CUSTOM_EVENT, VISITOR_IDENTITY, lake_tables
+from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT, VISITOR_IDENTITY, lake_tables
 from schemas.lake.retention import TableRetention
 from schemas.registry import (
     Erasure,
@@ -25,15 +26,19 @@ from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import erasure
 from stream.maintenance.derivation import Derivation
 from stream.maintenance.erasure import ErasureTask
+from stream.maintenance.merge_plan import live_data_files
 from stream.maintenance.vacuum import apply_retention
+from stream.recovery import lost_rows
+from stream.recovery.file_repair import repair
 from stream.recovery.ledger_balance import check_balance
 from stream.storage.delta_commit import LakeTable
+from stream.writing.backfill_writer import BACKFILL_WRITER
 from stream.writing.batch_writer import BatchWriter
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 
 STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
 ID = "visitor-to-forget"
-EVENT_ITEMS = [
+EVENT_ITEMS: list[dict[str, Any]] = [
     {"name": "a", "anonymousId": ID, "sessionId": "s1"},
     {"name": "b", "anonymousId": "v2", "sessionId": "s2", "properties": {"email": "a@b.example"}},
     {"name": "c", "anonymousId": "v3", "sessionId": "s3", "profileId": "p1"},
@@ -61,10 +66,14 @@ def config(tmp_path: Path) -> Settings:
     return config
 
 
-def write(config: Settings, items: Sequence[Any], offset: int = 0) -> None:
+def lookups_of(config: Settings) -> Lookups:
+    """With the tombstones of the registry."""
     store = RegistryStore(config.registry_url)
-    lookups = Lookups(tombstones=lambda: Snapshot.read(store).tombstones)
-    writer = BatchWriter(config, CUSTOM_EVENT, lookups)
+    return Lookups(tombstones=lambda: Snapshot.read(store).tombstones)
+
+
+def write(config: Settings, items: Sequence[Any], offset: int = 0) -> None:
+    writer = BatchWriter(config, CUSTOM_EVENT, lookups_of(config))
     of_both = [an_envelope(items, subject_id=website) for website in ("w1", "w2")]
     writer.write([a_message(offset, *of_both)])
 
@@ -161,6 +170,42 @@ def test_items_that_are_sent_later_are_dropped_and_counted(config: Settings) -> 
     assert list(check_balance(config)) == []
 
 
+def test_imported_items_are_dropped(config: Settings) -> None:
+    erase(config, Selector.VISITOR, ID)
+    lookups = lookups_of(config)
+    writer = BatchWriter(config, IMPORTED_EVENT, lookups, role=BACKFILL_WRITER)
+    items = [{**item, "timestamp": NOON_MS, "line": line} for line, item in enumerate(EVENT_ITEMS)]
+
+    result = writer.write([a_message(0, an_envelope(items, import_id="i1"))])
+
+    assert result.rows == 3
+    dropped = rows(config, LEDGER, "topic", "received", "stored", "dropped", "drop_reason")
+    assert ("backfill", 4, 3, 1, "erased") in dropped
+
+
+def test_a_repair_does_not_bring_rows_back(
+    config: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(config, [{"name": "e", "anonymousId": "v5"}], offset=1)
+    erase(config, Selector.VISITOR, ID, website_id=None)
+    cycle(config, ErasureTask(), 2)
+    table = LakeTable(config, EVENTS)
+    damaged = min(live_data_files(table.handle, EVENTS), key=lambda file: file.rows)
+    (Path(config.lake_url) / "events" / damaged.path).unlink()
+    of_both = [an_envelope(EVENT_ITEMS, subject_id=website) for website in ("w1", "w2")]
+    lost = an_envelope([{"name": "e", "anonymousId": "v5"}], subject_id="w1")
+    lost_too = an_envelope([{"name": "e", "anonymousId": "v5"}], subject_id="w2")
+    in_kafka = [a_message(0, *of_both), a_message(1, lost, lost_too)]
+    monkeypatch.setattr(lost_rows, "topic_identity", lambda *_: None)
+    monkeypatch.setattr(lost_rows, "replay", lambda *given: given[-1](in_kafka))
+
+    repaired = repair(config, f"events/{damaged.path}", lookups_of(config))
+
+    assert (repaired.recovered, repaired.lost) == (2, 0)
+    assert events(config) == [f"{website} {name}" for website in ("w1", "w2") for name in "bcde"]
+    assert list(check_balance(config)) == []
+
+
 def test_an_erasure_between_the_commits_of_a_batch_is_counted_once(config: Settings) -> None:
     class Killed(Exception):
         pass
@@ -173,8 +218,7 @@ def test_an_erasure_between_the_commits_of_a_batch_is_counted_once(config: Setti
     with pytest.raises(Killed):
         BatchWriter(config, CUSTOM_EVENT, Lookups(), after_ledger).write([message])
     erase(config, Selector.VISITOR, ID)
-    store = RegistryStore(config.registry_url)
-    lookups = Lookups(tombstones=lambda: Snapshot.read(store).tombstones)
+    lookups = lookups_of(config)
     with pytest.raises(Killed):
         BatchWriter(config, CUSTOM_EVENT, lookups, after_ledger).write([message])
 
@@ -215,6 +259,25 @@ def test_quarantined_items_stay_as_entries_without_payload(config: Settings) -> 
     assert [entry for entry in after if entry[0] == "w1"] == [("w1", "erased", "")] * 2
     assert all(ID.encode() in base64.b64decode(entry[2]) for entry in after if entry[0] == "w2")
     assert record.report["rows"] == {"events": 1, "quarantine": 1}
+    assert list(check_balance(config)) == []
+
+
+def test_an_erasure_is_repeated_in_a_table_that_was_restored(config: Settings) -> None:
+    folder = Path(config.lake_url) / "events"
+    shutil.copytree(folder, config.data / "backup")
+    erase(config, Selector.VISITOR, ID)
+    cycle(config, ErasureTask(), 2)
+    store = RegistryStore(config.registry_url)
+    store.update(Erasure, "er1", NOON_MS, state=ErasureState.DONE, erased_values=())
+    shutil.rmtree(folder)
+    shutil.copytree(config.data / "backup", folder)
+    restored = events(config)
+
+    record = cycle(config, ErasureTask(), 2)
+
+    assert "w1 a" in restored
+    assert "w1 a" not in events(config)
+    assert (record.state, record.report["rows"]) == (ErasureState.REWRITTEN, {"events": 1})
     assert list(check_balance(config)) == []
 
 
