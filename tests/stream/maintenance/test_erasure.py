@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT, VISITOR_IDENTITY, lake_tables
+from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, VISITOR_IDENTITY, lake_tables
 from schemas.lake.retention import TableRetention
 from schemas.registry import (
     Erasure,
     ErasureState,
+    Link,
     Organization,
     RegistryStore,
     Selector,
@@ -21,7 +22,7 @@ from schemas.registry import (
 )
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
-from schemas.tables import EVENTS, IDENTITIES, LEDGER, QUARANTINE
+from schemas.tables import CLICKS, EVENTS, IDENTITIES, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import erasure
 from stream.maintenance.derivation import Derivation
@@ -142,6 +143,28 @@ def test_an_erasure_of_the_organization_is_of_all_its_websites(config: Settings)
 
     assert events(config) == [f"{website} {name}" for website in ("w1", "w2") for name in "bcd"]
     assert record.report["rows"] == {"events": 2}
+
+
+@pytest.mark.parametrize(
+    ("owner", "left"),
+    [({"link_id": "l1"}, ["l2"]), ({"link_id": "l2"}, ["l1"]), ({"website_id": None}, [])],
+    ids=["the link", "another", "the organization"],
+)
+def test_clicks_are_erased_of_a_link_or_the_organization(
+    config: Settings, owner: dict[str, Any], left: list[str]
+) -> None:
+    store = RegistryStore(config.registry_url)
+    for name in ("l1", "l2"):
+        more: dict[str, Any] = {"target_url": "https://a.example/", "slug": name, **STAMPS}
+        store.create(Link(id=name, organization_id="o1", name=name, **more))
+    clicks = [an_envelope([{"slug": n, "anonymousId": ID}], subject_id=n) for n in ("l1", "l2")]
+    BatchWriter(config, CLICK, Lookups()).write([a_message(0, *clicks)])
+    erase(config, Selector.VISITOR, ID, **owner)
+
+    cycle(config, ErasureTask(), 2)
+
+    assert [link for (link,) in rows(config, CLICKS, "link_id")] == left
+    assert list(check_balance(config)) == []
 
 
 def test_a_profile_is_erased_with_its_identities_and_their_visitors(config: Settings) -> None:
