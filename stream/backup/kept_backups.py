@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from schemas.runtime.clock import format_instant, now_ms
+from schemas.tables import LEDGER, QUARANTINE
 from stream.backup.file_store import FileStore
 from stream.backup.manifest import (
     FILES,
@@ -19,6 +20,7 @@ from stream.backup.manifest import (
 )
 
 DAY_MS = 86_400_000
+SIDE_TABLES = (LEDGER.name, QUARANTINE.name)
 GRACE_MS = 3 * DAY_MS
 """Files that no backup names are deleted at this age: a running backup may be about to name them.
 
@@ -32,6 +34,7 @@ class BackupSummary(Struct, frozen=True, rename="camel"):
     id: str
     taken_at: str | None = None
     rows: int = 0
+    """Of the items' tables."""
     files: int = 0
     megabytes: float = 0.0
     problem: str = ""
@@ -70,7 +73,7 @@ def list_backups(target: FileStore) -> Iterator[BackupSummary]:
         yield BackupSummary(
             identifier,
             format_instant(manifest.taken_ms),
-            sum(table.rows for table in manifest.tables),
+            sum(table.rows for table in manifest.tables if table.name not in SIDE_TABLES),
             len(files),
             round(sum(file.size for file in files) / 1_048_576, 3),
             f"{missing} data files were damaged in the lake" if missing else "",

@@ -45,6 +45,10 @@ class BackupFailed(Exception):
     """No backup was written; the message says why and what to do."""
 
 
+class NothingToBackUp(BackupFailed):
+    """No table and no organization was ever created."""
+
+
 class BackupResult(Struct, frozen=True, rename="camel"):
     """A backup that was written."""
 
@@ -100,7 +104,7 @@ def take_backup(
     tables = [copier.table(table) for table in pinned]
     registry = _copy_registry(settings, copier)
     if not tables and registry is None:
-        raise BackupFailed(
+        raise NothingToBackUp(
             f"there is nothing to back up: no table in {settings.lake_url} and no organization"
         )
     manifest = Manifest(

@@ -8,7 +8,7 @@ Its next offsets are those of the backup, so workers read on from there while Ka
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -193,13 +193,14 @@ def _restore_registry(target: FileStore, file: StoredFile, settings: Settings, a
     contents = backup.contents
     if ERASURES and newest and newest.registry and newest.registry != file:
         newest_content = _read_registry(target, newest.registry).split(b"\n")[1]
-        contents = with_erasures(contents, msgspec.json.decode(newest_content, type=Contents))
+        later = msgspec.json.decode(newest_content, type=Contents)
+        contents = with_newer_records(contents, later, ERASURES)
     revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
     restore_registry(settings.registry_url, contents, revision, now_ms(), actor)
 
 
-def with_erasures(contents: Contents, newest: Contents) -> Contents:
-    """The contents with the erasures of a later state, of organizations that they have."""
+def with_newer_records(contents: Contents, newest: Contents, names: Collection[str]) -> Contents:
+    """The contents with records of a later state, of organizations that they have."""
     organizations = {organization.id for organization in contents.organizations}
     merged: Mapping[str, Any] = {
         name: [
@@ -209,7 +210,7 @@ def with_erasures(contents: Contents, newest: Contents) -> Contents:
             }.values()
             if record.organization_id in organizations
         ]
-        for name in ERASURES
+        for name in names
     }
     return structs.replace(contents, **merged)
 

@@ -16,7 +16,7 @@ from schemas.runtime.settings import Settings
 from schemas.telemetry.instruments import BACKUP_DUE, LAST_BACKUP
 from stream.backup.file_store import file_store
 from stream.backup.kept_backups import NothingPruned, prune
-from stream.backup.lake_backup import BackupFailed, Pace, take_backup
+from stream.backup.lake_backup import BackupFailed, NothingToBackUp, Pace, take_backup
 from stream.backup.manifest import ManifestDamaged, newest_manifest
 
 log = logging.getLogger(__name__)
@@ -51,6 +51,8 @@ def run_scheduled_backups(settings: Settings, stop: threading.Event) -> None:
             _report(settings, last_ms, max(last_ms + interval_ms, started_ms))
             if now_ms() >= last_ms + interval_ms:
                 last_ms, problem = back_up(settings)
+        except NothingToBackUp:
+            pass  # a first start
         except ERRORS as error:
             is_database = isinstance(error, DatabaseError)
             pause, problem = RETRY_SECONDS, first_line(error) if is_database else str(error)

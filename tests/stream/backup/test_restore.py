@@ -11,8 +11,8 @@ from deploy.local.preflight import CannotStart, check_restore
 from deploy.local.registry_startup import prepare_registry
 from schemas.kinds import CUSTOM_EVENT
 from schemas.lake.committed_offsets import app_id
-from schemas.registry import Organization, RegistryStore
-from schemas.registry.validation import new_organization
+from schemas.registry import Link, Organization, RegistryStore
+from schemas.registry.validation import new_link, new_organization
 from schemas.runtime.restore_state import read_restore_state
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE, Table
@@ -284,3 +284,24 @@ def test_a_lake_in_an_object_store_is_backed_up_there_and_restored_there(
     assert list(check_balance(restored)) == []
     with pytest.raises(RestoreRefused, match="is not empty"):
         check_destination(source, manifest)
+
+
+def test_records_that_must_not_be_forgotten_are_those_of_the_newest_backup(
+    source: Settings, restored: Settings, target: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restore_module, "ERASURES", {"links"})
+    earlier = take_backup(source, target).manifest
+    store = RegistryStore(source.registry_url)
+    [owner] = store.list(Organization)
+    other = store.create(new_organization("Later", "pro", 0))
+    kept = store.create(new_link(owner.id, "Spring", "https://t.example/", 0))
+    store.create(new_link(other.id, "Not restored", "https://t.example/", 0))
+    store.close()
+    take_backup(source, target)
+
+    restore_newest(target, earlier, restored)
+
+    store = RegistryStore(restored.registry_url)
+    assert [record.id for record in store.list(Organization)] == [owner.id]
+    assert [link.id for link in store.list(Link)] == [kept.id]
+    store.close()

@@ -1,5 +1,6 @@
 """Scheduled backups: when they are due, what they report, and that a failure is tried again."""
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -119,6 +120,17 @@ def test_status_says_when_the_last_backup_was_taken_and_when_it_is_late(config: 
         f"the last backup to {state.target} is of 2026-11-21T12:00:00.000Z: the next was due at "
         "2026-11-21T13:00:00.000Z" in late.problems
     )
+
+
+def test_a_first_start_has_nothing_to_back_up_and_no_problem(
+    config: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(config.data / "lake")
+
+    stop = run_at(config, monkeypatch, AT_MS)
+
+    assert stop.pauses == [scheduled_backup.POLL_SECONDS]
+    assert read_backup_state(config.data) == BackupState(config.backup_target, 0, AT_MS)
 
 
 def test_without_a_target_there_is_no_schedule(tmp_path: Path) -> None:
