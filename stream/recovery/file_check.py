@@ -34,7 +34,8 @@ def check_data_files(
             handle = open_table(settings.lake_url, table)
             if handle is None:
                 continue
-            store, root = storage_at(handle.table_uri), handle.table_uri.rstrip("/")
+            root = handle.table_uri.rstrip("/")
+            store = storage_at(root)
             problems: dict[str, str] = {}
             for file in read_version(handle, table).data_files:
                 if file.day < since:

@@ -33,9 +33,13 @@ from stream.backup.restore import (
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
 from stream.maintenance.vacuum import VacuumTask, checkpoint
+from stream.recovery.file_check import check_data_files
+from stream.recovery.hourly_balance import count_items
 from stream.recovery.ledger_balance import check_balance
+from stream.recovery.offset_check import missing_offsets
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
+from tests.postgresql import MIGRATED, PostgreSQL
 from tests.s3.server import S3Server
 from tests.stream.builders import a_message, named, rows, settings
 
@@ -281,6 +285,10 @@ def test_a_lake_in_an_object_store_is_backed_up_there_and_restored_there(
 
     write(restored, range(3))
     assert len(LakeTable(restored, EVENTS).handle.file_uris()) == 3
+    assert list(check_data_files(restored)) == []
+    counts = count_items(restored)
+    assert [problem for entry in counts.by_hour.values() for problem in entry.problems()] == []
+    assert list(missing_offsets("events", counts.mains["events"], counts.quarantine)) == []
     assert list(check_balance(restored)) == []
     with pytest.raises(RestoreRefused, match="is not empty"):
         check_destination(source, manifest)
@@ -305,3 +313,23 @@ def test_records_that_must_not_be_forgotten_are_those_of_the_newest_backup(
     assert [record.id for record in store.list(Organization)] == [owner.id]
     assert [link.id for link in store.list(Link)] == [kept.id]
     store.close()
+
+
+def test_a_registry_on_a_server_is_restored_into_an_empty_database(
+    source: Settings, restored: Settings, target: LocalFiles
+) -> None:
+    with PostgreSQL() as server:
+        on_server = structs.replace(source, registry=server.new_database(MIGRATED))
+        store = RegistryStore(on_server.registry_url)
+        owner = store.create(new_organization("On a server", "pro", 0))
+        store.close()
+        manifest = take_backup(on_server, target).manifest
+        empty = structs.replace(restored, registry=server.new_database())
+
+        with pytest.raises(RestoreRefused, match="set TIDEMARK_REGISTRY to an empty database"):
+            check_destination(structs.replace(restored, registry=on_server.registry), manifest)
+        restore_newest(target, manifest, empty)
+
+        store = RegistryStore(empty.registry_url)
+        assert [record.id for record in store.list(Organization)] == [owner.id]
+        store.close()
