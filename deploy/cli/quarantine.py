@@ -29,6 +29,8 @@ COUNTED = ("requests", "items", "bytes")
 OUTCOME_COLUMNS = ("items", "outcome", "stage", "reason", "position")
 ITEM_COLUMNS = ("position", "outcome", "item")
 CONDITION = re.compile(r"\s*reason\s+contains\s+(.+?)\s*")
+POSITION = re.compile(r".+/\d+/\d+/\d+")
+NO_POSITION = "a position is TOPIC/PARTITION/OFFSET/SEQ"
 SHOWN_ITEMS = 20
 
 
@@ -101,7 +103,7 @@ def _write_payload(tidemark: CliContext, position: str) -> None:
     except UnreadableTable as error:
         raise click.ClickException(f"{error}; run tidemark doctor") from None
     except ValueError:
-        raise click.UsageError("a position is TOPIC/PARTITION/OFFSET/SEQ") from None
+        raise click.UsageError(NO_POSITION) from None
     if content is None:
         raise click.ClickException(f"the quarantine has no entry at {position}")
     click.get_binary_stream("stdout").write(content)
@@ -158,6 +160,8 @@ def replay(
 
     if not (website or position):
         raise click.UsageError("name the items: --website ID, or --position POSITION")
+    if position and not POSITION.fullmatch(position):
+        raise click.UsageError(NO_POSITION)
     selection = ReplaySelection(website, days, stage, _reason_text(condition), position)
     try:
         parsed = [parse_change(change) for change in changes]
@@ -222,7 +226,7 @@ def _show_plan(plan: "ReplayPlan", dry_run: bool, json: bool) -> None:
     if without := sum(not item.has_sender for item in plan.items if item.problem is None):
         click.echo(f"{without} without browser and place: Kafka no longer has their requests")
     if plan.remaining:
-        click.echo(f"{plan.remaining} more: run the same command again after this one")
+        click.echo(f"{plan.remaining} more were not tried: narrow the items by --where, or repeat")
 
 
 @click.command()

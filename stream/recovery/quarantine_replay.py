@@ -12,7 +12,7 @@ Only items that would be stored are sent: each is decoded and enriched before, a
 import base64
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -21,13 +21,15 @@ from msgspec import Raw, Struct, structs
 
 from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
-from schemas.lake.quarantine_reasons import REPLAY_PREFIX, replay_id
+from schemas.lake.quarantine_reasons import replay_id
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE
+from schemas.tables.column import ROW_KEY
 from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
 from stream.recovery.item_changes import EVENT_ID, ItemChange, NotChangeable
+from stream.recovery.quarantined_messages import open_entries
 from stream.recovery.topic_replay import messages_at, send_messages
 from stream.rows.arrow_tables import to_arrow
 from stream.rows.decoder import DECODE_ERRORS, MAX_RECEIVED_MS, decode_batch
@@ -38,12 +40,8 @@ from stream.rows.row_batch import KEY_COLUMNS
 from stream.state.derived_event_hashes import are_hashes_derived
 from stream.storage.table_reader import TableReader
 
-DAY_MS = 86_400_000
 MAX_ITEMS = 5_000
 """Items of one replay; those that remain are of the next."""
-NO_ITEMS = (QuarantineStage.DUPLICATE, QuarantineStage.LOST, QuarantineStage.REPLAYED)
-"""Stages whose entries are not about an item that could be stored."""
-COLUMNS = ("subject_id", "ts", "topic", *KEY_COLUMNS, "epoch", "stage", "reason", "payload")
 
 OwnerOf = Callable[[str], str | None]
 """The organization of a website; None when there is none."""
@@ -134,23 +132,26 @@ def plan_replay(
     lookups: Lookups,
     owner_of: OwnerOf,
 ) -> ReplayPlan:
-    """Repair the selected items and try each; nothing is sent. Unreachable without Kafka."""
-    entries = _selected(settings, selection)
+    """Repair the selected items and try each; nothing is sent.
+
+    Unreachable without Kafka, ValueError for what is no position.
+    """
+    entries, remaining = _selected(settings, selection)
     items: list[PlannedItem] = []
     messages: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
     kinds = {settings.topic(kind.topic): kind for kind in (*KINDS, IMPORTED_EVENT)}
     by_topic: dict[str, list[_Entry]] = defaultdict(list)
-    for entry in entries[:MAX_ITEMS]:
+    for entry in entries:
         by_topic[entry.topic].append(entry)
     for topic, of_topic in by_topic.items():
         requests = messages_at(settings, topic, (entry.at for entry in of_topic))
         for entry in of_topic:
             original = _original_envelope(entry, requests.get(entry.at))
-            planned, message = _plan(entry, kinds[topic], original, changes, lookups, owner_of)
+            planned, message = _plan(entry, kinds.get(topic), original, changes, lookups, owner_of)
             items.append(planned)
             if message is not None:
                 messages[topic].append((entry.kafka_partition, message))
-    return ReplayPlan(items, messages, max(0, len(entries) - MAX_ITEMS))
+    return ReplayPlan(items, messages, remaining)
 
 
 def send_replay(settings: Settings, plan: ReplayPlan) -> int:
@@ -163,28 +164,50 @@ def send_replay(settings: Settings, plan: ReplayPlan) -> int:
     return plan.sendable
 
 
-def _selected(settings: Settings, selection: ReplaySelection) -> list[_Entry]:
-    """The entries that were not replayed yet, the oldest first; ValueError for no position."""
+def _selected(settings: Settings, selection: ReplaySelection) -> tuple[list[_Entry], int]:
+    """The first MAX_ITEMS entries, the oldest first, and the number of those beyond."""
     reader = TableReader.open(settings, QUARANTINE)
     if reader is None:
-        return []
-    since = datetime.fromtimestamp((now_ms() - selection.days * DAY_MS) / 1000, UTC)
-    condition = pc.field("ts") >= since
-    if selection.website is not None:
-        condition &= pc.field("subject_id") == selection.website
-    rows = [row for batch in reader.batches(COLUMNS, condition) for row in batch.to_pylist()]
-    entries = [_Entry(**{**row, "payload": row["payload"] or ""}) for row in rows]
-    settled = {entry.reason for entry in entries if entry.reason.startswith(REPLAY_PREFIX)}
-    selected = [
-        entry
-        for entry in entries
-        if entry.stage not in NO_ITEMS
-        and entry.replay_id not in settled
-        and selection.stage in (None, entry.stage)
-        and selection.position in (None, entry.position)
-        and (selection.reason_contains or "") in entry.reason
+        return [], 0
+    entries = open_entries(reader, selection.days, selection.website)
+    chosen = pc.not_equal(entries["stage"], QuarantineStage.LOST.value)
+    if selection.stage is not None:
+        chosen = pc.and_(chosen, pc.equal(entries["stage"], selection.stage))
+    if selection.reason_contains is not None:
+        contains = pc.match_substring(entries["reason"], selection.reason_contains)
+        chosen = pc.and_(chosen, contains)
+    if selection.position is not None:
+        topic, *numbers = selection.position.rsplit("/", len(KEY_COLUMNS))
+        for name, value in zip(("topic", *KEY_COLUMNS), (topic, *map(int, numbers)), strict=True):
+            chosen = pc.and_(chosen, pc.equal(entries[name], value))
+    order = [(name, "ascending") for name in ("ts", "topic", *KEY_COLUMNS)]
+    selected = entries.filter(chosen).sort_by(order)
+    rows = selected.slice(0, MAX_ITEMS).to_pylist()
+    payloads = _payloads(reader, rows)
+    with_payload = [
+        _Entry(**row, payload=payloads.get((row["topic"], *map(row.get, ROW_KEY)), ""))
+        for row in rows
     ]
-    return sorted(selected, key=lambda entry: (entry.ts, entry.topic, entry.at, entry.seq))
+    return with_payload, max(0, selected.num_rows - MAX_ITEMS)
+
+
+def _payloads(reader: TableReader, rows: Sequence[dict[str, Any]]) -> dict[tuple[object, ...], str]:
+    """The payloads of entries, by topic and row key."""
+    if not rows:
+        return {}
+    condition = (
+        (pc.field("ts") >= rows[0]["ts"])
+        & (pc.field("ts") <= rows[-1]["ts"])
+        & pc.field("kafka_offset").isin({row["kafka_offset"] for row in rows})
+        & pc.field("stage").isin({row["stage"] for row in rows})
+    )
+    wanted = {(row["topic"], *map(row.get, ROW_KEY)) for row in rows}
+    payloads = {}
+    for batch in reader.batches(("topic", *ROW_KEY, "payload"), condition):
+        for *key, payload in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if tuple(key) in wanted:
+                payloads[tuple(key)] = payload or ""
+    return payloads
 
 
 def _original_envelope(entry: _Entry, message: KafkaMessage | None) -> Envelope | None:
@@ -210,7 +233,7 @@ def _item_count(envelope: Envelope) -> int:
 
 def _plan(
     entry: _Entry,
-    kind: Kind,
+    kind: Kind | None,
     original: Envelope | None,
     changes: Sequence[ItemChange],
     lookups: Lookups,
@@ -219,6 +242,8 @@ def _plan(
     """What the replay of one item would be, and its message if it would be stored."""
     item = message = problem = None
     try:
+        if kind is None:
+            raise NotReplayable(f"there is no topic '{entry.topic}' now")
         item = _repaired(entry, kind, changes)
         envelope = _replay_envelope(entry, original, item, owner_of)
         message = encode_chunk([encode_envelope(envelope)])

@@ -15,9 +15,11 @@ from schemas.tables import QUARANTINE
 from stream.rows.quarantine import QuarantineStage
 from stream.rows.row_batch import KEY_COLUMNS
 from stream.storage.table_reader import TableReader
+from stream.storage.table_schema import arrow_schema
 
 DAY_MS = 86_400_000
 GROUP = ("topic", "stage", "subject_id", "reason")
+ENTRY_COLUMNS = (*GROUP, "ts", "epoch", *KEY_COLUMNS)
 
 
 class QuarantinedMessages(Struct, frozen=True, rename="camel"):
@@ -45,16 +47,9 @@ def quarantined_messages(settings: Settings, days: int) -> Sequence[QuarantinedM
     reader = TableReader.open(settings, QUARANTINE)
     if reader is None:
         return []
-    since = datetime.fromtimestamp((now_ms() - days * DAY_MS) / 1000, UTC)
-    is_duplicate = pc.field("stage") == QuarantineStage.DUPLICATE.value
-    is_replay = pc.starts_with(pc.field("reason"), REPLAY_PREFIX)
-    condition = (pc.field("ts") >= since) & (~is_duplicate | is_replay)
-    batches = list(reader.batches([*GROUP, "ts", "epoch", *KEY_COLUMNS], condition))
-    if not batches:
-        return []
     last = [(name, "last") for name in ("ts", *KEY_COLUMNS)]
     groups = (
-        _without_replayed(pa.Table.from_batches(batches))
+        open_entries(reader, days)
         .sort_by("ts")
         .group_by(list(GROUP), use_threads=False)
         .aggregate([([], "count_all"), ("ts", "first"), *last])
@@ -77,8 +72,21 @@ def quarantined_messages(settings: Settings, days: int) -> Sequence[QuarantinedM
     return sorted(listed, key=lambda entry: (-entry.items, entry.position))
 
 
+def open_entries(reader: TableReader, days: int, website: str | None = None) -> pa.Table:
+    """The entries of the last days that are neither duplicates nor replayed, without payload."""
+    since = datetime.fromtimestamp((now_ms() - days * DAY_MS) / 1000, UTC)
+    is_duplicate = pc.field("stage") == QuarantineStage.DUPLICATE.value
+    is_replay = pc.starts_with(pc.field("reason"), REPLAY_PREFIX)
+    condition = (pc.field("ts") >= since) & (~is_duplicate | is_replay)
+    if website is not None:
+        condition &= pc.field("subject_id") == website
+    schema = pa.schema([arrow_schema(QUARANTINE).field(name) for name in ENTRY_COLUMNS])
+    return _without_replayed(
+        pa.Table.from_batches(reader.batches(ENTRY_COLUMNS, condition), schema)
+    )
+
+
 def _without_replayed(entries: pa.Table) -> pa.Table:
-    """The entries of items that were not replayed, and none of replays."""
     columns = (entries[name].to_pylist() for name in ("topic", "epoch", *KEY_COLUMNS))
     replay_ids = [
         replay_id(topic, epoch or 0, *at) for topic, epoch, *at in zip(*columns, strict=True)

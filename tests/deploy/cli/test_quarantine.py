@@ -106,8 +106,10 @@ def test_a_replay_names_its_items_and_gives_changes_that_can_be(run: Run) -> Non
     nameless = run("quarantine", "replay")
     wrong_change = run("quarantine", "replay", "--website", "w", "--set", "eventId = 1")
     wrong_condition = run("quarantine", "replay", "--website", "w", "--where", "stage = decode")
+    wrong_place = run("quarantine", "replay", "--position", "events/0/1")
 
-    assert (nameless.code, wrong_change.code, wrong_condition.code) == (2, 2, 2)
+    assert {done.code for done in (nameless, wrong_change, wrong_condition, wrong_place)} == {2}
+    assert "a position is TOPIC/PARTITION/OFFSET/SEQ" in wrong_place.err
     assert "name the items: --website ID, or --position POSITION" in nameless.err
     assert "--set 'eventId' cannot be set: it makes a replay count once" in wrong_change.err
     assert "--where 'stage = decode': give 'reason contains TEXT'" in wrong_condition.err

@@ -161,6 +161,20 @@ def test_what_cannot_be_replayed_is_told_by_name(
     assert planned.sendable == 0
 
 
+def test_at_most_so_many_items_are_tried_the_oldest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings(tmp_path)
+    monkeypatch.setattr(quarantine_replay, "MAX_ITEMS", 2)
+    receive(config, a_message(0, an_hour_ago({"name": 1}, {"name": 2})))
+    receive(config, a_message(1, an_envelope([{"name": 3}], received_ms=RECEIVED_MS - 1)))
+
+    planned = plan(config, "name = text", monkeypatch=monkeypatch)
+
+    names = [item.item["name"] for item in planned.items if item.item]
+    assert (names, planned.sendable, planned.remaining) == (["3", "1"], 2, 1)
+
+
 def test_items_are_selected_by_website_stage_reason_and_position(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
