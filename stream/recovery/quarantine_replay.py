@@ -145,12 +145,16 @@ def plan_replay(
         by_topic[entry.topic].append(entry)
     for topic, of_topic in by_topic.items():
         requests = messages_at(settings, topic, (entry.at for entry in of_topic))
-        for entry in of_topic:
-            original = _original_envelope(entry, requests.get(entry.at))
-            planned, message = _plan(entry, kinds.get(topic), original, changes, lookups, owner_of)
-            items.append(planned)
-            if message is not None:
-                messages[topic].append((entry.kafka_partition, message))
+        drafts = [
+            _draft(entry, kinds.get(topic), requests.get(entry.at), changes, owner_of)
+            for entry in of_topic
+        ]
+        failures = _failures(kinds.get(topic), [draft.message for draft in drafts], lookups)
+        for number, draft in enumerate(drafts):
+            problem = draft.planned.problem or failures.get(number)
+            items.append(structs.replace(draft.planned, problem=problem))
+            if draft.message is not None and number not in failures:
+                messages[topic].append((draft.partition, draft.message))
     return ReplayPlan(items, messages, remaining)
 
 
@@ -231,23 +235,27 @@ def _item_count(envelope: Envelope) -> int:
         return 1
 
 
-def _plan(
+class _Draft(Struct, frozen=True):
+    """The replay of one item, which was not tried yet; `message` is None when there is none."""
+
+    planned: PlannedItem
+    partition: int
+    message: bytes | None
+
+
+def _draft(
     entry: _Entry,
     kind: Kind | None,
-    original: Envelope | None,
+    request: KafkaMessage | None,
     changes: Sequence[ItemChange],
-    lookups: Lookups,
     owner_of: OwnerOf,
-) -> tuple[PlannedItem, bytes | None]:
-    """What the replay of one item would be, and its message if it would be stored."""
+) -> _Draft:
+    original = _original_envelope(entry, request)
     item = message = problem = None
     try:
-        if kind is None:
-            raise NotReplayable(f"there is no topic '{entry.topic}' now")
         item = _repaired(entry, kind, changes)
         envelope = _replay_envelope(entry, original, item, owner_of)
         message = encode_chunk([encode_envelope(envelope)])
-        problem = _problem(kind, message, lookups)
     except (NotReplayable, NotChangeable) as error:
         problem = str(error)
     planned = PlannedItem(
@@ -259,11 +267,13 @@ def _plan(
         item,
         original is not None,
     )
-    return planned, message if problem is None else None
+    return _Draft(planned, entry.kafka_partition, message)
 
 
-def _repaired(entry: _Entry, kind: Kind, changes: Sequence[ItemChange]) -> dict[str, Any]:
+def _repaired(entry: _Entry, kind: Kind | None, changes: Sequence[ItemChange]) -> dict[str, Any]:
     """The item, changed, with an event id."""
+    if kind is None:
+        raise NotReplayable(f"there is no topic '{entry.topic}' now")
     if kind is IMPORTED_EVENT:
         raise NotReplayable("a line of an import: correct the file and import it again")
     if not are_hashes_derived(kind.table):
@@ -303,11 +313,22 @@ def _replay_envelope(
     )
 
 
-def _problem(kind: Kind, message: bytes, lookups: Lookups) -> str | None:
-    """Why a worker would not store the item of a message; None when it would."""
-    opened = open_message(0, 0, now_ms(), message)
-    decoded = decode_batch(kind, [opened], LedgerCounts({}))
+def _failures(
+    kind: Kind | None, messages: Sequence[bytes | None], lookups: Lookups
+) -> dict[int, str]:
+    """Why a worker would not store the items of messages, by their number here."""
+    if kind is None:
+        return {}
+    now = now_ms()
+    opened = [
+        open_message(0, number, now, message)
+        for number, message in enumerate(messages)
+        if message is not None
+    ]
+    decoded = decode_batch(kind, opened, LedgerCounts({}))
     enriched, failed = enrich_rows(decoded.rows, lookups)
     _, unconvertible = to_arrow(enriched)
-    entries = [*decoded.quarantined, *failed, *unconvertible]
-    return f"fails again: {entries[0].reason}" if entries else None
+    return {
+        entry.offset: f"fails again: {entry.reason}"
+        for entry in (*decoded.quarantined, *failed, *unconvertible)
+    }
