@@ -16,7 +16,7 @@ from ingest.publishing.click_queue import ClickQueue
 from ingest.publishing.kafka_connection import check_aiokafka
 from ingest.publishing.producer import KafkaProducer, add_producer_gauges
 from ingest.publishing.recent_requests import RecentRequests
-from ingest.publishing.spool import Spool
+from ingest.publishing.spool import Spool, has_spooled_requests
 from ingest.publishing.spooling_producer import SpoolingProducer, add_spool_gauges
 from ingest.server.http_protocol import CollectorProtocol
 from schemas.http.admission import LimitMetrics
@@ -73,7 +73,7 @@ def run(settings: Settings, name: str) -> None:
     counter = AcknowledgedCounter(settings.data, name)
     spool = (
         SpoolingProducer(kafka, Spool(settings, name, now_ms), counter)
-        if settings.spool_mb
+        if settings.spool_mb or has_spooled_requests(settings.data)
         else None
     )
     producer = spool or kafka

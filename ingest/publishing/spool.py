@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from msgspec import Struct
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.publishing.spool_file import (
     SUFFIX,
+    Slot,
     SpooledRequest,
     SpoolFile,
     encode_spooled,
@@ -44,6 +45,8 @@ FILE_BYTES = 4 * MIB
 """Size after which a file takes no more requests."""
 MAX_UNSYNCED_BYTES = 16 * MIB
 """Requests in memory that wait for the disk."""
+RETRY_MS = 1_000
+"""After a write that failed."""
 HOUR_MS = 3_600_000
 LOCK_FILE = "lock"
 
@@ -109,6 +112,7 @@ class Spool:
         self.requests_set_aside = 0
         self.problem: str | None = None
         """Why the last write failed."""
+        self._retry_at_ms = 0
 
     @property
     def oldest_ms(self) -> int | None:
@@ -127,6 +131,8 @@ class Spool:
         oldest = self.oldest_ms
         if oldest is not None and self._clock() - oldest > self._limit_ms:
             return f"its oldest request waits for more than {self._limit_ms / HOUR_MS:g} hours"
+        if self.problem is not None and self._clock() < self._retry_at_ms:
+            return f"the spool cannot be written ({self.problem})"
         if self._unsynced_bytes + size > MAX_UNSYNCED_BYTES:
             return "the disk of the spool does not keep up"
         return None
@@ -192,9 +198,15 @@ class Spool:
             if self.problem is None:
                 log.error("spool not written", extra={"reason": str(error)})
             self.problem = str(error)
+            self._retry_at_ms = self._clock() + RETRY_MS
             group.file.size -= len(group.data)
             self.bytes -= len(group.data)
             self.changed.set()
+            if not group.file.request_bytes:
+                self._forget(group.file)
+                with suppress(OSError):
+                    group.file.path.unlink(missing_ok=True)
+                    deliveries_path(self._data, group.file.name).unlink(missing_ok=True)
             return DeliveryStatus.UNKNOWN
         self.problem = None
         group.file.undelivered += group.requests
@@ -215,12 +227,14 @@ class Spool:
     def _create_folder(self) -> None:
         """Lock it under another name first: nobody else may take it for one that is left over."""
         self._root.mkdir(parents=True, exist_ok=True)
-        hidden = self._root / f".{self._folder.name}"
-        hidden.mkdir(exist_ok=True)
-        descriptor = try_lock(hidden)
+        is_there = self._folder.is_dir()  # with a file that was set aside
+        folder = self._folder if is_there else self._root / f".{self._folder.name}"
+        folder.mkdir(exist_ok=True)
+        descriptor = try_lock(folder)
         if descriptor is None:
-            raise OSError(f"{hidden} is locked by another process")
-        hidden.rename(self._folder)
+            raise OSError(f"{folder} is locked by another process")
+        if not is_there:
+            folder.rename(self._folder)
         self._locks[self._folder] = descriptor
 
     async def read(self, max_bytes: int) -> list[Waiting]:
@@ -257,7 +271,8 @@ class Spool:
             except OSError as error:  # a second delivery is dropped by deduplication
                 log.warning("deliveries not written", extra={"reason": str(error)})
             file.undelivered -= len(of_file)
-            self.requests -= len(of_file)
+            if file in self._files:
+                self.requests -= len(of_file)
 
     def set_aside(self, waiting: Waiting, reason: str) -> None:
         """Keep the file of a request that its topic does not take any more."""
@@ -295,22 +310,22 @@ class Spool:
             self._active = None
             file.close()
 
-    async def adopt(self) -> Collection[SpooledRequest]:
-        """Take over the folders of processes that ended; their undelivered requests."""
+    async def adopt(self) -> set[Slot]:
+        """Take over the folders of processes that ended; the slots of what is undelivered."""
         if not self._root.is_dir():
-            return ()
-        files, requests = await asyncio.to_thread(self._adopt_folders)
+            return set()
+        files, slots = await asyncio.to_thread(self._adopt_folders)
         self._files[:0] = files
         for file in files:
             self.bytes += file.request_bytes
             self.requests += file.undelivered
         if files:
             self.changed.set()
-        return requests
+        return slots
 
-    def _adopt_folders(self) -> tuple[list[SpoolFile], list[SpooledRequest]]:
+    def _adopt_folders(self) -> tuple[list[SpoolFile], set[Slot]]:
         files: list[SpoolFile] = []
-        requests: list[SpooledRequest] = []
+        slots: set[Slot] = set()
         for folder in sorted(self._root.glob("*.*")):
             if folder in self._locks or folder.name.startswith("."):
                 continue
@@ -319,26 +334,26 @@ class Spool:
                 if descriptor is None:
                     continue
                 self._locks[folder] = descriptor
-                for file, waiting in self._recover(folder):
+                for file, of_file in self._recover(folder):
                     files.append(file)
-                    requests += waiting
+                    slots |= of_file
             except FileNotFoundError:
                 continue  # another process has emptied it
             except OSError as error:
                 log.error("spool not taken over", extra={"reason": str(error)})
         delete_old_deliveries(self._data, {file.name for file in (*files, *self._files)})
-        return files, requests
+        return files, slots
 
-    def _recover(self, folder: Path) -> Iterator[tuple[SpoolFile, list[SpooledRequest]]]:
+    def _recover(self, folder: Path) -> Iterator[tuple[SpoolFile, set[Slot]]]:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
             file = SpoolFile(path)
-            waiting, cut = file.recover(delivered_numbers(deliveries_path(self._data, file.name)))
+            slots, cut = file.recover(delivered_numbers(deliveries_path(self._data, file.name)))
             self.cut_bytes += cut
             log.warning(
                 "spool file of an ended process",
-                extra={"file": path.name, "requests": len(waiting), "bytes_cut": cut},
+                extra={"file": path.name, "requests": file.undelivered, "bytes_cut": cut},
             )
-            yield file, waiting
+            yield file, slots
 
     async def close(self) -> None:
         """Finish writing, and leave the rest to the next process."""
@@ -350,6 +365,11 @@ class Spool:
             file.close()
         self._files.clear()
         self._release_folders()
+
+
+def has_spooled_requests(data: Path) -> bool:
+    """Whether a process has left requests, also one with other settings."""
+    return any((data / SPOOL_FOLDER).glob(f"*.*/*{SUFFIX}"))
 
 
 def try_lock(folder: Path) -> int | None:

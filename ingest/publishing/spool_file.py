@@ -26,6 +26,11 @@ _HEAD = struct.Struct("<II")
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
 """Twice what a message of a topic may have."""
 SUFFIX = ".spool"
+SLOTS = 10_080
+"""A multiple of most numbers of partitions: then no slot has requests of two partitions."""
+
+Slot = tuple[str, int]
+"""Topic, and partition key modulo SLOTS."""
 
 
 class SpooledRequest(Struct, array_like=True, frozen=True, gc=False):
@@ -36,6 +41,16 @@ class SpooledRequest(Struct, array_like=True, frozen=True, gc=False):
     items: int
     received_ms: int
     envelopes: list[bytes]
+
+    @property
+    def slot(self) -> Slot:
+        """Requests of one slot are sent in order."""
+        return slot_of(self.topic, self.partition_key)
+
+
+def slot_of(topic: str, partition_key: int) -> Slot:
+    """The slot of a request."""
+    return topic, partition_key % SLOTS
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -164,8 +179,8 @@ class SpoolFile:
         self.read_bytes += end
         return [(n, request) for n, request in requests if n not in self.delivered]
 
-    def recover(self, delivered: set[int]) -> tuple[list[SpooledRequest], int]:
-        """Open the file of a process that ended: its undelivered requests, and the bytes cut off.
+    def recover(self, delivered: set[int]) -> tuple[set[Slot], int]:
+        """Open the file of a process that ended: slots of what is undelivered, and bytes cut off.
 
         OSError.
         """
@@ -180,7 +195,7 @@ class SpoolFile:
         waiting = [request for n, (request, _) in enumerate(requests) if n not in delivered]
         self.undelivered = len(waiting)
         self.first_ms = requests[0][0].received_ms if requests else 0
-        return waiting, len(data) - end
+        return {request.slot for request in waiting}, len(data) - end
 
     def close(self) -> None:
         """Close it; it can still be read."""

@@ -16,7 +16,7 @@ from ingest.publishing.partition_queue import DeliveryStatus, PendingDelivery
 from ingest.publishing.producer import KafkaAway, exit_on_error
 from ingest.publishing.publish import Producer
 from ingest.publishing.spool import Spool, Waiting
-from ingest.publishing.spool_file import SpooledRequest
+from ingest.publishing.spool_file import Slot, SpooledRequest, slot_of
 from schemas.envelope import decode_envelope
 from schemas.errors import PayloadTooLarge, Unavailable
 from schemas.kinds import KINDS
@@ -27,8 +27,6 @@ from schemas.telemetry.instruments import ITEMS, SPOOL_REFUSALS, gauge
 
 SPOOLED_TOPICS = frozenset(kind.topic for kind in KINDS if kind.path)
 """Clicks wait in memory, as nothing would recognize their duplicates; imports are repeated."""
-SLOTS = 10_080
-"""A multiple of most numbers of partitions: then no slot has requests of two partitions."""
 KEY_BYTES = 128
 """What the idempotency keys add to a request of few websites."""
 WINDOW_BYTES = 1024 * 1024
@@ -40,8 +38,6 @@ ADOPT_SECONDS = 10.0
 RETRY_AFTER_SECONDS = 30
 
 SPOOL_REFUSES = "Kafka is unavailable, and {reason}; nothing was accepted. Retry later"
-
-Slot = tuple[str, int]
 
 
 class SpoolableProducer(Producer, Protocol):
@@ -101,7 +97,7 @@ class SpoolingProducer:
         """Send a request to Kafka, or spool it; Unavailable or PayloadTooLarge if neither."""
         if topic not in SPOOLED_TOPICS:
             return self._kafka.enqueue(topic, partition_key, envelopes, items)
-        if not self._waiting or (topic, partition_key % SLOTS) not in self._waiting:
+        if not self._waiting or slot_of(topic, partition_key) not in self._waiting:
             try:
                 return self._kafka.enqueue(topic, partition_key, envelopes, items)
             except KafkaAway:
@@ -111,7 +107,7 @@ class SpoolingProducer:
         if reason := self.spool.refusal(size):
             return self._enqueue_despite(reason, topic, partition_key, envelopes, items)
         self._kafka.disk.reserve(size)
-        self._waiting.add((topic, partition_key % SLOTS))
+        self._waiting.add(slot_of(topic, partition_key))
         return self.spool.append(topic, partition_key, envelopes, items)
 
     def _enqueue_despite(
@@ -146,8 +142,7 @@ class SpoolingProducer:
 
     async def _adopt(self) -> None:
         while True:
-            for request in await self.spool.adopt():
-                self._waiting.add(slot_of(request))
+            self._waiting |= await self.spool.adopt()
             await asyncio.sleep(ADOPT_SECONDS)
 
     async def _drain(self) -> None:
@@ -167,7 +162,7 @@ class SpoolingProducer:
             if not self.spool.has_unread:
                 # What is being written now may be overtaken by what follows it within milliseconds:
                 # under load there is always something, and the spool would never be left.
-                self._waiting = {slot_of(waiting.request) for waiting in left}
+                self._waiting = {waiting.request.slot for waiting in left}
             if left:
                 await asyncio.sleep(POLL_SECONDS)
 
@@ -176,7 +171,7 @@ class SpoolingProducer:
         attempts: list[tuple[Waiting, PendingDelivery | None]] = []
         blocked: set[Slot] = set()
         for waiting in requests:
-            slot, delivery = slot_of(waiting.request), None
+            slot, delivery = waiting.request.slot, None
             if slot not in blocked:
                 try:
                     delivery = self._send(waiting.request)
@@ -211,11 +206,6 @@ class SpoolingProducer:
             self._counter.add(
                 request.topic, envelope.subject_id, envelope.received_ms, envelope.count
             )
-
-
-def slot_of(request: SpooledRequest) -> Slot:
-    """Requests of one slot are sent in order."""
-    return request.topic, request.partition_key % SLOTS
 
 
 def add_spool_gauges(spool: Spool | None, clock: Clock) -> None:

@@ -98,7 +98,7 @@ def test_a_killed_collector_leaves_its_spool_to_the_next(
 
 
 @pytest.mark.long
-def test_a_collector_that_starts_without_kafka_takes_requests_and_delivers_on_the_way_out(
+def test_a_collector_that_never_met_kafka_takes_requests_and_its_successor_delivers_them(
     tmp_path: Path, own_broker: Broker
 ) -> None:
     with CollectorProcess(tmp_path / "a", own_broker.address, spool_mb=8) as collector:

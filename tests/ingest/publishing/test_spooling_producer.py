@@ -16,7 +16,7 @@ from ingest.publishing.partition_queue import (
     PendingDelivery,
 )
 from ingest.publishing.producer import KafkaAway
-from ingest.publishing.spool import HOUR_MS, Spool
+from ingest.publishing.spool import HOUR_MS, Spool, has_spooled_requests
 from ingest.publishing.spooling_producer import SpoolingProducer, add_spool_gauges
 from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, read_hours
 from schemas.envelope import Envelope, decode_envelope, encode_envelope
@@ -250,7 +250,7 @@ def test_a_running_process_keeps_its_files(tmp_path: Path) -> None:
         running, other = Collector(tmp_path, kafka), Collector(tmp_path, kafka)
         await running.spooled("a")
 
-        assert await other.spool.adopt() == []
+        assert await other.spool.adopt() == set()
         assert (other.spool.requests, running.spool.requests) == (0, 1)
         await running.producer.close()
 
@@ -370,6 +370,46 @@ def test_a_request_that_its_topic_takes_no_more_is_set_aside_with_its_file(tmp_p
     run(work)
 
 
+def test_a_second_outage_is_spooled_like_the_first_also_beside_a_file_set_aside(
+    tmp_path: Path,
+) -> None:
+    async def work() -> None:
+        collector = Collector(tmp_path, FakeKafka())
+        collector.producer.start()
+        collector.kafka.too_large = {"large"}
+        await collector.spooled("large", "a")
+        await collector.drained()
+        collector.kafka.unavailable_reason = "away again"
+        await collector.spooled("b")
+        await collector.drained()
+        await collector.producer.close()
+
+        assert collector.kafka.sent == [(1, "a"), (1, "b")]
+
+    run(work)
+
+
+def test_what_waits_is_delivered_also_where_the_spool_was_switched_off(tmp_path: Path) -> None:
+    async def work() -> None:
+        kafka = FakeKafka()
+        killed = Collector(tmp_path, kafka)
+        await killed.spooled("a")
+        killed.killed()
+        assert has_spooled_requests(tmp_path)
+        heir = Collector(tmp_path, kafka, spool_mb=0)
+        heir.producer.start()
+        await until(lambda: heir.spool.requests == 1)
+        with pytest.raises(Unavailable):
+            heir.send(2, "b")
+        await heir.drained()
+        await heir.producer.close()
+
+        assert kafka.sent == [(1, "a")]
+        assert not has_spooled_requests(tmp_path)
+
+    run(work)
+
+
 def test_a_disk_that_fails_is_no_success_and_the_next_request_tries_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,6 +424,9 @@ def test_a_disk_that_fails_is_no_success_and_the_next_request_tries_again(
             patched.setattr("os.fdatasync", full)
             failed = await collector.send(1, "a").report
         assert "No space left" in (collector.producer.unavailable_reason or "")
+        with pytest.raises(Unavailable, match="the spool cannot be written"):
+            collector.send(1, "refused")
+        collector.now += 1_000
         await collector.spooled("b")
         assert collector.producer.unavailable_reason is None
         await collector.drained()
@@ -391,6 +434,7 @@ def test_a_disk_that_fails_is_no_success_and_the_next_request_tries_again(
 
         assert failed.status is DeliveryStatus.UNKNOWN
         assert collector.kafka.sent == [(1, "b")]
+        assert len(names_in(tmp_path / "spool" / "delivered")) == 1
 
     run(work)
 
