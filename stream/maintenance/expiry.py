@@ -159,14 +159,16 @@ class SubjectsByFile:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], FileSubjects] = {}
+        self._subjects = 0
 
     def of(self, table: OpenTable, data_file: DataFile, time_column: str) -> FileSubjects:
         """The subjects of one data file, with their first and last time."""
         key = data_file.path, time_column
         if key not in self._known:
-            if sum(map(len, self._known.values())) > MAX_CACHED_SUBJECTS:
-                self._known.clear()
+            if self._subjects > MAX_CACHED_SUBJECTS:
+                self._known, self._subjects = {}, 0
             self._known[key] = _read_subjects(table, data_file, time_column)
+            self._subjects += len(self._known[key])
         return self._known[key]
 
 

@@ -101,6 +101,8 @@ class Retention:
         self._on_step = on_step
         self._store: RegistryStore | None = None
         self._due: tuple[RegistryKey, Due] | None = None
+        self._expiries: dict[str, Sequence[Expiry]] = {}
+        """Of each table at that state of the registry."""
         self._subjects = SubjectsByFile()
         self._done: dict[str, tuple[float, Sequence[Expiry]]] = {}
         """When each table was done, and what was due then."""
@@ -119,7 +121,9 @@ class Retention:
         store = self._store = self._store or RegistryStore(settings.registry_url, "keeper")
         at_ms = self._clock()
         due = self._read_due(store, settings, at_ms)
-        expiries = due.expiries(table.table, at_ms)
+        if table.table.name not in self._expiries:
+            self._expiries[table.table.name] = due.expiries(table.table, at_ms)
+        expiries = self._expiries[table.table.name]
         done_at, done = self._done.get(table.table.name, (0.0, None))
         if done == expiries and time.monotonic() - done_at < INTERVAL_SECONDS:
             return
@@ -138,6 +142,7 @@ class Retention:
             due = read_due(store, settings, at_ms)
             deletions = [one for one in due.deletions if store.begin_purge(one)]
             self._due = key, structs.replace(due, deletions=deletions)
+            self._expiries.clear()
         return self._due[1]
 
     def _remove_main_rows(
