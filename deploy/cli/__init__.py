@@ -113,7 +113,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "retention": (
         "retention.retention",
-        "List by website and table the days to keep, and the rows that are due for deletion.",
+        "List the days to keep and the rows that are due, by owner and table.",
     ),
     "rebuild": ("rebuild.rebuild", "Make the prepared results of this machine anew."),
     "verify": (
