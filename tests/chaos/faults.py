@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,16 @@ def settle(tenant: Tenant, load: LoadSender, seconds: float = DRAIN_SECONDS) -> 
 
 
 def hit(stack: Installation, name: str, number: signal.Signals) -> int:
-    """Send the signal to a process that is there."""
-    eventually(lambda: name in stack.pids())
-    return stack.signal(name, number)
+    """Send the signal to a process as soon as it is there; its pid."""
+
+    def signaled() -> int | None:
+        with suppress(KeyError, ProcessLookupError):  # it is being started again
+            return stack.signal(name, number)
+        return None
+
+    pid = eventually(signaled)
+    assert pid is not None
+    return pid
 
 
 @contextmanager

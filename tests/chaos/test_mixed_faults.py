@@ -12,6 +12,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,8 @@ def fault(stack: Installation, order: random.Random) -> str:
     pid = hit(stack, name, number)
     if number is signal.SIGSTOP:
         time.sleep(order.random())
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # a watchdog may have ended it
+            os.kill(pid, signal.SIGCONT)
     return f"{name} {'killed' if number is signal.SIGKILL else 'frozen'}"
 
 
