@@ -34,7 +34,13 @@ def backup() -> None:
     """Back up tables and registry to TARGET, a folder or an s3:// URL, while everything runs."""
 
 
-target_argument = click.argument("target", metavar="TARGET")
+def _require_target(_context: click.Context, _param: click.Parameter, target: str) -> str:
+    if not target.strip():  # as of a variable that is not set
+        raise click.UsageError("TARGET is empty; give a folder or an s3:// URL")
+    return target
+
+
+target_argument = click.argument("target", metavar="TARGET", callback=_require_target)
 
 
 @backup.command("now", options_metavar="[OPTIONS]")

@@ -8,6 +8,8 @@ schedule of the last one.
 import logging
 import threading
 
+import pyarrow as pa
+
 from schemas.lake.delta_table import UnreadableTable
 from schemas.registry import DatabaseError, first_line
 from schemas.runtime.backup_state import BackupState, write_backup_state
@@ -33,6 +35,7 @@ ERRORS = (
     NothingPruned,
     OSError,
     UnreadableTable,
+    pa.ArrowException,
 )
 
 

@@ -29,6 +29,8 @@ NOT_RUN = {
     "tidemark demo --visitors N --rate R": "takes long (tests/deploy/demo)",
     "tidemark mcp": "does not end (tests/flow/test_mcp.py)",
     "tidemark export": "the name only",
+    "tidemark backup verify /mnt/backups": "needs that backup",
+    "tidemark restore /mnt/backups --into /srv/tidemark": "needs that backup",
 }
 SHORTENED = {
     "tidemark debug web_… --key-file my.key": ("--once",),
@@ -78,6 +80,7 @@ def with_ids(line: str, tenant: Tenant) -> str:
         "org_…": tenant.organization.id,
         "web_…": tenant.website.id,
         "imp_…": begun.id,
+        "/mnt/backups": "backups",
         "keys rotate ID": f"keys rotate {key.id}",
         "websites update ID": f"websites update {tenant.website.id}",
     }

@@ -47,9 +47,11 @@ def test_a_wrong_target_or_backup_is_named(run: Run, ask: Callable[..., Any]) ->
 
     unwritable = run("backup", "/proc/backups")
     none = run("backup", "verify", "/nowhere/backups")
+    empty = run("backup", "")
     unknown = run("backup", "verify", "/nowhere/backups", "--backup", "20261129T120000Z")
 
     assert (unwritable.code, none.code, unknown.code) == (1, 1, 2)
     assert "/proc/backups" in unwritable.err
+    assert empty.err == "tidemark: TARGET is empty; give a folder or an s3:// URL\n"
     assert none.err == "tidemark: /nowhere/backups has no backup\n"
     assert unknown.err == ("tidemark: --backup: /nowhere/backups has no backup 20261129T120000Z\n")
