@@ -103,6 +103,7 @@ def test_status_describes_an_installation_that_is_not_running(
         "imports": {"lagChunks": None, "lagSeconds": None},
         "quarantineRows": 0,
         "preparedMb": 0.0,
+        "lastBackupAt": None,
         "remote": [],
         "workers": None,
     }
