@@ -260,6 +260,18 @@ def read_due(store: RegistryStore, settings: Settings, at_ms: int) -> Due:
     )
 
 
+def read_expiries(settings: Settings, table: Table) -> Sequence[Expiry]:
+    """Which rows of a table are due now; none while the registry cannot be read."""
+    store, at_ms = RegistryStore(settings.registry_url), now_ms()
+    try:
+        return read_due(store, settings, at_ms).expiries(table, at_ms)
+    except DatabaseError as error:
+        log.warning("retention not read", extra={"reason": type(error).__name__})
+        return ()
+    finally:
+        store.close()
+
+
 def _has_open_removal(ledger: LakeTable, settings: Settings) -> bool:
     """Whether the ledger has corrections of a removal that a main table does not have."""
     mains = open_readers(settings, (kind.table for kind in KINDS))

@@ -1,8 +1,8 @@
 """Recovers the rows of a damaged data file from Kafka: exactly those, each once.
 
 A row of the file is an item that was received in the same time range as the file's rows, has an
-offset below the table's next offset, and is neither in another file of the table nor quarantined as
-a duplicate. So the damaged file itself need not be read.
+offset below the table's next offset, is neither in another file of the table nor quarantined as
+a duplicate, and is not erased or due for deletion by age. So the damaged file need not be read.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.merge_plan import live_data_files
+from stream.maintenance.retention import read_expiries
 from stream.maintenance.verification import verified_files
 from stream.recovery.topic_replay import ReplayRange, replay, topic_identity
 from stream.rows.erased_rows import erasure_ids
@@ -100,6 +101,7 @@ class RowRecovery:
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
         self._state = TableState(self._main, self._topic, MemoryBudget.of(settings))
+        self._expiries = read_expiries(settings, kind.table)
 
     def recover(self, table: LakeTable, received: ReceivedRange, wanted: int) -> RecoveredRows:
         """The lost rows of the time range; stops when `wanted` rows are found."""
@@ -133,7 +135,10 @@ class RowRecovery:
         batch = prepare_batch(self._kind, messages, self._lookups, LIVE_WRITER, offsets, counts)
         table = self._kind.table
         rows = batch.rows.cast(arrow_schema(table))  # batches differ in dictionaries
-        return rows.filter(pc.is_null(erasure_ids(rows, table, self._lookups.tombstones())))
+        rows = rows.filter(pc.is_null(erasure_ids(rows, table, self._lookups.tombstones())))
+        for expiry in self._expiries:  # deleted by age since, or about to be
+            rows = rows.filter(pc.is_null(expiry.causes(rows, table.subject_column)))
+        return rows
 
     def _no_rows(self) -> pa.Table:
         return arrow_schema(self._kind.table).empty_table()

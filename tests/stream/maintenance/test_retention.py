@@ -10,16 +10,18 @@ import pytest
 from schemas.envelope import Envelope
 from schemas.kinds import CLICK, CUSTOM_EVENT, TABLES, WEB_VITAL
 from schemas.registry import Link, Organization, RegistryStore, Website
-from schemas.registry.keep_days import DAY_MS
+from schemas.registry.keep_days import DAY_MS, midnight_ms_before
 from schemas.registry.migrate import migrate
 from schemas.registry.records import Deletion
+from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import CLICKS, EVENTS, LEDGER, QUARANTINE, VITALS, Table
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance import retention
 from stream.maintenance.compaction import merge_files
+from stream.maintenance.expiry import ALWAYS, NEVER
 from stream.maintenance.merge_plan import live_data_files
-from stream.maintenance.retention import LATE_ROWS_MS, Retention
+from stream.maintenance.retention import LATE_ROWS_MS, Retention, read_expiries
 from stream.recovery.ledger_balance import check_balance
 from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
@@ -364,3 +366,16 @@ def test_expiry_goes_on_in_merged_files(world: World) -> None:
 
     assert world.names() == ["b"]
     assert world.is_balanced()
+
+
+def test_what_is_due_is_read_without_a_keeper(tmp_path: Path) -> None:
+    world = World(tmp_path, purge_days=0)
+    world.keeps("w1", all=2)
+    world.store.delete(Website, "w2")
+
+    purged, by_age = read_expiries(world.config, EVENTS)
+
+    assert (purged.reason, purged.of("w2"), purged.of("w1")) == ("purged", NEVER, ALWAYS)
+    assert (by_age.reason, by_age.of("w2")) == ("expired", ALWAYS)
+    assert by_age.of("w1") == midnight_ms_before(2, now_ms())
+    assert read_expiries(settings(tmp_path / "nothing"), EVENTS) == ()
