@@ -236,6 +236,7 @@ class Spool:
         if not is_there:
             folder.rename(self._folder)
         self._locks[self._folder] = descriptor
+        log.warning("requests are spooled, as kafka is away", extra={"folder": str(self._folder)})
 
     async def read(self, max_bytes: int) -> list[Waiting]:
         """The next undelivered requests that are on disk, in order; none when all were read."""
@@ -292,11 +293,14 @@ class Spool:
             except OSError as error:  # tried again with the next one, or by the next process
                 log.warning("spool file not removed", extra={"reason": str(error)})
             self._forget(file)
-        if self._commit_task is None:
-            self._release_folders()
+            if not self._files:
+                log.warning("spool is drained")
+        self._release_folders()
 
     def _release_folders(self) -> None:
         """Delete the folders without files, and their locks."""
+        if self._commit_task is not None:
+            return  # it may be making one
         in_use = {file.path.parent for file in self._files}
         for folder in self._locks.keys() - in_use:
             remove_if_empty(folder)
@@ -314,16 +318,19 @@ class Spool:
         """Take over the folders of processes that ended; the slots of what is undelivered."""
         if not self._root.is_dir():
             return set()
-        files, slots = await asyncio.to_thread(self._adopt_folders)
+        locks, files, slots = await asyncio.to_thread(self._adopt_folders)
+        self._locks |= locks
         self._files[:0] = files
         for file in files:
             self.bytes += file.request_bytes
             self.requests += file.undelivered
         if files:
             self.changed.set()
+        self._release_folders()
         return slots
 
-    def _adopt_folders(self) -> tuple[list[SpoolFile], set[Slot]]:
+    def _adopt_folders(self) -> tuple[dict[Path, int], list[SpoolFile], set[Slot]]:
+        locks: dict[Path, int] = {}
         files: list[SpoolFile] = []
         slots: set[Slot] = set()
         for folder in sorted(self._root.glob("*.*")):
@@ -333,7 +340,7 @@ class Spool:
                 descriptor = try_lock(folder)
                 if descriptor is None:
                     continue
-                self._locks[folder] = descriptor
+                locks[folder] = descriptor
                 for file, of_file in self._recover(folder):
                     files.append(file)
                     slots |= of_file
@@ -342,7 +349,7 @@ class Spool:
             except OSError as error:
                 log.error("spool not taken over", extra={"reason": str(error)})
         delete_old_deliveries(self._data, {file.name for file in (*files, *self._files)})
-        return files, slots
+        return locks, files, slots
 
     def _recover(self, folder: Path) -> Iterator[tuple[SpoolFile, set[Slot]]]:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
@@ -363,8 +370,9 @@ class Spool:
             log.warning("requests stay in the spool", extra={"requests": self.requests})
         for file in self._files:
             file.close()
-        self._files.clear()
-        self._release_folders()
+        for folder, descriptor in list(self._locks.items()):
+            remove_if_empty(folder)
+            os.close(descriptor)
 
 
 def has_spooled_requests(data: Path) -> bool:

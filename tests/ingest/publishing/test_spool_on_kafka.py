@@ -3,10 +3,10 @@
 import os
 import signal
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from deploy.local.kafka.broker import Broker
@@ -14,7 +14,12 @@ from deploy.local.kafka.topics import ensure_topics, required_topics
 from schemas.runtime.heartbeat import read_heartbeats
 from schemas.runtime.settings import Settings
 from tests.http_client import call
-from tests.ingest.collector_process import CollectorProcess, published_names, start_collector
+from tests.ingest.collector_process import (
+    CollectorProcess,
+    published_envelopes,
+    published_names,
+    start_collector,
+)
 from tests.installation import eventually
 
 
@@ -34,8 +39,15 @@ def wait_until_drained(collector: CollectorProcess) -> None:
 
 
 def arrived(collector: CollectorProcess) -> list[str]:
-    """Names of the events in Kafka, without that of the first request."""
-    return [name for name in published_names(collector) if name != "unknown"]
+    """Names of the events that deduplication leaves, without that of the first request.
+
+    A Kafka that starts may acknowledge too late: then a spooled request is sent again.
+    """
+    first_of_key: dict[str, list[str]] = {}
+    for number, envelope in enumerate(published_envelopes(collector)):
+        names = [item["name"] for item in msgspec.json.decode(envelope.items)]
+        first_of_key.setdefault(envelope.idempotency_key or f"no key {number}", names)
+    return [name for names in first_of_key.values() for name in names if name != "unknown"]
 
 
 def spooled(collector: CollectorProcess, *names: str) -> None:
@@ -109,7 +121,7 @@ def test_a_collector_that_never_met_kafka_takes_requests_and_its_successor_deliv
         ensure_topics(Settings(kafka=own_broker.address), required_topics(collector.settings))
         wait_until_drained(collector)
 
-        assert published_names(collector) == ["a"]
+        assert arrived(collector) == ["a"]
 
 
 @pytest.mark.long
@@ -128,9 +140,9 @@ def test_a_frozen_kafka_costs_the_requests_on_the_way_and_no_later_one(
         seconds = time.monotonic() - began
         os.kill(own_broker.process.pid, signal.SIGCONT)
         wait_until_drained(collector)
-        eventually(lambda: len(published_names(collector)) >= 22)
+        eventually(lambda: "unknown" in published_names(collector))
 
         assert (unknown.status, unknown.json["code"]) == (503, "OUTCOME_UNKNOWN")
         assert seconds < 5
-        counts = Counter(published_names(collector))
-        assert counts == {"before": 1, "unknown": 1, **{f"n{n}": 1 for n in range(20)}}
+        assert arrived(collector) == ["before", *(f"n{number}" for number in range(20))]
+        assert published_names(collector).count("unknown") == 1
