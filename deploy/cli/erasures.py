@@ -64,7 +64,7 @@ def erase(
     yes: bool,
     json: bool,
 ) -> None:
-    """Erase a visitor, profile, session or property value: it cannot be undone.
+    """Erase a visitor, profile, session or property value, for good.
 
     Queries hide the rows at once. The command waits until no table has them, and prints the report.
     What is sent again later is dropped. Ids may be given several times.
@@ -92,7 +92,10 @@ def erase(
 
 @click.group("erasures")
 def erasures() -> None:
-    """Show erasures and their reports; `tidemark erase` makes them."""
+    """Show erasures and their reports.
+
+    `tidemark erase` makes them.
+    """
 
 
 @erasures.command("list")

@@ -1,7 +1,7 @@
 """`tidemark export`: stored rows through the Python client."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,18 +47,21 @@ def export(
         if output is None:
             write_output(client.exported(table, format=format_, **request), format_)
             return
-        write_file(tidemark, output, client.exported(table, format=format_, **request))
+        write_file(tidemark, output, lambda: client.exported(table, format=format_, **request))
 
 
-def write_file(tidemark: CliContext, output: Path, chunks: Iterator[bytes]) -> None:
-    """Write a file with progress, and put it in place when it is complete."""
+def write_file(tidemark: CliContext, output: Path, request: Callable[[], Iterator[bytes]]) -> None:
+    """Write a file with progress, and put it in place when it is complete.
+
+    Nothing is requested when the file cannot be written.
+    """
     os.umask(tidemark.umask)
     path = _regular(output)
     partial = path.with_name(f"{path.name}.part")
     try:
         partial.unlink(missing_ok=True)  # of an export that was killed
         with partial.open("xb") as file:
-            size = copy_to(file, chunks, print_progress)
+            size = copy_to(file, request(), print_progress)
         partial.replace(path)
     except OSError as error:
         raise click.ClickException(f"{output} cannot be written: {error.strerror}") from None

@@ -12,7 +12,7 @@ from deploy.cli.query_options import client_errors, make_client, service_options
 
 @click.group()
 def person() -> None:
-    """Give a person what is stored about them."""
+    """Export everything about one visitor or profile."""
 
 
 @person.command("export")
@@ -43,5 +43,8 @@ def export_person(
         raise click.UsageError("give either --visitor or --profile")
     client = make_client(tidemark, options)
     with client_errors():
-        pieces = client.exported_person(website, visitor=visitor, profile=profile)
-        write_file(tidemark, output, pieces)
+        write_file(
+            tidemark,
+            output,
+            lambda: client.exported_person(website, visitor=visitor, profile=profile),
+        )
