@@ -23,7 +23,7 @@ from query.resources.saved_types import SAVED_TYPES, SavedType, convert_body, ne
 from schemas.errors import ApiError, MethodNotAllowed
 from schemas.http.openapi import PROTOCOL_ERRORS, Operation, openapi_document
 from schemas.receipts import RECEIPT_FORMAT, Receipt
-from schemas.registry import Import, RegistryStore, SavedRecord, Snapshot, validation
+from schemas.registry import Import, RegistryStore, SavedRecord, Selector, Snapshot, validation
 from schemas.runtime.clock import now_ms
 from tests.flow.narrowed_openapi import narrow_document
 from tests.flow.tenant import Tenant
@@ -72,6 +72,7 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "website_id": caller.website.id,
         "key_id": key_of(caller),
         "import_id": import_of(caller),
+        "erasure_id": erasure_of(caller),
         **saved_records_of(caller),
         "table": "events",
         "receipt": receipt_of(caller),
@@ -104,6 +105,24 @@ def import_of(caller: Tenant) -> str:
         return (found or [store.create(validation.new_import(caller.website, "a.csv", now_ms()))])[
             0
         ].id
+    finally:
+        store.close()
+
+
+def erasure_of(caller: Tenant) -> str:
+    """A counted erasure of the caller's: it removes nothing."""
+    store = RegistryStore(caller.stack.settings.registry_url)
+    try:
+        erasure = validation.new_erasure(
+            caller.website.organization_id,
+            Selector.VISITOR,
+            ["nobody"],
+            now_ms(),
+            store.tombstone_key(),
+            dry_run=True,
+            website_id=caller.website.id,
+        )
+        return store.create(erasure).id
     finally:
         store.close()
 
