@@ -1,15 +1,15 @@
 """Restores a backup into an empty folder or bucket.
 
-Data files first, then the logs, last the registry: without a log there is no table. A file in the
+Data files first, then the registry, last the logs: without a log there is no table. A file in the
 data folder says that a restore has begun and not ended, so that nothing starts on half of it and
 the same restore can be run again. Each table then has one version, the pinned one, as a checkpoint.
 Its next offsets are those of the backup, so workers read on from there while Kafka has the rest.
 """
 
 import hashlib
+import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct, structs
@@ -18,23 +18,28 @@ from schemas.kinds import lake_tables
 from schemas.lake.committed_offsets import epoch_app_id
 from schemas.lake.delta_log import checkpoint_name, entry_name
 from schemas.lake.delta_table import open_table
-from schemas.registry import Backups, database
+from schemas.registry import Backups, Erasure, ErasureState, database
 from schemas.registry.backup_files import write_durably
-from schemas.registry.contents import CONTENTS_KINDS, Contents
+from schemas.registry.contents import Contents
 from schemas.registry.restore import is_empty, registry_fault
 from schemas.registry.restore import restore as restore_registry
 from schemas.runtime.clock import now_ms
 from schemas.runtime.restore_state import read_restore_state, write_restore_state
 from schemas.runtime.settings import Settings
 from stream.backup.file_store import FileStore, file_store
-from stream.backup.manifest import BackupTable, Manifest, StoredFile, newest_manifest
+from stream.backup.manifest import (
+    BackupTable,
+    Manifest,
+    ManifestDamaged,
+    StoredFile,
+    backup_ids,
+    read_manifest,
+)
+
+log = logging.getLogger(__name__)
 
 PROBE_FOLDER = "_probe/"
 """What a start leaves in a bucket before it has a table."""
-ERASURES = CONTENTS_KINDS.keys() & {"erasures"}
-"""Records that are taken from the newest backup: what was erased later must not come back."""
-
-
 _EPOCH = re.compile(rf"{epoch_app_id('')}[^/]+")
 
 _OTHER_BACKUP = "choose another backup with --backup, or run tidemark backup verify"
@@ -189,30 +194,45 @@ def _restore_registry(target: FileStore, file: StoredFile, settings: Settings, a
     write_durably(backups.folder, file.path.rpartition("/")[2], content)
     backup = backups.newest()
     assert backup  # noqa: S101 - it was just written
-    newest = newest_manifest(target)
-    contents = backup.contents
-    if ERASURES and newest and newest.registry and newest.registry != file:
-        newest_content = _read_registry(target, newest.registry).split(b"\n")[1]
-        later = msgspec.json.decode(newest_content, type=Contents)
-        contents = with_newer_records(contents, later, ERASURES)
+    contents = with_erasures(backup.contents, _newest_contents(target) or backup.contents)
     revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
     restore_registry(settings.registry_url, contents, revision, now_ms(), actor)
 
 
-def with_newer_records(contents: Contents, newest: Contents, names: Collection[str]) -> Contents:
-    """The contents with records of a later state, of organizations that they have."""
+def with_erasures(contents: Contents, newest: Contents) -> Contents:
+    """The contents with the erasures of a later state, all to be carried out again.
+
+    The tables have rows that were erased after their versions, so a state of then means nothing.
+    An erasure of a website or link that the contents do not have has nothing to erase.
+    """
     organizations = {organization.id for organization in contents.organizations}
-    merged: Mapping[str, Any] = {
-        name: [
-            record
-            for record in {
-                record.id: record for of in (contents, newest) for record in getattr(of, name)
-            }.values()
-            if record.organization_id in organizations
-        ]
-        for name in names
-    }
-    return structs.replace(contents, **merged)
+    subjects = {record.id for record in (*contents.websites, *contents.links)} | {None}
+    later = {erasure.id: erasure for erasure in (*contents.erasures, *newest.erasures)}
+    erasures = [
+        erasure if erasure.state.is_dry_run else _to_do_again(erasure)
+        for erasure in later.values()
+        if erasure.organization_id in organizations
+        and {erasure.website_id, erasure.link_id} <= subjects
+    ]
+    return structs.replace(contents, erasures=erasures)
+
+
+def _to_do_again(erasure: Erasure) -> Erasure:
+    report = {name: value for name, value in erasure.report.items() if name != "doneAt"}
+    return structs.replace(erasure, state=ErasureState.PENDING, report=report)
+
+
+def _newest_contents(target: FileStore) -> Contents | None:
+    """The records of the newest backup whose registry is whole."""
+    for identifier in backup_ids(target):
+        try:
+            manifest = read_manifest(target, identifier)
+            if manifest.registry:
+                body = _read_registry(target, manifest.registry).split(b"\n")[1]
+                return msgspec.json.decode(body, type=Contents)
+        except (ManifestDamaged, RestoreFailed) as error:
+            log.warning("later erasures are not known", extra={"reason": str(error)})
+    return None
 
 
 def _read_registry(target: FileStore, file: StoredFile) -> bytes:

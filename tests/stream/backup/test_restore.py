@@ -9,10 +9,17 @@ from msgspec import structs
 
 from deploy.local.preflight import CannotStart, check_restore
 from deploy.local.registry_startup import prepare_registry
-from schemas.kinds import CUSTOM_EVENT
+from schemas.kinds import CUSTOM_EVENT, lake_tables
 from schemas.lake.committed_offsets import app_id
-from schemas.registry import Link, Organization, RegistryStore
-from schemas.registry.validation import new_link, new_organization
+from schemas.registry import (
+    Erasure,
+    ErasureState,
+    Organization,
+    RegistryStore,
+    Selector,
+    Website,
+)
+from schemas.registry.validation import new_erasure, new_organization, new_website
 from schemas.runtime.restore_state import read_restore_state
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE, Table
@@ -32,6 +39,7 @@ from stream.backup.restore import (
 )
 from stream.enrich.rules.lookups import Lookups
 from stream.maintenance.compaction import compact
+from stream.maintenance.erasure import ErasureTask
 from stream.maintenance.vacuum import VacuumTask, checkpoint
 from stream.recovery.file_check import check_data_files
 from stream.recovery.hourly_balance import count_items
@@ -41,7 +49,7 @@ from stream.storage.delta_commit import LakeTable
 from stream.writing.batch_writer import BatchWriter
 from tests.postgresql import MIGRATED, PostgreSQL
 from tests.s3.server import S3Server
-from tests.stream.builders import a_message, named, rows, settings
+from tests.stream.builders import a_message, an_envelope, named, rows, settings
 
 STORED = 4
 """Messages that were stored before the backup."""
@@ -191,6 +199,50 @@ def test_a_folder_with_tables_or_a_registry_is_refused(
         check_destination(restored, manifest)
 
 
+def erase(store: RegistryStore, website: Website, visitor: str) -> Erasure:
+    """An erasure that is done."""
+    key, owner = store.tombstone_key(), website.organization_id
+    made = new_erasure(owner, Selector.VISITOR, [visitor], 0, key, website_id=website.id)
+    store.create(structs.replace(made, state=ErasureState.DONE, erased_values=()))
+    return made
+
+
+def test_what_was_erased_after_the_backup_is_erased_again_after_the_restore(
+    source: Settings, restored: Settings, target: LocalFiles, tmp_path: Path
+) -> None:
+    store = RegistryStore(source.registry_url)
+    [acme] = store.list(Organization)
+    shop = structs.replace(new_website(acme.id, "shop.example", 0), id="w1")
+    store.create(shop)
+    items = [{"name": name, "anonymousId": name} for name in ("anna", "ben")]
+    BatchWriter(source, CUSTOM_EVENT, Lookups()).write(
+        [a_message(STORED, an_envelope(items, subject_id="w1"))]
+    )
+    before = take_backup(source, target).manifest
+    blog = new_website(acme.id, "blog.example", 0)
+    store.create(blog)
+    erase(store, blog, "anna")  # of a website that the backup does not have
+    anna = erase(store, shop, "anna")
+    after = take_backup(source, target).manifest
+    erase(store, shop, "ben")
+    damaged = take_backup(source, target).manifest.registry
+    store.close()
+    assert damaged
+    (tmp_path / "target" / damaged.stored_path).write_bytes(b"")
+    assert before.taken_ms < after.taken_ms
+    assert "anna" in names(source)
+
+    restore_newest(target, before, restored)
+    registry = RegistryStore(restored.registry_url)
+    [erasure] = registry.list(Erasure)
+    registry.close()
+    for table in lake_tables():
+        ErasureTask()(LakeTable(restored, table), restored)
+
+    assert (erasure.id, erasure.state) == (anna.id, ErasureState.PENDING)
+    assert names(restored) == sorted(["ben", *expected(STORED)])
+
+
 def test_an_interrupted_restore_is_continued_and_nothing_starts_before(
     source: Settings, restored: Settings, target: LocalFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,27 +344,6 @@ def test_a_lake_in_an_object_store_is_backed_up_there_and_restored_there(
     assert list(check_balance(restored)) == []
     with pytest.raises(RestoreRefused, match="is not empty"):
         check_destination(source, manifest)
-
-
-def test_records_that_must_not_be_forgotten_are_those_of_the_newest_backup(
-    source: Settings, restored: Settings, target: LocalFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(restore_module, "ERASURES", {"links"})
-    earlier = take_backup(source, target).manifest
-    store = RegistryStore(source.registry_url)
-    [owner] = store.list(Organization)
-    other = store.create(new_organization("Later", "pro", 0))
-    kept = store.create(new_link(owner.id, "Spring", "https://t.example/", 0))
-    store.create(new_link(other.id, "Not restored", "https://t.example/", 0))
-    store.close()
-    take_backup(source, target)
-
-    restore_newest(target, earlier, restored)
-
-    store = RegistryStore(restored.registry_url)
-    assert [record.id for record in store.list(Organization)] == [owner.id]
-    assert [link.id for link in store.list(Link)] == [kept.id]
-    store.close()
 
 
 def test_a_registry_on_a_server_is_restored_into_an_empty_database(
