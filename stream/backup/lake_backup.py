@@ -31,7 +31,7 @@ from stream.backup.manifest import (
     newest_manifest,
     write_manifest,
 )
-from stream.backup.pinned_tables import PinnedFile, PinnedTable, pin_tables
+from stream.backup.pinned_tables import PINNED_TABLES, PinnedFile, PinnedTable, pin_tables
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,10 @@ def take_backup(
     progress: Progress = lambda files, size: None,  # noqa: ARG005
 ) -> BackupResult:
     """Write a backup to the target; BackupFailed, UnreadableTable or OSError when there is none."""
+    if any(target.entries(f"{table.name}/_delta_log") for table in PINNED_TABLES):
+        raise BackupFailed(
+            "the target has tables itself; give a folder of its own, on another disk"
+        )
     started, lake = time.monotonic(), file_store(settings.lake_url)
     copier = _Copier(lake, target, pace, progress)
     gone: set[str] = set()

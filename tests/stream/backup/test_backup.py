@@ -259,6 +259,13 @@ def test_the_newest_backup_stays_at_any_age(
     assert backup_ids(target) == [identifier]
 
 
+def test_a_folder_of_tables_is_no_target(settings: Settings, lake: Lake) -> None:
+    lake.holds(an_event())
+
+    with pytest.raises(BackupFailed, match="the target has tables itself"):
+        back_up(settings, LocalFiles(settings.data / "lake"))
+
+
 def test_an_installation_that_was_never_started_has_nothing_to_back_up(
     tmp_path: Path, target: LocalFiles
 ) -> None:
