@@ -354,7 +354,12 @@ class Spool:
     def _recover(self, folder: Path) -> Iterator[tuple[SpoolFile, set[Slot]]]:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
             file = SpoolFile(path)
-            slots, cut = file.recover(delivered_numbers(deliveries_path(self._data, file.name)))
+            try:
+                delivered = delivered_numbers(deliveries_path(self._data, file.name))
+                slots, cut = file.recover(delivered)
+            except OSError as error:  # the files after it are delivered all the same
+                log.error("spool file not read", extra={"file": path.name, "reason": str(error)})
+                continue
             self.cut_bytes += cut
             log.warning(
                 "spool file of an ended process",

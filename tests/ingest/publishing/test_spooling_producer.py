@@ -17,6 +17,7 @@ from ingest.publishing.partition_queue import (
 )
 from ingest.publishing.producer import KafkaAway
 from ingest.publishing.spool import HOUR_MS, Spool, has_spooled_requests
+from ingest.publishing.spool_file import SpoolFile
 from ingest.publishing.spooling_producer import SpoolingProducer, add_spool_gauges
 from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, read_hours
 from schemas.envelope import Envelope, decode_envelope, encode_envelope
@@ -253,6 +254,63 @@ def test_a_running_process_keeps_its_files(tmp_path: Path) -> None:
         assert await other.spool.adopt() == set()
         assert (other.spool.requests, running.spool.requests) == (0, 1)
         await running.producer.close()
+
+    run(work)
+
+
+def test_a_folder_that_is_being_taken_over_stays_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        kafka = FakeKafka()
+        killed = Collector(tmp_path, kafka)
+        await killed.spooled("a")
+        killed.killed()
+        heir, other = Collector(tmp_path, kafka), Collector(tmp_path, kafka)
+        recover = SpoolFile.recover
+
+        def recover_and_release(file: SpoolFile, delivered: set[int]) -> Any:
+            heir.spool.remove_delivered()  # as the task that delivers does meanwhile
+            return recover(file, delivered)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SpoolFile, "recover", recover_and_release)
+            await heir.spool.adopt()
+
+        assert await other.spool.adopt() == []
+        assert await heir.spool.adopt() == []
+        assert heir.spool.requests == 1
+        await heir.producer.close()
+
+    run(work)
+
+
+def test_a_file_that_cannot_be_read_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        kafka = FakeKafka()
+        killed = Collector(tmp_path, kafka)
+        await killed.spooled("a")
+        killed.spool._active = None
+        await killed.spooled("b")
+        killed.killed()
+        heir = Collector(tmp_path, kafka)
+        recover = SpoolFile.recover
+
+        def fail_first(file: SpoolFile, delivered: set[int]) -> Any:
+            if file.name.endswith("-000001"):
+                raise OSError("Input/output error")
+            return recover(file, delivered)
+
+        monkeypatch.setattr(SpoolFile, "recover", fail_first)
+        heir.producer.start()
+        await until(lambda: heir.spool.requests == 1)
+        await heir.drained()
+        await heir.producer.close()
+
+        assert kafka.sent == [(1, "b")]
+        assert heir.files == [".spool"]
 
     run(work)
 
