@@ -42,6 +42,7 @@ class HourlyCounts(Struct):
     duplicate_rows: int = 0
     """Entries of the quarantine that say duplicate."""
     quarantined_rows: int = 0
+    """Other entries, less those of items that were replayed since."""
 
     def problems(self) -> Iterator[str]:
         """What differs, one sentence each."""
@@ -99,7 +100,8 @@ def count_items(settings: Settings, since: str = "") -> LakeCounts:
             if stage == QuarantineStage.DUPLICATE.value:
                 counts[key].duplicate_rows += 1
             elif stage != QuarantineStage.LOST.value:
-                counts[key].quarantined_rows += 1
+                is_replay = stage == QuarantineStage.REPLAYED.value
+                counts[key].quarantined_rows += -1 if is_replay else 1
     return LakeCounts(counts, mains, sides.get(QUARANTINE.name), frozenset(dropped))
 
 

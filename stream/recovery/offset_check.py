@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from schemas.lake.committed_offsets import app_id
 from schemas.lake.delta_table import read_version
+from schemas.lake.quarantine_reasons import REPLAY_PREFIX
 from stream.rows.quarantine import QuarantineStage
 from stream.storage.table_reader import TableReader, read_batches
 from stream.writing.ledger_repair import OFFSET, PARTITION
@@ -66,7 +67,7 @@ def missing_offsets(
     if not rows:
         return
     first = _by_partition(pa.concat_tables(rows), "min")
-    stored = _distinct(pa.concat_tables([rows for _, rows in by_day]))
+    stored = _distinct(pa.concat_tables([rows for _, rows in by_day] + _replays(quarantine, topic)))
     gaps = [
         *_inner_gaps(stored),
         *((*key, last + 1, None) for key, last in _by_partition(stored, "max").items()),
@@ -123,6 +124,19 @@ def _inner_gaps(stored: pa.Table) -> Iterator[tuple[int, int, int, int]]:
     columns = (behind[name].to_pylist() for name in (*MESSAGE, "step"))
     for epoch, partition, offset, step in zip(*columns, strict=True):
         yield epoch, partition, offset - step + 1, offset
+
+
+def _replays(quarantine: TableReader | None, topic: str) -> list[pa.Table]:
+    """Messages of replayed items, of all days: their offset is new and their receipt is old."""
+    if quarantine is None:
+        return []
+    is_replay = pc.starts_with(pc.field("reason"), REPLAY_PREFIX)
+    batches = list(quarantine.batches(MESSAGE, is_replay & (pc.field("topic") == topic)))
+    if not batches:
+        return []
+    rows = pa.Table.from_batches(batches)
+    epochs = pc.fill_null(rows[EPOCH], 0)
+    return [_distinct(rows.set_column(rows.schema.get_field_index(EPOCH), EPOCH, epochs))]
 
 
 def _lost_ranges(

@@ -9,6 +9,7 @@ import pytest
 
 from schemas.acknowledged_counts import write_hour
 from schemas.kinds import CUSTOM_EVENT
+from schemas.lake.quarantine_reasons import replay_id
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS
 from stream.enrich.rules.lookups import Lookups
@@ -70,6 +71,24 @@ def test_a_lake_that_is_whole_has_no_findings(config: Settings, run: Run) -> Non
     }  # fmt: skip
     done = run("verify")
     assert done.out == "8 received items have an outcome, each once; every file is whole\n"
+
+
+def test_a_replayed_item_is_where_its_receipt_was(config: Settings, run: Run) -> None:
+    writer, later = BatchWriter(config, CUSTOM_EVENT, Lookups()), NOON_MS + 2 * 86_400_000
+    bad = replay_id("events", 0, 0, 0, 1)
+    replay = an_envelope([{"name": "g", "eventId": bad}], replay_of=bad)
+    for offset, envelope in (
+        (4, an_envelope([{"name": "h"}], received_ms=later)),
+        (5, replay),
+        (6, replay),
+        (7, an_envelope([{"name": "i"}], received_ms=later)),
+    ):
+        writer.write([a_message(offset, envelope)])
+
+    assert verified(run, 0)["received"] == 11  # the second replay is a duplicate
+    assert verified(run, 0, "--since", "2026-11-23") == {
+        "received": 2, "hours": [], "offsets": [], "files": [], "notes": [],
+    }  # fmt: skip
 
 
 def test_a_lost_message_is_named_by_hour_and_by_offset(config: Settings, run: Run) -> None:
