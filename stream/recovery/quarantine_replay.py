@@ -33,6 +33,7 @@ from stream.recovery.quarantined_messages import open_entries
 from stream.recovery.topic_replay import messages_at, send_messages
 from stream.rows.arrow_tables import to_arrow
 from stream.rows.decoder import DECODE_ERRORS, MAX_RECEIVED_MS, decode_batch
+from stream.rows.erased_rows import ERASED_REASON
 from stream.rows.kafka_message import KafkaMessage, UnreadableChunk, open_message
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import MAX_PAYLOAD_BYTES, QuarantineStage
@@ -215,14 +216,18 @@ def _payloads(reader: TableReader, rows: Sequence[dict[str, Any]]) -> dict[tuple
 
 
 def _original_envelope(entry: _Entry, message: KafkaMessage | None) -> Envelope | None:
-    """The envelope that the item came in, counted as the decoder counts; None without one."""
+    """The envelope that the item came in, counted as the decoder counts; None without one.
+
+    Another Kafka has other messages at the offsets of the one before: they are of other times.
+    """
     if message is None or isinstance(message.chunk, UnreadableChunk):
         return None
     first = 0
     for envelope in message.chunk.envelopes:
         first += _item_count(envelope)
         if entry.seq < first:
-            return envelope if envelope.subject_id == entry.subject_id else None
+            origin = envelope.subject_id, envelope.received_ms
+            return envelope if origin == (entry.subject_id, entry.received_ms) else None
     return None
 
 
@@ -276,6 +281,8 @@ def _repaired(entry: _Entry, kind: Kind | None, changes: Sequence[ItemChange]) -
         raise NotReplayable(f"there is no topic '{entry.topic}' now")
     if kind is IMPORTED_EVENT:
         raise NotReplayable("a line of an import: correct the file and import it again")
+    if entry.reason == ERASED_REASON:
+        raise NotReplayable("its contents were erased")
     if not are_hashes_derived(kind.table):
         raise NotReplayable(f"items of '{kind.topic}' are not deduplicated: none is sent twice")
     payload = base64.b64decode(entry.payload)

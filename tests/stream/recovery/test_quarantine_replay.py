@@ -119,6 +119,20 @@ def test_an_item_without_its_request_goes_without_sender(
     assert (envelope.user_agent, envelope.trusted) == ("", False)
 
 
+def test_a_message_of_another_kafka_at_its_offset_is_not_its_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings(tmp_path)
+    receive(config, a_message(0, an_hour_ago({"name": 7})))
+    other = a_message(0, an_envelope([{"name": "b"}], received_ms=now_ms(), trusted=True))
+
+    planned = plan(config, "name = seven", in_kafka=[other], monkeypatch=monkeypatch)
+
+    assert (problems(planned), planned.items[0].has_sender) == ([None], False)
+    [envelope] = decode_chunk(planned.messages["events"][0][1]).envelopes
+    assert (envelope.user_agent, envelope.trusted) == ("", False)
+
+
 def test_an_item_that_would_fail_again_is_not_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
