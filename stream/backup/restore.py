@@ -139,6 +139,9 @@ class _Restorer:
     ) -> None:
         self._target, self._lake, self._progress = target, lake, progress
         self._present = lake.entries("")
+        for path in self._present:
+            if path.rpartition("/")[2].startswith("."):  # of a restore that was killed
+                lake.remove(path)
         self.files = 0
         self.size = 0
 

@@ -259,6 +259,8 @@ def test_an_interrupted_restore_is_continued_and_nothing_starts_before(
     with pytest.raises(CannotStart, match=f"restore of backup {manifest.id} .* has not ended"):
         check_restore(restored)
     assert not list(Path(restored.lake_url).glob("*/_delta_log"))
+    unfinished = Path(restored.lake_url) / "events" / ".a.parquet.4711"
+    unfinished.touch()
 
     restore_newest(target, manifest, restored)
 
@@ -266,6 +268,7 @@ def test_an_interrupted_restore_is_continued_and_nothing_starts_before(
     state = read_restore_state(restored.data)
     assert state is not None
     assert (state.backup, state.state) == (manifest.id, "done")
+    assert not unfinished.exists()
     assert names(restored) == expected(STORED)
 
 
