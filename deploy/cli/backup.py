@@ -110,14 +110,19 @@ def verify(context: click.Context, target: str, identifier: str | None, json: bo
         chosen = identifiers if identifier is None else [identifier]
         problems = list(verify_backups(files, chosen, show_on(bar)))
     bar.end()
+    if not chosen:
+        raise click.ClickException(f"{target} has no backup")
     if json:
         print_json(problems)
     elif problems:
         print_rows([msgspec.to_builtins(problem) for problem in problems], PROBLEM_COLUMNS, json)
+        click.echo(
+            "tidemark: remove damaged files from the target, and back up: what the lake still has "
+            "is copied again",
+            err=True,
+        )
     else:
         click.echo(f"{len(chosen)} backups are intact")
-    if not chosen:
-        raise click.ClickException(f"{target} has no backup")
     context.exit(EXIT_PROBLEMS if problems else 0)
 
 

@@ -40,6 +40,7 @@ def test_a_damaged_backup_ends_verify_with_exit_code_1(
     assert done.code == 1
     assert registry.name in done.out
     assert "has 0 bytes, not" in done.out
+    assert "remove damaged files from the target, and back up" in done.err
 
 
 def test_a_wrong_target_or_backup_is_named(run: Run, ask: Callable[..., Any]) -> None:
