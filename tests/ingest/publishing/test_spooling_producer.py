@@ -277,8 +277,8 @@ def test_a_folder_that_is_being_taken_over_stays_locked(
             patched.setattr(SpoolFile, "recover", recover_and_release)
             await heir.spool.adopt()
 
-        assert await other.spool.adopt() == []
-        assert await heir.spool.adopt() == []
+        assert await other.spool.adopt() == set()
+        assert await heir.spool.adopt() == set()
         assert heir.spool.requests == 1
         await heir.producer.close()
 
