@@ -24,7 +24,7 @@ class ErasedProperty(Struct, frozen=True, forbid_unknown_fields=True):
     value: str
 
 
-class NewErasure(Struct, frozen=True, rename="camel"):
+class NewErasure(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The body that creates an erasure: one owner and one of the values."""
 
     website_id: str | UnsetType = UNSET

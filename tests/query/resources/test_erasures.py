@@ -73,6 +73,7 @@ def test_a_dry_run_hides_nothing(unused_service: InProcessService) -> None:
             400,
             "'property.name' must have 1 to 255 characters",
         ),
+        ({"websiteId": "shop", "visitor": "v", "countOnly": True}, 400, "'countOnly'"),
         ({"websiteId": "rival", "visitor": "v"}, 403, "website"),
         ({"linkId": "away", "visitor": "v"}, 403, "link"),
         ({"organizationId": "globex", "visitor": "v"}, 403, "organization"),
