@@ -119,6 +119,7 @@ class ErasureTask:
             if table.table is EVENTS and self._resolve_profiles(settings, store, active):
                 _, snapshot = self._registry(settings)
                 active = [snapshot.erasures[erasure.id] for erasure in active]
+            active = [erasure for erasure in active if not _is_unresolved(erasure)]
             if table.table is LEDGER:
                 self._count(store, snapshot, [e for e in active if e.state.is_dry_run])
             active = [erasure for erasure in active if not erasure.state.is_dry_run]
@@ -159,11 +160,7 @@ class ErasureTask:
         self, settings: Settings, store: RegistryStore, active: Sequence[Erasure]
     ) -> bool:
         """Add the visitors of profiles to their erasures; whether there were any to resolve."""
-        unresolved = [
-            erasure
-            for erasure in active
-            if erasure.selector is Selector.PROFILE and "visitors" not in erasure.report
-        ]
+        unresolved = [erasure for erasure in active if _is_unresolved(erasure)]
         if not unresolved or self._snapshot is None:
             return False
         key = self._snapshot.tombstones.key
@@ -354,9 +351,14 @@ def _removal(table: LakeTable, tombstones: Tombstones) -> Removal:
     )
 
 
+def _is_unresolved(erasure: Erasure) -> bool:
+    """Whether the visitors of a profile are not known yet: one created during a cycle."""
+    return erasure.selector is Selector.PROFILE and "visitors" not in erasure.report
+
+
 def _settled_ms(erasure: Erasure) -> int:
-    """From when a search sees all rows that workers wrote without knowing of the erasure."""
-    return erasure.created_at + SETTLE_MS
+    """From when a search sees all rows that workers wrote without knowing of all values."""
+    return erasure.updated_at + SETTLE_MS
 
 
 def _file_ms(settings: Settings) -> int:

@@ -48,8 +48,9 @@ EVENT_ITEMS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Settings:
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Websites w1 and w2 with the same four events each, and their visitors' profiles."""
+    monkeypatch.setattr(erasure, "SETTLE_MS", -1)  # no worker runs that could be behind
     config = settings(tmp_path)
     migrate(config.registry_url)
     store = RegistryStore(config.registry_url)
@@ -176,6 +177,22 @@ def test_a_profile_is_erased_with_its_identities_and_their_visitors(config: Sett
     assert record.report["visitors"] == 1
     assert record.report["rows"] == {"events": 2, "identities": 2}
     assert record.erased_values == ("profile:p1", "visitor:v2")
+
+
+def test_a_profile_that_is_erased_during_a_cycle_loses_its_visitors(config: Settings) -> None:
+    task = ErasureTask()
+    tables = lake_tables()
+    of_events = tables.index(EVENTS)
+    for table in tables[: of_events + 1]:
+        task(LakeTable(config, table), config)
+    erase(config, Selector.PROFILE, "p1")
+    for table in tables[of_events + 1 :]:
+        task(LakeTable(config, table), config)
+
+    record = cycle(config, task, 2)
+
+    assert events(config) == ["w1 a", "w1 d", *W2]
+    assert record.report["visitors"] == 1
 
 
 def test_items_that_are_sent_later_are_dropped_and_counted(config: Settings) -> None:
