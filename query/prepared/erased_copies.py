@@ -36,8 +36,8 @@ class ErasedCopies:
         self._snapshots = snapshots
         self._source = source
         self._results = results
-        self._removed: set[tuple[str, ErasureState]] = set()
-        """Erasures, and the states for which copies were removed."""
+        self._removed: set[tuple[str, int]] = set()
+        """Erasures, and the times of the changes for which copies were removed."""
 
     async def run(self) -> None:
         """Remove copies until cancelled; what fails is tried again."""
@@ -55,7 +55,7 @@ class ErasedCopies:
             erasure
             for erasure in registry.erasures.values()
             if erasure.state is not ErasureState.PENDING
-            and (erasure.id, erasure.state) not in self._removed
+            and (erasure.id, erasure.updated_at) not in self._removed
         ]
         if not moved:
             return
@@ -70,7 +70,7 @@ class ErasedCopies:
             versions = [(await self._snapshots.pin(table)).version for table in lake_tables()]
             live = [file for version in versions for file in version.data_files]
             await asyncio.to_thread(self._source.remove_others, live)
-        self._removed.update((erasure.id, erasure.state) for erasure in moved)
+        self._removed.update((erasure.id, erasure.updated_at) for erasure in moved)
 
 
 def _websites(erasure: Erasure, registry: Snapshot) -> Iterator[str]:
