@@ -18,7 +18,16 @@ from schemas.registry.record_mapping import (
     to_record,
     to_row,
 )
-from schemas.registry.records import Action, Deletion, Link, Organization, Record, Website
+from schemas.registry.records import (
+    Action,
+    Deletion,
+    Erasure,
+    Link,
+    Organization,
+    Record,
+    Website,
+)
+from schemas.registry.tombstones import begun_again
 from schemas.registry.transaction import RecordConflict, WriteTransaction
 
 RESTORABLE: tuple[type[Record], ...] = (Organization, Website)
@@ -62,8 +71,12 @@ def _belongings(
             yield kind, read_records(transaction.connection, kind, owned)
 
 
-def restore_deletion(transaction: WriteTransaction, deletion_id: str, kind: type[Record]) -> None:
+def restore_deletion(
+    transaction: WriteTransaction, deletion_id: str, kind: type[Record], now_ms: int
+) -> None:
     """Bring back a deleted record with all that belonged to it.
+
+    Its erasures begin again: what was still in Kafka was stored without their tombstones.
 
     KeyError when there is none; RecordConflict when its purge has begun, when its organization is
     gone, or when a slug was taken meanwhile.
@@ -82,6 +95,8 @@ def restore_deletion(transaction: WriteTransaction, deletion_id: str, kind: type
     for restored_kind, table in RECORD_TABLES.items():
         for values in deletion.records.get(table.name, ()):
             record = to_record(restored_kind, values)
+            if isinstance(record, Erasure):
+                record = begun_again(record, now_ms)
             transaction.connection.execute(sa.insert(table).values(to_row(record)))
             transaction.log_record(Action.RESTORE, record)
             if isinstance(record, Website) and record.id == deletion_id:

@@ -187,7 +187,7 @@ class RegistryStore:
         """
         with self._transaction() as transaction:
             try:
-                restore_deletion(transaction, record_id, kind)
+                restore_deletion(transaction, record_id, kind, self._clock())
             except KeyError:
                 raise RecordNotFound(f"no deleted {kind_name(kind)} '{record_id}'") from None
         return self.get(kind, record_id)

@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from schemas.registry.records import Erasure, ErasureState, Link, Selector, Website
 
@@ -81,6 +81,13 @@ class Tombstones(Struct, frozen=True):
 
 NONE = SubjectTombstones()
 NO_TOMBSTONES = Tombstones(TombstoneKey(""))
+
+
+def begun_again(erasure: Erasure, now_ms: int) -> Erasure:
+    """An erasure whose rows may have come back; a dry run stays as it is."""
+    if erasure.state.is_dry_run:
+        return erasure
+    return structs.replace(erasure, state=ErasureState.PENDING, updated_at=now_ms)
 
 
 def erasure_subject(erasure: Erasure) -> str:

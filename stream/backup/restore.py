@@ -18,11 +18,12 @@ from schemas.kinds import lake_tables
 from schemas.lake.committed_offsets import epoch_app_id
 from schemas.lake.delta_log import checkpoint_name, entry_name
 from schemas.lake.delta_table import open_table
-from schemas.registry import Backups, Erasure, ErasureState, database
+from schemas.registry import Backups, database
 from schemas.registry.backup_files import write_durably
 from schemas.registry.contents import Contents
 from schemas.registry.restore import is_empty, registry_fault
 from schemas.registry.restore import restore as restore_registry
+from schemas.registry.tombstones import begun_again
 from schemas.runtime.clock import now_ms
 from schemas.runtime.restore_state import read_restore_state, write_restore_state
 from schemas.runtime.settings import Settings
@@ -212,17 +213,12 @@ def with_erasures(contents: Contents, newest: Contents) -> Contents:
     subjects = {record.id for record in (*contents.websites, *contents.links)} | {None}
     later = {erasure.id: erasure for erasure in (*contents.erasures, *newest.erasures)}
     erasures = [
-        erasure if erasure.state.is_dry_run else _to_do_again(erasure)
+        begun_again(erasure, now_ms())
         for erasure in later.values()
         if erasure.organization_id in organizations
         and {erasure.website_id, erasure.link_id} <= subjects
     ]
     return structs.replace(contents, erasures=erasures)
-
-
-def _to_do_again(erasure: Erasure) -> Erasure:
-    report = {name: value for name, value in erasure.report.items() if name != "doneAt"}
-    return structs.replace(erasure, state=ErasureState.PENDING, report=report)
 
 
 def _newest_contents(target: FileStore) -> Contents | None:

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec import structs
 
 from schemas.registry import (
+    Erasure,
+    ErasureState,
     Key,
     Link,
     Organization,
@@ -12,6 +15,7 @@ from schemas.registry import (
     RecordNotFound,
     RegistryFollower,
     RegistryStore,
+    Selector,
     Snapshot,
     Website,
     validation,
@@ -52,6 +56,26 @@ def test_a_restored_record_has_all_that_belonged_to_it(
     assert records(store.read_contents()) == records(before)
     assert follower.refresh() == Snapshot.read(store)
     assert follower.snapshot.find_key(text, NOW) is not None
+
+
+def test_erasures_of_a_restored_website_begin_again(store: RegistryStore) -> None:
+    """Workers do not have their tombstones in the meantime."""
+    owner, website, *_ = furnished(store)
+    erasure = validation.new_erasure(
+        owner.id, Selector.VISITOR, ["v1"], NOW, store.tombstone_key(), website_id=website.id
+    )
+    dry_run = structs.replace(erasure, id="era_dry", state=ErasureState.COUNTED)
+    for record in (erasure, dry_run):
+        store.create(record)
+    store.update(Erasure, erasure.id, NOW, state=ErasureState.DONE, erased_values=())
+
+    store.delete(Website, website.id)
+    store.restore_deleted(Website, website.id)
+
+    restored = store.get(Erasure, erasure.id)
+    assert (restored.state, restored.updated_at) == (ErasureState.PENDING, NOW + 1)
+    assert restored.value_hashes == erasure.value_hashes
+    assert store.get(Erasure, "era_dry") == dry_run
 
 
 def test_the_subjects_of_a_deletion_are_its_websites_and_links(store: RegistryStore) -> None:
