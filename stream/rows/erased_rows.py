@@ -66,7 +66,10 @@ def without_erased_payloads(
 
 
 def payload_erasure(payload: bytes, of_subject: SubjectTombstones, key: TombstoneKey) -> str | None:
-    """The id of an erasure whose value a JSON text has as a string, under whatever name."""
+    """The id of an erasure whose value a JSON text has.
+
+    As a string under whatever name, or as the property that the erasure is about.
+    """
     if not of_subject:
         return None
     names = [(selector, "") for selector in of_subject.selectors if selector in VALUE_COLUMNS]
@@ -75,7 +78,27 @@ def payload_erasure(payload: bytes, of_subject: SubjectTombstones, key: Tombston
         for selector, name in names:
             if erasure_id := of_subject.erasure_ids.get(key.tombstone(selector, value, name)):
                 return erasure_id
+    if of_subject.property_names:
+        for tombstone in _member_tombstones(payload, of_subject.property_names, key):
+            if erasure_id := of_subject.erasure_ids.get(tombstone):
+                return erasure_id
     return None
+
+
+def _member_tombstones(payload: bytes, names: frozenset[str], key: TombstoneKey) -> Iterator[str]:
+    """Those of the members with these names, at any depth."""
+    try:
+        values = [msgspec.json.decode(payload)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            for name in names.intersection(value):
+                yield key.tombstone(Selector.PROPERTY, property_text(value[name]), name)
+            values.extend(value.values())
+        elif isinstance(value, list):
+            values.extend(value)
 
 
 def _json_strings(payload: bytes) -> Iterator[str]:
