@@ -279,13 +279,15 @@ class ErasureTask:
     def _finish(self, settings: Settings, store: RegistryStore, active: Sequence[Erasure]) -> None:
         """Move the erasures on of which no table has a matching row."""
         clean = [e for e in active if self._clean.get(e.id, set()) >= SEARCHED]
+        if not clean or self._has_outdated_derived_files(settings):
+            return
         pending = [e for e in clean if e.state is ErasureState.PENDING]
         rewritten = [e for e in clean if e.state is ErasureState.REWRITTEN]
         if pending:
             time.sleep(SNAPSHOT_MAX_AGE_SECONDS)  # then no query that starts sees their rows
         for erasure in pending:
             self._update(store, erasure, ErasureState.REWRITTEN, self._report(erasure, settings))
-        if rewritten and not self._has_outdated_derived_files(settings):
+        if rewritten:
             for lake_table in lake_tables():
                 handle = LakeTable(settings, lake_table).handle
                 handle.vacuum(dry_run=False)

@@ -283,6 +283,22 @@ def test_rows_of_a_worker_that_did_not_know_yet_are_removed_by_a_later_search(
     assert RegistryStore(config.registry_url).get(Erasure, "er1").report["rows"] == {"events": 2}
 
 
+def test_an_erasure_waits_until_derived_tables_have_followed(
+    config: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their replaced files would be younger than those that the erasure deletes at its end."""
+    erase(config, Selector.VISITOR, ID)
+    task = ErasureTask()
+    has_outdated = iter((True, False))
+    monkeypatch.setattr(
+        ErasureTask, "_has_outdated_derived_files", lambda *_: next(has_outdated, False)
+    )
+
+    states = [cycle(config, task).state for _ in range(3)]
+
+    assert states == [ErasureState.PENDING, ErasureState.PENDING, ErasureState.REWRITTEN]
+
+
 def test_quarantined_items_stay_as_entries_without_payload(config: Settings) -> None:
     bad = {"name": 7, "anonymousId": ID}
     for website in ("w1", "w2"):
@@ -319,6 +335,20 @@ def test_an_erasure_is_repeated_in_a_table_that_was_restored(config: Settings) -
     assert "w1 a" not in events(config)
     assert (record.state, record.report["rows"]) == (ErasureState.REWRITTEN, {"events": 1})
     assert list(check_balance(config)) == []
+
+
+def test_a_quarantined_item_is_found_by_the_number_of_its_property(config: Settings) -> None:
+    items = [{"name": 7, "properties": {"customer": 4711}}, {"name": 7, "total": 4711}]
+    body = an_envelope(items, subject_id="w1")
+    BatchWriter(config, CUSTOM_EVENT, Lookups()).write([a_message(1, body)])
+    erase(config, Selector.PROPERTY, "4711", "customer")
+
+    record = cycle(config, ErasureTask(), 2)
+
+    left = [base64.b64decode(text) for (text,) in rows(config, QUARANTINE, "payload")]
+    assert [b"total" in payload for payload in left] == [False, True]
+    assert left[0] == b""
+    assert record.report["rows"] == {"quarantine": 1}
 
 
 def test_a_dry_run_counts_rows_and_removes_none(config: Settings) -> None:
