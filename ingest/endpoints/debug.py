@@ -58,6 +58,7 @@ from schemas.plans import Group
 from schemas.receipts import unverified
 from schemas.registry import Key, Snapshot
 from schemas.registry import KeyScope as KeyScope
+from schemas.registry.tombstones import erasure_subject
 from schemas.runtime.clock import format_instant
 from schemas.telemetry.instruments import REJECTED_ITEMS, start_at_zero
 
@@ -300,7 +301,9 @@ async def _recent(dependencies: Dependencies, subject_id: str) -> dict[str, Any]
     peers = await PeerReader(dependencies.peers, subject_id).read()
     lines = DebugLines()
     recent_requests = dependencies.publisher.recent_requests
-    requests = merged(recent_requests.latest(subject_id), peers.requests)
+    erased_ms = _erased_ms(dependencies.registry.snapshot, subject_id)
+    latest = merged(recent_requests.latest(subject_id), peers.requests)
+    requests = [request for request in latest if request.at_ms > erased_ms]
     rejections = (*recent_requests.rejection_counts.of_website(subject_id), *peers.rejections)
     items = [line for request in requests for line in lines.of_request(request)][::-1]
     body: dict[str, Any] = {
@@ -314,6 +317,20 @@ async def _recent(dependencies: Dependencies, subject_id: str) -> dict[str, Any]
     if warning := "; ".join(filter(None, (peers.warning, proxies))):
         body["warning"] = warning
     return body
+
+
+def _erased_ms(registry: Snapshot, subject_id: str) -> int:
+    """When something of a subject was erased last: requests of before are not shown."""
+    website = registry.websites.get(subject_id)
+    owners = (subject_id, website.organization_id if website else subject_id)
+    return max(
+        (
+            erasure.created_at
+            for erasure in registry.erasures.values()
+            if erasure_subject(erasure) in owners and not erasure.state.is_dry_run
+        ),
+        default=0,
+    )
 
 
 def _rejection_line(rejection: RejectionCount) -> DebugLine:

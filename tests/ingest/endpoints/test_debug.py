@@ -1,13 +1,17 @@
 """GET /debug: accepted and rejected items of a website, once and as a stream."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from ingest.endpoints import debug
+from schemas.registry import Selector
+from schemas.registry.validation import new_erasure
 from tests.asgi_client import request_once
-from tests.ingest.in_memory_collector import InMemoryCollector
+from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
 AT = "2026-11-18T11:06:40.000Z"
 
@@ -49,6 +53,32 @@ def test_accepted_items_are_listed_newest_first(collector: InMemoryCollector) ->
             "item": {"name": "a"},
         },
     ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "at_ms", "dry_run", "listed"),
+    [
+        ({"website_id": "shop"}, NOW, False, 0),
+        ({}, NOW, False, 0),
+        ({"website_id": "blog"}, NOW, False, 1),
+        ({"website_id": "shop"}, NOW - 1, False, 1),
+        ({"website_id": "shop"}, NOW, True, 1),
+    ],
+)
+def test_requests_of_before_an_erasure_are_not_listed(
+    collector: InMemoryCollector, owner: dict[str, str], at_ms: int, dry_run: bool, listed: int
+) -> None:
+    collector.post("/track?website_id=shop", {"name": "a"})
+    snapshot = collector.registry.snapshot
+    organization = snapshot.websites["shop"].organization_id
+    key = snapshot.tombstones.key
+    erasure = new_erasure(
+        organization, Selector.VISITOR, ["v1"], at_ms, key, dry_run=dry_run, **owner
+    )
+    erasures = MappingProxyType({erasure.id: erasure})
+    collector.registry.snapshot = structs.replace(snapshot, erasures=erasures)
+
+    assert len(debug_items(collector)) == listed
 
 
 def test_rejects_are_listed_with_their_reason(collector: InMemoryCollector) -> None:
