@@ -132,8 +132,14 @@ def _filters_by_table(selector: str, value: str) -> Iterator[tuple[str, str]]:
         conditions = [
             {"field": field, "operator": "eq", "value": value} for field in names if field in fields
         ]
+        filters: list[object] = [{"or": conditions}]
+        if selector == "profile" and PROFILE_COLUMN in fields:  # a shared device has others
+            is_null = {"field": PROFILE_COLUMN, "operator": "is_null"}
+            filters.append(
+                {"or": [is_null, *(c for c in conditions if c["field"] == PROFILE_COLUMN)]}
+            )
         if conditions:
-            yield name, msgspec.json.encode([{"or": conditions}]).decode()
+            yield name, msgspec.json.encode(filters).decode()
 
 
 async def _zip(
@@ -194,8 +200,8 @@ ENDPOINTS = (
             summary="Export everything about one visitor or profile",
             description="A zip with JSON lines and CSV of each table, of all time and with bot "
             "traffic, and `about.json` with the number of rows. Of a profile: rows with this "
-            "profile id, and those of the visitors that were identified with it last. If the "
-            "connection closes early, the zip is incomplete.",
+            "profile id, and rows without one of the visitors that were identified with it last. "
+            "If the connection closes early, the zip is incomplete.",
             parameters=(
                 openapi.Parameter("website_id", "the website", required=True),
                 openapi.Parameter("visitor", "an anonymous id; either this or profile"),

@@ -22,10 +22,12 @@ def service(tmp_path: Path) -> InProcessService:
         an_event("bot", at="2026-11-11T09:00:00Z", is_bot=True),
         a_view("/other", visitor="u2", session="s2"),
         a_view("/named", visitor="u3", session="s3", profile_id="p1"),
+        a_view("/of-another", visitor="u2", session="s4", profile_id="p9"),
         a_view("/theirs", website="rival"),
         a_vital("LCP", 1200),
         an_error("boom", visitor="u2"),
         an_engagement("/a"),
+        an_identity("p9", visitor="u2", at="2026-11-09T09:00:00Z"),
         an_identity("p1", visitor="u2"),
         an_identity("p2", visitor="u1"),
     )
@@ -63,7 +65,9 @@ def test_a_visitor_is_exported_from_all_tables_of_all_time(service: InProcessSer
     assert files["about"]["visitor"] == "u1"
 
 
-def test_a_profile_is_exported_with_its_visitors(service: InProcessService) -> None:
+def test_a_profile_is_exported_with_its_visitors_but_not_with_others_of_a_shared_device(
+    service: InProcessService,
+) -> None:
     files = exported(service, profile="p1")
 
     assert [row["path"] for row in files["events"]] == ["/other", "/named"]
