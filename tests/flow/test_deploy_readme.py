@@ -31,6 +31,8 @@ NOT_RUN = {
     "tidemark export": "the name only",
     "tidemark backup verify /mnt/backups": "needs that backup",
     "tidemark restore /mnt/backups --into /srv/tidemark": "needs that backup",
+    "tidemark websites restore ID": "needs a deleted website (tests/flow/test_deletion.py)",
+    "tidemark organizations restore ID": "needs a deleted organization",
 }
 SHORTENED = {
     "tidemark debug web_… --key-file my.key": ("--once",),

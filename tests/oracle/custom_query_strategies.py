@@ -88,9 +88,11 @@ def orders(outputs: Sequence[str]) -> st.SearchStrategy[list[Select]]:
 
 
 FILTERED = tuple(sorted(CUSTOM_TABLES))
+WITHOUT_VISITORS = frozenset({"clicks", "quarantine", "ledger"})
+"""Tables of which nothing can be asked about what visitors did."""
 
 
 def filters_of_named(table: str) -> st.SearchStrategy[FilterJson]:
     """One filter on any column of a table by its name, or on what visitors did."""
     columns = filters_of_columns(CUSTOM_TABLES[table].columns)
-    return columns if table == "clicks" else st.one_of(columns, columns, behaviors)
+    return columns if table in WITHOUT_VISITORS else st.one_of(columns, columns, behaviors)

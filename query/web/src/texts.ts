@@ -394,7 +394,7 @@ export const texts = {
       link_text: "Text of the link", interactive: "Interaction", is_bot: "Bot", bot_reason: "Reason for bot", import_id: "Import", trusted: "Sent with a key",
       "visitor.first_seen": "First event ever", "visitor.last_seen": "Last event ever", "visit.landing_host": "Landing host",
       metric_name: "Vital", metric_value: "Value of the vital", filename: "File", lineno: "Line", colno: "Column", stack: "Stack",
-      error_type: "Error class", level: "Level", link_id: "Link id", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",
+      error_type: "Error class", level: "Level", link_id: "Link id", subject_id: "Website or link", drop_reason: "Reason of the drop", slug: "Short link", page_index: "Position in the visit", exit_type: "How it was left",
       active_time: "Active time (s)", time_to_first_interaction: "Until the first interaction (ms)", max_scroll_depth: "Largest scroll depth (%)",
       scroll_count: "Scrolls", click_count: "Clicks", key_count: "Keys", copy_count: "Copies", rage_click_count: "Rage clicks",
       dead_click_count: "Dead clicks", rage_click_target: "Target of rage clicks", dead_click_target: "Target of dead clicks",

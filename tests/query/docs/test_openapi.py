@@ -68,6 +68,9 @@ def test_every_example_is_answered_in_the_shape_that_is_promised(
     takes_website = any(each.name == "website_id" for each in operation.parameters)
     subject = {"website_id": "shop"} if takes_website else {}
 
+    if isinstance(body, dict) and "websiteId" in body:  # an id as the registry makes them
+        body = {**body, "websiteId": "shop"}
+
     reply = service.ask("POST", path, body, key="acme-admin", **subject)
 
     assert reply.status in (200, 201), reply.body
