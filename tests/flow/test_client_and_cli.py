@@ -189,6 +189,7 @@ def test_the_command_line_exports(tenant_with_views: tuple[Tenant, Client], tmp_
     assert other.read_text() == "mine"
 
 
+@pytest.mark.long
 def test_a_service_that_is_not_there_is_one_line(tenant_with_views: tuple[Tenant, Client]) -> None:
     tenant, _ = tenant_with_views
 

@@ -20,7 +20,11 @@ from tests.npm.node_package import run_script
 
 SERVICES: dict[str, ApiDescription] = {"query": OPENAPI_SERVICE, "collector": collector_api()}
 
-IMAGES = {"image/gif": "application/octet-stream", "image/svg+xml": "text/plain"}
+READ_AS = {
+    "image/gif": "application/octet-stream",
+    "image/svg+xml": "text/plain",
+    "application/zip": "application/octet-stream",
+}
 """How the Python generator reads types that it does not know."""
 
 ANSWER = re.compile(r"^def _parse_response\(.*?^\) -> (.*?):$", re.DOTALL | re.MULTILINE)
@@ -46,7 +50,7 @@ def clients(folder: Path) -> Iterator[Path]:
 
 
 def generate(folder: Path, name: str) -> None:
-    config = {"content_type_overrides": IMAGES, "post_hooks": []}
+    config = {"content_type_overrides": READ_AS, "post_hooks": []}
     (folder / "config.json").write_text(json.dumps(config))
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta=none"]
     options = {"path": f"{name}.json", "output-path": f"{name}_client", "config": "config.json"}

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import msgspec
+import pytest
 from aiokafka import AIOKafkaProducer
 
 from schemas.envelope import Envelope, encode_chunk, encode_envelope
@@ -66,6 +67,7 @@ def replay(tenant: Tenant, *arguments: str) -> list[dict[str, Any]]:
     return items
 
 
+@pytest.mark.long
 def test_a_repaired_item_is_stored_once_with_its_time_of_receipt(tenant: Tenant) -> None:
     bad = {"name": 7, "properties": {"total": "12.5"}}
     send_as_another_collector(tenant, {"name": "sound"}, bad, {"name": None})

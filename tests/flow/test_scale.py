@@ -6,6 +6,8 @@ import sys
 import threading
 from typing import Any
 
+import pytest
+
 from tests.flow.tenant import Tenant, at_ms
 from tests.installation import ROOT, eventually
 
@@ -64,6 +66,7 @@ def test_what_arrives_and_is_stored_is_measured_by_worker(tenant: Tenant) -> Non
     assert {rate["worker"] for rate in of_events} == names
 
 
+@pytest.mark.long
 def test_the_report_for_a_person_ends_with_the_advice(tenant: Tenant) -> None:
     done = run_scale(tenant, "--seconds", "1")
 

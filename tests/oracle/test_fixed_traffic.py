@@ -118,7 +118,14 @@ def test_the_service_agrees_with_the_oracle_about_a_town(stage: Stage) -> None:
                 assert found == expected_result(service.facts, query), query
 
 
-@pytest.mark.parametrize("filters", VISIT_FILTERS, ids=("visits", "rows", "both"))
+@pytest.mark.parametrize(
+    "filters",
+    [
+        pytest.param(VISIT_FILTERS[0], marks=pytest.mark.long, id="visits"),
+        pytest.param(VISIT_FILTERS[1], marks=pytest.mark.long, id="rows"),
+        pytest.param(VISIT_FILTERS[2], id="both"),
+    ],
+)
 def test_the_service_agrees_with_the_oracle_about_some_visits(
     filters: Sequence[FilterJson],
 ) -> None:
@@ -139,7 +146,7 @@ def test_the_service_agrees_with_the_oracle_about_some_visits(
     ("options", "granularities"),
     [
         pytest.param(OPTIONS[0], ("daily", "hourly"), marks=pytest.mark.long),
-        (OPTIONS[2], ("daily",)),
+        pytest.param(OPTIONS[2], ("daily",), marks=pytest.mark.long),
     ],
 )
 def test_rows_are_held_against_those_of_the_days_before(

@@ -182,6 +182,7 @@ def filters_on(field: str, texts: Sequence[str]) -> list[list[FilterJson]]:
     return [[each] for each in conditions] + groups
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stage", parameters(CLOSED[:2]))
 def test_filters_on_the_texts_of_a_list(stage: Stage) -> None:
     with Service(fixed_traffic(stage), portions=2) as service:

@@ -44,6 +44,7 @@ async def read_first_message(app: faust.App, site: Site) -> None:
         await app.stop()
 
 
+@pytest.mark.long
 def test_reading_starts_after_a_seek_that_takes_longer_than_a_request(site: Site) -> None:
     async def run() -> None:
         async def start_offsets(kafka_offsets: KafkaOffsets) -> Mapping[TopicPartition, int]:

@@ -83,6 +83,7 @@ def test_a_backlog_of_large_items_neither_fills_memory_nor_delays_others(site: S
     assert int(peak_kb) < 600_000
 
 
+@pytest.mark.long
 def test_a_worker_of_another_lake_does_not_join_the_group(site: Site, tmp_path: Path) -> None:
     site.create_topics()
     site.send("a")

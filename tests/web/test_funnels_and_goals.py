@@ -1,5 +1,7 @@
 """Funnels built by picking steps, and goals: numbers, the visitors behind them, changes."""
 
+import pytest
+
 from tests.http_client import call
 from tests.installation import eventually
 from tests.web.dashboard import Dashboard
@@ -80,6 +82,7 @@ def test_who_left_a_funnel_is_listed(dashboard: Dashboard) -> None:
     assert listed
 
 
+@pytest.mark.long
 def test_a_goal_is_made_changed_and_removed(dashboard: Dashboard) -> None:
     dashboard.open("goals")
     dashboard.press("+ New goal")

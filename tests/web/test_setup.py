@@ -174,6 +174,7 @@ def test_the_organization_is_renamed(dashboard: Dashboard) -> None:
     assert row[2] == dashboard.tenant.organization.id
 
 
+@pytest.mark.long
 def test_a_file_is_imported_with_the_commands_of_the_page_and_undone(
     dashboard: Dashboard, tmp_path: Path
 ) -> None:

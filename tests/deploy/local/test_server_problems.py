@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from deploy.local.kafka.topics import ensure_topics, required_topics
 from deploy.local.status import KafkaProblems, kafka_problems, limits_problem
 from schemas.runtime.settings import Settings
@@ -10,6 +12,7 @@ from tests.installation import eventually, free_port
 from tests.valkey_server import PASSWORD, ValkeyServer
 
 
+@pytest.mark.long
 def test_a_dead_broker_of_a_cluster_is_noticed(tmp_path: Path) -> None:
     with KafkaCluster(tmp_path / "kafka") as cluster:
         settings = Settings(

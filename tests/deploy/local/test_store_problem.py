@@ -83,6 +83,7 @@ def test_a_bucket_that_does_not_exist_is_said() -> None:
     assert of_table("s3://other/tables") == of_listing("s3://other/tables") == expected
 
 
+@pytest.mark.long
 def test_a_store_that_does_not_respond_is_said(server: S3Server) -> None:
     server.freeze()
     try:

@@ -8,6 +8,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from deploy.local.kafka.broker import Broker
@@ -64,6 +65,7 @@ def following(collector: CollectorProcess, key: str) -> Iterator[Iterator[Any]]:
     connection.close()
 
 
+@pytest.mark.long
 def test_processes_of_a_machine_list_what_all_received(tmp_path: Path, broker: Broker) -> None:
     with start_collector(tmp_path, broker) as one, beside(one) as other:
         key = reader_key(one)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from valkey.asyncio import Valkey
 
 from ingest.peers.all_peers import AllPeers, PeerReader
@@ -99,6 +100,7 @@ def test_without_the_server_the_machine_replies_and_it_is_said(tmp_path: Path) -
         asyncio.run(lose(server))
 
 
+@pytest.mark.long
 def test_a_connection_without_messages_lasts(tmp_path: Path) -> None:
     """Longer than the 5 seconds after which the client takes a server for gone by default."""
 

@@ -223,6 +223,7 @@ def test_items_of_a_client_that_disconnects_before_the_response_are_published(
     assert "Traceback" not in collector_process.log.read_text()
 
 
+@pytest.mark.long
 def test_slow_clients_time_out(collector_process: CollectorProcess) -> None:
     begun = time.monotonic()
     idle, slow_head, slow_body, no_body = (collector_process.connect() for _ in range(4))

@@ -47,6 +47,7 @@ def test_slices_join_without_gap_or_double(
     assert [row["path"] for row in rows] == [f"/{i}" for i in expected]
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_rows(service: InProcessService) -> None:
     """Four times the rows, about 130 MB more of them, and hardly more memory."""
     many(service, 60_000, website="blog")

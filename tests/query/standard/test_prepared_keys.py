@@ -63,7 +63,9 @@ def test_pages_are_those_of_the_stored_rows_in_any_order(
         assert found["meta"]["totalRows"] == 10
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize(
+    "name", [LISTS[0], *(pytest.param(n, marks=pytest.mark.long) for n in LISTS[1:])]
+)
 @pytest.mark.parametrize(
     ("more", "by_rows"),
     [

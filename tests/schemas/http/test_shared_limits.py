@@ -68,6 +68,7 @@ def test_processes_of_one_machine_hold_the_limit_together(tmp_path: Path) -> Non
     assert is_held(tmp_path, machines=1)
 
 
+@pytest.mark.long
 def test_processes_of_several_machines_hold_the_limit_together(
     tmp_path: Path, server: ValkeyServer
 ) -> None:

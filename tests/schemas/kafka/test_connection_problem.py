@@ -88,6 +88,7 @@ def test_an_address_without_a_listener_is_said() -> None:
     assert text.endswith("start it, or correct TIDEMARK_KAFKA")
 
 
+@pytest.mark.long
 def test_a_listener_that_does_not_respond_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         text = refusal(Settings(kafka=f"127.0.0.1:{silent.getsockname()[1]}"))

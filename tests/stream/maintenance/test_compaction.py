@@ -237,6 +237,7 @@ def test_every_task_works_on_every_table(tmp_path: Path) -> None:
     assert len(version(config, LEDGER).data_files) == 1
 
 
+@pytest.mark.long
 def test_a_merge_of_many_portions_keeps_few_files_open(tmp_path: Path) -> None:
     files = written(tmp_path, made_rows(3_000))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
