@@ -4,10 +4,10 @@ A stack, a broker or a browser is started for the first test of its group and en
 """
 
 GROUPS = (
+    ("tests/chaos/",),
     ("tests/web/",),
     ("tests/flow/",),
     ("tests/browser/",),
-    ("tests/chaos/",),
     ("tests/deploy/local/test_up.py",),
     (
         "tests/ingest/publishing/test_producer_on_kafka.py",
