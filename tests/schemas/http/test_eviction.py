@@ -130,6 +130,8 @@ def test_pipelining_connections_share_starts_evenly() -> None:
 
 
 def test_a_single_pipelining_connection_does_not_wait() -> None:
-    took = asyncio.run(pipelined_for(0.02, "a"))
+    def does_not_wait() -> bool:
+        took = asyncio.run(pipelined_for(0.02, "a"))
+        return begun["a"] > 2 * STARTS * took / PAUSE_SECONDS
 
-    assert begun["a"] > 2 * STARTS * took / PAUSE_SECONDS
+    assert any(does_not_wait() for _ in range(10))  # a busy machine may stop the process meanwhile
