@@ -1,6 +1,6 @@
 """GET /v1/export/{table}: the stored rows of one subject as a file of any size."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from starlette.requests import Request
@@ -40,6 +40,14 @@ async def export_rows(dependencies: QueryDependencies, request: Request) -> Resp
                 async for batch in all_batches:
                     yield batch
 
+    return StreamedResponse(
+        format_, export.table.name, columns, batches(), still_allowed(dependencies, request)
+    )
+
+
+def still_allowed(dependencies: QueryDependencies, request: Request) -> Callable[[], bool]:
+    """A check whether the key of a running export still has access to its subject."""
+
     def allowed() -> bool:
         try:
             authorized_subject(
@@ -49,7 +57,7 @@ async def export_rows(dependencies: QueryDependencies, request: Request) -> Resp
             return False
         return True
 
-    return StreamedResponse(format_, export.table.name, columns, batches(), allowed)
+    return allowed
 
 
 ENDPOINTS = (

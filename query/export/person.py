@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import QUERY_ERRORS, QueryDependencies, QueryEndpoint
+from query.export.endpoint import still_allowed
 from query.export.request import EXPORT_TABLES, PreparedExport, parse_export
 from query.export.slices import export_batches
 from query.formats.columns import COLUMN_KINDS, ResultColumn
@@ -27,7 +28,7 @@ from query.request.query_string import check_query_string
 from query.request.subject import SubjectKind, authorized_subject
 from query.scope.profiles import PROFILE_FIELD
 from query.scope.visitor_sets import all_time
-from schemas.errors import ApiError, Malformed
+from schemas.errors import Malformed
 from schemas.http import openapi
 from schemas.plans import Group
 from schemas.registry import KeyScope
@@ -102,16 +103,7 @@ async def export_person(dependencies: QueryDependencies, request: Request) -> Re
                 async for piece in zipped:
                     yield piece
 
-    def allowed() -> bool:
-        try:
-            authorized_subject(
-                dependencies, dependencies.authenticate(request, KeyScope.READ_DATA), request
-            )
-        except ApiError:
-            return False
-        return True
-
-    return ZipResponse("person", pieces(), allowed)
+    return ZipResponse("person", pieces(), still_allowed(dependencies, request))
 
 
 def _selected(params: QueryParams) -> tuple[str, str]:
