@@ -46,6 +46,7 @@ PLACES = ("TIDEMARK_DATA_DIR", "TIDEMARK_LAKE", "TIDEMARK_REGISTRY")
 def restore(context: click.Context, target: str, time: str | None, into: str, json: bool) -> None:
     """Restore tables and registry from a backup: same results, ids, keys and receipts.
 
+    Erasures of after the backup are carried out, too, before the command ends.
     Refuses a folder or bucket that has tables or a registry. Run again after an interruption, it
     continues. Exit code 1 when data files of the backup are damaged.
     """
@@ -53,6 +54,7 @@ def restore(context: click.Context, target: str, time: str | None, into: str, js
     from stream.backup.file_store import file_store
     from stream.backup.restore import RestoreFailed, RestoreRefused, check_destination
     from stream.backup.restore import restore as restore_backup
+    from stream.maintenance.erasure import carry_out
 
     tidemark = context.find_object(CliContext)
     assert tidemark  # noqa: S101 - for the type checker
@@ -61,7 +63,7 @@ def restore(context: click.Context, target: str, time: str | None, into: str, js
         with backup_errors():
             manifest = _selected(files, target, time)
             check_destination(settings, manifest)
-            result = restore_backup(files, manifest, settings, cli_actor(), show_on(bar))
+            result = restore_backup(files, manifest, settings, cli_actor(), carry_out, show_on(bar))
     except (RestoreFailed, RestoreRefused) as error:
         raise click.ClickException(str(error)) from None
     bar.end()
@@ -78,6 +80,12 @@ def restore(context: click.Context, target: str, time: str | None, into: str, js
         click.echo(
             f"tidemark: {file.path} {file.problem}: run tidemark scrub, then "
             f"tidemark repair {file.path}",
+            err=True,
+        )
+    for erasure in result.unfinished:
+        click.echo(
+            f"tidemark: erasure {erasure} waits for the damaged files: the keeper carries it out "
+            "once they are repaired or given up",
             err=True,
         )
     context.exit(EXIT_PROBLEMS if result.problems else 0)
@@ -147,6 +155,7 @@ def _result_fields(result: "RestoreResult") -> dict[str, object]:
         "backup": result.manifest.id,
         "takenAt": format_instant(result.manifest.taken_ms),
         "rows": {table.name: table.rows for table in result.manifest.tables},
+        "erasures": result.erasures,
         "files": result.files,
         "megabytes": round(result.size / MEGABYTE, 3),
         "damaged": [file.path for file in result.problems],

@@ -20,6 +20,7 @@ from schemas.registry.backups import BACKUP_FOLDER, encode_backup
 from schemas.runtime.clock import now_ms
 from schemas.runtime.environment import PREFIX, mask_secrets
 from schemas.runtime.settings import Settings
+from stream.backup.backed_up_erasures import write_erasures
 from stream.backup.file_store import FileEntry, FileStore, file_store
 from stream.backup.manifest import (
     FILES,
@@ -106,7 +107,7 @@ def take_backup(
             "TIDEMARK_TOMBSTONE_MINUTES higher, or give no --limit-mb"
         )
     tables = [copier.table(table) for table in pinned]
-    registry = _copy_registry(settings, copier)
+    registry = _copy_registry(settings, target, copier)
     if not tables and registry is None:
         raise NothingToBackUp(
             f"there is nothing to back up: no table in {settings.lake_url} and no organization"
@@ -249,7 +250,7 @@ def _joined(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
     yield from others
 
 
-def _copy_registry(settings: Settings, copier: _Copier) -> StoredFile | None:
+def _copy_registry(settings: Settings, target: FileStore, copier: _Copier) -> StoredFile | None:
     """The records as they are now; None for a registry that was never written to."""
     store = RegistryStore(settings.registry_url)
     try:
@@ -258,6 +259,7 @@ def _copy_registry(settings: Settings, copier: _Copier) -> StoredFile | None:
         store.close()
     if not contents.stamp.revision:
         return None
+    write_erasures(target, contents.erasures)
     name, content = encode_backup(contents, now_ms())
     return copier.copy_bytes(f"{BACKUP_FOLDER}/{name}", content)
 

@@ -4,11 +4,12 @@ A backup without a manifest does not exist. All backups of a target share their 
 never change and whose names are not used again. Log entries and the registry are stored by content:
 two lakes have other entries under the same name.
 
-| path in the target       | content                                    |
-|--------------------------|--------------------------------------------|
-| `backups/<id>.json`      | manifest                                   |
-| `files/<table>/day=…/…`  | data file, as it is named in the lake      |
-| `files/by-content/<sum>` | log entry, checkpoint, state of the registry |
+| path in the target       | content                                         |
+|--------------------------|-------------------------------------------------|
+| `backups/<id>.json`      | manifest                                        |
+| `files/<table>/day=…/…`  | data file, as it is named in the lake           |
+| `files/by-content/<sum>` | log entry, checkpoint, state of the registry    |
+| `erasures/<id>.json`     | erasure of any time (`backed_up_erasures.py`)   |
 """
 
 import hashlib

@@ -4,21 +4,24 @@ Data files first, then the registry, last the logs: without a log there is no ta
 data folder says that a restore has begun and not ended, so that nothing starts on half of it and
 the same restore can be run again. Each table then has one version, the pinned one, as a checkpoint.
 Its next offsets are those of the backup, so workers read on from there while Kafka has the rest.
+
+Erasures of all times, those after the backup included, are carried out before the restore ends:
+then the one version is that without the erased rows.
 """
 
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct, structs
 
 from schemas.kinds import lake_tables
 from schemas.lake.committed_offsets import epoch_app_id
-from schemas.lake.delta_log import checkpoint_name, entry_name
+from schemas.lake.delta_log import LAST_CHECKPOINT_FILE, LOG_FOLDER, checkpoint_name, entry_name
 from schemas.lake.delta_table import open_table
-from schemas.registry import Backups, database
+from schemas.registry import Backups, Erasure, ErasureState, database
 from schemas.registry.backup_files import write_durably
 from schemas.registry.contents import Contents
 from schemas.registry.restore import is_empty, registry_fault
@@ -27,6 +30,8 @@ from schemas.registry.tombstones import begun_again
 from schemas.runtime.clock import now_ms
 from schemas.runtime.restore_state import read_restore_state, write_restore_state
 from schemas.runtime.settings import Settings
+from schemas.tables import Table
+from stream.backup.backed_up_erasures import read_erasures
 from stream.backup.file_store import FileStore, file_store
 from stream.backup.manifest import (
     BackupTable,
@@ -46,6 +51,10 @@ _EPOCH = re.compile(rf"{epoch_app_id('')}[^/]+")
 _OTHER_BACKUP = "choose another backup with --backup, or run tidemark backup verify"
 
 
+CarryOut = Callable[[Settings], Mapping[str, ErasureState]]
+"""Carries out pending erasures on restored tables; the state of each afterwards."""
+
+
 class RestoreRefused(Exception):
     """Nothing was restored; the message says why and what to do."""
 
@@ -63,6 +72,10 @@ class RestoreResult(Struct, frozen=True):
     problems: Sequence[StoredFile]
     """Data files that were damaged: queries that need them fail until they are given up."""
     seconds: float
+    erasures: int = 0
+    """Erasures that were carried out on what was restored."""
+    unfinished: Sequence[str] = ()
+    """Those that wait for a damaged data file."""
 
     @property
     def next_epoch(self) -> int:
@@ -109,12 +122,14 @@ def restore(
     manifest: Manifest,
     settings: Settings,
     actor: str,
+    carry_out: CarryOut,
     progress: Callable[[int, int], None] = lambda files, size: None,  # noqa: ARG005
 ) -> RestoreResult:
     """Restore lake and registry to where the settings say, which `check_destination` has checked.
 
     RestoreFailed when a log or the registry is damaged in the target; data files that are damaged
-    are left out and named. Run again, it uses what is there.
+    are left out and named. `carry_out` removes the rows of pending erasures. Run again, it uses
+    what is there.
     """
     started_ms = now_ms()
     settings.data.mkdir(parents=True, exist_ok=True)
@@ -126,9 +141,18 @@ def restore(
         _restore_registry(target, manifest.registry, settings, actor)
     for table in manifest.tables:
         restorer.restore_log(table, settings)
+    erasures = carry_out(settings) if manifest.registry else {}
+    for table in manifest.tables if erasures else ():
+        restorer.keep_newest_version(table, settings)
     write_restore_state(settings.data, manifest.id, "done")
     return RestoreResult(
-        manifest, restorer.files, restorer.size, problems, (now_ms() - started_ms) / 1000
+        manifest,
+        restorer.files,
+        restorer.size,
+        problems,
+        (now_ms() - started_ms) / 1000,
+        len(erasures),
+        [erasure for erasure, state in erasures.items() if state is ErasureState.PENDING],
     )
 
 
@@ -161,6 +185,8 @@ class _Restorer:
 
     def restore_log(self, table: BackupTable, settings: Settings) -> None:
         """Copy the log, and reduce it to the one version whose data files are there."""
+        for path in self._lake.entries(f"{table.name}/{LOG_FOLDER}"):
+            self._lake.remove(path)  # of a restore that was killed
         for file in table.log:
             if problem := self._copy(file):
                 raise RestoreFailed(
@@ -171,10 +197,25 @@ class _Restorer:
         handle = open_table(settings.lake_url, declared, table.version)
         assert handle  # noqa: S101 - its log was just written
         handle.create_checkpoint()
-        last = {checkpoint_name(table.version), entry_name(table.version)}
-        for file in table.log:
-            if file.path.rpartition("/")[2] not in last:
-                self._lake.remove(file.path)
+        self._remove_log_before(declared, table.version)
+
+    def keep_newest_version(self, table: BackupTable, settings: Settings) -> None:
+        """Remove the version of the backup, data files included, when erasures replaced it."""
+        [declared] = [known for known in lake_tables() if known.name == table.name]
+        handle = open_table(settings.lake_url, declared)
+        assert handle  # noqa: S101 - it was restored
+        if handle.version() == table.version:
+            return
+        handle.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+        handle.create_checkpoint()
+        self._remove_log_before(declared, handle.version())
+
+    def _remove_log_before(self, table: Table, version: int) -> None:
+        """Remove all of the log but the checkpoint and the entry of this version."""
+        last = {checkpoint_name(version), entry_name(version), LAST_CHECKPOINT_FILE}
+        for path in self._lake.entries(f"{table.name}/{LOG_FOLDER}"):
+            if path.rpartition("/")[2] not in last:
+                self._lake.remove(path)
 
     def _copy(self, file: StoredFile) -> str | None:
         """Copy a file; its problem as the end of a sentence."""
@@ -198,23 +239,25 @@ def _restore_registry(target: FileStore, file: StoredFile, settings: Settings, a
     write_durably(backups.folder, file.path.rpartition("/")[2], content)
     backup = backups.newest()
     assert backup  # noqa: S101 - it was just written
-    contents = with_erasures(backup.contents, _newest_contents(target) or backup.contents)
+    newest = _newest_contents(target) or backup.contents
+    contents = with_erasures(backup.contents, (*newest.erasures, *read_erasures(target)))
     revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
     restore_registry(settings.registry_url, contents, revision, now_ms(), actor)
 
 
-def with_erasures(contents: Contents, newest: Contents) -> Contents:
-    """The contents with the erasures of a later state, all to be carried out again.
+def with_erasures(contents: Contents, others: Iterable[Erasure]) -> Contents:
+    """The contents with the erasures of other states, all to be carried out again.
 
     The tables have rows that were erased after their versions, so a state of then means nothing.
     An erasure of a website or link that the contents do not have has nothing to erase.
     """
     organizations = {organization.id for organization in contents.organizations}
     subjects = {record.id for record in (*contents.websites, *contents.links)} | {None}
-    later = {erasure.id: erasure for erasure in (*contents.erasures, *newest.erasures)}
+    by_change = sorted((*contents.erasures, *others), key=lambda erasure: erasure.updated_at)
+    latest = {erasure.id: erasure for erasure in by_change}
     erasures = [
         begun_again(erasure, now_ms())
-        for erasure in later.values()
+        for erasure in latest.values()
         if erasure.organization_id in organizations
         and {erasure.website_id, erasure.link_id} <= subjects
     ]

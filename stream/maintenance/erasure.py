@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import structs
 
-from schemas.kinds import DERIVED_TABLES, KINDS, lake_tables
+from schemas.kinds import DERIVED_TABLES, KINDS, TABLES, lake_tables
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import read_version
 from schemas.lake.retention import table_retention
@@ -60,7 +60,7 @@ from stream.maintenance.row_removal import (
     removed_key,
     topic_of,
 )
-from stream.maintenance.verification import undamaged_files, verified_files
+from stream.maintenance.verification import DamagedFileError, undamaged_files, verified_files
 from stream.rows.erased_rows import (
     ERASED_REASON,
     erasure_ids,
@@ -88,7 +88,8 @@ IDENTITY_COLUMNS = (
 class ErasureTask:
     """Carries out the erasures of the registry."""
 
-    def __init__(self) -> None:
+    def __init__(self, settle_ms: int | None = None) -> None:
+        self._settle_ms = SETTLE_MS if settle_ms is None else settle_ms
         self._store: RegistryStore | None = None
         self._snapshot: Snapshot | None = None
         self._tables: dict[str, LakeTable] = {}
@@ -135,6 +136,11 @@ class ErasureTask:
             log.warning("erasures not readable", extra={"reason": type(error).__name__})
         except Fenced as error:  # another commit went first; the next cycle retries
             log.info("not erased yet", extra={"reason": str(error)})
+
+    def close(self) -> None:
+        """Close the connections to the registry."""
+        if self._store is not None:
+            self._store.close()
 
     def _registry(self, settings: Settings) -> tuple[RegistryStore, Snapshot]:
         store = self._store = self._store or RegistryStore(settings.registry_url, "keeper")
@@ -245,7 +251,7 @@ class ErasureTask:
             self._searched[erasure.id].update(data_file.path for data_file in data_files)
             clean = self._clean.setdefault(erasure.id, set())
             is_complete = len(undamaged_files(table, live)) == len(live)
-            if is_complete and not rows[erasure.id] and started_ms > _settled_ms(erasure):
+            if is_complete and not rows[erasure.id] and started_ms > self._settled_ms(erasure):
                 clean.add(table.table.name)
             else:
                 clean.discard(table.table.name)
@@ -332,6 +338,10 @@ class ErasureTask:
             ),
         }
 
+    def _settled_ms(self, erasure: Erasure) -> int:
+        """From when a search sees all rows that workers wrote without knowing of all values."""
+        return erasure.updated_at + self._settle_ms
+
     def _has_outdated_derived_files(self, settings: Settings) -> bool:
         """Whether a derived table still has files of replaced ones: a task of it failed."""
         return any(
@@ -345,6 +355,41 @@ class ErasureTask:
         )
 
 
+def carry_out(settings: Settings) -> Mapping[str, ErasureState]:
+    """Carry out the pending erasures of tables that nobody else reads or writes.
+
+    The state of each afterwards. One stays pending when a damaged data file may have its rows.
+    """
+    store = RegistryStore(settings.registry_url, "keeper")
+    try:
+        pending = [e.id for e in store.list(Erasure) if e.state is ErasureState.PENDING]
+        if pending:
+            task = ErasureTask(settle_ms=-1)
+            tables = [LakeTable(settings, table) for table in TABLES]
+            for _ in range(CARRY_OUT_CYCLES):
+                for table in tables:
+                    _run_past_damage(task, table, settings)
+            task.close()
+        return {erasure_id: store.get(Erasure, erasure_id).state for erasure_id in pending}
+    finally:
+        store.close()
+
+
+CARRY_OUT_CYCLES = 2
+"""One removes rows, the next finds none."""
+
+
+def _run_past_damage(task: ErasureTask, table: LakeTable, settings: Settings) -> None:
+    """Run a task, again after each damaged data file: it is left out once it was reported."""
+    while True:
+        try:
+            task(table, settings)
+        except DamagedFileError as error:
+            log.warning("data file not searched", extra={"reason": str(error)})
+        else:
+            return
+
+
 def _removal(table: LakeTable, tombstones: Tombstones) -> Removal:
     return Removal(
         ERASED_REASON,
@@ -356,11 +401,6 @@ def _removal(table: LakeTable, tombstones: Tombstones) -> Removal:
 def _is_unresolved(erasure: Erasure) -> bool:
     """Whether the visitors of a profile are not known yet: one created during a cycle."""
     return erasure.selector is Selector.PROFILE and "visitors" not in erasure.report
-
-
-def _settled_ms(erasure: Erasure) -> int:
-    """From when a search sees all rows that workers wrote without knowing of all values."""
-    return erasure.updated_at + SETTLE_MS
 
 
 def _file_ms(settings: Settings) -> int:

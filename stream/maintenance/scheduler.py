@@ -29,6 +29,7 @@ from schemas.telemetry.instruments import (
 from stream.maintenance.compaction import compact
 from stream.maintenance.derivation import Derivation
 from stream.maintenance.erasure import ErasureTask
+from stream.maintenance.erasure_copies import run_erasure_copies
 from stream.maintenance.import_deletion import ImportDeletion
 from stream.maintenance.log_copies import copy_log
 from stream.maintenance.registry_backup import run_registry_backups
@@ -165,6 +166,7 @@ def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None
     repair_logs(settings)
     threading.Thread(target=_run_scrub, args=(settings, stop), daemon=True).start()
     threading.Thread(target=run_scheduled_backups, args=(settings, stop), daemon=True).start()
+    threading.Thread(target=run_erasure_copies, args=(settings, stop), daemon=True).start()
     threading.Thread(target=watch_websites, args=(settings, stop), daemon=True).start()
     scheduler = MaintenanceScheduler(settings)
     while not stop.is_set():
