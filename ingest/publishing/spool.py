@@ -10,6 +10,7 @@ import fcntl
 import logging
 import os
 import secrets
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from ingest.publishing.partition_queue import DeliveryReport, DeliveryStatus, PendingDelivery
 from ingest.publishing.spool_file import (
+    REFUSED_SUFFIX,
     SUFFIX,
     Slot,
     SpooledRequest,
@@ -109,7 +111,11 @@ class Spool:
         """Undelivered ones."""
         self.cut_bytes = 0
         """Ends of files that were torn when their process ended."""
+        self.damaged_requests = 0
+        """Requests that the disk damaged: they are lost."""
         self.requests_set_aside = 0
+        self.refused_files_removed = 0
+        """Files with requests set aside, older than requests may wait."""
         self.problem: str | None = None
         """Why the last write failed."""
         self._retry_at_ms = 0
@@ -145,7 +151,7 @@ class Spool:
         number, now = file.requests, self._clock()
         id_ = spool_id(file.name, number)
         keyed = [with_idempotency_key(envelope, f"spool:{id_}") for envelope in envelopes]
-        data = encode_spooled(SpooledRequest(topic, partition_key, items, now, keyed))
+        data = encode_spooled(SpooledRequest(topic, partition_key, items, now, keyed, number))
         group = self._groups[-1] if self._groups else None
         if group is None or group.file is not file:
             group = self._open_group(file)
@@ -241,14 +247,23 @@ class Spool:
     async def read(self, max_bytes: int) -> list[Waiting]:
         """The next undelivered requests that are on disk, in order; none when all were read."""
         while (file := next((f for f in self._files if not f.is_read), None)) is not None:
+            damaged_before = file.damaged
             try:
                 requests = await asyncio.to_thread(file.read, max_bytes)
             except OSError as error:
                 self._give_up(file, error)
                 continue
+            if damaged := file.damaged - damaged_before:
+                self._count_damaged(file, damaged)
             if requests:
                 return [Waiting(file, number, request) for number, request in requests]
         return []
+
+    def _count_damaged(self, file: SpoolFile, requests: int) -> None:
+        log.error("spooled requests damaged", extra={"file": file.name, "requests": requests})
+        file.undelivered -= requests
+        self.requests -= requests
+        self.damaged_requests += requests
 
     def _give_up(self, file: SpoolFile, error: OSError) -> None:
         """Deliver nothing more of a file that cannot be read; it is left where it is."""
@@ -349,7 +364,19 @@ class Spool:
             except OSError as error:
                 log.error("spool not taken over", extra={"reason": str(error)})
         delete_old_deliveries(self._data, {file.name for file in (*files, *self._files)})
+        self._remove_old_refused_files()
         return locks, files, slots
+
+    def _remove_old_refused_files(self) -> None:
+        """Delete files with requests set aside that are older than requests may wait."""
+        oldest = time.time() - self._limit_ms / 1000
+        for path in self._root.glob(f"*.*/*{REFUSED_SUFFIX}"):
+            with suppress(FileNotFoundError):  # another collector was first
+                if path.stat().st_mtime >= oldest:
+                    continue
+                path.unlink()
+                self.refused_files_removed += 1
+                log.error("requests set aside are too old, removed", extra={"file": path.name})
 
     def _recover(self, folder: Path) -> Iterator[tuple[SpoolFile, set[Slot]]]:
         for path in sorted(folder.glob(f"*{SUFFIX}")):
@@ -382,7 +409,8 @@ class Spool:
 
 def has_spooled_requests(data: Path) -> bool:
     """Whether a process has left requests, also one with other settings."""
-    return any((data / SPOOL_FOLDER).glob(f"*.*/*{SUFFIX}"))
+    folder = data / SPOOL_FOLDER
+    return any(any(folder.glob(f"*.*/*{suffix}")) for suffix in (SUFFIX, REFUSED_SUFFIX))
 
 
 def try_lock(folder: Path) -> int | None:

@@ -4,10 +4,12 @@
 
 One process appends, and a file is never appended to after its process ended. So what does not read
 as a request at the end of a file was never acknowledged to a sender: it is cut off when the file is
-opened again.
+opened again. What does not read between two requests was damaged by the disk: it is skipped, and
+how many requests it was follows from the number of the next one.
 """
 
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ _HEAD = struct.Struct("<II")
 MAX_REQUEST_BYTES = 8 * 1024 * 1024
 """Twice what a message of a topic may have."""
 SUFFIX = ".spool"
+REFUSED_SUFFIX = ".refused"
+"""Of a file with requests that Kafka will never take."""
 SLOTS = 10_080
 """A multiple of most numbers of partitions: then no slot has requests of two partitions."""
 
@@ -41,6 +45,8 @@ class SpooledRequest(Struct, array_like=True, frozen=True, gc=False):
     items: int
     received_ms: int
     envelopes: list[bytes]
+    number: int = -1
+    """Its number in the file; -1 in files of version 0.4.0."""
 
     @property
     def slot(self) -> Slot:
@@ -55,6 +61,8 @@ def slot_of(topic: str, partition_key: int) -> Slot:
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(SpooledRequest)
+_FIRST_BYTES = re.compile(rb"[\x95\x96][\xa0-\xbf]")
+"""How requests begin in MessagePack: an array of five or six fields, the first a short text."""
 
 
 def encode_spooled(request: SpooledRequest) -> bytes:
@@ -74,9 +82,8 @@ def with_idempotency_key(envelope: bytes, key: str) -> bytes:
     return encode_envelope(replace(decoded, idempotency_key=key))
 
 
-def decode_spooled(data: bytes) -> Iterator[tuple[SpooledRequest, int]]:
+def decode_spooled(data: bytes, start: int = 0) -> Iterator[tuple[SpooledRequest, int]]:
     """Each whole request and where it ends; the first that is torn or damaged ends the list."""
-    start = 0
     while len(data) - start >= _HEAD.size:
         length, checksum = _HEAD.unpack_from(data, start)
         end = start + _HEAD.size + length
@@ -89,6 +96,25 @@ def decode_spooled(data: bytes) -> Iterator[tuple[SpooledRequest, int]]:
             return
         yield request, end
         start = end
+
+
+def next_whole_request(data: bytes, damaged: int) -> int | None:
+    """Where the next whole request begins behind a damaged one; None without any."""
+    for match in _FIRST_BYTES.finditer(data, damaged + 1 + _HEAD.size):
+        start = match.start() - _HEAD.size
+        if next(decode_spooled(data, start), None) is not None:
+            return start
+    return None
+
+
+def all_whole_requests(data: bytes) -> Iterator[tuple[SpooledRequest, int]]:
+    """Each whole request of a file and where it ends, also behind damaged ones."""
+    start: int | None = len(MAGIC)
+    while start is not None:
+        end = start
+        for request, end in decode_spooled(data, start):
+            yield request, end
+        start = next_whole_request(data, end)
 
 
 class SpoolFile:
@@ -113,6 +139,8 @@ class SpoolFile:
         """Requests that a process before this one delivered."""
         self.keep = False
         """Whether it has requests that Kafka will never take, so that it must not be deleted."""
+        self.damaged = 0
+        """Undelivered requests that the disk damaged, as far as the file was read."""
         self.failed = False
         """Whether a write failed: nothing is appended any more."""
         self._descriptor: int | None = None
@@ -167,17 +195,32 @@ class SpoolFile:
             file.seek(self.read_bytes)
             data = file.read(min(max_bytes, self.synced - self.read_bytes))
             if len(data) >= _HEAD.size:
-                missing = _HEAD.size + _HEAD.unpack_from(data)[0] - len(data)
-                data += file.read(max(0, missing))  # a request that is larger
+                length = _HEAD.size + _HEAD.unpack_from(data)[0]  # of a request that is larger
+                unread = self.synced - self.read_bytes - len(data)
+                data += file.read(max(0, min(length - len(data), unread)))
         requests = []
         end = 0
         for request, end in decode_spooled(data):  # noqa: B007 - the last end is used below
-            requests.append((self.read_requests, request))
-            self.read_requests += 1
+            number = max(request.number, self.read_requests)
+            skipped = range(self.read_requests, number)
+            self.damaged += sum(n not in self.delivered for n in skipped)
+            self.read_requests = number + 1
+            requests.append((number, request))
         if not end:
-            raise OSError(f"{self.path} has changed on disk at byte {self.read_bytes}")
+            self._skip_damaged()
+            return self.read(max_bytes)
         self.read_bytes += end
         return [(n, request) for n, request in requests if n not in self.delivered]
+
+    def _skip_damaged(self) -> None:
+        """Go to the next whole request; OSError without any."""
+        with self.path.open("rb") as file:
+            file.seek(self.read_bytes)
+            data = file.read(self.synced - self.read_bytes)
+        start = next_whole_request(data, 0)
+        if start is None:
+            raise OSError(f"{self.path} has changed on disk at byte {self.read_bytes}")
+        self.read_bytes += start
 
     def recover(self, delivered: set[int]) -> tuple[set[Slot], int]:
         """Open the file of a process that ended: slots of what is undelivered, and bytes cut off.
@@ -185,17 +228,23 @@ class SpoolFile:
         OSError.
         """
         data = self.path.read_bytes()
+        requests = list(all_whole_requests(data))
         end = len(MAGIC) if data.startswith(MAGIC) else 0
-        requests = list(decode_spooled(data[end:])) if end else []
-        end += requests[-1][1] if requests else 0
+        if requests:
+            end = requests[-1][1]
         if end < len(data):
             os.truncate(self.path, end)
         self.size = self.synced = max(end, len(MAGIC))
-        self.requests, self.delivered = len(requests), delivered
-        waiting = [request for n, (request, _) in enumerate(requests) if n not in delivered]
-        self.undelivered = len(waiting)
+        self.delivered = delivered
+        slots = set()
+        for request, _ in requests:
+            number = max(request.number, self.requests)
+            if number not in delivered:
+                slots.add(request.slot)
+            self.requests = number + 1
+        self.undelivered = sum(n not in delivered for n in range(self.requests))
         self.first_ms = requests[0][0].received_ms if requests else 0
-        return {request.slot for request in waiting}, len(data) - end
+        return slots, len(data) - end
 
     def close(self) -> None:
         """Close it; it can still be read."""
@@ -207,6 +256,6 @@ class SpoolFile:
         """Delete it, as everything is delivered; with undeliverable requests it is set aside."""
         self.close()
         if self.keep:
-            self.path.rename(self.path.with_suffix(".refused"))
+            self.path.rename(self.path.with_suffix(REFUSED_SUFFIX))
         else:
             self.path.unlink(missing_ok=True)

@@ -233,6 +233,17 @@ def add_spool_gauges(spool: Spool | None, clock: Clock) -> None:
     )
     gauge(
         "tidemark_spool_set_aside",
-        "Spooled requests that a topic does not take any more; their files are kept",
+        "Spooled requests that a topic does not take any more; their files are kept for "
+        "TIDEMARK_SPOOL_HOURS",
         lambda: 0 if spool is None else spool.requests_set_aside,
+    )
+    gauge(
+        "tidemark_spool_refused_files_removed",
+        "Files of such requests that were older than TIDEMARK_SPOOL_HOURS",
+        lambda: 0 if spool is None else spool.refused_files_removed,
+    )
+    gauge(
+        "tidemark_spool_damaged_requests",
+        "Spooled requests that the disk damaged before Kafka had them; those after them are sent",
+        lambda: 0 if spool is None else spool.damaged_requests,
     )

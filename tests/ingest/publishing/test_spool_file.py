@@ -1,4 +1,4 @@
-"""SpoolFile: what is read is what was written whole; the rest is cut off and counted."""
+"""SpoolFile: what is read is what was written whole; the rest is cut or skipped, and counted."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from schemas.envelope import Envelope, decode_envelope, encode_envelope
 
 
 def a_request(number: int, filler: int = 0) -> SpooledRequest:
-    return SpooledRequest("events", number, 1, 1_000 + number, [b"x" * filler])
+    return SpooledRequest("events", number, 1, 1_000 + number, [b"x" * filler], number)
 
 
 def a_file(folder: Path, count: int = 3) -> SpoolFile:
@@ -56,6 +56,41 @@ def test_a_torn_end_is_cut_off_and_counted(tmp_path: Path, torn: int) -> None:
     assert file.recover(set()) == ({("events", n) for n in range(3)}, torn)
     assert [request for _, request in file.read(1_000_000)] == [a_request(n) for n in range(3)]
     assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("damaged_byte", [0, 3, 5, 8, 9, 60], ids=str)
+@pytest.mark.parametrize("max_bytes", [16, 1_000_000])
+def test_what_follows_a_damaged_request_is_read_with_its_numbers(
+    tmp_path: Path, damaged_byte: int, max_bytes: int
+) -> None:
+    path = tmp_path / "abc.spool"
+    written = [encode_spooled(a_request(n, 200)) for n in range(4)]
+    live = SpoolFile(path)
+    live.append(b"".join(written))
+    live.close()
+    data = bytearray(path.read_bytes())
+    for number in (1, 2):
+        start = len(MAGIC) + sum(map(len, written[:number]))
+        data[start + damaged_byte] ^= 0x81
+    path.write_bytes(data)
+    recovered = SpoolFile(path)
+
+    assert recovered.recover({2}) == ({("events", 0), ("events", 3)}, 0)
+    assert (recovered.requests, recovered.undelivered) == (4, 3)
+    for file, damaged in ((live, 2), (recovered, 1)):
+        read = []
+        while not file.is_read:
+            read += file.read(max_bytes)
+        assert read == [(0, a_request(0, 200)), (3, a_request(3, 200))]
+        assert file.damaged == damaged
+
+
+def test_a_file_with_a_damaged_head_keeps_its_requests(tmp_path: Path) -> None:
+    path = a_file(tmp_path).path
+    path.write_bytes(b"?" + path.read_bytes()[1:])
+    file = SpoolFile(path)
+
+    assert file.recover(set()) == ({("events", n) for n in range(3)}, 0)
 
 
 def test_a_request_with_a_wrong_checksum_is_none(tmp_path: Path) -> None:

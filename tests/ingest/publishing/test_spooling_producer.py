@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -112,6 +113,12 @@ class Collector:
     def files(self) -> list[str]:
         """Spool files of all processes."""
         return sorted(path.suffix for path in self.data.glob("spool/*.*/*.spool"))
+
+
+def spool_file(data: Path, suffix: str) -> Path:
+    """The only file with this suffix in the spool folders."""
+    [file] = data.glob(f"spool/*.*/*{suffix}")
+    return file
 
 
 def names_in(folder: Path) -> list[str]:
@@ -315,6 +322,26 @@ def test_a_file_that_cannot_be_read_holds_up_no_other(
     run(work)
 
 
+def test_a_damaged_request_is_counted_and_holds_up_no_other(tmp_path: Path) -> None:
+    async def work() -> None:
+        kafka = FakeKafka()
+        killed = Collector(tmp_path, kafka)
+        await killed.spooled("first", "second", "third")
+        killed.killed()
+        file = spool_file(tmp_path, ".spool")
+        file.write_bytes(file.read_bytes().replace(b"second", b"sec0nd"))
+        heir = Collector(tmp_path, kafka)
+        heir.producer.start()
+        await until(lambda: heir.spool.requests == 3)
+        await heir.drained()
+        await heir.producer.close()
+
+        assert kafka.sent == [(1, "first"), (1, "third")]
+        assert (heir.spool.damaged_requests, heir.spool.requests, heir.files) == (1, 0, [])
+
+    run(work)
+
+
 def test_a_process_killed_before_it_deleted_a_file_sends_nothing_twice(tmp_path: Path) -> None:
     async def work() -> None:
         kafka = FakeKafka()
@@ -425,6 +452,14 @@ def test_a_request_that_its_topic_takes_no_more_is_set_aside_with_its_file(tmp_p
         [folder, _] = names_in(tmp_path / "spool")
         assert [name[-8:] for name in names_in(tmp_path / "spool" / folder)] == [".refused", "lock"]
 
+        heir = Collector(tmp_path, collector.kafka, spool_hours=2)
+        refused = spool_file(tmp_path, ".refused")
+        for age_hours, removed in ((1.9, 0), (2.1, 1)):
+            os.utime(refused, times=(time.time() - age_hours * 3600,) * 2)
+            await heir.spool.adopt()
+            assert heir.spool.refused_files_removed == removed
+        assert names_in(tmp_path / "spool") == ["delivered"]
+
     run(work)
 
 
@@ -533,9 +568,9 @@ def test_health_is_ready_and_says_what_waits(tmp_path: Path) -> None:
 def test_the_gauges_of_a_collector_without_a_spool_are_zero() -> None:
     add_spool_gauges(None, lambda: NOW)
 
-    names = ("bytes", "requests", "oldest_seconds", "cut_bytes", "set_aside")
+    names = ("bytes", "requests", "oldest_seconds", "cut_bytes", "set_aside", "damaged_requests")
     values = [REGISTRY.get_sample_value(f"tidemark_spool_{name}") for name in names]
-    assert values == [0, 0, 0, 0, 0]
+    assert values == [0, 0, 0, 0, 0, 0]
 
 
 def test_clicks_and_imports_are_not_spooled(tmp_path: Path) -> None:
