@@ -70,6 +70,13 @@ class ErasureReport(Struct, rename="camel", omit_defaults=True):
     kafka_copy_until: Annotated[
         str | UnsetType, Meta(description="until when Kafka keeps what was sent before")
     ] = UNSET
+    spool_copy_until: Annotated[
+        str | UnsetType,
+        Meta(
+            description="until when a collector with a spool keeps requests that their topic "
+            "refused, or while Kafka is away"
+        ),
+    ] = UNSET
 
 
 class ErasureResource(Struct, rename="camel"):

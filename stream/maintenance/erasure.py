@@ -336,6 +336,7 @@ class ErasureTask:
             "kafkaCopyUntil": format_instant(
                 erasure.created_at + settings.retention_hours * HOUR_MS
             ),
+            **_spool_copy(erasure, settings),
         }
 
     def _settled_ms(self, erasure: Erasure) -> int:
@@ -401,6 +402,14 @@ def _removal(table: LakeTable, tombstones: Tombstones) -> Removal:
 def _is_unresolved(erasure: Erasure) -> bool:
     """Whether the visitors of a profile are not known yet: one created during a cycle."""
     return erasure.selector is Selector.PROFILE and "visitors" not in erasure.report
+
+
+def _spool_copy(erasure: Erasure, settings: Settings) -> Mapping[str, str]:
+    """Until when collectors may have requests of before on disk, if they have a spool."""
+    if not settings.spool_mb:
+        return {}
+    until = erasure.created_at + int(settings.spool_hours * HOUR_MS)
+    return {"spoolCopyUntil": str(format_instant(until))}
 
 
 def _file_ms(settings: Settings) -> int:
