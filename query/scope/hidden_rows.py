@@ -13,6 +13,7 @@ VALUE_COLUMNS: Mapping[Selector, Sequence[str]] = {
     Selector.VISITOR: ("anonymous_id",),
     Selector.PROFILE: ("profile_id",),
     Selector.SESSION: ("session_id",),
+    Selector.DEVICE: ("anonymous_id",),
     Selector.PROPERTY: ("properties", "traits"),
 }
 
@@ -26,11 +27,16 @@ def shows_rows(hidden: Sequence[HiddenValues], table: Table, is_historic: bool) 
         if values.subject and table.column(values.subject_column) is None:
             continue
         columns = [name for name in VALUE_COLUMNS[values.selector] if table.column(name)]
-        conditions += [_condition(values, column, f"hidden_{number}") for column in columns]
+        of_nobody_else = ""
+        if values.selector is Selector.DEVICE and table.column("profile_id"):
+            of_nobody_else = " AND profile_id IS NULL"
+        conditions += [
+            _condition(values, column, f"hidden_{number}", of_nobody_else) for column in columns
+        ]
     return all_of(*conditions)
 
 
-def _condition(values: HiddenValues, column: str, name: str) -> Fragment:
+def _condition(values: HiddenValues, column: str, name: str, more: str) -> Fragment:
     bound: dict[str, object] = {name: list(values.values)}
     text = column
     if values.selector is Selector.PROPERTY:
@@ -42,4 +48,4 @@ def _condition(values: HiddenValues, column: str, name: str) -> Fragment:
     if values.subject:
         is_hidden = f"{values.subject_column} = ${name}_subject AND {is_hidden}"
         bound[f"{name}_subject"] = values.subject
-    return Fragment(f"({is_hidden}) IS DISTINCT FROM TRUE", bound)
+    return Fragment(f"({is_hidden}{more}) IS DISTINCT FROM TRUE", bound)

@@ -157,6 +157,9 @@ class Selector(StrEnum):
     SESSION = "session"
     PROPERTY = "property"
     """The value of a property of events or of a trait of profiles."""
+    DEVICE = "device"
+    """An anonymous id of an erased profile, of no erasure by itself: rows that name another profile
+    stay."""
 
 
 class ErasureState(StrEnum):

@@ -30,8 +30,10 @@ from schemas.runtime.time_zone_names import time_zones
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 DOMAIN_PATTERN = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*(:\d{{1,5}})?")
 URL_PATTERN = re.compile(r"^https?://([^/?#]+).*$", re.DOTALL)
-MAX_ERASED_LENGTH = 255
-"""Characters of an id or a property value, and of the name of a property."""
+MAX_ERASED_LENGTH = 8_192
+"""Characters of an id or a property value: neither is cut when it is stored, and ids that are too
+long to be stored are in the quarantine, whole."""
+MAX_PROPERTY_NAME = 255
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-]{1,32}")
 SLUG_PATTERN = re.compile(r"[A-Za-z0-9_-]{3,50}")
 
@@ -159,7 +161,7 @@ def new_erasure(
     """An erasure of these values; a dry run of one keeps them as hashes only."""
     member = (property_name and "property.value") or selector.value
     if selector is Selector.PROPERTY:
-        validate_erased("property.name", property_name)
+        validate_erased("property.name", property_name, MAX_PROPERTY_NAME)
     for value in values:
         validate_erased(member, value)
     return Erasure(
@@ -177,10 +179,10 @@ def new_erasure(
     )
 
 
-def validate_erased(member: str, value: str) -> str:
+def validate_erased(member: str, value: str, most: int = MAX_ERASED_LENGTH) -> str:
     """A value that identifies rows to erase."""
-    if not 1 <= len(value) <= MAX_ERASED_LENGTH:
-        raise Malformed(f"'{member}' must have 1 to {MAX_ERASED_LENGTH} characters")
+    if not 1 <= len(value) <= most:
+        raise Malformed(f"'{member}' must have 1 to {most:,} characters")
     return value
 
 

@@ -12,8 +12,9 @@ Rows match by tombstones, as in the workers, which drop what is sent later. A wo
 batch before it saw the tombstone is why an erasure is not `rewritten` before a pass without a
 match, some seconds after its creation. A data file is searched once: it never changes.
 
-Erasing a profile erases the visitors that were identified with it last, too. They are added to the
-record before a row is removed, because the identities that say so are removed as well.
+Erasing a profile erases the visitors that were identified with it last, too, but for their rows
+that name another profile. They are added to the record before a row is removed, because the
+identities that say so are removed as well.
 
 A table that was restored from a backup has removed fewer rows than the report of an erasure says:
 the erasure is repeated, by its tombstones.
@@ -179,8 +180,8 @@ class ErasureTask:
                 if website_id in subjects
                 and key.tombstone(Selector.PROFILE, profile) in erasure.value_hashes
             }
-            hashes = (key.tombstone(Selector.VISITOR, visitor) for visitor in sorted(visitors))
-            values = [f"{Selector.VISITOR}:{visitor}" for visitor in sorted(visitors)]
+            hashes = (key.tombstone(Selector.DEVICE, visitor) for visitor in sorted(visitors))
+            values = [f"{Selector.DEVICE}:{visitor}" for visitor in sorted(visitors)]
             if erasure.state.is_dry_run:
                 values.clear()
             store.update(

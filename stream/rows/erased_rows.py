@@ -17,6 +17,7 @@ VALUE_COLUMNS: Mapping[Selector, str] = {
     Selector.VISITOR: "anonymous_id",
     Selector.PROFILE: "profile_id",
     Selector.SESSION: "session_id",
+    Selector.DEVICE: "anonymous_id",
 }
 PROPERTY_COLUMNS = ("properties", "traits")
 """JSON objects whose members an erasure of a property value is about."""
@@ -28,7 +29,7 @@ _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 def value_columns(table: Table) -> list[str]:
     """The columns of a table that may have erased values."""
-    names = [*VALUE_COLUMNS.values(), *PROPERTY_COLUMNS]
+    names = dict.fromkeys((*VALUE_COLUMNS.values(), *PROPERTY_COLUMNS))
     return [name for name in names if table.column(name) is not None]
 
 
@@ -41,12 +42,14 @@ def erasure_ids(rows: pa.Table, table: Table, tombstones: Tombstones) -> pa.Arra
         if not of_subject:
             continue
         is_of_subject = pc.equal(subjects, subject)
-        for name in value_columns(table):
-            if not _is_matched(name, of_subject):
-                continue
-            values = pc.if_else(is_of_subject, _plain(rows[name]), pa.scalar(None, pa.string()))
+        for selector, name in _searched_columns(table, of_subject):
+            is_searched = is_of_subject
+            if selector is Selector.DEVICE and table.column("profile_id") is not None:
+                # Those with an erased profile match by it; the others are of another person.
+                is_searched = pc.and_(is_searched, pc.is_null(_plain(rows["profile_id"])))
+            values = pc.if_else(is_searched, _plain(rows[name]), pa.scalar(None, pa.string()))
             distinct = pc.unique(values).drop_null().to_pylist()
-            if matches := dict(_matches(name, distinct, of_subject, tombstones.key)):
+            if matches := dict(_matches(selector, distinct, of_subject, tombstones.key)):
                 index = pc.index_in(values, pa.array(matches, pa.string()))
                 matched = pa.array(list(matches.values()), pa.string()).take(index)
                 ids = pc.coalesce(ids, matched)
@@ -109,23 +112,26 @@ def _json_strings(payload: bytes) -> Iterator[str]:
             continue
 
 
-def _is_matched(column: str, of_subject: SubjectTombstones) -> bool:
-    if column in PROPERTY_COLUMNS:
-        return Selector.PROPERTY in of_subject.selectors
-    return any(VALUE_COLUMNS.get(selector) == column for selector in of_subject.selectors)
+def _searched_columns(
+    table: Table, of_subject: SubjectTombstones
+) -> Iterator[tuple[Selector, str]]:
+    """The columns that may have erased values, by what a value identifies."""
+    columns = [*VALUE_COLUMNS.items(), *((Selector.PROPERTY, name) for name in PROPERTY_COLUMNS)]
+    for selector, name in columns:
+        if selector in of_subject.selectors and table.column(name) is not None:
+            yield selector, name
 
 
 def _matches(
-    column: str, values: Iterable[str], of_subject: SubjectTombstones, key: TombstoneKey
+    selector: Selector, values: Iterable[str], of_subject: SubjectTombstones, key: TombstoneKey
 ) -> Iterator[tuple[str, str]]:
     """Those of the values of a column that have a tombstone, with the id of their erasure."""
-    if column in PROPERTY_COLUMNS:
+    if selector is Selector.PROPERTY:
         for text in values:
             for tombstone in _property_tombstones(text, of_subject.property_names, key):
                 if erasure_id := of_subject.erasure_ids.get(tombstone):
                     yield text, erasure_id
         return
-    [selector] = (selector for selector, name in VALUE_COLUMNS.items() if name == column)
     for value in values:
         if erasure_id := of_subject.erasure_ids.get(key.tombstone(selector, value)):
             yield value, erasure_id

@@ -66,8 +66,8 @@ def test_a_dry_run_hides_nothing(unused_service: InProcessService) -> None:
         ({"websiteId": "shop"}, 400, "exactly one of 'visitor', 'profile', 'session'"),
         ({"visitor": "v"}, 400, "exactly one of 'websiteId', 'linkId' and 'organizationId'"),
         ({"websiteId": "shop", "linkId": "go", "visitor": "v"}, 400, "exactly one of 'websiteId'"),
-        ({"websiteId": "shop", "visitor": ""}, 400, "'visitor' must have 1 to 255 characters"),
-        ({"websiteId": "shop", "visitor": "v" * 256}, 400, "'visitor' must have 1 to 255"),
+        ({"websiteId": "shop", "visitor": ""}, 400, "'visitor' must have 1 to 8,192 characters"),
+        ({"websiteId": "shop", "visitor": "v" * 8_193}, 400, "'visitor' must have 1 to 8,192"),
         (
             {"websiteId": "shop", "property": {"name": "", "value": "v"}},
             400,

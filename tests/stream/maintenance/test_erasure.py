@@ -176,7 +176,27 @@ def test_a_profile_is_erased_with_its_identities_and_their_visitors(config: Sett
     assert rows(config, IDENTITIES, "profile_id", "anonymous_id") == [("p2", "v4")]
     assert record.report["visitors"] == 1
     assert record.report["rows"] == {"events": 2, "identities": 2}
-    assert record.erased_values == ("profile:p1", "visitor:v2")
+    assert record.erased_values == ("profile:p1", "device:v2")
+
+
+def test_rows_of_a_shared_device_that_name_another_profile_stay(config: Settings) -> None:
+    items = [
+        {"name": "e", "anonymousId": "v4", "profileId": "p1"},
+        {"name": "f", "anonymousId": "v4", "profileId": "p2"},
+    ]
+    write(config, items, offset=1)
+    erase(config, Selector.PROFILE, "p2")
+
+    cycle(config, ErasureTask(), 2)
+
+    assert events(config) == ["w1 a", "w1 b", "w1 c", "w1 e", *W2, "w2 e", "w2 f"]
+    assert ("p1", "v4") in rows(config, IDENTITIES, "profile_id", "anonymous_id")
+
+    write(config, [*items, {"name": "g", "anonymousId": "v4"}], offset=2)
+    assert [name for name in events(config) if name[:2] == "w1"] == [
+        "w1 a", "w1 b", "w1 c", "w1 e", "w1 e",
+    ]  # fmt: skip
+    assert list(check_balance(config)) == []
 
 
 def test_a_profile_that_is_erased_during_a_cycle_loses_its_visitors(config: Settings) -> None:
@@ -299,22 +319,33 @@ def test_an_erasure_waits_until_derived_tables_have_followed(
     assert states == [ErasureState.PENDING, ErasureState.PENDING, ErasureState.REWRITTEN]
 
 
-def test_quarantined_items_stay_as_entries_without_payload(config: Settings) -> None:
-    bad = {"name": 7, "anonymousId": ID}
+@pytest.mark.parametrize(
+    ("bad", "removed"),
+    [
+        ({"name": 7, "anonymousId": ID}, {"events": 1, "quarantine": 1}),
+        ({"name": "too long", "anonymousId": "v" * 257}, {"quarantine": 1}),
+    ],
+    ids=["an id of rows", "an id that is too long for rows"],
+)
+def test_quarantined_items_stay_as_entries_without_payload(
+    config: Settings, bad: dict[str, Any], removed: dict[str, int]
+) -> None:
+    visitor = bad["anonymousId"]
     for website in ("w1", "w2"):
         body = an_envelope([bad], subject_id=website)
         BatchWriter(config, CUSTOM_EVENT, Lookups()).write([a_message(1 + (website == "w2"), body)])
     before = [base64.b64decode(text) for (text,) in rows(config, QUARANTINE, "payload")]
-    erase(config, Selector.VISITOR, ID)
+    erase(config, Selector.VISITOR, visitor)
 
     record = cycle(config, ErasureTask(), 2)
     write(config, [bad], offset=3)
 
     after = rows(config, QUARANTINE, "subject_id", "reason", "payload")
-    assert [ID.encode() in payload for payload in before] == [True, True]
+    assert [visitor.encode() in payload for payload in before] == [True, True]
     assert [entry for entry in after if entry[0] == "w1"] == [("w1", "erased", "")] * 2
-    assert all(ID.encode() in base64.b64decode(entry[2]) for entry in after if entry[0] == "w2")
-    assert record.report["rows"] == {"events": 1, "quarantine": 1}
+    payloads = [base64.b64decode(entry[2]) for entry in after if entry[0] == "w2"]
+    assert all(visitor.encode() in payload for payload in payloads)
+    assert record.report["rows"] == removed
     assert list(check_balance(config)) == []
 
 
