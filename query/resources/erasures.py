@@ -77,6 +77,9 @@ class ErasureReport(Struct, rename="camel", omit_defaults=True):
             "refused, or while Kafka is away"
         ),
     ] = UNSET
+    bucket_copies: Annotated[
+        str | UnsetType, Meta(description="what a bucket may keep by its own settings")
+    ] = UNSET
 
 
 class ErasureResource(Struct, rename="camel"):

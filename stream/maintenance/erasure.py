@@ -37,6 +37,7 @@ from msgspec import structs
 from schemas.kinds import DERIVED_TABLES, KINDS, TABLES, lake_tables
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import read_version
+from schemas.lake.object_store import is_object_store
 from schemas.lake.retention import table_retention
 from schemas.registry import (
     DatabaseError,
@@ -77,6 +78,8 @@ log = logging.getLogger(__name__)
 SETTLE_MS = 5_000
 """After so long every worker has the tombstones and has ended the batch that it wrote before."""
 HOUR_MS = 3_600_000
+BUCKET_COPIES = "noncurrent versions and incomplete uploads, by the bucket's lifecycle rules"
+"""What a bucket may keep by its own settings; nobody but its owner can delete it."""
 
 SEARCHED = frozenset((*(kind.table.name for kind in KINDS), QUARANTINE.name))
 """The tables that may have erased values; derived ones follow from their source."""
@@ -338,6 +341,7 @@ class ErasureTask:
                 erasure.created_at + settings.retention_hours * HOUR_MS
             ),
             **_spool_copy(erasure, settings),
+            **({"bucketCopies": BUCKET_COPIES} if is_object_store(settings.lake_url) else {}),
         }
 
     def _settled_ms(self, erasure: Erasure) -> int:

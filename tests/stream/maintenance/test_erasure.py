@@ -3,6 +3,7 @@
 import base64
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from stream.recovery.ledger_balance import check_balance
 from stream.storage.delta_commit import LakeTable
 from stream.writing.backfill_writer import BACKFILL_WRITER
 from stream.writing.batch_writer import BatchWriter
+from tests.s3.server import S3Server
 from tests.stream.builders import NOON_MS, a_message, an_envelope, rows, settings
 
 STAMPS: dict[str, Any] = {"created_at": NOON_MS, "updated_at": NOON_MS}
@@ -50,8 +52,11 @@ EVENT_ITEMS: list[dict[str, Any]] = [
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Websites w1 and w2 with the same four events each, and their visitors' profiles."""
+    return filled(settings(tmp_path), monkeypatch)
+
+
+def filled(config: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setattr(erasure, "SETTLE_MS", -1)  # no worker runs that could be behind
-    config = settings(tmp_path)
     migrate(config.registry_url)
     store = RegistryStore(config.registry_url)
     store.create(Organization(id="o1", name="Acme", **STAMPS))
@@ -392,9 +397,24 @@ def test_a_dry_run_counts_rows_and_removes_none(config: Settings) -> None:
     assert len(events(config)) == 8
 
 
+@pytest.mark.parametrize("lake", ["disk", "object store"])
 def test_no_file_has_the_value_when_the_erasure_is_done(
-    config: Settings, monkeypatch: pytest.MonkeyPatch
+    lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with ExitStack() as servers:
+        more = {}
+        if lake == "object store":
+            server = servers.enter_context(S3Server(tmp_path / "s3"))
+            more["lake"] = server.url
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+        config = filled(settings(tmp_path, **more), monkeypatch)
+        report = erased_until_done(config, monkeypatch)
+
+    assert ("bucketCopies" in report) == (lake == "object store")
+
+
+def erased_until_done(config: Settings, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     at_once = TableRetention(file_minutes=0, log_minutes=60)
     for table in lake_tables():
         apply_retention(LakeTable(config, table), at_once)
@@ -422,6 +442,7 @@ def test_no_file_has_the_value_when_the_erasure_is_done(
     assert record.state is ErasureState.DONE
     assert record.erased_values == ()
     assert files_with(config.data, ID) == []
+    return record.report
 
 
 def files_with(folder: Path, text: str) -> list[str]:
