@@ -18,6 +18,8 @@ VERSIONS = ("1.31", "1.37")
 """Of Kubernetes: an old one that is still run, and the newest that the schemas are known of."""
 OTHER_KINDS = frozenset(("PodMonitor", "PrometheusRule", "ScaledObject"))
 
+PODS = frozenset(("Deployment", "StatefulSet", "Job"))
+
 OPTIONS: dict[str, tuple[str, ...]] = {
     "autoscaling": ("collector.autoscaling.enabled=true", "worker.autoscaling.enabled=true"),
     "ingress": (
@@ -42,6 +44,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "tolerations[0].key=analytics",
         "tolerations[0].operator=Exists",
     ),
+    "spool": ("settings.TIDEMARK_SPOOL_MB=1024", "collector.spool.storageClass=fast"),
     "settings": (
         "settings.TIDEMARK_LIMITS_URL=redis://valkey:6379",
         "settings.TIDEMARK_TRUSTED_PROXIES=10.0.0.0/8",
@@ -67,6 +70,7 @@ def main(helm: str) -> None:
             run([helm, "lint", "--strict"], version, values)
             objects = rendered(helm, version, values)
             check_accounts(objects)
+            check_volumes(objects)
             kinds = [validated(each, version) for each in objects]
             others = sorted(OTHER_KINDS.intersection(kinds))
             without = f", without a schema: {', '.join(others)}" if others else ""
@@ -97,13 +101,30 @@ def rendered(helm: str, version: str, values: Sequence[str]) -> list[Any]:
 def check_accounts(objects: Sequence[Any]) -> None:
     """Each pod runs as an account that is made before it, or that is no part of the chart."""
     accounts = {one["metadata"]["name"]: one for one in objects if one["kind"] == "ServiceAccount"}
-    for pod in (one for one in objects if one["kind"] in ("Deployment", "Job")):
+    for pod in (one for one in objects if one["kind"] in PODS):
         name = pod["spec"]["template"]["spec"]["serviceAccountName"]
         account = accounts.get(name)
         if account is None:
             assert not accounts, f"{name} is not made"
         else:
             assert hook(account) == hook(pod), f"{name} is not made before its pod"
+
+
+def check_volumes(objects: Sequence[Any]) -> None:
+    """Each mounted volume is one of the pod or of its claims; a pod with a spool has a claim."""
+    for each in (one for one in objects if one["kind"] in ("Deployment", "StatefulSet")):
+        pod = each["spec"]["template"]["spec"]
+        [container] = pod["containers"]
+        claims = [one["metadata"]["name"] for one in each["spec"].get("volumeClaimTemplates", ())]
+        volumes = [*claims, *(volume["name"] for volume in pod["volumes"])]
+        assert sorted(volumes) == sorted(one["name"] for one in container["volumeMounts"])
+        names = {variable["name"] for variable in container["env"]}
+        is_spool = "TIDEMARK_SPOOL_MB" in names and container["name"] == "collector"
+        assert claims == (["data"] if is_spool else []), each["metadata"]["name"]
+    targets = {(one["kind"], one["metadata"]["name"]) for one in objects}
+    for one in (one for one in objects if one["kind"] == "HorizontalPodAutoscaler"):
+        target = one["spec"]["scaleTargetRef"]
+        assert (target["kind"], target["name"]) in targets
 
 
 def hook(resource: Any) -> str | None:

@@ -1,3 +1,8 @@
+{{- /* "true" for collectors with a spool: they have a volume, which outlives the pod and its node. */}}
+{{- define "tidemark.spools" -}}
+{{- if and (eq .role "collector") (gt (int (.root.Values.settings.TIDEMARK_SPOOL_MB | default 0)) 0) }}true{{ end -}}
+{{- end }}
+
 {{- define "tidemark.labels" -}}
 app.kubernetes.io/name: tidemark
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -103,8 +108,10 @@ spec:
         - {name: tmp, mountPath: /tmp}
         {{- include "tidemark.files.mount" .root | nindent 8 }}
   volumes:
+    {{- if not (include "tidemark.spools" .) }}
     - name: data
       emptyDir: {{ if .values.cache }}{sizeLimit: {{ .values.cache }}}{{ else }}{}{{ end }}
+    {{- end }}
     - name: tmp
       emptyDir: {}
     {{- include "tidemark.files.volume" .root | nindent 4 }}
