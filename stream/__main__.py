@@ -40,8 +40,9 @@ def main() -> int:
         return backfill_standby.run(settings, name, args.level)
     if args.role == "keeper":
         from stream.maintenance import scheduler
+        from stream.recovery.requested_replays import run_requested_replays
 
-        return scheduler.run(settings, name)
+        return scheduler.run(settings, name, [run_requested_replays])
     from stream import worker
 
     return worker.run(settings, name)

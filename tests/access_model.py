@@ -20,6 +20,7 @@ from schemas.registry import (
     MoneyProperty,
     Organization,
     RegistryStore,
+    Replay,
     SavedRecord,
     Segment,
     Selector,
@@ -41,9 +42,12 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}
-OWNED: Mapping[str, tuple[type[Import | Erasure | Key | SavedRecord], Mapping[str, Any]]] = {
+OWNED: Mapping[
+    str, tuple[type[Import | Erasure | Replay | Key | SavedRecord], Mapping[str, Any]]
+] = {
     "imp": (Import, {"name": "a.csv"}),
     "era": (Erasure, {"selector": Selector.VISITOR, "value_hashes": ("visitor:00",)}),
+    "rpl": (Replay, {"days": 7}),
     "key": (Key, A_KEY),
     **SAVED,
 }
@@ -51,7 +55,7 @@ OWNED: Mapping[str, tuple[type[Import | Erasure | Key | SavedRecord], Mapping[st
 
 OWNER: Mapping[str, str] = {
     "shop": "acme", "blog": "acme", "acme": "acme", "go": "acme", "imp_shop": "acme",
-    "era_shop": "acme", "era_rival": "globex",
+    "era_shop": "acme", "era_rival": "globex", "rpl_shop": "acme", "rpl_rival": "globex",
     "key_shop": "acme", "key_acme": "acme", "key_rival": "globex",
     "rival": "globex", "globex": "globex", "away": "globex", "imp_rival": "globex",
     **{f"{kind}_shop": "acme" for kind in SAVED}, **{f"{kind}_rival": "globex" for kind in SAVED},
@@ -60,7 +64,7 @@ OWNER: Mapping[str, str] = {
 
 WEBSITE_OF: Mapping[str, str] = {
     f"{kind}_{website}": website
-    for kind in ("imp", "era", "key", *SAVED)
+    for kind in ("imp", "era", "rpl", "key", *SAVED)
     for website in ("shop", "rival")
 }
 """The website that an import or a saved record belongs to."""

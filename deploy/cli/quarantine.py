@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +12,9 @@ import msgspec
 from deploy.cli.context import CliContext, as_json, print_rows
 from deploy.cli.query_options import client_errors, make_client, service_options
 from deploy.demo.demo_file import read_demo
-from deploy.local.enrichment_lookups import enrichment_lookups
+from schemas.registry import Snapshot
 
 if TYPE_CHECKING:
-    from schemas.registry import RegistryStore
     from stream.recovery.quarantine_replay import ReplayPlan
 
 REASON_COLUMNS = (
@@ -29,7 +28,6 @@ COUNTED = ("requests", "items", "bytes")
 OUTCOME_COLUMNS = ("items", "outcome", "stage", "reason", "position")
 ITEM_COLUMNS = ("position", "outcome", "item")
 CONDITION = re.compile(r"\s*reason\s+contains\s+(.+?)\s*")
-POSITION = re.compile(r".+/\d+/\d+/\d+")
 NO_POSITION = "a position is TOPIC/PARTITION/OFFSET/SEQ"
 SHOWN_ITEMS = 20
 
@@ -154,13 +152,14 @@ def replay(
     killed may be run again.
     """
     from schemas.lake.delta_table import UnreadableTable  # with the table format
-    from stream.recovery.item_changes import InvalidChange, parse_change
+    from schemas.lake.item_changes import InvalidChange, is_position, parse_change
+    from stream.enrich.rules.registry_lookups import registry_lookups
     from stream.recovery.quarantine_replay import ReplaySelection, plan_replay, send_replay
     from stream.runtime.errors import FatalError
 
     if not (website or position):
         raise click.UsageError("name the items: --website ID, or --position POSITION")
-    if position and not POSITION.fullmatch(position):
+    if position and not is_position(position):
         raise click.UsageError(NO_POSITION)
     selection = ReplaySelection(website, days, stage, _reason_text(condition), position)
     try:
@@ -169,8 +168,9 @@ def replay(
         raise click.UsageError(f"--set {error}") from None
     try:
         with tidemark.open_registry() as store:
-            lookups = enrichment_lookups(tidemark.settings, store)
-            plan = plan_replay(tidemark.settings, selection, parsed, lookups, _owners(store))
+            snapshot = Snapshot.read(store)
+        lookups = registry_lookups(tidemark.settings, snapshot)
+        plan = plan_replay(tidemark.settings, selection, parsed, lookups, snapshot.owner_of)
         _show_plan(plan, dry_run, json)
         if dry_run or not plan.sendable:
             return
@@ -193,15 +193,6 @@ def _reason_text(condition: str | None) -> str | None:
     if match is None:
         raise click.UsageError(f"--where '{condition}': give 'reason contains TEXT'")
     return match[1]
-
-
-def _owners(store: "RegistryStore") -> Callable[[str], str | None]:
-    """The organization of a website, or of what an organization's servers sent without one."""
-    from schemas.registry import Organization, Website
-
-    owners = {website.id: website.organization_id for website in store.list(Website)}
-    owners |= {organization.id: organization.id for organization in store.list(Organization)}
-    return owners.get
 
 
 def _show_plan(plan: "ReplayPlan", dry_run: bool, json: bool) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from deploy.cli.context import CliContext
-from deploy.local.enrichment_lookups import enrichment_lookups
+from schemas.registry import Snapshot
 
 
 @click.command()
@@ -19,15 +19,15 @@ def repair(tidemark: CliContext, file: str, accept_loss: bool) -> None:
     unless Kafka still has every row. Lost rows are recorded in the quarantine and in the ledger.
     """
     from schemas.lake.delta_table import UnreadableTable  # with the table format
+    from stream.enrich.rules.registry_lookups import registry_lookups
     from stream.recovery.file_repair import NotRepaired
     from stream.recovery.file_repair import repair as repair_file
     from stream.runtime.errors import FatalError
 
     with tidemark.open_registry() as store:
+        lookups = registry_lookups(tidemark.settings, Snapshot.read(store))
         try:
-            repaired = repair_file(
-                tidemark.settings, file, enrichment_lookups(tidemark.settings, store), accept_loss
-            )
+            repaired = repair_file(tidemark.settings, file, lookups, accept_loss)
         except (NotRepaired, FatalError) as error:
             raise click.ClickException(str(error)) from None
         except UnreadableTable as error:

@@ -103,6 +103,14 @@ class RecordClient(HttpClient):
         found: list[Record] = self._json("GET", "/v1/quarantine", where=where)["data"]
         return found
 
+    def replay_quarantine(self, website_id: str, **fields: Any) -> Record:
+        """Send items of the quarantine again: reasonContains, set, dryRun and others select."""
+        return self._record("POST", "/v1/quarantine/replays", {"websiteId": website_id, **fields})
+
+    def quarantine_replay(self, replay_id: str) -> Record:
+        """One replay, with its report and what becomes of the items."""
+        return self._record("GET", f"/v1/quarantine/replays/{replay_id}")
+
     def snippet(self, website_id: str, **options: Any) -> str:
         """The script tag for its pages: collect_url, scripts ("vitals,errors"), persist."""
         found = self._record("GET", f"/v1/websites/{website_id}/snippet", where=options)

@@ -11,6 +11,7 @@ from query.resources import (
     quarantine,
     rate_limits,
     receipts,
+    replays,
     saved_records,
     shared_dashboards,
     sign_in,
@@ -31,4 +32,5 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *audit.ENDPOINTS,
     *rate_limits.ENDPOINTS,
     *quarantine.ENDPOINTS,
+    *replays.ENDPOINTS,
 )

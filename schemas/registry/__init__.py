@@ -33,6 +33,8 @@ from schemas.registry.records import (
     Key,
     Link,
     Organization,
+    Replay,
+    ReplayState,
     Selector,
     Website,
 )
@@ -79,6 +81,8 @@ __all__ = [
     "RegistrySalts",
     "RegistrySignIns",
     "RegistryStore",
+    "Replay",
+    "ReplayState",
     "SavedRecord",
     "SavedRecords",
     "Segment",

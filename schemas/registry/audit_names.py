@@ -10,7 +10,10 @@ from schemas.registry.database import CHANGES
 from schemas.registry.record_mapping import RECORD_TABLES, kind_name, owner_id, read_by_ids
 from schemas.registry.records import Action, Change, Record
 
-NAMING_FIELDS = ("name", "domain", "slug", "target_url", "text", "selector")
+NAMING_FIELDS = (
+    *("name", "domain", "slug", "target_url", "text", "selector"),
+    *("reason_contains", "position"),
+)
 """Fields by which people know a record; each class has at least one of them."""
 KINDS: Mapping[str, type[Record]] = {kind_name(kind): kind for kind in RECORD_TABLES}
 """Record classes by their names in the audit trail."""

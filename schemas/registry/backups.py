@@ -192,7 +192,7 @@ class Backups:
 
 def encode_backup(contents: Contents, now_ms: int) -> tuple[str, bytes]:
     """Name and content of a backup's file."""
-    body = msgspec.json.encode(contents.without_erased_values())
+    body = msgspec.json.encode(contents.without_personal_data())
     sha256 = hashlib.sha256(body).hexdigest()
     head = BackupHeader(1, now_ms, contents.stamp, len(contents.organizations), sha256)
     at = datetime.fromtimestamp(now_ms / 1000, UTC)

@@ -16,6 +16,7 @@ from schemas.registry.records import (
     Link,
     Organization,
     Record,
+    Replay,
     Website,
 )
 from schemas.registry.saved_records import (
@@ -58,13 +59,20 @@ class Contents(Struct, frozen=True):
     shares: Sequence[Share] = ()
     funnels: Sequence[Funnel] = ()
     erasures: Sequence[Erasure] = ()
+    replays: Sequence[Replay] = ()
     deletions: Sequence[Deletion] = ()
 
-    def without_erased_values(self) -> "Contents":
-        """The same without the values of pending erasures: a backup outlasts them."""
-        erasures = [structs.replace(erasure, erased_values=()) for erasure in self.erasures]
-        deletions = [_without_erased_values(deletion) for deletion in self.deletions]
-        return structs.replace(self, erasures=erasures, deletions=deletions)
+    def without_personal_data(self) -> "Contents":
+        """The same without the values of pending erasures and the items of replays.
+
+        A backup outlasts both.
+        """
+        return structs.replace(
+            self,
+            erasures=[structs.replace(erasure, erased_values=()) for erasure in self.erasures],
+            replays=[structs.replace(replay, planned_items={}) for replay in self.replays],
+            deletions=[_without_personal_data(deletion) for deletion in self.deletions],
+        )
 
     def by_kind(self) -> Sequence[tuple[type[Record], Sequence[Record]]]:
         """All records by class, owners first."""
@@ -76,12 +84,21 @@ class Contents(Struct, frozen=True):
             yield from getattr(self, kind.plural)
 
 
-def _without_erased_values(deletion: Deletion) -> Deletion:
-    """The deletion with the erasures of what was deleted, but without their values."""
-    if not (erasures := deletion.records.get("erasures")):
-        return deletion
-    without = [{**erasure, "erased_values": []} for erasure in erasures]
-    return structs.replace(deletion, records={**deletion.records, "erasures": without})
+PERSONAL_DATA: Mapping[str, Mapping[str, Any]] = {
+    "erasures": {"erased_values": []},
+    "replays": {"planned_items": {}},
+}
+"""What a backup has in place of members with personal data, by database table."""
+
+
+def _without_personal_data(deletion: Deletion) -> Deletion:
+    """The deletion with what was deleted, but without personal data."""
+    without = {
+        name: [{**row, **PERSONAL_DATA[name]} for row in rows]
+        for name, rows in deletion.records.items()
+        if name in PERSONAL_DATA
+    }
+    return structs.replace(deletion, records={**deletion.records, **without})
 
 
 CONTENTS_KINDS: Mapping[str, type[Record]] = {
@@ -92,6 +109,7 @@ CONTENTS_KINDS: Mapping[str, type[Record]] = {
     "imports": Import,
     **{kind.plural: kind for kind in SAVED_RECORDS},
     "erasures": Erasure,
+    "replays": Replay,
     "deletions": Deletion,
 }
 """Record classes by the member of Contents, owners first."""

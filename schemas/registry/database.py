@@ -41,6 +41,13 @@ def _owner_column() -> sa.Column[str]:
     )
 
 
+def _subject_columns() -> Iterator[sa.Column[str]]:
+    """The website or the link of a record that is about one of them, or about neither."""
+    for owner in ("website", "link"):
+        reference = sa.ForeignKey(f"{owner}s.id", ondelete="CASCADE")
+        yield sa.Column(f"{owner}_id", sa.String(32), reference, index=True)
+
+
 def _timestamp_columns() -> tuple[sa.Column[int], sa.Column[int]]:
     return (
         sa.Column("created_at", sa.BigInteger, nullable=False),
@@ -138,21 +145,30 @@ ERASURES = sa.Table(
     METADATA,
     sa.Column("id", sa.String(32), primary_key=True),
     _owner_column(),
-    *(
-        sa.Column(
-            f"{owner}_id",
-            sa.String(32),
-            sa.ForeignKey(f"{owner}s.id", ondelete="CASCADE"),
-            index=True,
-        )
-        for owner in ("website", "link")
-    ),
+    *_subject_columns(),
     sa.Column("selector", sa.String(16), nullable=False),
     sa.Column("property_name", sa.String(255), nullable=False),
     sa.Column("value_hashes", sa.JSON, nullable=False),
     sa.Column("erased_values", sa.JSON, nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("report", sa.JSON, nullable=False),
+    *_timestamp_columns(),
+)
+
+REPLAYS = sa.Table(
+    "replays",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    _owner_column(),
+    *_subject_columns(),
+    sa.Column("days", sa.BigInteger, nullable=False),
+    sa.Column("stage", sa.String(16)),
+    sa.Column("reason_contains", sa.String(1000)),
+    sa.Column("position", sa.String(300)),
+    sa.Column("item_changes", sa.JSON, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("report", sa.JSON, nullable=False),
+    sa.Column("planned_items", sa.JSON, nullable=False),
     *_timestamp_columns(),
 )
 

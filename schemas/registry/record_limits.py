@@ -1,6 +1,7 @@
 """Maximum numbers of records, because every process has all of them in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 import sqlalchemy as sa
 
@@ -16,6 +17,8 @@ from schemas.registry.records import (
     Organization,
     OwnedRecord,
     Record,
+    Replay,
+    ReplayState,
     Website,
 )
 from schemas.registry.saved_records import SAVED_RECORDS, SavedRecord
@@ -27,10 +30,18 @@ MAX_RECORDS: Mapping[type[Record], int] = {
     Key: 1_000,
     Import: 1_000,
     Erasure: 100_000,
+    Replay: 100,
     **dict.fromkeys(SAVED_RECORDS, 1_000),
 }
-"""Maximum websites, links, keys, imports and erasures of an organization, and saved
+"""Maximum websites, links, keys, imports, erasures and replays of an organization, and saved
 records of a website."""
+
+
+OVER: Mapping[type[Record], tuple[Sequence[StrEnum], str]] = {
+    Import: ((ImportState.UNDONE,), "undo"),
+    Replay: (tuple(state for state in ReplayState if state.is_over), "wait for"),
+}
+"""States in which a record makes room for a new one, and what to do when none is in them."""
 
 
 class RecordLimitReached(RecordConflict):
@@ -40,7 +51,7 @@ class RecordLimitReached(RecordConflict):
 def check_record_limit(transaction: WriteTransaction, record: Record) -> None:
     """Raise RecordLimitReached when a new record is one too many.
 
-    For an import too many, an undone one is deleted if there is one.
+    For an import or a replay too many, one that is over is deleted if there is one.
     """
     maximum = MAX_RECORDS.get(type(record))
     if maximum is None:
@@ -60,10 +71,9 @@ def _check_organization_limit(
         maximum = min(maximum, _plan_link_limit(transaction, owner))
     if _count(transaction, type(record), organization_id=owner) <= maximum:
         return
-    if not isinstance(record, Import):
-        raise _limit_reached("organization", record, maximum, "delete")
-    if not _delete_undone_import(transaction, owner):
-        raise _limit_reached("organization", record, maximum, "undo")
+    states, remedy = OVER.get(type(record), ((), "delete"))
+    if not _delete_oldest(transaction, type(record), owner, states):
+        raise _limit_reached("organization", record, maximum, remedy)
 
 
 def _limit_reached(owner: str, record: Record, maximum: int, remedy: str) -> RecordLimitReached:
@@ -79,17 +89,25 @@ def _count(transaction: WriteTransaction, kind: type[Record], **where: str) -> i
     return int(transaction.connection.execute(query).scalar_one())
 
 
-def _delete_undone_import(transaction: WriteTransaction, organization_id: str) -> bool:
-    """Delete the oldest undone import of the organization; whether there was one."""
-    table = RECORD_TABLES[Import]
-    undone = sa.select(table.c.id).where(
-        table.c.organization_id == organization_id, table.c.state == ImportState.UNDONE.value
+def _delete_oldest(
+    transaction: WriteTransaction,
+    kind: type[Record],
+    organization_id: str,
+    states: Sequence[StrEnum],
+) -> bool:
+    """Delete the oldest record of the organization in one of these states, if there is one."""
+    if not states:
+        return False
+    table = RECORD_TABLES[kind]
+    over = sa.select(table.c.id).where(
+        table.c.organization_id == organization_id,
+        table.c.state.in_([state.value for state in states]),
     )
-    oldest = undone.order_by(table.c.created_at, table.c.id).limit(1)
+    oldest = over.order_by(table.c.created_at, table.c.id).limit(1)
     removed = sa.delete(table).where(table.c.id == oldest.scalar_subquery()).returning(*table.c)
     deleted = transaction.connection.execute(removed).first()
     if deleted is not None:
-        transaction.log_record(Action.DELETE, to_record(Import, deleted._mapping))
+        transaction.log_record(Action.DELETE, to_record(kind, deleted._mapping))
     return deleted is not None
 
 

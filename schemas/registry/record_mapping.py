@@ -24,6 +24,8 @@ from schemas.registry.records import (
     Organization,
     OwnedRecord,
     Record,
+    Replay,
+    ReplayState,
     Selector,
     Website,
 )
@@ -77,6 +79,7 @@ RECORD_TABLES: Mapping[type[Record], sa.Table] = {
     Key: database.KEYS,
     Import: database.IMPORTS,
     Erasure: database.ERASURES,
+    Replay: database.REPLAYS,
     **{record: _table(record) for record in SAVED_RECORDS},
     Deletion: database.DELETIONS,
 }
@@ -91,12 +94,14 @@ LIST_COLUMNS = frozenset(
         "steps",
         "value_hashes",
         "erased_values",
+        "item_changes",
         "subjects",
     }
 )
 ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {
     Import: {"state": ImportState},
     Erasure: {"state": ErasureState, "selector": Selector},
+    Replay: {"state": ReplayState},
 }
 IDS_PER_QUERY = 500
 """Maximum ids in one statement."""

@@ -203,6 +203,48 @@ class Erasure(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     updated_at: int
 
 
+class ReplayState(StrEnum):
+    """State of a replay."""
+
+    PLANNING = "planning"
+    """A dry run: its items are being tried, and nothing is sent."""
+    PLANNED = "planned"
+    """A dry run that is over."""
+    PENDING = "pending"
+    SENDING = "sending"
+    """The report is written; items are being sent."""
+    SENT = "sent"
+    """Kafka has the items; workers store them within seconds."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do."""
+        return self in (ReplayState.PLANNED, ReplayState.SENT)
+
+
+class Replay(OwnedRecord, frozen=True, rename="camel", kw_only=True):
+    """Items of the quarantine that are repaired and sent again."""
+
+    website_id: str | None = None
+    link_id: str | None = None
+    days: int
+    """Items that were received in the last days."""
+    stage: str | None = None
+    reason_contains: str | None = None
+    position: str | None = None
+    """TOPIC/PARTITION/OFFSET/SEQ of a single item."""
+    item_changes: tuple[str, ...] = ()
+    """Repairs, such as `properties.total = number`; see `schemas/lake/item_changes.py`."""
+    state: ReplayState = ReplayState.PENDING
+    report: dict[str, Any] = {}
+    """Numbers of items; see `stream/recovery/replay_records.py`."""
+    planned_items: dict[str, Any] = {}
+    """What becomes of the items, with contents of the first; removed after an hour. Neither the
+    audit trail nor a backup has it."""
+    created_at: int
+    updated_at: int
+
+
 class Deletion(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """A deleted website or organization, which can be restored until its rows are purged.
 

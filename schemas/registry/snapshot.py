@@ -106,6 +106,13 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             ),
         )
 
+    def owner_of(self, subject_id: str) -> str | None:
+        """The organization of a website or link, or of what was sent for it without one."""
+        owned = self.websites.get(subject_id) or self.links.get(subject_id)
+        if owned is not None:
+            return owned.organization_id
+        return subject_id if subject_id in self.organizations else None
+
     def find_key(self, text: str, now_ms: int) -> Key | None:
         """The active key with this text, or None."""
         parts = parse_key(text)

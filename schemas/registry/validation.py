@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from schemas.errors import Malformed
+from schemas.lake.item_changes import InvalidChange, is_position, parse_change
 from schemas.plans import LIMIT_NAMES, PLANS
 from schemas.registry.allowed_origins import validate_origins
 from schemas.registry.api_keys import KEY_SCOPES, generate_key
@@ -21,6 +22,8 @@ from schemas.registry.records import (
     Key,
     Link,
     Organization,
+    Replay,
+    ReplayState,
     Selector,
     Website,
 )
@@ -174,6 +177,43 @@ def new_erasure(
         value_hashes=tuple(key.tombstone(selector, value, property_name) for value in values),
         erased_values=() if dry_run else tuple(f"{selector}:{value}" for value in values),
         state=ErasureState.COUNTING if dry_run else ErasureState.PENDING,
+        created_at=now_ms,
+        updated_at=now_ms,
+    )
+
+
+def new_replay(
+    organization_id: str,
+    now_ms: int,
+    *,
+    website_id: str | None,
+    link_id: str | None,
+    days: int,
+    stage: str | None = None,
+    reason_contains: str | None = None,
+    position: str | None = None,
+    changes: Sequence[str] = (),
+    dry_run: bool = False,
+) -> Replay:
+    """A replay of the items of a website or a link."""
+    if position is not None and not is_position(position):
+        raise Malformed("'position' must be TOPIC/PARTITION/OFFSET/SEQ, as in events/0/12/3")
+    for change in changes:
+        try:
+            parse_change(change)
+        except InvalidChange as error:
+            raise Malformed(f"'set' has {error}") from None
+    return Replay(
+        id=f"rpl_{random_id(12)}",
+        organization_id=organization_id,
+        website_id=website_id,
+        link_id=link_id,
+        days=days,
+        stage=stage,
+        reason_contains=reason_contains,
+        position=position,
+        item_changes=tuple(changes),
+        state=ReplayState.PLANNING if dry_run else ReplayState.PENDING,
         created_at=now_ms,
         updated_at=now_ms,
     )

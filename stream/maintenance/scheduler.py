@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import IO
 
@@ -55,6 +55,9 @@ Task = Callable[[LakeTable, Settings], None]
 
 A task may be killed at any point: what it leaves behind is files that no table version contains.
 """
+
+Thread = Callable[[Settings, threading.Event], None]
+"""Runs in a thread of its own until the event is set."""
 
 TASKS: Mapping[str, Callable[[], Task]] = {
     "delete imports": ImportDeletion,
@@ -135,14 +138,19 @@ class MaintenanceScheduler:
             self._logged_errors.pop((name, table.name), None)
 
 
-def run(settings: Settings, name: str) -> int:
-    """Run until a signal; a task that is running then is abandoned, which leaves no damage."""
+def run(settings: Settings, name: str, threads: Sequence[Thread] = ()) -> int:
+    """Run until a signal; a task that is running then is abandoned, which leaves no damage.
+
+    `threads` are further ones that an active keeper runs.
+    """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     tune_allocator()
     lock = _open_lock_file(settings)
-    task_thread = threading.Thread(target=_run_tasks, args=(settings, lock, stop), daemon=True)
+    task_thread = threading.Thread(
+        target=_run_tasks, args=(settings, lock, stop, threads), daemon=True
+    )
     task_thread.start()
     while not stop.wait(HEARTBEAT_SECONDS):
         if not task_thread.is_alive():
@@ -157,17 +165,23 @@ def run(settings: Settings, name: str) -> int:
     os._exit(EXIT_OK)
 
 
-def _run_tasks(settings: Settings, lock: IO[str], stop: threading.Event) -> None:
+def _run_tasks(
+    settings: Settings, lock: IO[str], stop: threading.Event, threads: Sequence[Thread]
+) -> None:
     fcntl.flock(lock, fcntl.LOCK_EX)  # a second keeper waits here until the first has exited
     if not _acquire_lease(settings, stop):
         return
     threading.Thread(target=run_registry_backups, args=(settings, stop), daemon=True).start()
     log.info("keeper started", extra={"lake": settings.lake_url})
     repair_logs(settings)
-    threading.Thread(target=_run_scrub, args=(settings, stop), daemon=True).start()
-    threading.Thread(target=run_scheduled_backups, args=(settings, stop), daemon=True).start()
-    threading.Thread(target=run_erasure_copies, args=(settings, stop), daemon=True).start()
-    threading.Thread(target=watch_websites, args=(settings, stop), daemon=True).start()
+    for target in (
+        _run_scrub,
+        run_scheduled_backups,
+        run_erasure_copies,
+        watch_websites,
+        *threads,
+    ):
+        threading.Thread(target=target, args=(settings, stop), daemon=True).start()
     scheduler = MaintenanceScheduler(settings)
     while not stop.is_set():
         scheduler.run_cycle()

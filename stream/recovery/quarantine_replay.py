@@ -21,6 +21,7 @@ from msgspec import Raw, Struct, structs
 
 from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
+from schemas.lake.item_changes import EVENT_ID, ItemChange, NotChangeable
 from schemas.lake.quarantine_reasons import replay_id
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -28,7 +29,6 @@ from schemas.tables import QUARANTINE
 from schemas.tables.column import ROW_KEY
 from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
-from stream.recovery.item_changes import EVENT_ID, ItemChange, NotChangeable
 from stream.recovery.quarantined_messages import open_entries
 from stream.recovery.topic_replay import messages_at, send_messages
 from stream.rows.arrow_tables import to_arrow

@@ -1,6 +1,7 @@
 """An item that a worker could not store is repaired and sent again: stored once, as of then."""
 
 import asyncio
+import json
 from typing import Any
 
 import msgspec
@@ -65,6 +66,44 @@ def replay(tenant: Tenant, *arguments: str) -> list[dict[str, Any]]:
         *("quarantine", "replay", "--website", tenant.website.id, *REPAIRS, *condition), *arguments
     )
     return items
+
+
+def request(tenant: Tenant, **fields: Any) -> dict[str, Any]:
+    """A replay by HTTP, once it is over."""
+    headers = {"x-api-key": tenant.key, "content-type": "application/json"}
+    url = f"{tenant.stack.query_url}/v1/quarantine/replays"
+    made = call("POST", url, {"websiteId": tenant.website.id, **fields}, headers)
+    assert made.status == 201, made.json
+    shown: dict[str, Any] = {}
+
+    def is_over() -> bool:
+        shown.update(call("GET", f"{url}/{made.json['data']['id']}", headers=headers).json["data"])
+        return shown["state"] in ("planned", "sent")
+
+    eventually(is_over)
+    return shown
+
+
+@pytest.mark.long
+def test_a_replay_by_http_stores_each_item_once(tenant: Tenant) -> None:
+    send_as_another_collector(tenant, {"name": 7, "path": "/a"}, {"name": None})
+    eventually(lambda: counts(tenant) == (2, 0, 0, 2, 0))
+    selected: dict[str, Any] = {"reasonContains": "got `int`", "set": ["name = text"]}
+
+    tried = request(tenant, **selected, dryRun=True)
+    sent = request(tenant, **selected)
+    eventually(lambda: counts(tenant) == (2, 1, 0, 1, 0))
+    again = request(tenant, **selected)
+
+    report = {"items": 1, "sendable": 1, "withoutSender": 0, "remaining": 0}
+    assert (tried["state"], tried["report"]) == ("planned", report)
+    [sample] = tried["samples"]
+    assert json.loads(sample["item"])["name"] == "7"
+    assert (sent["state"], sent["report"]) == ("sent", report)
+    assert again["report"] == {**report, "items": 0, "sendable": 0}
+    stored = custom(tenant, "events", "name", "received_at", "browser_name")
+    received_at = format_instant(RECEIVED_MS)
+    assert stored == [{"name": "7", "received_at": received_at, "browser_name": "Chrome", "n": 1}]
 
 
 @pytest.mark.long

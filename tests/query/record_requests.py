@@ -71,6 +71,14 @@ ERASURE = Records(
     reads=ERASE,
     writes=ERASE,
 )
+REPLAY = Records(
+    path="/v1/quarantine/replays",
+    id_name="replay_id",
+    subjects=("rpl_shop", "rpl_rival", "nowhere"),
+    removed="rpl_rival",
+    reads=MANAGE,
+    writes=MANAGE,
+)
 SAVED_KINDS = {
     kind: Records(
         path=f"/v1/{kind}",
@@ -89,7 +97,7 @@ SAVED_KINDS = {
 
 def record_requests() -> Iterator[Request]:
     """A request to each of these routes about every possible subject."""
-    for records in (WEBSITE, KEY, LINK, IMPORT, ERASURE, *SAVED_KINDS.values()):
+    for records in (WEBSITE, KEY, LINK, IMPORT, ERASURE, REPLAY, *SAVED_KINDS.values()):
         yield from records.requests()
     yield from _organization()
     yield from _websites()
@@ -97,6 +105,7 @@ def record_requests() -> Iterator[Request]:
     yield from _links()
     yield from _imports()
     yield from _erasures()
+    yield from _replays()
     for kind in SAVED:
         yield from _saved_records(kind)
     yield Request(route=("GET", "/v1/audit"), path="/v1/audit", scopes=ADMIN)
@@ -165,6 +174,15 @@ def _erasures() -> Iterator[Request]:
     for website in WEBSITES:
         about: Any = {"subject": website, "path": path, "scopes": ERASE}
         body = {"websiteId": website, "visitor": "nobody", "dryRun": True}
+        yield Request(route=("POST", path), body=body, good=201, **about)
+        yield Request(route=("GET", path), query={"websiteId": website}, **about)
+
+
+def _replays() -> Iterator[Request]:
+    path = REPLAY.path
+    for website in WEBSITES:
+        about: Any = {"subject": website, "path": path, "scopes": MANAGE}
+        body = {"websiteId": website, "dryRun": True}
         yield Request(route=("POST", path), body=body, good=201, **about)
         yield Request(route=("GET", path), query={"websiteId": website}, **about)
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from deploy.local.doctor.check import Check, CheckContext, CheckSkipped
-from deploy.local.enrichment_lookups import enrichment_lookups
 from schemas.lake.table_location import local_folder
-from schemas.registry import RegistryStore
+from schemas.registry import RegistryStore, Snapshot
 from schemas.runtime.finding import Finding
 
 
@@ -35,14 +34,14 @@ def find_damaged_files(scope: CheckContext) -> Iterable[Finding]:
 
 def repair_data_file(scope: CheckContext, finding: Finding) -> str | None:
     """Replace the file with its rows, read again from Kafka, if Kafka still has all of them."""
+    from stream.enrich.rules.registry_lookups import registry_lookups  # with all parsers
     from stream.recovery.file_repair import NotRepaired, repair
     from stream.runtime.errors import FatalError
 
     with closing(RegistryStore(scope.settings.registry_url)) as store:
+        lookups = registry_lookups(scope.settings, Snapshot.read(store))
         try:
-            return str(
-                repair(scope.settings, finding.subject, enrichment_lookups(scope.settings, store))
-            )
+            return str(repair(scope.settings, finding.subject, lookups))
         except (NotRepaired, FatalError) as error:
             return f"{finding.subject}: not repaired: {error}"
 

@@ -10,13 +10,13 @@ from msgspec import structs
 
 from schemas.envelope import Envelope, decode_chunk, encode_chunk, encode_envelope
 from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, Kind
+from schemas.lake.item_changes import parse_change
 from schemas.lake.quarantine_reasons import replay_id
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
 from stream.enrich.rules.lookups import Lookups
 from stream.recovery import quarantine_replay
-from stream.recovery.item_changes import parse_change
 from stream.recovery.ledger_balance import check_balance
 from stream.recovery.quarantine_replay import ReplayPlan, ReplaySelection, plan_replay, send_replay
 from stream.rows.kafka_message import KafkaMessage

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stream.recovery.item_changes import InvalidChange, NotChangeable, parse_change
+from schemas.lake.item_changes import InvalidChange, NotChangeable, parse_change
 
 
 def changed(item: dict[str, Any], *changes: str) -> dict[str, Any]:

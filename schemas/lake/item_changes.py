@@ -1,5 +1,6 @@
 """Changes of a quarantined item before it is sent again, such as `properties.total = number`."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -71,6 +72,14 @@ class ItemChange(Struct, frozen=True):
                 parent[last] = CONVERSIONS[self.conversion](parent[last])
             except (ValueError, KeyError, msgspec.DecodeError):
                 raise NotChangeable(f"'{self.name}' cannot be made {self.conversion}") from None
+
+
+POSITION = re.compile(r".{1,249}/\d{1,9}/\d{1,18}/\d{1,9}")
+
+
+def is_position(text: str) -> bool:
+    """Whether it is TOPIC/PARTITION/OFFSET/SEQ of an item."""
+    return POSITION.fullmatch(text) is not None
 
 
 def parse_change(text: str) -> ItemChange:
