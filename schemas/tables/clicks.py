@@ -35,7 +35,9 @@ CLICKS = Table(
         Column("organization_id", ColumnType.STRING, "its organization", public=False),
         *TIME_COLUMNS,
         *OFFSET_COLUMNS,
-        Column("event_id", ColumnType.STRING, "id of the click"),
+        Column(
+            "event_id", ColumnType.STRING, "id of a click that was sent again from the quarantine"
+        ),
         Column(
             "anonymous_id",
             ColumnType.STRING,
@@ -50,6 +52,12 @@ CLICKS = Table(
         *USER_AGENT_COLUMNS,
         *LOCATION_COLUMNS,
         *BOT_COLUMNS,
+        Column(
+            "event_hash",
+            ColumnType.LONG,
+            "deduplication key: 63-bit hash of event_id",
+            public=False,
+        ),
         EPOCH_COLUMN,
         DAY_COLUMN,
     ),

@@ -38,21 +38,20 @@ from stream.rows.kafka_message import KafkaMessage, UnreadableChunk, open_messag
 from stream.rows.ledger import LedgerCounts
 from stream.rows.quarantine import MAX_PAYLOAD_BYTES, QuarantineStage
 from stream.rows.row_batch import KEY_COLUMNS
-from stream.state.derived_event_hashes import are_hashes_derived
 from stream.storage.table_reader import TableReader
 
 MAX_ITEMS = 5_000
 """Items of one replay; those that remain are of the next."""
 
 OwnerOf = Callable[[str], str | None]
-"""The organization of a website; None when there is none."""
+"""The organization of a website or link; None when there is none."""
 
 
 class ReplaySelection(Struct, frozen=True):
     """Which items of the quarantine are sent again."""
 
     website: str | None = None
-    """None: of all websites."""
+    """Or the link; None: of all."""
     days: int = 7
     stage: str | None = None
     reason_contains: str | None = None
@@ -283,8 +282,6 @@ def _repaired(entry: _Entry, kind: Kind | None, changes: Sequence[ItemChange]) -
         raise NotReplayable("a line of an import: correct the file and import it again")
     if entry.reason == ERASED_REASON:
         raise NotReplayable("its contents were erased")
-    if not are_hashes_derived(kind.table):
-        raise NotReplayable(f"items of '{kind.topic}' are not deduplicated: none is sent twice")
     payload = base64.b64decode(entry.payload)
     try:
         item: Any = msgspec.json.decode(payload)
@@ -305,10 +302,10 @@ def _replay_envelope(
 ) -> Envelope:
     """The envelope of the item alone, as it was received."""
     if entry.subject_id is None:
-        raise NotReplayable("it names no website")
+        raise NotReplayable("it names no website or link")
     organization = owner_of(entry.subject_id)
     if organization is None:
-        raise NotReplayable(f"the website {entry.subject_id} does not exist")
+        raise NotReplayable(f"the website or link {entry.subject_id} does not exist")
     return structs.replace(
         original or Envelope(entry.subject_id, organization, 0, 1, b""),
         received_ms=entry.received_ms,

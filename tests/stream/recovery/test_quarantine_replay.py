@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from schemas.envelope import Envelope, decode_chunk, encode_chunk, encode_envelope
-from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, Kind
+from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, WEB_VITAL, Kind
 from schemas.lake.item_changes import parse_change
 from schemas.lake.quarantine_reasons import replay_id
 from schemas.runtime.clock import now_ms
@@ -19,7 +19,7 @@ from stream.enrich.rules.lookups import Lookups
 from stream.recovery import quarantine_replay
 from stream.recovery.ledger_balance import check_balance
 from stream.recovery.quarantine_replay import ReplayPlan, ReplaySelection, plan_replay, send_replay
-from stream.rows.kafka_message import KafkaMessage
+from stream.rows.kafka_message import KafkaMessage, open_message
 from stream.rows.quarantine import (
     MAX_PAYLOAD_BYTES,
     QuarantineEntry,
@@ -158,7 +158,6 @@ def test_what_cannot_be_replayed_is_told_by_name(
         a_message(2, an_envelope(b'["text"]', received_ms=RECEIVED_MS)),
         a_message(3, an_hour_ago({"name": 7}, subject_id="gone")),
     )
-    receive(config, a_message(0, an_hour_ago({"slug": 7, "anonymousId": "u1"})), kind=CLICK)
     line = an_hour_ago({"name": 7, "line": 1}, import_id="i1")
     receive(config, a_message(0, line), kind=IMPORTED_EVENT)
 
@@ -168,11 +167,29 @@ def test_what_cannot_be_replayed_is_told_by_name(
         "events/0/0/0": "its contents were cut at 64 KiB",
         "events/0/1/0": "its contents are not JSON",
         "events/0/2/0": "its contents are not one item",
-        "events/0/3/0": "the website gone does not exist",
-        "clicks/0/0/0": "items of 'clicks' are not deduplicated: none is sent twice",
+        "events/0/3/0": "the website or link gone does not exist",
         "backfill/0/0/0": "a line of an import: correct the file and import it again",
     }
     assert planned.sendable == 0
+
+
+@pytest.mark.parametrize("kind", [CLICK, WEB_VITAL], ids=lambda kind: kind.topic)
+def test_an_item_of_any_table_is_stored_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
+) -> None:
+    config = settings(tmp_path)
+    bad = {"slug": "s", "metricName": "LCP", "metricValue": 1, "path": "/", "anonymousId": 7}
+    receive(config, a_message(0, an_hour_ago(bad)), kind=kind)
+
+    planned = plan(config, "anonymousId = text", monkeypatch=monkeypatch)
+    [(partition, sent)] = planned.messages[kind.topic]
+    for offset in (1, 2):
+        message = open_message(partition, offset, now_ms(), sent)
+        receive(config, message, kind=kind)
+
+    assert rows(config, kind.table, "event_id") == [(replay_id(kind.topic, 1, 0, 0, 0),)]
+    assert plan(config, "anonymousId = text", monkeypatch=monkeypatch).items == []
+    assert list(check_balance(config)) == []
 
 
 def test_at_most_so_many_items_are_tried_the_oldest_first(
