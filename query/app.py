@@ -163,6 +163,7 @@ def create_app(
         results=results,
         app_schemes=parse_app_schemes(settings.link_schemes),
         keep_bounds=KeepBounds.of_settings(settings),
+        purge_days=settings.purge_days,
         stale_seconds=settings.registry_stale_hours * 3600 or inf,
     )
     copies = ErasedCopies(lambda: dependencies.registry, dependencies.snapshots, source, results)

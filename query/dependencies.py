@@ -106,6 +106,8 @@ class QueryDependencies(Struct, frozen=True):
     """URL schemes of apps that links may target."""
     keep_bounds: KeepBounds = KeepBounds()
     """Of the days for which websites and organizations keep rows."""
+    purge_days: int = 0
+    """Days after which the rows of a deleted website are purged."""
     stale_seconds: float = inf
     """How long API keys stay valid while the registry is unreachable."""
     registry_threads: Executor = field(

@@ -51,6 +51,10 @@ class RecordClient(HttpClient):
         """Delete a website and its records; `domain` confirms it."""
         self._json("DELETE", f"/v1/websites/{website_id}", where={"domain": domain})
 
+    def deleted_websites(self) -> Iterator[Record]:
+        """Deleted websites, with `purgedFrom` and whether they are `restorable`; oldest first."""
+        return self._listed("/v1/deleted-websites", {})
+
     def restore_website(self, website_id: str) -> Record:
         """Restore a deleted website with its records, until its events are purged."""
         return self._record("POST", f"/v1/websites/{website_id}/restore")

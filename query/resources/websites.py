@@ -1,6 +1,6 @@
 """Websites: create, list, read, update, delete."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.requests import Request
@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
 from query.request.query_string import strict_query_string
-from query.resources.pagination import page_parameters
+from query.resources.pagination import list_page, page_parameters
 from query.resources.resource import (
     Access,
     Call,
@@ -23,13 +23,16 @@ from query.resources.resource import (
     given_members,
 )
 from query.resources.website_set_up import READS, SNIPPET, STATUS
-from query.response.bodies import response_types
+from query.response.bodies import PageMeta, response_types
 from schemas.errors import Conflict, Malformed, NotFound
 from schemas.http import openapi
 from schemas.http.openapi import Parameter
 from schemas.registry import KeyScope, Website
 from schemas.registry.allowed_origins import MAX_ORIGINS
+from schemas.registry.keep_days import DAY_MS
 from schemas.registry.record_limits import MAX_RECORDS
+from schemas.registry.record_mapping import kind_name
+from schemas.registry.records import Deletion
 from schemas.registry.validation import new_website, validate_website_fields
 from schemas.runtime.clock import format_instant
 
@@ -92,6 +95,27 @@ class WebsiteResource(Struct, rename="camel"):
     updated_at: str
 
 
+class DeletedWebsite(Struct, rename="camel"):
+    """A deleted website, which can be restored until its rows are purged."""
+
+    id: str
+    name: str
+    deleted_at: str
+    purged_from: Annotated[str, Meta(description="from when on its rows are purged")]
+    restorable: bool
+    purged_at: Annotated[
+        str | None, Meta(description="when no table had its rows any more; null before")
+    ]
+
+
+class DeletedWebsiteListResponse(Struct):
+    """One page of deleted websites."""
+
+    success: Literal[True]
+    data: list[DeletedWebsite]
+    meta: PageMeta
+
+
 def website_resource(_call: Call, website: Website) -> WebsiteResource:
     """A website as responses show it."""
     return WebsiteResource(
@@ -134,6 +158,25 @@ async def restore_website(dependencies: QueryDependencies, request: Request) -> 
             Website, lambda store: store.restore_deleted(Website, website_id)
         )
     return WEBSITES.respond(call, Created(website))
+
+
+async def list_deleted(dependencies: QueryDependencies, request: Request) -> Response:
+    """GET /v1/deleted-websites."""
+    call = await WRITES_ALL.authorize(dependencies, request)
+    where = {"organization_id": call.key.organization_id, "record_kind": kind_name(Website)}
+
+    def shows(deletion: Deletion) -> DeletedWebsite:
+        purged_from = deletion.created_at + dependencies.purge_days * DAY_MS
+        return DeletedWebsite(
+            id=deletion.id,
+            name=deletion.name,
+            deleted_at=str(format_instant(deletion.created_at)),
+            purged_from=str(format_instant(purged_from)),
+            restorable=bool(deletion.records),
+            purged_at=format_instant(deletion.purged_at),
+        )
+
+    return await list_page(dependencies, request, Deletion, where, shows)
 
 
 def websites_of_key(call: Call) -> dict[str, str | None]:
@@ -203,6 +246,23 @@ WEBSITES = Resource(
 )
 ENDPOINTS = (
     *endpoints(WEBSITES),
+    strict_query_string(
+        QueryEndpoint(
+            list_deleted,
+            openapi.Operation(
+                method="GET",
+                path="/v1/deleted-websites",
+                operation_id="listDeletedWebsites",
+                tag="Websites",
+                summary="List deleted websites, and until when they can be restored",
+                description="The key needs `manage:websites` and must not be restricted to one "
+                "website.",
+                parameters=page_parameters("websites"),
+                responses=(openapi.Response(200, "one page", DeletedWebsiteListResponse),),
+                errors=(*KEY_ERRORS, Malformed),
+            ),
+        )
+    ),
     strict_query_string(
         QueryEndpoint(
             restore_website,

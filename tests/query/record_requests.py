@@ -129,6 +129,8 @@ def _websites() -> Iterator[Request]:
     create: Any = {"scopes": MANAGE, "whole": True, "body": {"domain": "new.example"}}
     yield Request(route=("POST", path), path=path, good=201, **create)
     yield Request(route=("GET", path), path=path, scopes=READ)
+    path = "/v1/deleted-websites"
+    yield Request(route=("GET", path), path=path, scopes=MANAGE, whole=True)
     for website in WEBSITES:
         for part in ("/snippet", "/status"):
             yield WEBSITE.request("GET", website, part, scopes=READ)

@@ -16,6 +16,7 @@ def test_websites_are_managed(playing: Playing) -> None:
         answering(),
         answering(),
         answering(meta=NONE),
+        answering(meta=NONE),
     )
 
     client.create_website("shop.example", timezone="Europe/Berlin")
@@ -29,6 +30,7 @@ def test_websites_are_managed(playing: Playing) -> None:
     client.keep_days({"all": 400})
     assert client.quarantine("r1") == client.limits() == []
     assert list(client.websites()) == []
+    assert list(client.deleted_websites()) == []
 
     assert [(target, body) for target, _, body in script.requests] == [
         ("/v1/websites", {"domain": "shop.example", "timezone": "Europe/Berlin"}),
@@ -43,6 +45,7 @@ def test_websites_are_managed(playing: Playing) -> None:
         ("/v1/quarantine?website_id=r1&days=7", None),
         ("/v1/limits", None),
         ("/v1/websites?limit=1000&page=1", None),
+        ("/v1/deleted-websites?limit=1000&page=1", None),
     ]
 
 

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from schemas.registry import RecordConflict, RecordNotFound, Website, record_limits
+from schemas.registry.keep_days import DAY_MS
 from schemas.registry.records import Deletion
 from schemas.registry.validation import new_key, new_website
+from schemas.runtime.clock import format_instant
 from tests.query.lake import an_event
 from tests.query.query_service import NOW, InProcessService, start_service
 
@@ -196,10 +198,22 @@ def test_a_deleted_website_is_restored_with_its_keys_and_goals(service: InProces
 
 def test_a_website_whose_purge_has_begun_is_not_restored(service: InProcessService) -> None:
     service.ask("DELETE", f"{WEBSITES}/shop", key="acme-admin", domain="shop.example")
-    service.store.begin_purge(service.store.get(Deletion, "shop"))
+    [deleted] = service.ask("GET", "/v1/deleted-websites", key="acme-admin").json["data"]
+    deletion = service.store.get(Deletion, "shop")
+    service.store.begin_purge(deletion)
+    [purged] = service.ask("GET", "/v1/deleted-websites", key="acme-admin").json["data"]
 
     reply = service.ask("POST", f"{WEBSITES}/shop/restore", key="acme-admin")
 
+    assert deleted == {
+        "id": "shop",
+        "name": "shop.example",
+        "deletedAt": format_instant(deletion.created_at),
+        "purgedFrom": format_instant(deletion.created_at + 30 * DAY_MS),
+        "restorable": True,
+        "purgedAt": None,
+    }
+    assert purged == {**deleted, "restorable": False}
     assert (reply.status, reply.json["error"]) == (
         409,
         "The rows of this website are purged: it cannot be restored",
