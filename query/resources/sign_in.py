@@ -75,6 +75,13 @@ class OwnShare(Struct):
     filters: Annotated[list[Filter], Meta(description="always apply")]
 
 
+class OwnKeepBounds(Struct):
+    """The operator's bounds of days to keep; 0 is no bound."""
+
+    minimum: int
+    maximum: Annotated[int, Meta(description="holds also where no days are set")]
+
+
 class MeResponse(Struct):
     """What an API key, or a sign-in, has access to."""
 
@@ -91,6 +98,7 @@ class MeResponse(Struct):
     collect_url: Annotated[
         str, Meta(description="URL of the collector, for short links and trackers")
     ] = field(name="collectUrl")
+    keep_bounds: OwnKeepBounds = field(name="keepBounds")
     share: OwnShare | None = None
 
 
@@ -181,6 +189,9 @@ def _me(dependencies: QueryDependencies, key: Key, ends_at: int | None) -> Respo
         scopes=[scope for scope in KEY_SCOPES if key.has_scope(scope)],
         expires=None if ends_at is None else format_instant(ends_at),
         collect_url=dependencies.collect_url,
+        keep_bounds=OwnKeepBounds(
+            dependencies.keep_bounds.minimum, dependencies.keep_bounds.maximum
+        ),
         share=_own_share(share) if share else None,
     )
     response = json_response(body)

@@ -17,11 +17,15 @@ from query.sql.select import Relation, Select, render
 from schemas.errors import DataDamaged, Malformed, QueryTimeout
 from schemas.http import openapi
 from schemas.http.script_tag import EXTRA_SCRIPTS, main_tag, validate_collect_url
+from schemas.kinds import KINDS
 from schemas.registry import KeyScope, Website
+from schemas.registry.keep_days import midnight_ms_before
 from schemas.runtime.clock import format_instant
 from schemas.tables import EVENTS
+from schemas.tables.column import WEBSITE_COLUMN
 
 COLUMNS = tuple(c for c in EVENTS.columns if c.name in ("website_id", "ts", "is_bot"))
+WEBSITE_TABLES = tuple(k.table for k in KINDS if k.table.subject_column == WEBSITE_COLUMN.name)
 MAX_MS = 2**62
 COUNTS = """
     SELECT COUNT(*) AS events, COUNT(CASE WHEN is_bot THEN 1 END) AS bots,
@@ -41,6 +45,13 @@ class WebsiteStatus(Struct, rename="camel"):
     last_event_at: str | None
     watermark: Watermark
     lag_seconds: float | None
+    kept_from: Annotated[
+        dict[str, str],
+        Meta(
+            description="first day (UTC) of which rows are kept, by table, where days to keep are "
+            "set; older rows are deleted within the hour"
+        ),
+    ]
     stale_reason: StaleReason | UnsetType = UNSET
 
 
@@ -100,8 +111,20 @@ async def _status(
         last_event_at=None if last is None else format_instant(last),
         watermark=freshness.watermark,
         lag_seconds=freshness.lag_seconds,
+        kept_from=_kept_from(dependencies, website),
         stale_reason=freshness.stale_reason,
     )
+
+
+def _kept_from(dependencies: QueryDependencies, website: Website) -> dict[str, str]:
+    """The first day that is kept, by table."""
+    organization = dependencies.registry.organizations[website.organization_id]
+    owners, now = (website.keep_days, organization.keep_days), dependencies.clock()
+    return {
+        table.name: str(format_instant(midnight_ms_before(days, now)))[:10]
+        for table in WEBSITE_TABLES
+        if (days := dependencies.keep_bounds.days_of(table.name, *owners)) is not None
+    }
 
 
 async def _counts(dependencies: QueryDependencies, website: Website, pinned: PinnedVersions) -> Row:

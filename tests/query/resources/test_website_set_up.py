@@ -76,6 +76,7 @@ def test_a_website_waits_for_its_first_event(service: InProcessService) -> None:
         "lastEventAt": None,
         "watermark": None,
         "lagSeconds": None,
+        "keptFrom": {},
         "staleReason": status(service)["staleReason"],
     }
 
