@@ -5,16 +5,17 @@ import secrets
 import shlex
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from schemas.registry import RegistryStore, validation
 from schemas.runtime.clock import now_ms
-from tests.flow.tenant import CHROME_USER_AGENT, Tenant
+from tests.flow.tenant import CHROME_USER_AGENT, Tenant, at_ms
 from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
-from tests.web.dashboard import TABLE, Dashboard
+from tests.web.dashboard import CARD, TABLE, Dashboard
 from tests.web.downloads import downloaded
 
 
@@ -250,3 +251,75 @@ def test_what_was_not_stored_is_listed_and_downloaded(dashboard: Dashboard) -> N
     assert row[1:3] == ["events", "1"]
     assert not line["Sample"]  # of a duplicate only its id is known
     assert (line["Sent again"], line["What mends it"].split(":")[0]) == ("0", "nothing to do")
+
+
+def test_a_visitor_is_counted_then_erased_with_a_report(dashboard: Dashboard) -> None:
+    ids = {"anonymousId": "forget-me", "sessionId": "s-forget"}
+    items = [{"name": name, "timestamp": at_ms("10:00:00"), **ids} for name in ("hi", "bye")]
+    assert dashboard.tenant.send(items).status == 200
+    eventually(lambda: _events_of(dashboard, "forget-me") == 2)
+
+    dashboard.open("setup", part="visitors")
+    dashboard.type_into("main input[name=value]", "forget-me")
+    dashboard.press("Count its rows")
+    dashboard.until("document.querySelector('main')?.innerText.includes('Nothing is erased yet')")
+    assert dashboard.rows("One person") == [["Events", "2"]]
+    assert _events_of(dashboard, "forget-me") == 2
+
+    dashboard.press("Erase for good …")
+    dashboard.type_into("dialog input[name=typed]", "forget-m")
+    assert dashboard.tab.js("document.querySelector('dialog [type=submit]').disabled")
+    dashboard.type_into("dialog input[name=typed]", "forget-me")
+    dashboard.press("Erase for good", "dialog form")
+    dashboard.until("document.querySelector('main .facts')?.innerText.includes('in no table')")
+    [report_of] = dashboard.tab.js(
+        "[...document.querySelectorAll('main .card')].map((card) => card.ariaLabel)"
+        ".filter((label) => label.startsWith('Report of'))"
+    )
+    assert dashboard.rows(report_of)[0][:2] == ["Events", "2"]
+    assert _events_of(dashboard, "forget-me") == 0
+    dashboard.press("All erasures")
+    [row] = dashboard.rows("Erasures")
+    assert row[1:5] == ["Visitor id", "shop.example", "in no table", "2"]
+
+
+def _events_of(dashboard: Dashboard, visitor: str) -> int:
+    events = dashboard.tenant.grouped_counts("events", "anonymous_id")
+    return sum(count for found, count in events if found == visitor)
+
+
+def test_days_to_keep_are_saved_and_named(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="privacy")
+    dashboard.type_into("main input[name=errors]", "90")
+    dashboard.press("Save …")
+    assert "Errors: 90." in dashboard.text("dialog p")
+    dashboard.press("Save", "dialog form")
+    dashboard.until("!document.querySelector('dialog')")
+
+    kept_from = (datetime.now(UTC) - timedelta(days=90)).date()
+    shown = f"{kept_from:%b} {kept_from.day}, {kept_from.year}"
+    dashboard.until(f"document.querySelector('main')?.innerText.includes('{shown}')")
+    [row] = [row for row in dashboard.rows("Days to keep") if row[0] == "Errors"]
+    assert row[-1] == shown
+    website = dashboard.client.website(dashboard.tenant.website.id)
+    assert website["keepDays"] == {"errors": 90}
+
+
+def test_a_deleted_website_is_restored(dashboard: Dashboard) -> None:
+    website = dashboard.client.create_website("gone.example")
+    dashboard.client.delete_website(website["id"], "gone.example")
+    dashboard.open("setup")
+    [row] = dashboard.rows("Deleted websites")
+    assert row[:2] == ["gone.example", website["id"]]
+
+    dashboard.press("Restore gone.example")
+    dashboard.press("Restore", "dialog form")
+    dashboard.until(f"!({CARD})('Deleted websites')")
+    assert "gone.example" in [row[1] for row in dashboard.rows("Websites")]
+
+
+def test_the_ledger_says_what_became_of_accepted_items(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="system")
+    days = [row for row in dashboard.rows("Accepted items of the last 7 days") if len(row) == 6]
+    received, *became = (sum(int(day[at].replace(",", "")) for day in days) for at in range(1, 6))
+    assert received == sum(became) > 0

@@ -71,7 +71,7 @@ export async function openShare(password?: string): Promise<void> {
     shared.value = { name: opened.name, filters: opened.filters };
     me.value = {
       success: true, organization: null, websites: [opened.website], key: null, scopes: ["read:data"],
-      expires: opened.expires, collectUrl: "", share: { name: opened.name, filters: opened.filters },
+      expires: opened.expires, collectUrl: "", keepBounds: { minimum: 0, maximum: 0 }, share: { name: opened.name, filters: opened.filters },
     };
   });
 }

@@ -10,7 +10,7 @@ import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 import { type ApiKey, keyName, keyTitle, useApiKeys } from "./api_keys";
-import { NeedsAdmin } from "./needs_admin";
+import { NeedsAdmin } from "./needs_scope";
 
 type Entry = Schemas["AuditEntry"];
 const t = texts.setup;

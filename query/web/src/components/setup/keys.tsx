@@ -14,11 +14,12 @@ import { Snippet } from "../request_dialog";
 import { Async } from "../states";
 import { type ApiKey, keyTitle, useApiKeys } from "./api_keys";
 import { FormDialog } from "./form_dialog";
-import { NeedsAdmin } from "./needs_admin";
+import { NeedsAdmin } from "./needs_scope";
+import { websiteName } from "./website_name";
 
 type Created = Schemas["CreatedApiKeyResponse"];
 const t = texts.setup;
-const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "admin"];
+const SCOPES = ["track:events", "read:data", "read:links", "write:links", "manage:websites", "erase:visitors", "admin"];
 
 export function Keys() {
   const list = useApiKeys();
@@ -83,8 +84,3 @@ export function Keys() {
     </Card>
   );
 }
-
-const websiteName = (id: string | null): string => {
-  const found = me.value?.websites.find((each) => each.id === id);
-  return id === null ? t.allWebsites : (found?.name || found?.domain || id);
-};

@@ -1,4 +1,4 @@
-// The organization of the key: its name and its plan.
+// The organization of the key: its name, its plan, and days to keep.
 import { useState } from "preact/hooks";
 import { fetchJson } from "../../api/request";
 import { loadSession, may, timezone } from "../../api/session";
@@ -10,6 +10,7 @@ import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { Async } from "../states";
 import { FormDialog } from "./form_dialog";
+import { KeepDays } from "./keep_days";
 
 type Response = Schemas["OrganizationResponse"];
 const t = texts.setup;
@@ -23,26 +24,31 @@ export function Organization() {
     await loadSession();
   };
   return (
-    <Card title={t.organization} actions={may("admin") && (
-      <button type="button" class="button" onClick={() => setEditing(true)}>{t.rename}</button>)}>
-      <Async loaded={loaded} lines={2}>
-        {({ data }) => (
-          <>
-            <DataTable label={t.organization} rows={[data]} columns={[
-              { key: "name", label: t.name, render: ({ name }) => name },
-              { key: "plan", label: t.planName, render: ({ plan }) => plan },
-              { key: "id", extra: true, label: t.id, render: ({ id }) => <code>{id}</code> },
-              { key: "created", extra: true, label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
-            ]} />
-            <p class="quiet">{t.planHint} <code>tidemark organizations update</code></p>
-            {editing && (
-              <FormDialog<Response> title={t.rename} method="PATCH" path="/v1/organization" close={() => setEditing(false)}
-                inputs={[{ name: "name", label: t.name, value: data.name, required: true }]} body={({ name }) => ({ name })}
-                done={() => void done()} />
-            )}
-          </>
-        )}
-      </Async>
-    </Card>
+    <>
+      <Card title={t.organization} actions={may("admin") && (
+        <button type="button" class="button" onClick={() => setEditing(true)}>{t.rename}</button>)}>
+        <Async loaded={loaded} lines={2}>
+          {({ data }) => (
+            <>
+              <DataTable label={t.organization} rows={[data]} columns={[
+                { key: "name", label: t.name, render: ({ name }) => name },
+                { key: "plan", label: t.planName, render: ({ plan }) => plan },
+                { key: "id", extra: true, label: t.id, render: ({ id }) => <code>{id}</code> },
+                { key: "created", extra: true, label: texts.links.created, render: ({ createdAt }) => formatInstant(createdAt, timezone.value) },
+              ]} />
+              <p class="quiet">{t.planHint} <code>tidemark organizations update</code></p>
+              {editing && (
+                <FormDialog<Response> title={t.rename} method="PATCH" path="/v1/organization" close={() => setEditing(false)}
+                  inputs={[{ name: "name", label: t.name, value: data.name, required: true }]} body={({ name }) => ({ name })}
+                  done={() => void done()} />
+              )}
+            </>
+          )}
+        </Async>
+      </Card>
+      {loaded.value && (
+        <KeepDays key={loaded.value.data.updatedAt} path="/v1/organization" keepDays={loaded.value.data.keepDays} mayChange={may("admin")} done={loaded.reload} />
+      )}
+    </>
   );
 }

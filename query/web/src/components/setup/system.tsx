@@ -11,6 +11,7 @@ import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { DownloadCsv } from "../download";
 import { Async } from "../states";
+import { Ledger } from "./ledger";
 
 const t = texts.setup;
 const SECONDS = 10;
@@ -43,6 +44,7 @@ export function System() {
           )}
         </Async>
       </Card>
+      <Ledger />
       <Card title={t.quarantine} actions={quarantine.value?.data.length ? (
         <DownloadCsv title={t.quarantine} load={async () => (await import("../../api/download")).recordsFile(quarantine.value!.data, QUARANTINE_FILE)} />) : null}>
         <Async loaded={quarantine} empty={t.noQuarantine} isEmpty={({ data }) => !data.length}>

@@ -13,6 +13,7 @@ import { ConfirmDialog } from "../confirm_dialog";
 import { DataTable } from "../data_table";
 import { Snippet } from "../request_dialog";
 import { Async } from "../states";
+import { DeletedWebsites } from "./deleted_websites";
 import { FormDialog, type Input, splitLines } from "./form_dialog";
 
 type Website = Schemas["WebsiteResource"];
@@ -22,12 +23,17 @@ const WAITING_SECONDS = 2;
 export function Websites() {
   const list = useLoaded("websites", (signal) => fetchJson<Schemas["WebsiteListResponse"]>("/v1/websites", { query: { limit: "100" }, signal }));
   const [edited, setEdited] = useState<Website | "new" | null>(null);
-  const done = async (changed: Website | null) => {
-    const created = edited === "new";
-    setEdited(null);
+  const [changes, setChanges] = useState(0);
+  const changed = async () => {
     await loadSession();
     list.reload();
-    if (created && changed) go({ base: changed.id, filters: [] });
+    setChanges((count) => count + 1);
+  };
+  const done = async (website: Website | null) => {
+    const created = edited === "new";
+    setEdited(null);
+    await changed();
+    if (created && website) go({ base: website.id, filters: [] });
   };
   return (
     <>
@@ -46,6 +52,7 @@ export function Websites() {
         </Async>
       </Card>
       {website.value && <Script key={website.value.id} id={website.value.id} name={website.value.name || website.value.domain} />}
+      <DeletedWebsites changes={changes} restored={changed} />
       {edited && <WebsiteDialog website={edited === "new" ? null : edited} close={() => setEdited(null)} done={done} />}
     </>
   );

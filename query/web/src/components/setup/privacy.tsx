@@ -1,0 +1,31 @@
+// Privacy of the website: how long its rows are kept.
+import { fetchJson } from "../../api/request";
+import { may, me, subjectQuery } from "../../api/session";
+import { useLoaded } from "../../api/use";
+import type { Schemas } from "../../types";
+import { Async } from "../states";
+import { KeepDays } from "./keep_days";
+
+/** Website, status and, where the key may see it, organization. */
+async function load(path: string, signal: AbortSignal) {
+  const isWhole = me.value?.key?.websiteId === null && may("manage:websites");
+  const [site, status, organization] = await Promise.all([
+    fetchJson<Schemas["WebsiteResponse"]>(path, { signal }),
+    fetchJson<Schemas["WebsiteStatusResponse"]>(`${path}/status`, { signal }),
+    isWhole ? fetchJson<Schemas["OrganizationResponse"]>("/v1/organization", { signal }) : undefined,
+  ]);
+  return { site: site.data, status: status.data, organization: organization?.data };
+}
+
+export function Privacy() {
+  const path = `/v1/websites/${subjectQuery.value.website_id}`;
+  const loaded = useLoaded(path, (signal) => load(path, signal));
+  return (
+    <Async loaded={loaded}>
+      {({ site, status, organization }) => (
+        <KeepDays key={site.updatedAt} path={path} keepDays={site.keepDays} inherited={organization?.keepDays} keptFrom={status.keptFrom}
+          websiteId={site.id} mayChange={may("manage:websites")} done={loaded.reload} />
+      )}
+    </Async>
+  );
+}
