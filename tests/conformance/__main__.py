@@ -37,6 +37,8 @@ from tests.s3.server import S3Server
 
 PORTIONS = 3
 """Commits of each table, so that there are several versions."""
+ERASURE_STEP = 3
+"""Every third question is asked again while erasures are pending."""
 SHOWN = 2
 """Differences of a group that are printed."""
 
@@ -59,7 +61,7 @@ def main() -> None:
             duckdb = open_service(Path(name) / "duckdb", store.url)
             trino = open_service(Path(name) / "client", store.url, engine=server.address)
             asking = list(questions(stage, asked.variants, asked.queries))
-            failed = compare(duckdb, trino, asking) + check(server, duckdb, trino)
+            failed = compare(duckdb, trino, asking) + check(server, duckdb, trino, asking)
             for service in (duckdb, trino):
                 service.close()
     registry().close()
@@ -87,11 +89,16 @@ def compare(duckdb: QueryService, trino: QueryService, asking: list[Question]) -
     return failed.total()
 
 
-def check(server: TrinoServer, duckdb: QueryService, trino: QueryService) -> int:
+def check(
+    server: TrinoServer, duckdb: QueryService, trino: QueryService, asking: list[Question]
+) -> int:
     """Print the outcome of each check, and give the number of those that failed."""
     outcomes = {
         "only the worker reads data files": checks.only_the_worker_reads(server),
         "old versions are read": checks.old_versions_are_read(duckdb, trino),
+        "erased rows are hidden": checks.erased_rows_are_hidden(
+            duckdb, trino, asking[::ERASURE_STEP]
+        ),
         "a query beyond its limit ends": checks.a_query_beyond_its_limit_ends(server),
         "a query of a caller that is gone ends": checks.a_query_of_a_caller_that_is_gone_ends(
             server

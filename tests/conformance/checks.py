@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -10,10 +10,14 @@ from query.app import QueryService
 from query.engine.engine import Sql
 from query.engine.trino.engine import TrinoEngine, trino_engine
 from schemas.errors import QueryTimeout
+from schemas.registry import Selector
+from schemas.registry.validation import new_erasure
+from tests.conformance.difference import difference
 from tests.conformance.questions import Question
 from tests.conformance.services import answer, ask
 from tests.conformance.trino_server import TrinoServer
-from tests.query.query_service import NOVEMBER
+from tests.oracle.service import registry
+from tests.query.query_service import NOVEMBER, NOW
 
 ENDLESS = "SELECT COUNT(*) FROM events a, events b, events c, events d"
 WAIT_SECONDS = 60.0
@@ -21,6 +25,8 @@ MAX_BYTES = 1_000_000
 SHARE = 4
 """Statements of one organization that run at once, as `resource-groups.json` has it."""
 GREEDY_SECONDS = 30.0
+LONG_LIST = 150
+"""So many erased visitors are compared in another form than few."""
 GROUPS = "SELECT resource_group_id, query FROM system.runtime.queries"
 
 
@@ -49,6 +55,46 @@ def old_versions_are_read(duckdb: QueryService, trino: QueryService) -> str | No
     if answer(trino, count_question(2)) == answer(trino, count_question()):
         return "the named version is the newest"
     return None
+
+
+def erased_rows_are_hidden(
+    duckdb: QueryService, trino: QueryService, asking: Sequence[Question]
+) -> str | None:
+    """Trino has no row of a pending erasure, and answers as DuckDB does, older versions too."""
+    store = registry().store
+    [_, before] = answer(trino, _visitors_question())
+    names = [row["anonymous_id"] for row in before["data"] if row["anonymous_id"]]
+    hidden = [names[0], *(f"somebody-{number}" for number in range(LONG_LIST))]
+    for selector, values, name in (
+        (Selector.VISITOR, hidden, ""),
+        (Selector.SESSION, ["s1"], ""),
+        (Selector.PROPERTY, ["pro"], "plan"),
+    ):
+        store.create(
+            new_erasure(
+                *("acme", selector, values, NOW, store.tombstone_key()),
+                property_name=name,
+                website_id="shop",
+            )
+        )
+    for service in (duckdb, trino):
+        service.follower.refresh()
+    for version in (2, None):
+        [status, after] = answer(trino, _visitors_question(version))
+        if status != 200 or names[0] in {row["anonymous_id"] for row in after["data"]}:
+            return f"version {version}: {status}, {after}"
+    for question in asking:
+        if found := difference(answer(duckdb, question), answer(trino, question)):
+            return f"{question.path} {question.body}: {found}"
+    return None
+
+
+def _visitors_question(version: int | None = None) -> Question:
+    """How many events each visitor has."""
+    count = {"field": "*", "aggregate": "count", "alias": "n"}
+    asked = {"table": "events", "selects": [count], "groupBy": ["anonymous_id"]}
+    body = {"query": asked, **NOVEMBER, **({"asOf": {"events": version}} if version else {})}
+    return Question("erasures", "POST", "/v1/query/custom", "shop", body)
 
 
 def a_query_beyond_its_limit_ends(server: TrinoServer) -> str | None:

@@ -1,6 +1,7 @@
 """Rows of an erasure that is pending are in no answer: as if they had never been stored."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from query.prepared.rebuild import rebuild
 from query.standard.query_types import QUERY_TYPES
 from schemas.registry import Erasure, ErasureState, Selector
 from schemas.runtime.settings import Settings
+from tests.query.engine.trino.coordinator import coordinator
 from tests.query.export.export_requests import exported
 from tests.query.lake import (
     Stored,
@@ -205,3 +207,27 @@ def test_an_older_version_hides_her_until_its_files_are_deleted(tmp_path: Path) 
         return int(service.rows("summary_metrics", **more)[0]["pageviews"])
 
     assert (views(asOf=version), views()) == (3, 6)
+
+
+def test_statements_for_trino_hide_the_same_rows(tmp_path: Path) -> None:
+    with coordinator() as trino:
+        service = start_service(tmp_path, engine=trino.address, engine_mb=0)
+        service.holds(*others(), *hers())
+        erase(service, "visitor:her", "device:hers", "session:s9")
+        names = [name for name, each in QUERY_TYPES.items() if each.subject.value == "website_id"]
+        for name in names:
+            fields = QUERY_TYPES[name].required_filters
+            service.query(name, filters=[REQUIRED[field] for field in fields if field in REQUIRED])
+        service.custom("events", [COUNT])
+        service.ask(
+            "POST", "/v1/query/metrics", {"metrics": ["visits"], **NOVEMBER}, website_id="shop"
+        )
+        exported(service, "events")
+        statements = list(trino.statements)
+
+    hers_is_hidden = "(website_id='shop'AND(anonymous_idIN('her')))ISDISTINCTFROMTRUE"
+    assert len(statements) >= len(names)
+    for statement in statements:
+        text = "".join(statement.split())
+        relations = re.findall(r"FROM(events|errors|engagement|identities|vitals)FORVERSION", text)
+        assert text.count(hers_is_hidden) >= len(relations), statement
