@@ -5,11 +5,13 @@ may be stored once or not at all, and that is all that may happen to it.
 """
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,24 @@ def test_a_worker_that_wakes_up_too_late_stores_nothing(
             load.wait_for(60)
         os.kill(sleeper, signal.SIGCONT)
         load.wait_for(300)
+
+    settle(tenant, load)
+
+
+def test_workers_without_room_on_their_disk_store_everything_once_there_is(
+    stack: Installation, tenant: Tenant
+) -> None:
+    no_bytes, all_bytes = (0, resource.RLIM_INFINITY), (resource.RLIM_INFINITY,) * 2
+    with LoadSender(stack.collect_url, tenant.website.id) as load:
+        load.wait_for(150)
+        pids = {name: stack.pids()[name] for name in ("worker-1", "worker-2")}
+        for pid in pids.values():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, no_bytes)
+        eventually(lambda: all("File too large" in stack.log(name) for name in pids))
+        for pid in pids.values():
+            with suppress(ProcessLookupError):  # a worker that ended was started again with room
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, all_bytes)
+        load.wait_for(150)
 
     settle(tenant, load)
 
