@@ -1,6 +1,8 @@
 """Faults of processes, and what must hold after them."""
 
+import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +17,12 @@ from tests.flow.tenant import Tenant
 from tests.installation import Installation, eventually
 
 SESSION_SECONDS = 6
-
+SEED = int(os.environ.get("TIDEMARK_CHAOS_SEED", "1"))
+"""Of what happens in random order."""
+SECONDS = float(os.environ.get("TIDEMARK_CHAOS_SECONDS", "45"))
+"""For how long it happens."""
+FIGURES = Counter[str]()
+"""What the running test counted; conftest.py prints it as a line of JSON."""
 
 DRAIN_SECONDS = 240 if runs_on_cluster() else 60
 """Tables in an object store are opened by requests, and three nodes elect leaders."""
@@ -29,6 +36,12 @@ def settle(tenant: Tenant, load: LoadSender, seconds: float = DRAIN_SECONDS) -> 
         seconds=seconds,
     )
     found = event_id_counts(lake, tenant.website.id)
+    FIGURES.update(
+        acknowledged=len(load.acknowledged),
+        unknown=len(load.unknown),
+        lost=len(load.acknowledged - found.keys()),
+        doubled=sum(times > 1 for times in found.values()),
+    )
 
     assert load.acknowledged - set(found) == set()
     assert set(found) - load.acknowledged <= load.unknown
@@ -45,6 +58,8 @@ def hit(stack: Installation, name: str, number: signal.Signals) -> int:
 
     pid = eventually(signaled)
     assert pid is not None
+    FIGURES["faults"] += 1
+    FIGURES[f"{name} {'killed' if number is signal.SIGKILL else 'frozen'}"] += 1
     return pid
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tests.chaos.kafka_cluster import NODES, KafkaCluster
+from tests.chaos.kafka_cluster import NODES, ClusterNode, KafkaCluster
 from tests.installation import format_storage
 from tests.postgresql import PostgreSQL
 from tests.s3.server import S3Server
@@ -22,6 +22,8 @@ ENGINE_MB = 1
 """From so many MB of data files on Trino answers."""
 QUERY_SECONDS = 60.0
 """For one query: everything shares the cores of this machine."""
+brokers: list[ClusterNode] = []
+"""Those of the running cluster, which no supervisor starts again."""
 
 
 @contextmanager
@@ -50,6 +52,8 @@ def cluster(folder: Path) -> Iterator[Mapping[str, Any]]:
                 "engine_mb": ENGINE_MB,
                 "query_seconds": QUERY_SECONDS,
             }
+        brokers[:] = kafka.nodes
+        others.callback(brokers.clear)
         password = folder / "valkey-password"
         password.write_text(PASSWORD)
         yield {
