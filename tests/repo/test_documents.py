@@ -89,3 +89,11 @@ def test_the_links_of_a_document_lead_to_files(document: str) -> None:
     links = LINK.findall(current_text(document))
 
     assert [link for link in links if not (ROOT / document).parent.joinpath(link).exists()] == []
+
+
+def test_every_test_of_the_catalog_of_faults_exists() -> None:
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", (ROOT / "tests/chaos/README.md").read_text())
+
+    assert len(named) > 50
+    missing = [name for path, name in named if f"def {name}(" not in (ROOT / path).read_text()]
+    assert missing == []
