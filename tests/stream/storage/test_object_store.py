@@ -4,6 +4,7 @@ import fcntl
 import gc
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,6 +161,25 @@ def test_the_data_file_is_synced_before_the_log_entry(tmp_path: Path) -> None:
             f"/_delta_log/{1:020}.json",
             "/_delta_log",
         )
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_the_kernel_links_the_log_entry_between_both_syncs(tmp_path: Path) -> None:
+    trace, lake = tmp_path / "trace", tmp_path / "data" / "lake"
+    strace = ("strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,linkat")
+    subprocess.run([*strace, sys.executable, "-c", SCRIPT, lake.parent], check=True)
+
+    calls = re.findall(rf"(fsync|linkat)\(.*{lake}/events/(\S+?)[\">].* = 0", trace.read_text())
+    assert [(call, re.sub(r"[0-9a-f]{32}", "#", path)) for call, path in calls] == [
+        ("linkat", f"_delta_log/{0:020}.json"),
+        ("fsync", "day=2026-11-21/#-#.parquet"),
+        ("fsync", "day=2026-11-21"),
+        ("linkat", f"_delta_log/{1:020}.json"),
+        ("fsync", f"_delta_log/{0:020}.json"),
+        ("fsync", f"_delta_log/{1:020}.json"),
+        ("fsync", "_delta_log"),
     ]
 
 
