@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Literal
@@ -38,7 +39,6 @@ MAX_SAMPLE_BYTES = 600
 SAMPLE_LENGTH = MAX_SAMPLE_BYTES // 3 * 4
 NAMES = ("subject_id", "ts", "topic", *ROW_KEY, "stage", "reason", "payload")
 COLUMNS = tuple(column for column in QUARANTINE.columns if column.name in NAMES)
-TABLE_BY_TOPIC = {kind.topic: kind.table.name for kind in ALL_KINDS}
 PLACE = " || '/' || ".join(f"CAST(COALESCE({name}, 0) AS VARCHAR)" for name in ROW_KEY)
 REASONS = f"""
     SELECT stage, reason, topic, items, replayed, first, last, sample,
@@ -119,7 +119,9 @@ async def list_reasons(dependencies: QueryDependencies, request: Request) -> Res
     # The keeper has not removed the payloads of a pending erasure yet.
     hidden = hidden_values(tombstones.unfinished, website.organization_id, (website.id,))
     shows_samples = not any(values.is_pending for values in hidden)
-    data = [_reason(row if shows_samples else (*row[:6], None)) for row in rows]
+    topic_of = dependencies.table_offsets.topic
+    tables = {topic_of(kind.topic): kind.table.name for kind in ALL_KINDS}
+    data = [_reason(row if shows_samples else (*row[:7], None), tables) for row in rows]
     return json_response(QuarantineResponse(success=True, data=data, meta=meta))
 
 
@@ -144,12 +146,13 @@ async def _read(
     return list(await engine.rows(sql, dependencies.timeout_seconds))
 
 
-def _reason(row: Row) -> QuarantineReason:
+def _reason(row: Row, tables: Mapping[str, str]) -> QuarantineReason:
+    """A row as a response shows it; `tables` are by topic."""
     stage, reason, topic, items, replayed, first, last, sample, *_ = row
     return QuarantineReason(
         stage=stage,
         reason=reason,
-        table=str(TABLE_BY_TOPIC.get(topic, topic)),
+        table=tables.get(topic, topic),
         items=items,
         replayed=replayed,
         first_at=str(format_instant(first)),

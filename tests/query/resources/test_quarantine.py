@@ -2,11 +2,12 @@
 
 import base64
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from schemas.tables import QUARANTINE
 from tests.query.lake import Stored
-from tests.query.query_service import NOW, InProcessService
+from tests.query.query_service import NOW, InProcessService, start_service
 
 NOW_AT = datetime.fromtimestamp(NOW / 1000, UTC)
 BAD = b'{"name":"signup","properties":{"plan":"pro"}}'
@@ -155,3 +156,24 @@ def test_the_most_frequent_reasons_are_listed(service: InProcessService) -> None
     assert (found["meta"]["reasons"], found["meta"]["items"]) == (102, 103)
     assert len(found["data"]) == 100
     assert found["data"][0]["reason"] == "often"
+
+
+def test_no_sample_is_shown_while_something_of_the_website_is_being_erased(
+    unused_service: InProcessService,
+) -> None:
+    service = unused_service
+    service.holds(not_stored())
+    body = {"websiteId": "shop", "visitor": "a1"}
+    assert service.ask("POST", "/v1/erasures", body, key="acme-admin").status == 201
+
+    [found] = listed(service)["data"]
+
+    assert (found["items"], found["sample"]) == (1, None)
+
+
+def test_the_table_of_a_topic_is_found_by_its_prefix(tmp_path: Path) -> None:
+    service = start_service(tmp_path, topic_prefix="eu.")
+    service.holds(not_stored(topic="eu.backfill"))
+
+    assert [one["table"] for one in listed(service)["data"]] == ["events"]
+    service.close()
