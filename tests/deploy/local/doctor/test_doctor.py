@@ -19,6 +19,7 @@ from deploy.local.doctor.settings import SETTINGS_CHECK
 from deploy.local.kafka.offsets import TablePosition
 from deploy.local.processes.process import ProcessState
 from deploy.local.processes.process_file import ProcessesStatus, ProcessStatus, write_processes_file
+from schemas.kinds import CUSTOM_EVENT, IMPORTED_EVENT
 from schemas.lake.topic_identity import TopicIdentity
 from schemas.lake.topic_offsets import TopicOffsets
 from schemas.runtime.clock import now_ms
@@ -251,9 +252,19 @@ ID = TopicIdentity("topic-1", "cluster-1")
 def test_a_table_beside_another_kafka_is_found(
     position: TablePosition, kafka: TopicOffsets, problem: str | None
 ) -> None:
-    found = [finding.problem for finding in compare_offsets("events", "events", position, kafka)]
+    found = [
+        finding.problem for finding in compare_offsets("events", CUSTOM_EVENT, position, kafka)
+    ]
 
     assert found == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize(("end", "count"), [(0, 0), (30, 1)])
+def test_an_empty_topic_of_imports_may_be_new(end: int, count: int) -> None:
+    """As after a restore beside a new Kafka: nobody reads it before there is an import."""
+    position, kafka = TablePosition(1, False, {0: 12}), TopicOffsets(ID, {0: 0}, {0: end})
+
+    assert len([*compare_offsets("backfill", IMPORTED_EVENT, position, kafka)]) == count
 
 
 def test_the_exit_code_tells_a_program_what_was_found(
