@@ -12,12 +12,32 @@ from query.sql.fragment import merge_values
 from query.sql.select import Relation, Select, render
 from schemas.lake.delta_table import TableVersion
 from schemas.lake.lost_ranges import lost_offsets
+from schemas.lake.quarantine_reasons import replay_id
 from schemas.receipts import Receipt
 from schemas.tables import QUARANTINE
 from schemas.tables.column import ROW_KEY
 
 LOST = "lost"
 """Stage of the rows that record lost offset ranges."""
+
+DUPLICATE, REPLAYED = "duplicate", "replayed"
+"""Stages of an item that was stored before, and of one that left the quarantine."""
+
+REPLAYS = """
+    SELECT replays.reason,
+           COALESCE(failures.stage, replays.stage) AS stage,
+           COALESCE(failures.reason, 'sent again from the quarantine') AS reason_now
+    FROM quarantined AS replays
+    LEFT JOIN quarantined AS failures
+        ON COALESCE(failures.epoch, 0) = COALESCE(replays.epoch, 0)
+        AND failures.kafka_partition = replays.kafka_partition
+        AND failures.kafka_offset = replays.kafka_offset
+        AND failures.seq = replays.seq
+        AND failures.reason <> replays.reason
+    WHERE IN_LIST(replays.reason, $replays)
+    ORDER BY replays.reason, replays.stage
+"""
+"""What became of replays; `replayed` is after `duplicate`, as the last row of an item counts."""
 
 MAX_SEND_DELAY_MS = 120_000
 """Maximum delay from receipt to produce; the row of a torn chunk has the time of the latter."""
@@ -96,6 +116,62 @@ async def quarantined_items(
         QuarantinedItem(None if subject_id is None else seq, stage, reason)
         for seq, subject_id, stage, reason in rows
     ]
+
+
+async def with_replays(
+    items: Sequence[QuarantinedItem],
+    engine: Engine,
+    pinned: PinnedVersion,
+    partition: EpochPartition,
+    receipt: Receipt,
+    owners: Sequence[str],
+    seconds: float,
+) -> list[QuarantinedItem]:
+    """The items with what became of those that were sent again.
+
+    The stage of one that was stored then is `replayed`; one that failed again, or was a duplicate,
+    has the stage and reason of that.
+    """
+    # Rows of versions without epochs have the name of epoch 0.
+    epochs = {partition.epoch} | ({0} if partition.epoch == partition.default_epoch else set())
+    place = partition.partition, receipt.offset
+    names = {
+        replay_id(partition.topic, epoch, *place, item.seq): item.seq
+        for item in items
+        if item.seq is not None and item.stage != DUPLICATE
+        for epoch in epochs
+    }
+    until = receipt.received_ms + MAX_SEND_DELAY_MS
+    data_files = pinned.data_files(None, receipt.received_ms, until)
+    if not names or not data_files:
+        return list(items)
+    relation = await engine.relation(pinned.version.with_files(data_files), READ_COLUMNS)
+    quarantined = Relation(
+        name="quarantined",
+        source=relation.text,
+        columns=("epoch", "kafka_partition", "kafka_offset", "seq", "stage", "reason"),
+        conditions=(
+            "topic = $topic",
+            "ts >= $start",
+            "ts < $end",
+            "IN_LIST(subject_id, $owners)",
+        ),
+    )
+    values = {
+        "topic": partition.topic,
+        "start": _instant(receipt.received_ms),
+        "end": _instant(until),
+        "owners": list(owners),
+        "replays": list(names),
+    }
+    select = Select(relations=(quarantined,), body=REPLAYS)
+    rows = await engine.rows(
+        Sql(render(select, engine.dialect), merge_values(relation.values, values)), seconds
+    )
+    replayed = {
+        names[name]: QuarantinedItem(names[name], stage, reason) for name, stage, reason in rows
+    }
+    return [item if item.seq is None else replayed.get(item.seq, item) for item in items]
 
 
 class LostMessages:

@@ -16,23 +16,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from query.dependencies import KEY_ERRORS, QueryDependencies, QueryEndpoint
-from query.engine.bot_rows import bot_reasons
-from query.engine.quarantine import EpochPartition, QuarantinedItem, quarantined_items
+from query.engine.quarantine import (
+    DUPLICATE,
+    REPLAYED,
+    EpochPartition,
+    QuarantinedItem,
+    quarantined_items,
+    with_replays,
+)
+from query.engine.stored_rows import stored_rows
 from query.request.query_string import check_query_string
 from query.response.json_response import json_response
 from schemas.errors import Forbidden, Malformed, NotFound
 from schemas.http import openapi
 from schemas.http.auth import authorize_organization, authorize_website
-from schemas.kinds import ALL_KINDS, Kind
+from schemas.kinds import ALL_KINDS, IMPORTED_EVENT, Kind
 from schemas.plans import Group
 from schemas.receipts import InvalidReceipt, Receipt
 from schemas.registry import Key, KeyScope
 from schemas.runtime.clock import format_instant
 from schemas.spool_deliveries import read_delivery
 from schemas.tables import QUARANTINE
-
-DUPLICATE = "duplicate"
-"""Stage of duplicates in the quarantine."""
 
 KIND_BY_TOPIC: Mapping[str, Kind] = {kind.topic: kind for kind in ALL_KINDS}
 
@@ -43,6 +47,9 @@ class ItemState(StrEnum):
     STORED = "stored"
     DUPLICATE = "duplicate"
     QUARANTINED = "quarantined"
+    ERASED = "erased"
+    """No longer stored: removed by an erasure, or by age; found once something of its website was
+    erased."""
     PENDING = "pending"
     """In Kafka; no worker has read it yet."""
     SPOOLED = "spooled"
@@ -109,8 +116,13 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
     else:
         receipt = delivered
         statuses = await _statuses(dependencies, key, kind, receipt, owners)
-    if with_bots and any(status.state is ItemState.STORED for status in statuses):
-        statuses = await _flag_bots(dependencies, key, kind, receipt, owners, statuses)
+    is_erasing = any(map(dependencies.registry.tombstones.of_subject, owners))
+    if any(status.state is ItemState.STORED for status in statuses) and (with_bots or is_erasing):
+        rows = await _stored_rows(dependencies, key, kind, receipt, owners)
+        if with_bots:
+            statuses = [replace(each, bot=rows.get(each.index) or UNSET) for each in statuses]
+        if is_erasing and kind is not IMPORTED_EVENT:  # the times of imports are any
+            statuses = [_without_erased(each, rows) for each in statuses]
     states = [status.state for status in statuses]
     data = ReceiptStatus(
         receipt=text,
@@ -189,9 +201,9 @@ async def _statuses(
         engine, pinned, partition, receipt.offset, dependencies.timeout_seconds
     ):
         return _same_status(receipt, ItemState.LOST)
-    quarantined = await quarantined_items(
-        engine, pinned, partition, receipt, owners, dependencies.timeout_seconds
-    )
+    of_receipt = (engine, pinned, partition, receipt, owners, dependencies.timeout_seconds)
+    quarantined = await quarantined_items(*of_receipt)
+    quarantined = await with_replays(quarantined, *of_receipt)
     return _status_of_each(receipt, quarantined)
 
 
@@ -200,22 +212,17 @@ def _partition(dependencies: QueryDependencies, receipt: Receipt, epoch: int) ->
     return EpochPartition(offsets.topic(receipt.topic), epoch, receipt.partition, offsets.epoch)
 
 
-async def _flag_bots(
-    dependencies: QueryDependencies,
-    key: Key,
-    kind: Kind,
-    receipt: Receipt,
-    owners: Sequence[str],
-    statuses: Sequence[ItemStatus],
-) -> list[ItemStatus]:
-    """The statuses, with the rule for each stored item that is a bot's."""
+async def _stored_rows(
+    dependencies: QueryDependencies, key: Key, kind: Kind, receipt: Receipt, owners: Sequence[str]
+) -> Mapping[int, str | None]:
+    """The rows that the table has of a receipt, by index: a bot's rule, None for people."""
     epoch = await dependencies.table_offsets.epoch_of(kind.table, receipt)
     assert epoch is not None  # noqa: S101 - for the type checker: its items are stored
     partition = _partition(dependencies, receipt, epoch)
     stored = await dependencies.table_offsets.stored_offset(
         kind.table, epoch, receipt.topic, receipt.partition
     )
-    reasons = await bot_reasons(
+    rows = await stored_rows(
         dependencies.standard_limiter.for_tenant(key.organization_id),
         kind.table,
         await dependencies.snapshots.pin(kind.table, min_version=stored.version),
@@ -224,12 +231,19 @@ async def _flag_bots(
         owners,
         dependencies.timeout_seconds,
     )
-    by_index = {
-        index: reasons[seq]
+    return {
+        index: rows[seq]
         for seq, index in enumerate(_indexes(receipt), receipt.first_position)
-        if seq in reasons
+        if seq in rows
     }
-    return [replace(each, bot=by_index.get(each.index, UNSET)) for each in statuses]
+
+
+def _without_erased(status: ItemStatus, rows: Mapping[int, str | None]) -> ItemStatus:
+    """Erased, where it was stored by its request and the table has it no more."""
+    is_stored = status.state is not ItemState.STORED or status.reason is not UNSET
+    return (
+        status if is_stored or status.index in rows else ItemStatus(status.index, ItemState.ERASED)
+    )
 
 
 def _same_status(receipt: Receipt, state: ItemState) -> list[ItemStatus]:
@@ -249,6 +263,8 @@ def _status_of_each(receipt: Receipt, quarantined: Sequence[QuarantinedItem]) ->
 def _status(index: int, item: QuarantinedItem | None) -> ItemStatus:
     if item is None:
         return ItemStatus(index, ItemState.STORED)
+    if item.stage == REPLAYED:
+        return ItemStatus(index, ItemState.STORED, reason=item.reason)
     if item.stage == DUPLICATE:
         return ItemStatus(index, ItemState.DUPLICATE, reason=item.reason)
     return ItemStatus(index, ItemState.QUARANTINED, item.stage, item.reason)

@@ -21,7 +21,7 @@ from schemas.receipts import RECEIPT_FORMAT, InvalidReceipt, Receipt, ReceiptKey
 from schemas.spool_deliveries import Delivery, deliveries_path, spool_id, write_deliveries
 from schemas.tables import EVENTS, QUARANTINE
 from tests.http_client import Reply
-from tests.query.lake import Stored
+from tests.query.lake import Stored, a_view
 from tests.query.query_service import InProcessService, reused, start_service
 
 RECEIVED = 1_795_000_000_000
@@ -102,7 +102,7 @@ def test_what_a_worker_has_read_is_stored_from_the_next_look_on(service: InProce
             "receivedAt": "2026-11-18T11:06:40.000Z",
             "total": 3,
             "counts": {
-                "stored": 3, "duplicate": 0, "quarantined": 0,
+                "stored": 3, "duplicate": 0, "quarantined": 0, "erased": 0,
                 "pending": 0, "spooled": 0, "lost": 0, "unknown": 0,
             },
             "items": [{"index": n, "state": "stored"} for n in (0, 1, 2)],
@@ -127,6 +127,39 @@ def test_each_item_has_a_fate_of_its_own(service: InProcessService) -> None:
         "duplicate": 1,
         "quarantined": 1,
     }
+
+
+def test_an_item_that_was_sent_again_is_what_it_became(service: InProcessService) -> None:
+    later: dict[str, Any] = {"kafka_offset": 44}
+    stored(
+        service,
+        *(aside(seq, "decode", "no") for seq in (10, 11, 12)),
+        aside(0, "replayed", "replay:events/1/2/40/10", **later),
+        aside(1, "duplicate", "replay:events/1/2/40/10", **later),
+        aside(2, "replayed", "replay:events/1/2/40/11", **later),
+        aside(2, "write", "no again", **later),
+        aside(3, "duplicate", "replay:events/1/2/40/12", **later),
+    )
+
+    assert look_up(service).json["data"]["items"] == [
+        {"index": 0, "state": "stored", "reason": "sent again from the quarantine"},
+        {"index": 1, "state": "quarantined", "stage": "write", "reason": "no again"},
+        {"index": 2, "state": "duplicate", "reason": "sent again from the quarantine"},
+    ]
+
+
+def test_an_item_that_is_not_in_its_table_was_erased(unused_service: InProcessService) -> None:
+    service = unused_service
+    at: dict[str, Any] = {"epoch": 1, "kafka_partition": 2, "kafka_offset": 40}
+    service.lake.holds(a_view("/", at=AT.isoformat(), seq=10, **at), as_they_are=True)
+    again = aside(0, "replayed", "replay:events/1/2/40/11", kafka_offset=44)
+    stored(service, aside(11, "decode", "no"), again)
+    before = states(look_up(service))
+    body = {"websiteId": "shop", "visitor": "of item 12"}
+    assert service.ask("POST", "/v1/erasures", body, key="acme-admin").status == 201
+
+    assert before == [(0, "stored"), (1, "stored"), (2, "stored")]
+    assert states(look_up(service)) == [(0, "stored"), (1, "stored"), (2, "erased")]
 
 
 def test_items_are_named_by_their_place_in_the_request(service: InProcessService) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a receipt's items that are flagged as bots, with the rule that matched."""
+"""Rows of a receipt's items: which of them a table has, and which are bots'."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ FLAGGED_WITHOUT_RULE = "bot"
 """Reason of a flagged row that has none."""
 
 
-async def bot_reasons(
+async def stored_rows(
     engine: Engine,
     table: Table,
     pinned: PinnedVersion,
@@ -23,8 +23,8 @@ async def bot_reasons(
     receipt: Receipt,
     owners: Sequence[str],
     seconds: float,
-) -> Mapping[int, str]:
-    """The rule that matched, by position in the chunk, of the owners' items that are bots."""
+) -> Mapping[int, str | None]:
+    """The rows of the owners' items by position in the chunk: a bot's rule, None for people."""
     start = receipt.received_ms - MAX_AGE_MS
     data_files = pinned.data_files(None, start, receipt.received_ms + MAX_FUTURE_MS + 1)
     if not data_files:
@@ -32,12 +32,11 @@ async def bot_reasons(
     names = (table.subject_column, *ROW_KEY, "is_bot", "bot_reason")
     columns = [column for column in table.columns if column.name in names]
     relation = await engine.relation(pinned.version.with_files(data_files), columns)
-    bots = Relation(
-        name="bots",
+    stored = Relation(
+        name="stored",
         source=relation.text,
-        columns=("seq", "bot_reason"),
+        columns=("seq", "is_bot", "bot_reason"),
         conditions=(
-            "is_bot",
             "COALESCE(epoch, $before) = $epoch",
             "kafka_partition = $partition",
             "kafka_offset = $offset",
@@ -53,7 +52,9 @@ async def bot_reasons(
         "last": receipt.first_position + receipt.count - 1,
         "owners": list(owners),
     }
-    select = Select(relations=(bots,), body="SELECT seq, bot_reason FROM bots ORDER BY seq")
+    select = Select(relations=(stored,), body="SELECT seq, is_bot, bot_reason FROM stored")
     sql = Sql(render(select, engine.dialect), merge_values(relation.values, values))
     rows = await engine.rows(sql, seconds)
-    return {seq: reason or FLAGGED_WITHOUT_RULE for seq, reason in rows}
+    return {
+        seq: (reason or FLAGGED_WITHOUT_RULE) if is_bot else None for seq, is_bot, reason in rows
+    }
