@@ -13,6 +13,7 @@ import pytest
 from schemas.registry import RegistryStore, validation
 from schemas.runtime.clock import now_ms
 from tests.flow.tenant import CHROME_USER_AGENT, Tenant, at_ms
+from tests.flow.test_quarantine_replay import custom, send_as_another_collector
 from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
 from tests.web.dashboard import CARD, TABLE, Dashboard
@@ -323,3 +324,24 @@ def test_the_ledger_says_what_became_of_accepted_items(dashboard: Dashboard) -> 
     days = [row for row in dashboard.rows("Accepted items of the last 7 days") if len(row) == 6]
     received, *became = (sum(int(day[at].replace(",", "")) for day in days) for at in range(1, 6))
     assert received == sum(became) > 0
+
+
+def test_an_item_that_was_not_stored_is_repaired_and_sent_again(dashboard: Dashboard) -> None:
+    send_as_another_collector(dashboard.tenant, {"name": 7, "path": "/repaired"})
+    reason = "Expected `str`, got `int` - at `$.name`"
+
+    def listed() -> bool:
+        dashboard.open("setup", part="system")
+        return reason in dashboard.text("section[aria-label='Not stored']")
+
+    eventually(listed, 60)
+    dashboard.press(f"Send again: {reason}")
+    assert dashboard.tab.js("document.querySelector('dialog textarea').value") == "name = text"
+    dashboard.press("Try without sending", "dialog")
+    dashboard.until("document.querySelector('dialog')?.innerText.includes('Items tried')")
+    assert '"name":"7"' in dashboard.text("dialog code")
+    dashboard.press("Send 1 item again", "dialog")
+    dashboard.until("document.querySelector('dialog')?.innerText.includes('Each is stored once')")
+
+    repaired = {"name": "7", "path": "/repaired", "n": 1}
+    eventually(lambda: repaired in custom(dashboard.tenant, "events", "name", "path"))

@@ -447,7 +447,7 @@ export const texts = {
       tab: "Rights of visitors", title: "One person",
       intro: "What is stored about a visitor can be downloaded, and erased for good. Count its rows first: that changes nothing.",
       selector: "What", value: "Its value", property: "Name of the property", of: "Of", everywhere: "all websites and links",
-      selectors: { visitor: "Visitor id", profile: "Profile id", session: "Session id", property: "Property" },
+      selectors: { visitor: "Visitor id", profile: "Profile id", session: "Session id", property: "Property" } as Record<string, string>,
       count: "Count its rows", download: "Download everything", counting: "Its rows are being counted …",
       counted: "This is stored. Nothing is erased yet.", rows: "Rows", nothing: "No row has this value.",
       erase: "Erase for good",
@@ -476,6 +476,14 @@ export const texts = {
       restoreOne: (name: string) => `Restore ${isolate(name)}`,
       confirm: (name: string) => `${isolate(name)} comes back with its events, keys, goals, segments, shares and links as they were.`,
     },
+    replay: {
+      title: "Send again", action: "Send again …", actionOf: (reason: string) => `Send again: ${isolate(reason)}`,
+      set: "Repairs (optional, one per line, PATH = TYPE)", attempt: "Try without sending",
+      send: (count: number, shown: string) => (count === 1 ? "Send 1 item again" : `Send ${shown} items again`),
+      waits: "The keeper has been asked; it answers within seconds.", items: "Items tried", sendable: "Can be sent", sent: "Sent again",
+      withoutSender: "Without browser and place", remaining: "Left for another time", outcome: "What becomes of them", sample: "As it would be sent",
+      after: "Each is stored once, with its time of receipt; the table then counts it as sent again.",
+    },
     ledger: {
       title: "Accepted items of the last 7 days", day: "Day received", total: "Total", byReason: "Dropped, by reason",
       definition: "What became of the items that the collector accepted, by the time of receipt: each is stored, a duplicate, quarantined or dropped on purpose.",
@@ -485,7 +493,7 @@ export const texts = {
     kind: "Of", everything: "everything", everybody: "everybody", anyKey: "any API key", commandLine: "the command line", noChanges: "There is no such change.",
     kinds: {
       website: "Websites", key: "API keys", link: "Short links", goal: "Goals", segment: "Segments", funnel: "Funnels", share: "Shared dashboards",
-      annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization", erasure: "Erasures", deletion: "Deletions",
+      annotation: "Annotations", "money property": "Amounts of money", import: "Imports", organization: "Organization", erasure: "Erasures", replay: "Replays", deletion: "Deletions",
     } satisfies Record<AuditKind, string>,
   },
   shares: {

@@ -47,7 +47,7 @@ export function Erasures() {
 const totalRows = (rows: Record<string, number> = {}): number => Object.values(rows).reduce((sum, count) => sum + count, 0);
 
 const selectorText = ({ selector, propertyName }: Erasure) =>
-  <>{t.selectors[selector]}{propertyName && <> <code>{propertyName}</code></>}</>;
+  <>{t.selectors[selector] ?? selector}{propertyName && <> <code>{propertyName}</code></>}</>;
 
 const ownerText = ({ websiteId, linkId }: Erasure): string => (websiteId ? websiteName(websiteId) : linkId ?? t.everywhere);
 

@@ -34,7 +34,7 @@ export function Ledger() {
               totals={{ day: t.total, ...Object.fromEntries(COUNTS.map((name) => [name, formatNumber(Number(total[name] ?? 0))])) }}
               columns={[
                 { key: "day", label: t.day, className: "nowrap", render: (row) => formatDays({ start: String(row[DAY!]), end: String(row[DAY!]) }, false) },
-                ...COUNTS.map((name) => ({ key: name, label: t.counts[name], number: true, extra: name === "duplicates",
+                ...COUNTS.map((name) => ({ key: name, label: t.counts[name], number: true, extra: name === "duplicates" || name === "dropped",
                   render: (row: Row) => formatNumber(Number(row[name])) })),
               ]} />
             {reasons.length > 0 && (

@@ -1,7 +1,8 @@
 // Freshness, items that were not stored with their reasons, rate limits that are used.
+import { useState } from "preact/hooks";
 import { freshness } from "../../api/freshness";
 import { fetchJson } from "../../api/request";
-import { subjectQuery, timezone, website } from "../../api/session";
+import { may, subjectQuery, timezone, website } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import type { RecordColumn } from "../../state/csv";
 import { formatInstant, formatNumber } from "../../state/format";
@@ -12,10 +13,14 @@ import { DataTable } from "../data_table";
 import { DownloadCsv } from "../download";
 import { Async } from "../states";
 import { Ledger } from "./ledger";
+import { ReplayDialog } from "./replay_dialog";
 
 const t = texts.setup;
 const SECONDS = 10;
-const QUARANTINE_FILE: RecordColumn<Schemas["QuarantineResponse"]["data"][number]>[] = [
+/** Stages whose items may be sent again. */
+const SENT_AGAIN = ["decode", "enrich", "write"];
+type Reason = Schemas["QuarantineReason"];
+const QUARANTINE_FILE: RecordColumn<Reason>[] = [
   [t.reason, ({ reason }) => reason],
   [t.table, ({ table }) => table],
   [t.items, ({ items }) => String(items)],
@@ -34,6 +39,7 @@ export function System() {
     return (await fetchJson<Schemas["WebsiteStatusResponse"]>(path, { signal })).data;
   }, SECONDS);
   const quarantine = useLoaded(key, (signal) => fetchJson<Schemas["QuarantineResponse"]>("/v1/quarantine", { query, signal }), SECONDS);
+  const [replayed, setReplayed] = useState<Reason | null>(null);
   const limits = useLoaded(key, (signal) => fetchJson<Schemas["LimitsResponse"]>("/v1/limits", { query, signal }), SECONDS);
   return (
     <>
@@ -60,7 +66,12 @@ export function System() {
                 { key: "last", extra: true, label: t.at, render: (one) => formatInstant(one.lastAt, timezone.value) },
                 { key: "sample", extra: true, label: t.sample, className: "breakable", render: (one) => one.sample && <code>{one.sample}</code> },
                 { key: "remedy", extra: true, label: t.remedy, className: "breakable", render: (one) => one.remedy },
+                ...(may("manage:websites") ? [{ key: "replay", label: "", render: (one: Reason) => SENT_AGAIN.includes(one.stage) && one.items > 0 && (
+                  <button type="button" class="quiet-button" aria-label={t.replay.actionOf(one.reason)} onClick={() => setReplayed(one)}>{t.replay.action}</button>) }] : []),
               ]} />
+              {replayed && (
+                <ReplayDialog reason={replayed} days={meta.days} close={() => setReplayed(null)} done={quarantine.reload} />
+              )}
             </>
           )}
         </Async>

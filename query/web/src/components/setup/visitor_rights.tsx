@@ -17,7 +17,8 @@ import { NeedsScope } from "./needs_scope";
 const t = texts.setup.rights;
 const ERASE = "erase:visitors";
 const SECONDS = 1;
-type Selector = Erasure["selector"];
+const SELECTORS = ["visitor", "profile", "session", "property"] as const;
+type Selector = (typeof SELECTORS)[number];
 const EXPORTED: Selector[] = ["visitor", "profile"];
 
 interface Person {
@@ -82,7 +83,7 @@ function OnePerson() {
       <form class="choices long" onSubmit={count}>
         <label>{t.selector}
           <select name="selector" value={selector} onChange={(e) => change({ selector: e.currentTarget.value as Selector })}>
-            {(Object.keys(t.selectors) as Selector[]).map((each) => <option key={each} value={each}>{t.selectors[each]}</option>)}
+            {SELECTORS.map((each) => <option key={each} value={each}>{t.selectors[each]}</option>)}
           </select>
         </label>
         {selector === "property" && (
