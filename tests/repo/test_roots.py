@@ -9,6 +9,7 @@ ROOT_MODULES: dict[str, set[str]] = {
         "acknowledged_counts",
         "envelope",
         "errors",
+        "event_contract",
         "event_times",
         "items",
         "kinds",

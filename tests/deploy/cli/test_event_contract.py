@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from deploy.cli.event_contract import (
-    Contract,
-    Drift,
-    InvalidContract,
-    check_events,
-    read_contract,
-)
+from deploy.cli.event_contract import InvalidContract, check_events, read_contract
+from schemas.event_contract import Contract, Drift
 
 PURCHASE = {
     "properties": {
