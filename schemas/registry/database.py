@@ -88,6 +88,7 @@ WEBSITES = sa.Table(
     sa.Column("timezone", sa.String(64), nullable=False),
     sa.Column("allowed_origins", sa.JSON, nullable=False, server_default="[]"),
     sa.Column("keep_days", sa.JSON, nullable=False, server_default="{}"),
+    sa.Column("contract", sa.JSON, nullable=False, server_default="{}"),
     *_timestamp_columns(),
 )
 

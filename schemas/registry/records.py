@@ -42,6 +42,9 @@ class Website(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     """Origins from which browsers may send without a key; empty: all."""
     keep_days: dict[str, int] = {}
     """Days to keep rows, by table or `all`, which replace the organization's."""
+    contract: dict[str, Any] = {}
+    """Event contract, with what is done about events that differ; empty: none. See
+    `website_contracts.py`."""
     created_at: int
     updated_at: int
 

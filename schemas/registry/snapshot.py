@@ -18,6 +18,7 @@ from schemas.registry.saved_record_index import SavedRecordIndex
 from schemas.registry.saved_records import SAVED_RECORDS
 from schemas.registry.store import RegistryStore
 from schemas.registry.tombstones import NO_TOMBSTONES, TombstoneKey, Tombstones, tombstones_of
+from schemas.registry.website_contracts import NO_CONTRACTS, WebsiteContracts, updated_contracts
 
 SnapshotRecordT = TypeVar("SnapshotRecordT", bound=Record)
 
@@ -33,6 +34,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     keys: MappingProxyType[str, Key]
     websites_by_organization: MappingProxyType[str, tuple[str, ...]] = MappingProxyType({})
     """Website ids by organization."""
+    contracts: WebsiteContracts = NO_CONTRACTS
+    """Of the websites that have an event contract."""
     imports: MappingProxyType[str, Import] = MappingProxyType({})
     saved: SavedRecordIndex = SavedRecordIndex()
     """By website."""
@@ -64,6 +67,7 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             links_by_slug=MappingProxyType({link.slug: link for link in contents.links}),
             keys=MappingProxyType({key.id: key for key in contents.keys}),
             websites_by_organization=_group_websites(contents.websites),
+            contracts=updated_contracts(NO_CONTRACTS, contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
             saved=SavedRecordIndex().updated((), contents.saved_records()),
             erasures=MappingProxyType({erasure.id: erasure for erasure in contents.erasures}),
@@ -97,6 +101,7 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             websites_by_organization=_group_websites(websites.values())
             if now.websites
             else self.websites_by_organization,
+            contracts=updated_contracts(self.contracts, now.websites),
             imports=_merged(self.imports, now.imports, deleted.get(kind_name(Import), ())),
             erasures=erasures,
             tombstones=tombstones,
