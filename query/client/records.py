@@ -1,6 +1,6 @@
 """The organization, its websites and other records, for the client."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from query.client.connection import HttpClient
@@ -124,6 +124,21 @@ class RecordClient(HttpClient):
     def website_status(self, website_id: str) -> Record:
         """Whether events of the website have arrived, and when."""
         return self._record("GET", f"/v1/websites/{website_id}/status")
+
+    def contract(self, website_id: str) -> Record:
+        """The event contract of a website, and what it enforces."""
+        return self._record("GET", f"/v1/websites/{website_id}/contract")
+
+    def put_contract(
+        self, website_id: str, contract: Mapping[str, Any], enforce: str = "off"
+    ) -> Record:
+        """Give a website an event contract, or replace it; `enforce` is off or refuse."""
+        body = {"contract": contract, "enforce": enforce}
+        return self._record("PUT", f"/v1/websites/{website_id}/contract", body)
+
+    def remove_contract(self, website_id: str) -> None:
+        """Remove the event contract of a website."""
+        self._json("DELETE", f"/v1/websites/{website_id}/contract")
 
     def links(self, **where: Any) -> Iterator[Record]:
         """All links, oldest first; `externalId` restricts them."""

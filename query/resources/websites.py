@@ -22,6 +22,7 @@ from query.resources.resource import (
     endpoints,
     given_members,
 )
+from query.resources.website_contract import CONTRACT_ACTIONS
 from query.resources.website_set_up import READS, SNIPPET, STATUS
 from query.response.bodies import PageMeta, response_types
 from schemas.errors import Conflict, Malformed, NotFound
@@ -242,7 +243,7 @@ WEBSITES = Resource(
         parameters=(Parameter("domain", "that of the website, to confirm", required=True),),
         errors=(Malformed,),
     ),
-    actions=(SNIPPET, STATUS),
+    actions=(SNIPPET, STATUS, *CONTRACT_ACTIONS),
 )
 ENDPOINTS = (
     *endpoints(WEBSITES),

@@ -134,6 +134,10 @@ def _websites() -> Iterator[Request]:
     for website in WEBSITES:
         for part in ("/snippet", "/status"):
             yield WEBSITE.request("GET", website, part, scopes=READ)
+        contract: Any = {"contract": {"events": {"signup": {}}}}
+        yield WEBSITE.request("PUT", website, "/contract", scopes=MANAGE, body=contract)
+        yield WEBSITE.request("GET", website, "/contract", scopes=READ)
+        yield WEBSITE.request("DELETE", website, "/contract", scopes=MANAGE)
         yield WEBSITE.request("POST", website, "/restore", scopes=MANAGE, whole=True)
 
 

@@ -67,7 +67,7 @@ def handler(script: Script) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(response.body)
 
-        do_GET = do_PATCH = do_DELETE = do_POST  # noqa: N815
+        do_GET = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing."""

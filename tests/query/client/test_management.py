@@ -8,7 +8,8 @@ NONE = {"total": 0}
 
 def test_websites_are_managed(playing: Playing) -> None:
     client, script = playing(
-        *(record() for _ in range(5)),
+        *(record() for _ in range(7)),
+        answering(),
         answering(),
         record(),
         record(),
@@ -24,6 +25,9 @@ def test_websites_are_managed(playing: Playing) -> None:
     client.update_website("r1", allowedOrigins=[])
     client.website_status("r1")
     client.organization()
+    client.put_contract("r1", {"events": {}}, "refuse")
+    client.contract("r1")
+    client.remove_contract("r1")
     client.delete_website("r1", "shop.example")
     client.restore_website("r1")
     client.rename_organization("Acme")
@@ -38,6 +42,9 @@ def test_websites_are_managed(playing: Playing) -> None:
         ("/v1/websites/r1", {"allowedOrigins": []}),
         ("/v1/websites/r1/status", None),
         ("/v1/organization", None),
+        ("/v1/websites/r1/contract", {"contract": {"events": {}}, "enforce": "refuse"}),
+        ("/v1/websites/r1/contract", None),
+        ("/v1/websites/r1/contract", None),
         ("/v1/websites/r1?domain=shop.example", None),
         ("/v1/websites/r1/restore", None),
         ("/v1/organization", {"name": "Acme"}),
