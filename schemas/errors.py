@@ -6,6 +6,7 @@ Messages use the caller's words: no SQL, no file names, no stack traces.
 ApiError
 ├── Malformed 400            the body or a parameter is invalid
 ├── NoneAccepted 400         no item of a batch was valid
+├── ContractRefused 400      of an item: the contract of its website refuses the event
 ├── ResultTooLarge 400       the result exceeds the row or byte limit
 ├── Unauthorized 401         no API key, or an invalid one
 ├── Forbidden 403            the key has no permission for the scope or the subject
@@ -58,6 +59,13 @@ class NoneAccepted(ApiError):
 
     status = 400
     code = "NO_ITEM_ACCEPTED"
+
+
+class ContractRefused(ApiError):
+    """Of an item: the event differs from the contract of its website, which refuses such events."""
+
+    status = 400
+    code = "CONTRACT_REFUSED"
 
 
 class ResultTooLarge(ApiError):

@@ -168,6 +168,7 @@ def _remarks(line: Mapping[str, Any]) -> str:
         f"stored at {line['storedTime']}" if "storedTime" in line else "",
         "eventId was received before" if line.get("repeated") else "",
         line.get("hint", ""),
+        line.get("drift", ""),
     ]
     shown = "; ".join(filter(None, remarks))
     return f"  ({shown})" if shown else ""

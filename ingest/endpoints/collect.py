@@ -13,7 +13,7 @@ from ingest.decoding.ignored_parameters import IgnoredParameters
 from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.request_head import read_request_head
 from ingest.dependencies import CollectorEndpoint, Dependencies
-from ingest.endpoints.debug import record_rejects
+from ingest.endpoints.debug import record_drift, record_rejects
 from ingest.endpoints.direct_collect import remember_direct
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, documented_item
 from ingest.endpoints.responses import COLLECT_ERRORS, CollectResponse, remarks
@@ -82,6 +82,8 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
         receipt = await dependencies.publisher.publish(kind.topic, encoded, registry.receipt_key)
         if encoded.rejected:
             record_rejects(dependencies, sender.subject_id, kind.path, encoded.rejected)
+        if encoded.drift:
+            record_drift(dependencies, kind.path, encoded.drift)
         answer = success_body(kind, encoded, receipt, head.ignored_parameters)
         await middleware.send_success(scope, send, answer)
         remember_direct(kind, decoder, dependencies, registry, scope, header)
@@ -92,7 +94,7 @@ def collect(kind: Kind, dependencies: Dependencies) -> ASGIApp:
 def success_body(
     kind: Kind, encoded: EncodedRequest, receipt: str, parameters: IgnoredParameters | None = None
 ) -> bytes:
-    """Status, type, count and receipt; what was rejected, ignored and adjusted where any was."""
+    """Status, type, count and receipt; what was rejected, ignored, … where any was."""
     body: dict[str, object] = {
         "status": "success",
         "type": kind.name,
@@ -101,6 +103,6 @@ def success_body(
     }
     if encoded.rejected:
         body["rejected"] = encoded.rejected
-    if encoded.ignored or encoded.adjusted or parameters:
-        body |= remarks(encoded.ignored, encoded.adjusted, parameters)
+    if encoded.ignored or encoded.adjusted or parameters or encoded.drift:
+        body |= remarks(encoded.ignored, encoded.adjusted, parameters, encoded.drift)
     return encode_json(body)

@@ -14,10 +14,11 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.auth import authenticate
+from ingest.decoding.contract_drift import ItemDrift, drift_message
 from ingest.decoding.decoder import RejectedItem
 from ingest.decoding.field_aliases import RawFields
 from ingest.decoding.ignored_members import ignored_members
@@ -34,7 +35,12 @@ from ingest.publishing.recent_requests import (
     merged,
     put_dropping_oldest,
 )
-from ingest.publishing.rejection_counts import REJECTS_OMITTED, RejectionCount, merged_counts
+from ingest.publishing.rejection_counts import (
+    DRIFT_CODE,
+    REJECTS_OMITTED,
+    RejectionCount,
+    merged_counts,
+)
 from schemas.envelope import Envelope, decode_envelope
 from schemas.errors import (
     ApiError,
@@ -53,12 +59,13 @@ from schemas.http.error_bodies import encode_json
 from schemas.http.middleware import OnError
 from schemas.http.openapi import Operation, Parameter, Response
 from schemas.items import Item
-from schemas.kinds import ALL_KINDS, Kind
+from schemas.kinds import ALL_KINDS, CUSTOM_EVENT, Kind
 from schemas.plans import Group
 from schemas.receipts import unverified
 from schemas.registry import Key, Snapshot
 from schemas.registry import KeyScope as KeyScope
 from schemas.registry.tombstones import erasure_subject
+from schemas.registry.website_contracts import NO_CONTRACTS, WebsiteContracts
 from schemas.runtime.clock import format_instant
 from schemas.telemetry.instruments import REJECTED_ITEMS, start_at_zero
 
@@ -97,6 +104,17 @@ def record_rejects(
                 rejected=kept_rejects,
                 omitted_rejects=len(rejects) - len(kept_rejects),
             ),
+        )
+
+
+def record_drift(dependencies: Dependencies, path: str, drifting: Sequence[ItemDrift]) -> None:
+    """Count how accepted items differ from the contracts of their websites."""
+    now_ms, counts = dependencies.clock(), dependencies.publisher.recent_requests.drift_counts
+    for item in drifting:
+        messages = [drift_message([drift]) for drift in item.drifts]
+        counts.add(
+            item.website_id,
+            [RejectionCount(path, DRIFT_CODE, message, 1, now_ms, now_ms) for message in messages],
         )
 
 
@@ -145,15 +163,26 @@ FORMAT_MEMBERS = frozenset(("type", *WEBSITE_PARAMETER_NAMES, *CLICK_ID_PARAMETE
 
 DebugLine = dict[str, Any]
 
+
+class EventFacts(Struct):
+    """What a contract is about."""
+
+    name: str
+    properties: dict[str, Any] | None = None
+
+
 _raws = msgspec.json.Decoder(list[Raw])
 _fields = msgspec.json.Decoder(RawFields)
+_events = msgspec.json.Decoder(EventFacts)
 _items = {kind.topic: msgspec.json.Decoder(kind.item) for kind in ALL_KINDS}
 
 
 class DebugLines:
     """The entries of a sequence of requests, from the oldest to the newest."""
 
-    def __init__(self) -> None:
+    def __init__(self, contracts: Callable[[], WebsiteContracts] = lambda: NO_CONTRACTS) -> None:
+        """`contracts` gives the current contracts of websites."""
+        self._contracts = contracts
         self._seen_ids: set[tuple[str, str]] = set()
 
     def of_request(self, request: RecentRequest) -> Iterator[DebugLine]:
@@ -201,6 +230,11 @@ class DebugLines:
         remarks: DebugLine = {}
         if ignored := ignored_members(0, kind, _fields.decode(raw), FORMAT_MEMBERS):
             remarks |= {"ignored": ignored.names, "hint": ignored.message}
+        contract = self._contracts().get(envelope.subject_id)
+        if contract is not None and kind is CUSTOM_EVENT:
+            event = _events.decode(raw)
+            if drifts := contract.checker.drifts(event.name, event.properties or {}):
+                remarks["drift"] = drift_message(drifts)
         if (stored := stored_time(item, envelope)) is not None:
             remarks["storedTime"] = format_instant(stored)
         if self._is_repeated(kind, item):
@@ -283,6 +317,7 @@ def debug(dependencies: Dependencies) -> ASGIApp:
             async with _follow(dependencies, subject_id, key.organization_id) as queue:
                 await _stream(
                     queue,
+                    _debug_lines(dependencies),
                     lambda: _still_authorized(dependencies, head.key, subject_id),
                     receive,
                     send,
@@ -299,24 +334,35 @@ NO_STORE = [(b"cache-control", b"no-store")]
 async def _recent(dependencies: Dependencies, subject_id: str) -> dict[str, Any]:
     """The response body: the last items of all processes, newest first."""
     peers = await PeerReader(dependencies.peers, subject_id).read()
-    lines = DebugLines()
+    lines = _debug_lines(dependencies)
     recent_requests = dependencies.publisher.recent_requests
     erased_ms = _erased_ms(dependencies.registry.snapshot, subject_id)
     latest = merged(recent_requests.latest(subject_id), peers.requests)
     requests = [request for request in latest if request.at_ms > erased_ms]
-    rejections = (*recent_requests.rejection_counts.of_website(subject_id), *peers.rejections)
+    counts = merged_counts(
+        (
+            *recent_requests.rejection_counts.of_website(subject_id),
+            *recent_requests.drift_counts.of_website(subject_id),
+            *peers.rejections,
+        )
+    )
     items = [line for request in requests for line in lines.of_request(request)][::-1]
     body: dict[str, Any] = {
         "status": "success",
         "websiteId": subject_id,
         "processes": 1 + peers.processes,
         "items": items[:MAX_SHOWN_ITEMS],
-        "rejections": [_rejection_line(each) for each in merged_counts(rejections)],
+        "rejections": [_rejection_line(each) for each in counts if each.code != DRIFT_CODE],
+        "drifts": [_rejection_line(each) for each in counts if each.code == DRIFT_CODE],
     }
     proxies = dependencies.middleware.untrusted_proxies.problem
     if warning := "; ".join(filter(None, (peers.warning, proxies))):
         body["warning"] = warning
     return body
+
+
+def _debug_lines(dependencies: Dependencies) -> DebugLines:
+    return DebugLines(lambda: dependencies.registry.snapshot.contracts)
 
 
 def _erased_ms(registry: Snapshot, subject_id: str) -> int:
@@ -394,13 +440,16 @@ def _still_authorized(dependencies: Dependencies, text: str | None, subject_id: 
 
 
 async def _stream(
-    queue: FollowerQueue, is_authorized: Callable[[], bool], receive: Receive, send: Send
+    queue: FollowerQueue,
+    lines: DebugLines,
+    is_authorized: Callable[[], bool],
+    receive: Receive,
+    send: Send,
 ) -> None:
     """Send JSON lines until the client disconnects, the key is revoked or the collector stops."""
     headers = [(b"content-type", b"application/x-ndjson"), *NO_STORE]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     disconnected = asyncio.create_task(_client_disconnected(receive))
-    lines = DebugLines()
     try:
         while (text := await _next_lines(queue, disconnected, lines)) is not None and (
             is_authorized()

@@ -1,6 +1,7 @@
 """DirectCollect: accepts the usual request of a known head in one call, without a coroutine.
 
-The usual request is small, is for one website, and has nothing to reject, rename, ignore or adjust.
+The usual request is small, is for one website, and has nothing to reject, rename, ignore or adjust;
+its events differ in nothing from a contract of the website.
 All that follows from its head is prepared: sender, envelope and response. Any other request is left
 to the endpoint in `endpoints/collect.py` before anything of it was counted, so that one place
 decides what is refused, and how.
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.auth import authenticate
+from ingest.decoding.contract_drift import drifts_of
 from ingest.decoding.decoder import Decoder
 from ingest.decoding.lone_surrogates import replace_lone_surrogates
 from ingest.decoding.request_head import SHARED_BY_HEAD
@@ -32,8 +34,9 @@ from schemas.http.http_requests import count_duration
 from schemas.http.limits import RateLimitBucket
 from schemas.http.middleware import BEGAN_KEY, REQUEST_ID_HEADER, REQUEST_ID_KEY
 from schemas.http.protocol import STATUS_LINES
-from schemas.kinds import Kind
+from schemas.kinds import CUSTOM_EVENT, Kind
 from schemas.registry import Snapshot
+from schemas.registry.website_contracts import NO_CONTRACTS
 from schemas.runtime.request_id import REQUEST_ID
 from schemas.telemetry.instruments import DIRECT_FAILURES
 from schemas.telemetry.spans import Traces
@@ -70,6 +73,7 @@ class DirectCollect:
         self.middleware = dependencies.middleware
         self.registry = weakref.ref(registry)
         """Idle connections keep no old one in memory."""
+        self._contracts = registry.contracts if kind is CUSTOM_EVENT else NO_CONTRACTS
         self.receipt_key = registry.receipt_key
         self._registry_source = dependencies.registry
         self._clock = dependencies.clock
@@ -119,6 +123,10 @@ class DirectCollect:
                 return None
             if not item.anonymous_id:
                 all_named = False
+        if (contract := self._contracts.get(website_id)) is not None and any(
+            drifts_of(contract.checker, item) for item in items
+        ):
+            return None
         envelopes = self._envelopes.get(website_id) or self._prepare(website_id, registry)
         if envelopes is None:
             return None

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.auth import Sender, authenticate, authenticate_by_website
 from ingest.decoding.body import receive_body
+from ingest.decoding.contract_drift import ItemDrift
 from ingest.decoding.decoder import (
     JSON_WHITESPACE,
     RejectedItem,
@@ -37,7 +38,7 @@ from ingest.decoding.tracker_formats import (
     format_by_type,
 )
 from ingest.dependencies import Dependencies
-from ingest.endpoints.debug import record_rejects
+from ingest.endpoints.debug import record_drift, record_rejects
 from ingest.endpoints.item_schemas import SECURITY, WEBSITE_PARAMETERS, AnyItem, EventItem
 from ingest.endpoints.pixel import parse_query_fields, send_pixel
 from ingest.endpoints.responses import (
@@ -79,6 +80,8 @@ class MixedResult(Struct, frozen=True):
     """Number of items that Kafka acknowledged, and that are stored under another time."""
     ignored_parameters: IgnoredParameters | None = None
     """Unknown parameters of the query string."""
+    drift: Sequence[ItemDrift] = ()
+    """Items that Kafka acknowledged, and that differ from the contract of their website."""
 
     @property
     def accepted_indexes(self) -> list[int]:
@@ -115,9 +118,9 @@ def batch_body(result: MixedResult) -> dict[str, Any]:
 
 
 def remarks_member(result: MixedResult) -> dict[str, object]:
-    """What was ignored and adjusted in accepted items, where anything was."""
+    """What was ignored and adjusted in accepted items, or differs, where anything does."""
     ignored = [one for one in result.items.ignored if result.rejection(one.index) is None]
-    return remarks(ignored, result.adjusted, result.ignored_parameters)
+    return remarks(ignored, result.adjusted, result.ignored_parameters, result.drift)
 
 
 def receipt_member(result: MixedResult) -> dict[str, str]:
@@ -222,6 +225,8 @@ def mixed_endpoint(route: MixedRoute, dependencies: Dependencies) -> ASGIApp:
         if error is not None:
             raise error
         record_rejects(dependencies, sender.subject_id, path, grouped.rejected.values())
+        if result.drift:
+            record_drift(dependencies, path, result.drift)
         if head.ignored_parameters:
             result = replace(result, ignored_parameters=head.ignored_parameters)
         await route.respond(send, result)
@@ -288,18 +293,19 @@ async def publish_by_kind(
     outcomes = await asyncio.gather(*publishes, return_exceptions=True)
     receipts: dict[str, str] = {}
     errors: dict[str, ApiError] = {}
-    adjusted = 0
+    adjusted, drift = 0, list[ItemDrift]()
     for (kind_items, encoded_request), outcome in zip(encoded, outcomes, strict=True):
         if isinstance(outcome, str):
             receipts[kind_items.kind.name] = outcome
             adjusted += encoded_request.adjusted
+            drift += encoded_request.drift
         elif isinstance(outcome, ApiError):
             errors[kind_items.kind.name] = outcome
         else:
             raise outcome
     if receipts:
         _reject_too_large([kind_items for kind_items, _ in encoded], grouped, errors)
-    return MixedResult(grouped, receipts, errors, adjusted)
+    return MixedResult(grouped, receipts, errors, adjusted, drift=drift)
 
 
 def _reject_too_large(

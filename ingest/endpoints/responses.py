@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from ingest.decoding.contract_drift import DriftingItem, ItemDrift, listed_drift
 from ingest.decoding.decoder import RejectedItem
 from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.ignored_parameters import IgnoredParameters
@@ -40,6 +41,18 @@ IgnoredList = (
     | UnsetType
 )
 
+DriftList = (
+    Annotated[
+        list[DriftingItem],
+        Meta(
+            description="stored events that differ from the contract of their website: the first "
+            "ones, with the properties that differ; none of them for an event that the contract "
+            "does not list"
+        ),
+    ]
+    | UnsetType
+)
+
 AdjustedCount = (
     Annotated[
         int,
@@ -67,9 +80,12 @@ def remarks(
     ignored: Sequence[IgnoredMembers],
     adjusted: int,
     parameters: IgnoredParameters | None = None,
+    drift: Sequence[ItemDrift] = (),
 ) -> dict[str, object]:
     """What a response says about accepted items; empty when all is stored as it was sent."""
     said: dict[str, object] = {"ignored": ignored} if ignored else {}
+    if drift:
+        said["drift"] = listed_drift(drift)
     if parameters:
         said["ignoredParameters"] = parameters
     return said | {"adjusted": adjusted} if adjusted else said
@@ -107,6 +123,7 @@ class CollectResponse(Struct):
     stored: StoredFlag = UNSET
     rejected: list[RejectedItem] = []
     ignored: IgnoredList = UNSET
+    drift: DriftList = UNSET
     ignored_parameters: IgnoredParametersMember = msgspec.field(
         name="ignoredParameters", default=UNSET
     )
@@ -137,6 +154,7 @@ class CollectBatchResponse(Struct):
     results: Annotated[list[ItemResult], Meta(description="in the order of the request")]
     stored: StoredFlag = UNSET
     ignored: IgnoredList = UNSET
+    drift: DriftList = UNSET
     ignored_parameters: IgnoredParametersMember = msgspec.field(
         name="ignoredParameters", default=UNSET
     )
@@ -167,6 +185,10 @@ class DebugItem(Struct, rename="camel"):
         | UnsetType
     ) = UNSET
     hint: Annotated[str, Meta(description="which fields they may mean")] | UnsetType = UNSET
+    drift: (
+        Annotated[str, Meta(description="how it differs from the contract of the website")]
+        | UnsetType
+    ) = UNSET
     stored_time: (
         Annotated[str, Meta(description="the event time, where `timestamp` does not name it")]
         | UnsetType
@@ -177,7 +199,7 @@ class DebugItem(Struct, rename="camel"):
 
 
 class DebugRejections(Struct, rename="camel"):
-    """Items, or requests as a whole, that were rejected for one reason."""
+    """Items, or requests as a whole, that were rejected or differ from a contract in one way."""
 
     path: str
     code: str
@@ -197,6 +219,10 @@ class DebugResponse(Struct, rename="camel"):
     rejections: Annotated[
         list[DebugRejections],
         Meta(description="by reason since the start of the processes, the most frequent first"),
+    ]
+    drifts: Annotated[
+        list[DebugRejections],
+        Meta(description="accepted events that differ from the contract, counted likewise"),
     ]
     warning: (
         Annotated[

@@ -34,7 +34,8 @@ class PeerReply(Struct, frozen=True):
     """The number of its last request."""
     requests: Sequence[RecentRequest]
     rejections: Sequence[RejectionCount] = ()
-    """All that it has counted of the website; only in the first reply to a process."""
+    """All that it has counted of the website, drift included; only in the first reply to a
+    process."""
 
 
 class PeerReplies(Struct, frozen=True):
@@ -72,8 +73,13 @@ class OwnRequests:
         last, newest_first = self._recent_requests.after(
             lookup.subject_id, lookup.after.get(self.process, 0)
         )
-        counts = self._recent_requests.rejection_counts
-        rejections = () if lookup.after else counts.of_website(lookup.subject_id)
+        recent, subject_id = self._recent_requests, lookup.subject_id
+        rejections: Sequence[RejectionCount] = ()
+        if not lookup.after:
+            rejections = (
+                *recent.rejection_counts.of_website(subject_id),
+                *recent.drift_counts.of_website(subject_id),
+            )
         return PeerReply(self.process, last, newest_first[::-1], rejections)
 
 

@@ -2,12 +2,14 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ingest.decoding.auth import Sender
+from ingest.decoding.contract_drift import ItemDrift, check_contracts
 from ingest.decoding.decoder import AcceptedItems, RejectedItem, join_items, none_accepted_error
 from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.request_head import RequestHead
@@ -41,6 +43,8 @@ class EncodedRequest(Struct, frozen=True, gc=False):
     """Members of the items that are not stored."""
     adjusted: int = 0
     """Number of items that are stored under another time than they name."""
+    drift: Sequence[ItemDrift] = ()
+    """Items that differ from the contract of their website."""
 
 
 class EnvelopeHeader(Struct, frozen=True, gc=False):
@@ -114,7 +118,21 @@ def partition_hash(*parts: str) -> int:
 def encode_request(
     accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot
 ) -> EncodedRequest:
-    """The envelopes of a request; NoneAccepted if the sender has access to no item's website."""
+    """The envelopes of a request.
+
+    NoneAccepted if the sender has access to no item's website, or contracts refuse all items.
+    """
+    if not registry.contracts:
+        return _encode(accepted, header, registry)
+    sender = header.sender
+    accepted, drift = check_contracts(
+        accepted, sender.subject_id, registry.contracts, partial(sender.can_reach, registry)
+    )
+    encoded = _encode(accepted, header, registry)
+    return replace(encoded, drift=drift) if drift else encoded
+
+
+def _encode(accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot) -> EncodedRequest:
     items, sender = accepted.items, header.sender
     own = sender.subject_id
     websites = {own if item.website_id is None else item.website_id for item in items}

@@ -116,6 +116,8 @@ class RecentRequests:
         self._followers: dict[FollowerQueue, DebugFollower] = {}
         self._closed = False
         self.rejection_counts = RejectionCounts()
+        self.drift_counts = RejectionCounts()
+        """Of accepted items that differ from the contract of their website."""
 
     def add(self, subject_id: str, request: RecentRequest) -> None:
         """Add a request, evict what exceeds the bounds, and notify the followers."""

@@ -13,6 +13,8 @@ MAX_WEBSITES = 500
 MAX_REASONS = 40
 """Reasons of a website; the one that was met longest ago makes way for another."""
 
+DRIFT_CODE = "CONTRACT_DRIFT"
+"""Code of counts of accepted items that differ from the contract of their website."""
 REJECTS_OMITTED = "more items were rejected than are kept here"
 
 

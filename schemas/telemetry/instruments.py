@@ -229,6 +229,15 @@ REJECTED_ITEMS = Counter(
     ("route",),
     registry=REGISTRY,
 )
+CONTRACT_DRIFT = start_at_zero(
+    Counter(
+        "tidemark_contract_drift_items",
+        "Custom events that differ from the contract of their website: accepted, or refused",
+        ("outcome",),
+        registry=REGISTRY,
+    ),
+    ("accepted", "refused"),
+)
 SPOOL_REFUSALS = Counter(
     "tidemark_spool_refusals",
     "Requests that were refused while Kafka was away because the spool took no more",

@@ -30,6 +30,7 @@ from schemas.registry import (
 )
 from schemas.registry.contents import RegistryVersion
 from schemas.registry.validation import new_key
+from schemas.registry.website_contracts import updated_contracts
 from schemas.runtime.settings import Settings
 from tests.asgi_client import ADDRESS, request_once
 from tests.http_client import Reply
@@ -135,6 +136,14 @@ class InMemoryCollector(Struct):
         )
         organizations = MappingProxyType({**snapshot.organizations, organization_id: organization})
         self.registry.snapshot = msgspec.structs.replace(snapshot, organizations=organizations)
+
+    def set_contract(self, website_id: str, contract: Mapping[str, Any], enforce: str) -> None:
+        """Give a website an event contract."""
+        snapshot = self.registry.snapshot
+        value = {"contract": contract, "enforce": enforce}
+        website = msgspec.structs.replace(snapshot.websites[website_id], contract=value)
+        contracts = updated_contracts(snapshot.contracts, [website])
+        self.registry.snapshot = msgspec.structs.replace(snapshot, contracts=contracts)
 
 
 def in_memory_collector(
