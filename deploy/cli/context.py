@@ -156,7 +156,8 @@ def require_changes(**options: Any) -> dict[str, Any]:
 def record_fields(record: "Record", **more: Any) -> dict[str, Any]:
     """A record as the API returns it: wire names, ISO 8601 times, no secrets."""
     fields: dict[str, Any] = msgspec.to_builtins(record)
-    fields.pop("secretHash", None)
+    for name in ("secretHash", "contract"):  # contracts are long, and have a command of their own
+        fields.pop(name, None)
     if "password" in fields:
         fields["password"] = fields["password"] is not None
     instants = {name: format_instant(fields[name]) for name in fields if name.endswith("At")}
