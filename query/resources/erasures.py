@@ -68,7 +68,7 @@ class ErasureReport(Struct, rename="camel", omit_defaults=True):
         str | UnsetType, Meta(description="when replaced data files were deleted")
     ] = UNSET
     kafka_copy_until: Annotated[
-        str | UnsetType, Meta(description="until when Kafka keeps what was sent before")
+        str | UnsetType, Meta(description="until when Kafka may have what was sent before")
     ] = UNSET
     spool_copy_until: Annotated[
         str | UnsetType,

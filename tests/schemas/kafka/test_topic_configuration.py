@@ -34,6 +34,7 @@ def test_a_safe_topic_has_no_problem() -> None:
         ({"cleanup.policy": "compact,delete"}, 3, "keeps only messages with a key", "=delete"),
         ({"retention.ms": str(6 * HOUR_MS)}, 3, "after 6 hours, not 72", "HOURS to at most 6"),
         ({"retention.bytes": "1000"}, 3, "beyond 1000 bytes", "retention.bytes=-1"),
+        ({"segment.ms": str(168 * HOUR_MS)}, 3, "up to 168 hours", "segment.ms=86400000"),
         ({}, 2, "has 2 replicas, not 3", "TIDEMARK_REPLICATION=2"),
         ({"min.insync.replicas": "1"}, 3, "acknowledges with min.insync.replicas=1", "=2"),
         ({"min.insync.replicas": "3"}, 3, "min.insync.replicas=3 with 3 replicas", "=2"),

@@ -83,5 +83,6 @@ def test_each_kind_has_a_topic_as_the_settings_say() -> None:
     assert required_topics(settings)[0].configuration == {
         "max.message.bytes": "4194304",
         "retention.ms": "172800000",
+        "segment.ms": "86400000",
         "min.insync.replicas": "2",
     }
