@@ -36,6 +36,9 @@ KUBERNETES := $(VENV)/.installed-helm
 PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
 
+# The tests that the catalog of faults names.
+CATALOG = tests/chaos $(shell grep -oE 'tests/[a-z0-9_/]+\.py::[a-z0-9_]+' tests/chaos/README.md | grep -v tests/chaos | sort -u)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-long format lint types check docs alerts helm chaos upgrade cluster conformance bench lock mcp traces geo clean browser
 
@@ -78,14 +81,15 @@ alerts: $(PROMTOOL) ## test the alert rules with promtool, which is built first 
 helm: $(HELM) $(KUBERNETES) ## lint and render the Helm chart with every option, and validate the objects (builds helm first; needs Go; some minutes)
 	@$(VENV)/helm/bin/python tests/deploy/helm/validate_chart.py $(HELM)
 
-chaos: $(DEV) $(PAGE) $(JARS) $(S3) ## run the fault-injection tests
-	@$(BIN)/python -m pytest tests/chaos $(ARGS)
+chaos: $(DEV) $(PAGE) $(DOCS) $(JARS) $(S3) ## run the catalog of faults (tests/chaos/README.md): a line of JSON for each test; ARGS="-k word"
+	@$(BIN)/python -m pytest -p tests.chaos.result_lines --hypothesis-seed=$(or $(TIDEMARK_CHAOS_SEED),1) \
+		$(if $(findstring tests/,$(ARGS)),,$(CATALOG)) $(ARGS)
 
 upgrade: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) ## replace an older version by this one, process by process, under load; ARGS=COMMIT (needs the history)
 	@$(BIN)/python -m tests.upgrade $(ARGS)
 
 cluster: $(DEV) $(PAGE) $(DOCS) $(WEB) $(JARS) $(S3) $(if $(filter 1,$(TRINO)),$(TRINO_SERVER)) ## start a small cluster (three brokers, PostgreSQL, Valkey, S3; TRINO=1 adds it) for trying; ARGS="tests/flow" runs tests on one
-	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest $(ARGS),$(BIN)/python -m tests.cluster)
+	@$(if $(ARGS),TIDEMARK_TEST_CLUSTER=1 $(BIN)/python -m pytest -p tests.chaos.result_lines $(ARGS),$(BIN)/python -m tests.cluster)
 
 conformance: $(DEV) $(S3) $(TRINO_SERVER) ## compare the answers of DuckDB and Trino, coordinator and worker (downloads Trino, 821 MB; needs 4 GB of memory)
 	@$(BIN)/python -m tests.conformance $(ARGS)

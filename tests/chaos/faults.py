@@ -22,7 +22,7 @@ SEED = int(os.environ.get("TIDEMARK_CHAOS_SEED", "1"))
 SECONDS = float(os.environ.get("TIDEMARK_CHAOS_SECONDS", "45"))
 """For how long it happens."""
 FIGURES = Counter[str]()
-"""What the running test counted; conftest.py prints it as a line of JSON."""
+"""What the running test counted; result_lines.py prints it as a line of JSON."""
 
 DRAIN_SECONDS = 240 if runs_on_cluster() else 60
 """Tables in an object store are opened by requests, and three nodes elect leaders."""
