@@ -110,10 +110,10 @@ def test_changes_name_their_record_and_are_filtered(dashboard: Dashboard) -> Non
     assert dashboard.rows("Changes") == rows
 
 
-def _choose(dashboard: Dashboard, name: str, value: str) -> None:
+def _choose(dashboard: Dashboard, name: str, value: str, scope: str = "main") -> None:
     dashboard.until(
         f"((field) => field && ((field.value = '{value}'), field.dispatchEvent(new Event('change',"
-        f" {{bubbles: true}})), true))(document.querySelector('main select[name={name}]'))"
+        f" {{bubbles: true}})), true))(document.querySelector('{scope} select[name={name}]'))"
     )
 
 
@@ -304,6 +304,28 @@ def test_days_to_keep_are_saved_and_named(dashboard: Dashboard) -> None:
     assert row[-1] == shown
     website = dashboard.client.website(dashboard.tenant.website.id)
     assert website["keepDays"] == {"errors": 90}
+
+
+def test_the_privacy_of_a_website_is_set(dashboard: Dashboard) -> None:
+    dashboard.open("setup", part="privacy")
+    dashboard.press("Edit", "section[aria-label='What is stored']")
+    _choose(dashboard, "doNotTrack", "drop", "dialog")
+    _choose(dashboard, "consent", "required", "dialog")
+    dashboard.type_into("dialog textarea[name=neverStoreQuery]", "token\nsess*")
+    dashboard.press("Save", "dialog form")
+    dashboard.until("document.querySelector('main')?.innerText.includes('token, sess*')")
+
+    website = dashboard.client.website(dashboard.tenant.website.id)
+    assert website["privacy"] == {
+        "doNotTrack": "drop",
+        "globalPrivacyControl": "ignore",
+        "consent": "required",
+        "location": "truncated",
+        "neverStoreProperties": [],
+        "neverStoreQuery": ["token", "sess*"],
+        "maskTexts": True,
+    }
+    dashboard.client.update_website(website["id"], privacy={"consent": "not_required"})
 
 
 def test_a_deleted_website_is_restored(dashboard: Dashboard) -> None:

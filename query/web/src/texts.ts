@@ -461,6 +461,15 @@ export const texts = {
       rowsRemoved: "Rows removed", version: "First version without them", total: "Total",
       reportNote: "The value that was erased is stored nowhere; what is sent with it again is dropped.",
     },
+    privacyOf: {
+      title: "What is stored", doNotTrack: "Do Not Track", globalPrivacyControl: "Global Privacy Control",
+      signals: { ignore: "not looked at", anonymous: "counted without ids", drop: "not counted" },
+      consent: "Consent", consents: { not_required: "not required", required: "no ids before the page says so" },
+      location: "Places", locations: { truncated: "from the shortened address", none: "not looked up" },
+      properties: "Properties never stored", query: "Query parameters never stored", onePerLine: "(one per line, * for any characters)",
+      texts: "Errors, paths and URLs", masked: "E-mail addresses, tokens and card numbers are masked", unmasked: "stored as they are",
+      scriptNote: "It holds for what is sent from now on. After a change of consent or Global Privacy Control, put the script into the pages again.",
+    },
     keep: {
       title: "Days to keep", days: "Days", daysOf: (table: string) => `Days to keep: ${table}`, all: "All tables", keptFrom: "Kept from", always: "the beginning",
       ofWebsite: "Rows that are older, by the time of the event, are deleted for good. Days of the website win over those of the organization, those of a table over all tables. Without days, rows are kept.",

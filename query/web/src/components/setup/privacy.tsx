@@ -1,10 +1,11 @@
-// Privacy of the website: how long its rows are kept.
+// Privacy of the website: what is stored about visitors, and how long it is kept.
 import { fetchJson } from "../../api/request";
 import { may, me, subjectQuery } from "../../api/session";
 import { useLoaded } from "../../api/use";
 import type { Schemas } from "../../types";
 import { Async } from "../states";
 import { KeepDays } from "./keep_days";
+import { PrivacyCard } from "./privacy_settings";
 
 /** Website, status and, where the key may see it, organization. */
 async function load(path: string, signal: AbortSignal) {
@@ -23,8 +24,11 @@ export function Privacy() {
   return (
     <Async loaded={loaded}>
       {({ site, status, organization }) => (
-        <KeepDays key={site.updatedAt} path={path} keepDays={site.keepDays} inherited={organization?.keepDays} keptFrom={status.keptFrom}
-          websiteId={site.id} mayChange={may("manage:websites")} done={loaded.reload} />
+        <>
+          <PrivacyCard path={path} privacy={site.privacy} mayChange={may("manage:websites")} done={loaded.reload} />
+          <KeepDays key={site.updatedAt} path={path} keepDays={site.keepDays} inherited={organization?.keepDays} keptFrom={status.keptFrom}
+            websiteId={site.id} mayChange={may("manage:websites")} done={loaded.reload} />
+        </>
       )}
     </Async>
   );
