@@ -46,6 +46,8 @@ def check_contracts(
 
     `own_id` is the website of items that name none. NoneAccepted if no item remains.
     """
+    if contracts.keys().isdisjoint([item.website_id or own_id for item in accepted.items]):
+        return accepted, ()
     drifting: list[ItemDrift] = []
     refused: dict[int, RejectedItem] = {}
     for position, (item, index) in enumerate(zip(accepted.items, accepted.indexes, strict=True)):
@@ -61,23 +63,25 @@ def check_contracts(
             refused[position] = RejectedItem(index, ContractRefused.code, reason)
         else:
             drifting.append(ItemDrift(index, website_id, drifts))
-    CONTRACT_DRIFT.labels("accepted").inc(len(drifting))
-    CONTRACT_DRIFT.labels("refused").inc(len(refused))
+    if drifting:
+        CONTRACT_DRIFT.labels("accepted").inc(len(drifting))
+    if refused:
+        CONTRACT_DRIFT.labels("refused").inc(len(refused))
     return (_without(accepted, refused) if refused else accepted), drifting
 
 
 def drifts_of(checker: ContractChecker, item: Item) -> Sequence[Drift]:
-    """How a decoded item differs; items of other kinds than custom events do not."""
+    """How a decoded item differs, by its first drifts; only custom events have contracts."""
     if not isinstance(item, CustomEvent):
         return ()
     # Declared as raw JSON; the strict types of the collector decode it.
     properties = cast("Mapping[str, Any] | None", item.properties)
-    return checker.drifts(item.name, properties or {})
+    return checker.drifts(item.name, properties or {})[:MAX_LISTED_NAMES]
 
 
 def drift_message(drifts: Sequence[Drift]) -> str:
-    """What differs, of the first properties."""
-    return "; ".join(str(_shortened(drift)) for drift in drifts[:MAX_LISTED_NAMES])
+    """What differs."""
+    return "; ".join(str(_shortened(drift)) for drift in drifts)
 
 
 def listed_drift(drifting: Sequence[ItemDrift]) -> list[DriftingItem]:
@@ -85,11 +89,7 @@ def listed_drift(drifting: Sequence[ItemDrift]) -> list[DriftingItem]:
     return [
         DriftingItem(
             one.index,
-            [
-                drift.property
-                for drift in map(_shortened, one.drifts[:MAX_LISTED_NAMES])
-                if drift.property is not None
-            ],
+            [drift.property for drift in map(_shortened, one.drifts) if drift.property is not None],
             drift_message(one.drifts),
         )
         for one in drifting[:MAX_LISTED_ITEMS]

@@ -8,6 +8,7 @@ its entries, one per item, with what was ignored, moved or repeated.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,7 +22,7 @@ from ingest.decoding.auth import authenticate
 from ingest.decoding.contract_drift import ItemDrift, drift_message
 from ingest.decoding.decoder import RejectedItem
 from ingest.decoding.field_aliases import RawFields
-from ingest.decoding.ignored_members import ignored_members
+from ingest.decoding.ignored_members import MAX_LISTED_NAMES, ignored_members
 from ingest.decoding.ignored_parameters import WEBSITE_PARAMETER_NAMES
 from ingest.decoding.request_head import read_request_head, website_outside_body
 from ingest.decoding.tracker_formats import CLICK_ID_PARAMETERS
@@ -110,12 +111,10 @@ def record_rejects(
 def record_drift(dependencies: Dependencies, path: str, drifting: Sequence[ItemDrift]) -> None:
     """Count how accepted items differ from the contracts of their websites."""
     now_ms, counts = dependencies.clock(), dependencies.publisher.recent_requests.drift_counts
-    for item in drifting:
-        messages = [drift_message([drift]) for drift in item.drifts]
-        counts.add(
-            item.website_id,
-            [RejectionCount(path, DRIFT_CODE, message, 1, now_ms, now_ms) for message in messages],
-        )
+    found = Counter((item.website_id, drift) for item in drifting for drift in item.drifts)
+    for (website_id, drift), count in found.items():
+        message = drift_message([drift])
+        counts.add(website_id, [RejectionCount(path, DRIFT_CODE, message, count, now_ms, now_ms)])
 
 
 def _rejected_request(error: ApiError, path: str, now_ms: int) -> RecentRequest:
@@ -234,7 +233,7 @@ class DebugLines:
         if contract is not None and kind is CUSTOM_EVENT:
             event = _events.decode(raw)
             if drifts := contract.checker.drifts(event.name, event.properties or {}):
-                remarks["drift"] = drift_message(drifts)
+                remarks["drift"] = drift_message(drifts[:MAX_LISTED_NAMES])
         if (stored := stored_time(item, envelope)) is not None:
             remarks["storedTime"] = format_instant(stored)
         if self._is_repeated(kind, item):
