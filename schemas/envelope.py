@@ -48,6 +48,12 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Added to the timestamps of its items: the sender's clock is ahead or behind."""
     replay_of: str = ""
     """Where its only item lay when it was quarantined (`replay_id`); empty for all others."""
+    drop_reason: str = ""
+    """Why its items are dropped, by the privacy of the website; `items` is then an empty array."""
+    mask_texts: bool = True
+    """Whether e-mail addresses, tokens and card numbers in errors and URLs are masked."""
+    locate: bool = True
+    """Whether country, region and city are derived."""
 
 
 CLIENT_HINTS = (
@@ -104,7 +110,7 @@ class EnvelopeTemplate:
         names = Envelope.__struct_fields__
         time, items = names.index("received_ms"), names.index("items") + 1
         anonymous_id = names.index("anonymous_id")
-        header = _encoder.encode(fields)[:1]
+        header = _encoder.encode([None] * len(names))[: -len(names)]  # a None is one byte
         self._before = header + b"".join(fields[:time])
         self._between = b"".join(fields[items:anonymous_id])
         self._after = b"".join(fields[anonymous_id + 1 :])

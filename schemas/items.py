@@ -48,6 +48,8 @@ class Item(Struct, rename="camel", gc=False, kw_only=True):
     anonymous_id: Id | None = None
     session_id: Id | None = None
     website_id: Annotated[str, Meta(max_length=255)] | None = None
+    consent: bool | None = None
+    """Whether the visitor agreed to ids; read where the website requires consent, not stored."""
 
 
 @cache

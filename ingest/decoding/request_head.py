@@ -67,6 +67,10 @@ class RequestHead(Struct, frozen=True, gc=False):
     """Whether the response waits until the items are stored."""
     ignored_parameters: IgnoredParameters | None = None
     """Unknown parameters of the query string; None if there are none."""
+    do_not_track: bool = False
+    """Whether the header `DNT` is 1."""
+    global_privacy_control: bool = False
+    """Whether the header `Sec-GPC` is 1."""
 
 
 def read_request_head(scope: Scope) -> RequestHead:
@@ -113,6 +117,8 @@ def _read_head(scope: Scope, query: QueryFields) -> RequestHead:
         _idempotency_key(headers),
         AWAITED_KEY in scope,
         query.ignored,
+        headers.get(b"dnt") == b"1",
+        headers.get(b"sec-gpc") == b"1",
     )
 
 

@@ -211,6 +211,9 @@ class DebugLines:
             yield {**shared, "count": request.count, "message": ITEMS_OMITTED}
             return
         envelope = decode_envelope(request.envelope)
+        if envelope.drop_reason:
+            yield {**shared, "count": envelope.count, "dropped": envelope.drop_reason}
+            return
         origin = {
             "address": envelope.client_network,
             "userAgent": envelope.user_agent,

@@ -24,6 +24,7 @@ from ingest.decoding.request_head import SHARED_BY_HEAD
 from ingest.dependencies import Dependencies
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader
 from ingest.publishing.partition_queue import DeliveryReport, PendingDelivery
+from ingest.publishing.privacy_filter import privacy_filter
 from schemas.envelope import EnvelopeTemplate
 from schemas.errors import ApiError
 from schemas.event_times import MAX_AGE_MS, MAX_FUTURE_MS, is_near, keeps_time
@@ -142,13 +143,18 @@ class DirectCollect:
         return None if bucket is None else DirectRequest(self, encoded, bucket, began)
 
     def _prepare(self, website_id: str, registry: Snapshot) -> EnvelopeTemplate | None:
-        """What envelopes of a website share; None if the sender may not write to it."""
-        sender = self._header.sender
+        """What envelopes of a website share; None if the sender may not write to it.
+
+        None also if its privacy leaves anything out of such items.
+        """
+        sender, privacy = self._header.sender, registry.privacy_of(website_id)
         if website_id != sender.subject_id and not sender.can_reach(registry, website_id):
+            return None
+        if privacy_filter(privacy, self._header.head) is not None:
             return None
         if len(self._envelopes) >= MAX_WEBSITES:
             self._envelopes.clear()
-        envelope = self._header.envelope(website_id, (), b"")
+        envelope = self._header.envelope(website_id, (), b"", privacy)
         self._envelopes[website_id] = prepared = EnvelopeTemplate(envelope)
         return prepared
 

@@ -13,7 +13,13 @@ from msgspec import UNSET, Meta, Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ingest.decoding.body import receive_body
-from ingest.decoding.decoder import AcceptedItems, Decoder, RejectedItem, none_accepted_error
+from ingest.decoding.decoder import (
+    AcceptedItems,
+    Decoder,
+    RejectedItem,
+    join_items,
+    none_accepted_error,
+)
 from ingest.decoding.limits import MAX_ITEMS
 from ingest.decoding.ndjson import decode_body
 from ingest.decoding.request_head import read_request_head
@@ -21,6 +27,7 @@ from ingest.dependencies import CollectorEndpoint, Dependencies
 from ingest.endpoints.item_schemas import documented_item
 from ingest.endpoints.responses import COLLECT_ERRORS, AdjustedCount, IgnoredList, remarks
 from ingest.publishing.envelopes import WEBSITE_OUT_OF_REACH
+from ingest.publishing.privacy_filter import import_filter
 from ingest.publishing.publish import require_acknowledged
 from ingest.publishing.throttle import CpuThrottle
 from schemas.envelope import Envelope, encode_envelope
@@ -36,6 +43,7 @@ from schemas.kinds import IMPORTED_EVENT
 from schemas.plans import Group
 from schemas.registry import Import, Key, Snapshot
 from schemas.registry import KeyScope as KeyScope
+from schemas.registry.privacy import Privacy
 
 IMPORT_REQUIRED = (
     "'import_id' is required in the query string; "
@@ -100,7 +108,8 @@ def import_events(dependencies: Dependencies) -> ASGIApp:
         await ticket.charge(len(body))
         async with throttle.slot():
             accepted = reject_invalid(decode_body(decoder, body), target_import, now)
-            envelope = import_envelope(accepted, target_import, now)
+            privacy = registry.privacy_of(target_import.website_id)
+            envelope = import_envelope(accepted, target_import, now, privacy)
             delivery = dependencies.publisher.producer.enqueue(
                 IMPORTED_EVENT.topic, partition_key(target_import), [envelope], len(accepted.items)
             )
@@ -168,17 +177,25 @@ def rejection_reason(item: Item, target_import: Import, now_ms: int) -> str | No
     return None
 
 
-def import_envelope(accepted: AcceptedItems, target_import: Import, now_ms: int) -> bytes:
+def import_envelope(
+    accepted: AcceptedItems, target_import: Import, now_ms: int, privacy: Privacy
+) -> bytes:
     """The envelope of the request, without address and user agent: they are not the visitor's."""
+    array = accepted.array
+    if (of_history := import_filter(privacy)) is not None:
+        pairs = zip(accepted.items, accepted.raw_items(), strict=True)
+        array = join_items([of_history.filtered(item, bytes(raw)) for item, raw in pairs])
     return encode_envelope(
         Envelope(
             target_import.website_id,
             target_import.organization_id,
             now_ms,
             len(accepted.items),
-            accepted.array,
+            array,
             trusted=True,
             import_id=target_import.id,
+            mask_texts=privacy.mask_texts,
+            locate=privacy.location != "none",
         )
     )
 

@@ -175,6 +175,10 @@ class DebugItem(Struct, rename="camel"):
     headers: dict[str, str] | UnsetType = UNSET
     by_server: Annotated[bool, Meta(description="with an API key")] | UnsetType = UNSET
     count: Annotated[int, Meta(description="number of items not listed")] | UnsetType = UNSET
+    dropped: (
+        Annotated[str, Meta(description="why items are dropped, by the privacy of the website")]
+        | UnsetType
+    ) = UNSET
     path: Annotated[str, Meta(description="route that rejected the item")] | UnsetType = UNSET
     index: Annotated[int, Meta(description="index in the request")] | UnsetType = UNSET
     status: int | UnsetType = UNSET

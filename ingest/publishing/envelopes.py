@@ -15,11 +15,13 @@ from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.request_head import RequestHead
 from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.clock_offsets import ClockOffsets
-from schemas.envelope import Envelope, encode_envelope
+from ingest.publishing.privacy_filter import PrivacyFilter, privacy_filter, without_parameters
+from schemas.envelope import COUNTRY_HEADER, Envelope, encode_envelope
 from schemas.errors import Forbidden
 from schemas.event_times import adjusted_count, is_adjusted
 from schemas.items import Item
 from schemas.registry import Snapshot
+from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 
 WEBSITE_OUT_OF_REACH = "'websiteId' is a website that this sender has no access to"
 
@@ -45,6 +47,8 @@ class EncodedRequest(Struct, frozen=True, gc=False):
     """Number of items that are stored under another time than they name."""
     drift: Sequence[ItemDrift] = ()
     """Items that differ from the contract of their website."""
+    dropped: int = 0
+    """Number of items, the last of the envelopes, that are dropped by privacy."""
 
 
 class EnvelopeHeader(Struct, frozen=True, gc=False):
@@ -63,28 +67,60 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
         offset = offsets.of_request(items, self.received_ms, sender.subject_id, sender.trusted)
         return replace(self, clock_offset_ms=offset) if offset else self
 
-    def encode(self, subject_id: str, items: Sequence[Item], array: bytes) -> bytes:
-        return encode_envelope(self.envelope(subject_id, items, array))
+    def encode(
+        self, subject_id: str, items: Sequence[Item], array: bytes, privacy: Privacy
+    ) -> bytes:
+        return encode_envelope(self.envelope(subject_id, items, array, privacy))
 
-    def envelope(self, subject_id: str, items: Sequence[Item], array: bytes) -> Envelope:
+    def envelope(
+        self, subject_id: str, items: Sequence[Item], array: bytes, privacy: Privacy
+    ) -> Envelope:
         """The envelope of items of one website."""
+        locate = privacy.location != "none"
         return Envelope(
             subject_id,
             self.sender.organization.id,
             self.received_ms,
             len(items),
             array,
-            self.client_network,
+            self.client_network if locate else "",
             self.head.user_agent,
             self.sender.trusted,
-            self.head.headers,
+            self.head.headers if privacy is DEFAULT_PRIVACY else self._headers(privacy),
             self.head.idempotency_key,
             anonymous_id=""
             if all(item.anonymous_id for item in items)
             else self.anonymous_id(subject_id, self.received_ms),
             awaited=self.head.awaited,
             clock_offset_ms=self.clock_offset_ms,
+            mask_texts=privacy.mask_texts,
+            locate=locate,
         )
+
+    def encode_dropped(self, subject_id: str, count: int, reason: str) -> bytes:
+        """The envelope that only counts items which are dropped."""
+        return encode_envelope(
+            Envelope(
+                subject_id,
+                self.sender.organization.id,
+                self.received_ms,
+                count,
+                b"[]",
+                trusted=self.sender.trusted,
+                awaited=self.head.awaited,
+                drop_reason=reason,
+            )
+        )
+
+    def _headers(self, privacy: Privacy) -> dict[str, str]:
+        """The headers without what the privacy of the website leaves out."""
+        headers = dict(self.head.headers)
+        if privacy.location == "none":
+            headers.pop(COUNTRY_HEADER, None)
+        if privacy.never_store_query and "referer" in headers:
+            referer = headers["referer"].encode()
+            headers["referer"] = without_parameters(referer, privacy.never_store_query).decode()
+        return headers
 
     def partition_key(self, subject_id: str, items: Sequence[Item]) -> int:
         """The same key for a request and its retries, so that one worker sees both."""
@@ -138,10 +174,13 @@ def _encode(accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot)
     websites = {own if item.website_id is None else item.website_id for item in items}
     if websites == {own} or (len(websites) == 1 and sender.can_reach(registry, *websites)):
         [website] = websites
+        privacy = registry.privacy_of(website)
+        if privacy_filter(privacy, header.head) is not None:
+            return _encode_by_website(accepted, header, registry)
         indexes = None if isinstance(accepted.indexes, range) else accepted.indexes
         return EncodedRequest(
             header.partition_key(website, items),
-            [header.encode(website, items, accepted.array)],
+            [header.encode(website, items, accepted.array, privacy)],
             len(items),
             website,
             header.received_ms,
@@ -156,37 +195,53 @@ def _encode(accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot)
 def _encode_by_website(
     accepted: AcceptedItems, header: EnvelopeHeader, registry: Snapshot
 ) -> EncodedRequest:
-    """Group the items by website; reject those that the sender has no access to."""
+    """Group the items by website; reject those that the sender has no access to.
+
+    The groups that the privacy of a website drops are last.
+    """
     sender, rejected = header.sender, list(accepted.rejected)
-    website_items: dict[str, WebsiteItems] = {}
+    groups: dict[tuple[str, str], WebsiteItems] = {}
+    filters: dict[str, PrivacyFilter | None] = {}
     for item, raw, index in zip(
         accepted.items, accepted.raw_items(), accepted.indexes, strict=True
     ):
         if item.website_id is not None and not sender.can_reach(registry, item.website_id):
             rejected.append(RejectedItem(index, Forbidden.code, WEBSITE_OUT_OF_REACH))
-        else:
-            group = website_items.setdefault(item.website_id or sender.subject_id, WebsiteItems())
-            group.add(item, bytes(raw), index)
+            continue
+        website, text, reason = item.website_id or sender.subject_id, bytes(raw), ""
+        if website not in filters:
+            filters[website] = privacy_filter(registry.privacy_of(website), header.head)
+        if (of_website := filters[website]) is not None:
+            reason = of_website.drop_reason(item)
+            text = text if reason else of_website.filtered(item, text)
+        groups.setdefault((website, reason), WebsiteItems()).add(item, text, index)
     rejected.sort(key=lambda reject: reject.index)
-    if not website_items:
+    if not groups:
         raise none_accepted_error(rejected)
-    first = next(iter(website_items))
-    indexes = [index for group in website_items.values() for index in group.indexes]
-    items = [item for group in website_items.values() for item in group.items]
+    ordered = sorted(groups.items(), key=lambda group: group[0][1] != "")
+    websites = list(dict.fromkeys(website for (website, _), _ in ordered))
+    indexes = [index for _, group in ordered for index in group.indexes]
+    items = [item for _, group in ordered for item in group.items]
     return EncodedRequest(
-        header.partition_key(first, website_items[first].items),
+        header.partition_key(websites[0], ordered[0][1].items),
         [
-            header.encode(website, group.items, group.array)
-            for website, group in website_items.items()
+            header.encode_dropped(website, len(group.items), reason)
+            if reason
+            else header.encode(website, group.items, group.array, registry.privacy_of(website))
+            for (website, reason), group in ordered
         ],
         len(indexes),
-        first if len(website_items) == 1 else sender.organization.id,
+        websites[0] if len(websites) == 1 else sender.organization.id,
         header.received_ms,
         rejected,
         indexes,
-        {website: len(group.items) for website, group in website_items.items()},
+        {
+            website: sum(len(group.items) for (owner, _), group in ordered if owner == website)
+            for website in websites
+        },
         [ignored for ignored in accepted.ignored if ignored.index in indexes],
         _adjusted_count(accepted, items, indexes, header),
+        dropped=sum(len(group.items) for (_, reason), group in ordered if reason),
     )
 
 

@@ -185,6 +185,10 @@ class Update(Verb, frozen=True, kw_only=True):
     body: type[Struct]
     changes: Callable[[Call, Any], Mapping[str, object]]
     """Validated values of the fields that the body names."""
+    apply: Callable[[Any, Mapping[str, Any]], Any] = lambda record, values: structs.replace(
+        record, **values
+    )
+    """The record with these values."""
     validate: Callable[[Any], Any] = lambda record: record
     """Validates the updated record as a whole."""
 
@@ -274,7 +278,7 @@ async def _update(
     changes, now = verb.changes(call, await call.changes(verb.body)), call.now_ms
 
     def revise(store: RegistryStore) -> Any:
-        return store.revise(record, now, lambda it: verb.validate(structs.replace(it, **changes)))
+        return store.revise(record, now, lambda it: verb.validate(verb.apply(it, changes)))
 
     return resource.respond(call, Created(await call.write(resource.record, revise)))
 

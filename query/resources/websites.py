@@ -31,10 +31,15 @@ from schemas.http.openapi import Parameter
 from schemas.registry import KeyScope, Website
 from schemas.registry.allowed_origins import MAX_ORIGINS
 from schemas.registry.keep_days import DAY_MS
+from schemas.registry.privacy import Privacy, PrivacyChanges
 from schemas.registry.record_limits import MAX_RECORDS
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Deletion
-from schemas.registry.validation import new_website, validate_website_fields
+from schemas.registry.validation import (
+    new_website,
+    validate_website_fields,
+    with_website_changes,
+)
 from schemas.runtime.clock import format_instant
 
 NOT_CONFIRMED = (
@@ -70,6 +75,7 @@ class NewWebsite(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
     timezone: TimeZone | UnsetType = UNSET
     allowed_origins: Origins | UnsetType = UNSET
     keep_days: WebsiteKeepDays | UnsetType = UNSET
+    privacy: PrivacyChanges | UnsetType = UNSET
 
 
 class WebsiteChanges(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -80,6 +86,7 @@ class WebsiteChanges(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     timezone: TimeZone | UnsetType = UNSET
     allowed_origins: Origins | UnsetType = UNSET
     keep_days: WebsiteKeepDays | UnsetType = UNSET
+    privacy: PrivacyChanges | UnsetType = UNSET
 
 
 class WebsiteResource(Struct, rename="camel"):
@@ -92,6 +99,7 @@ class WebsiteResource(Struct, rename="camel"):
     timezone: TimeZone
     allowed_origins: Origins
     keep_days: WebsiteKeepDays
+    privacy: Annotated[Privacy, Meta(description="what is left out of its items")]
     created_at: str
     updated_at: str
 
@@ -127,14 +135,23 @@ def website_resource(_call: Call, website: Website) -> WebsiteResource:
         timezone=website.timezone,
         allowed_origins=list(website.allowed_origins),
         keep_days=dict(website.keep_days),
+        privacy=website.privacy,
         created_at=str(format_instant(website.created_at)),
         updated_at=str(format_instant(website.updated_at)),
     )
 
 
+def given_fields(body: NewWebsite | WebsiteChanges) -> dict[str, Any]:
+    """The fields that a body gives."""
+    given = given_members(body)
+    if body.privacy is not UNSET:
+        given["privacy"] = body.privacy.values()
+    return given
+
+
 async def make_website(call: Call) -> Created:
     """A new website of the key's organization."""
-    given = given_members(await call.body(NewWebsite))
+    given = given_fields(await call.body(NewWebsite))
     new = new_website(call.key.organization_id, now_ms=call.now_ms, **given)
     call.dependencies.keep_bounds.check(new.keep_days)
     return Created(new)
@@ -142,7 +159,7 @@ async def make_website(call: Call) -> Created:
 
 def website_changes(call: Call, body: WebsiteChanges) -> dict[str, Any]:
     """Validated fields of an update."""
-    changes = validate_website_fields(given_members(body))
+    changes = validate_website_fields(given_fields(body))
     call.dependencies.keep_bounds.check(changes.get("keep_days", {}))
     return changes
 
@@ -224,12 +241,17 @@ WEBSITES = Resource(
     update=Update(
         body=WebsiteChanges,
         changes=website_changes,
+        apply=with_website_changes,
         access=WRITES,
         operation_id="changeWebsite",
         summary="Update a website: absent fields stay",
         description="A new time zone changes the days of all results. Fewer days to keep delete "
-        "events within the hour, for good. The key needs `manage:websites`.",
-        examples={"origins": {"allowedOrigins": ["https://*.shop.example"]}},
+        "events within the hour, for good. Absent members of `privacy` stay, too; changes apply "
+        "to what is collected within a second. The key needs `manage:websites`.",
+        examples={
+            "origins": {"allowedOrigins": ["https://*.shop.example"]},
+            "privacy": {"privacy": {"doNotTrack": "drop", "neverStoreQuery": ["token", "sess*"]}},
+        },
     ),
     delete=Verb(
         access=WRITES_ALL,

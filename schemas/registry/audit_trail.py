@@ -11,6 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from schemas.registry.database import CHANGES
+from schemas.registry.privacy import DEFAULT_PRIVACY
 from schemas.registry.record_mapping import to_change
 from schemas.registry.records import Change, Record, Website
 
@@ -20,7 +21,7 @@ UNRECORDED = frozenset(
     {"id", "organization_id", "created_at", "updated_at", "erased_values", "planned_items"}
 )
 """Fields that an entry has anyway, and those that it must not have."""
-EMPTY: tuple[object, ...] = (None, "", (), {})
+EMPTY: tuple[object, ...] = (None, "", (), {}, DEFAULT_PRIVACY)
 SECRET_WORDS = ("secret", "password", "hash", "token")
 
 

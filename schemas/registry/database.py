@@ -89,6 +89,7 @@ WEBSITES = sa.Table(
     sa.Column("allowed_origins", sa.JSON, nullable=False, server_default="[]"),
     sa.Column("keep_days", sa.JSON, nullable=False, server_default="{}"),
     sa.Column("contract", sa.JSON, nullable=False, server_default="{}"),
+    sa.Column("privacy", sa.JSON, nullable=False, server_default="{}"),
     *_timestamp_columns(),
 )
 

@@ -1,7 +1,7 @@
 """Maps database rows to records and back; columns of saved records come from their structs."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
 from itertools import islice
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from msgspec import inspect
 
 from schemas.registry import database
+from schemas.registry.privacy import parse_privacy
 from schemas.registry.records import (
     Action,
     Change,
@@ -103,6 +104,10 @@ ENUM_COLUMNS: Mapping[type[Record], Mapping[str, type[StrEnum]]] = {
     Erasure: {"state": ErasureState, "selector": Selector},
     Replay: {"state": ReplayState},
 }
+STRUCT_COLUMNS: Mapping[type[Record], Mapping[str, Callable[[Any], msgspec.Struct]]] = {
+    Website: {"privacy": parse_privacy}
+}
+"""Columns with a JSON object that records have as a struct."""
 IDS_PER_QUERY = 500
 """Maximum ids in one statement."""
 
@@ -123,8 +128,14 @@ def to_row(record: Record | Change) -> dict[str, Any]:
 
 
 def to_column_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Enums as strings, because some drivers know no enums."""
-    return {name: v.value if isinstance(v, StrEnum) else v for name, v in values.items()}
+    """Enums as strings, because some drivers know no enums; structs as JSON objects."""
+    return {name: _column_value(value) for name, value in values.items()}
+
+
+def _column_value(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else value
 
 
 def read_all(connection: sa.Connection, kind: type[RecordT]) -> list[RecordT]:
@@ -162,6 +173,8 @@ def to_record(kind: type[RecordT], row: Mapping[Any, Any]) -> RecordT:
         values[column] = tuple(values[column])  # JSON has lists, records have tuples
     for column, enum in ENUM_COLUMNS.get(kind, {}).items():
         values[column] = enum(values[column])
+    for column, parse in STRUCT_COLUMNS.get(kind, {}).items():
+        values[column] = parse(values.get(column, {}))
     return kind(**values)
 
 

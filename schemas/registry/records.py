@@ -6,6 +6,8 @@ from typing import Annotated, Any, get_type_hints
 
 from msgspec import Struct
 
+from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
+
 
 class Record(Struct, frozen=True, rename="camel", kw_only=True):
     """What all records have."""
@@ -45,6 +47,7 @@ class Website(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     contract: dict[str, Any] = {}
     """Event contract, with what is done about events that differ; empty: none. See
     `website_contracts.py`."""
+    privacy: Privacy = DEFAULT_PRIVACY
     created_at: int
     updated_at: int
 

@@ -12,6 +12,7 @@ import msgspec
 from schemas.receipts import ReceiptKey
 from schemas.registry.api_keys import parse_key, secret_matches
 from schemas.registry.contents import ChangesSince, Contents, RegistryVersion
+from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Erasure, Import, Key, Link, Organization, Record, Website
 from schemas.registry.saved_record_index import SavedRecordIndex
@@ -117,6 +118,11 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         if owned is not None:
             return owned.organization_id
         return subject_id if subject_id in self.organizations else None
+
+    def privacy_of(self, subject_id: str) -> Privacy:
+        """The privacy of a website; the default for other subjects."""
+        website = self.websites.get(subject_id)
+        return DEFAULT_PRIVACY if website is None else website.privacy
 
     def find_key(self, text: str, now_ms: int) -> Key | None:
         """The active key with this text, or None."""

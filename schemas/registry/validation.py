@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from schemas.errors import Malformed
 from schemas.lake.item_changes import InvalidChange, is_position, parse_change
 from schemas.plans import LIMIT_NAMES, PLANS
@@ -15,6 +17,7 @@ from schemas.registry.api_keys import KEY_SCOPES, generate_key
 from schemas.registry.ids import random_id
 from schemas.registry.keep_days import validate_keep_days
 from schemas.registry.link_validation import validate_field, validate_text, validate_url
+from schemas.registry.privacy import Privacy, validate_privacy
 from schemas.registry.records import (
     Erasure,
     ErasureState,
@@ -70,6 +73,7 @@ def new_website(
     record_id: str | None = None,
     allowed_origins: Sequence[str] = (),
     keep_days: Mapping[str, int] | None = None,
+    privacy: Mapping[str, Any] | None = None,
 ) -> Website:
     """A new website; `record_id` re-creates one that was lost."""
     fields = validate_website_fields(
@@ -82,6 +86,7 @@ def new_website(
         }
     )
     return Website(
+        privacy=Privacy(**validate_privacy(privacy or {})),
         id=validate_id(record_id) if record_id is not None else f"web_{random_id(12)}",
         organization_id=organization_id,
         created_at=now_ms,
@@ -98,8 +103,15 @@ def validate_website_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "timezone": validate_timezone,
         "allowed_origins": validate_origins,
         "keep_days": validate_keep_days,
+        "privacy": validate_privacy,
     }
     return {name: rules[name](value) for name, value in values.items()}
+
+
+def with_website_changes(website: Website, changes: Mapping[str, Any]) -> Website:
+    """The website with validated fields; of `privacy`, members that are not given stay."""
+    privacy = structs.replace(website.privacy, **changes.get("privacy", {}))
+    return structs.replace(website, **{**changes, "privacy": privacy})
 
 
 def new_link(

@@ -25,6 +25,7 @@ from stream.enrich.steps.form import put_form
 from stream.enrich.steps.identity_hashes import put_identity_hashes
 from stream.enrich.steps.language import put_language
 from stream.enrich.steps.location import put_location
+from stream.enrich.steps.masked_texts import put_masked_texts
 from stream.enrich.steps.outbound_link import put_outbound_link
 from stream.enrich.steps.page import put_page
 from stream.enrich.steps.referrer import put_referrer
@@ -82,6 +83,7 @@ PIPELINE = build_pipeline(
     put_language,
     put_outbound_link,
     put_sender,
+    put_masked_texts,
     put_rules_version,
 )
 """The steps of all items. A new step is one line here, behind the steps that it reads from."""

@@ -5,6 +5,7 @@ named. For imported rows the values of the file win, so browser, system and bot 
 """
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -113,7 +114,7 @@ def _items(kind: Kind, old: Columns) -> list[Item]:
         values["properties"] = [
             Raw(text.encode()) if text else EMPTY_RAW for text in old["properties"]
         ]
-    absent = dict.fromkeys(_required(kind.item) - set(values), "")
+    absent: dict[str, Any] = dict.fromkeys(_required(kind.item) - set(values), "")
     count = len(old[kind.table.subject_column])
     rows = zip(*values.values(), strict=True) if values else [()] * count
     return [kind.item(**absent, **dict(zip(values, row, strict=True))) for row in rows]

@@ -233,6 +233,8 @@ def _original_envelope(entry: _Entry, message: KafkaMessage | None) -> Envelope 
 def _item_count(envelope: Envelope) -> int:
     if not 0 <= envelope.received_ms < MAX_RECEIVED_MS:
         return 1
+    if envelope.drop_reason:
+        return envelope.count
     try:
         return len(msgspec.json.decode(envelope.items, type=list[Raw]))
     except DECODE_ERRORS:

@@ -104,6 +104,10 @@ class _Decoder:
             if not 0 <= envelope.received_ms < MAX_RECEIVED_MS:
                 seq += self._envelope_without_time(message, envelope, seq)
                 continue
+            if envelope.drop_reason:
+                self._counts.add_refused(envelope, message.partition, message.offset)
+                seq += envelope.count
+                continue
             if envelope.replay_of:
                 at = message.partition, message.offset, seq
                 self.replayed.append(replayed_entry(envelope, *at))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 from msgspec import Struct
 
+from schemas.envelope import Envelope
 from schemas.tables import LEDGER
 from stream.rows.quarantine import QuarantineEntry, QuarantineStage
 from stream.storage.delta_commit import OffsetUpdate, OffsetUpdates
@@ -36,8 +37,8 @@ class LedgerEntry(Struct):
         return self.received - self.quarantined - self.duplicate - self.dropped
 
 
-LedgerKey = tuple[str | None, int, int]
-"""Subject, hour as Unix milliseconds, partition."""
+LedgerKey = tuple[str | None, int, int, str]
+"""Subject, hour as Unix milliseconds, partition, and why the collector dropped the items."""
 
 
 class LedgerCounts:
@@ -76,6 +77,16 @@ class LedgerCounts:
         """Count one received item as a duplicate."""
         if offset >= self._since.get(partition, 0):
             self._entry(subject, received_ms, partition).duplicate += 1
+
+    def add_refused(self, envelope: Envelope, partition: int, offset: int) -> None:
+        """Count the items that the collector dropped by the privacy of their website."""
+        if offset >= self._since.get(partition, 0):
+            reason = envelope.drop_reason
+            sums = self._entry(envelope.subject_id, envelope.received_ms, partition, reason)
+            sums.received += envelope.count
+            sums.dropped += envelope.count
+            sums.drop_reason = reason
+            sums.last_offset = max(sums.last_offset, offset)
 
     def add_dropped(
         self,
@@ -141,5 +152,7 @@ class LedgerCounts:
             schema=arrow_schema(LEDGER),
         )
 
-    def _entry(self, subject: str | None, received_ms: int, partition: int) -> LedgerEntry:
-        return self._entries[subject, received_ms // HOUR_MS * HOUR_MS, partition]
+    def _entry(
+        self, subject: str | None, received_ms: int, partition: int, refused: str = ""
+    ) -> LedgerEntry:
+        return self._entries[subject, received_ms // HOUR_MS * HOUR_MS, partition, refused]

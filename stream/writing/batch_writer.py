@@ -38,6 +38,7 @@ from msgspec import Struct
 from schemas.kinds import Kind
 from schemas.lake.committed_offsets import app_id
 from schemas.lake.topic_identity import TopicIdentity
+from schemas.registry.privacy import DROP_REASONS
 from schemas.runtime.settings import Settings
 from schemas.tables import LEDGER, QUARANTINE
 from schemas.telemetry.instruments import (
@@ -120,7 +121,7 @@ class BatchWriter:
         """Opened by `assign_topic`, for `assign_partitions`."""
         self._quarantine = LakeTable(settings, QUARANTINE)
         self._ledger = LakeTable(settings, LEDGER)
-        start_at_zero(DROPPED_ITEMS, (*role.drop_reasons, ERASED_REASON))
+        start_at_zero(DROPPED_ITEMS, (*role.drop_reasons, ERASED_REASON, *DROP_REASONS))
         start_at_zero(QUARANTINED_ITEMS, [self.topic], QuarantineStage)
         start_at_zero(STORED_ROWS, [self.topic], ("stored", "duplicate", "quarantined"))
         memory_budget = memory_budget or MemoryBudget.of(settings)

@@ -1,7 +1,7 @@
 """Country, region and city, from the truncated IP address, a proxy's header or the time zone.
 
 A time zone gives the country only. A server's address is not its visitor's, so items sent with an
-API key are located by time zone only.
+API key are located by time zone only. A website may have no locations at all.
 """
 
 from operator import attrgetter
@@ -30,6 +30,11 @@ def put_location(rows: RowBatch, lookups: Lookups) -> None:
         by_zone = countries_by_zone().get
         countries = combined(countries, time_zones).mapped(
             lambda found: found[0] or (by_zone(found[1]) if found[1] else None)
+        )
+    if not all(envelope.locate for envelope in rows.envelope_runs()):
+        is_located = rows.per_envelope(lambda envelope: envelope.locate)
+        countries = combined(countries, is_located).mapped(
+            lambda found: found[0] if found[1] else None
         )
     rows.columns["country"] = countries
     rows.columns["region"] = rows.repeat_runs(map(attrgetter("region"), locations))

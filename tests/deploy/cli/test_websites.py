@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from schemas.registry.privacy import DEFAULT_PRIVACY
 from tests.deploy.cli.command_result import Run
+
+DEFAULT = msgspec.json.decode(msgspec.json.encode(DEFAULT_PRIVACY))
 
 
 def test_a_website_is_created_changed_and_deleted(ask: Callable[..., Any]) -> None:
@@ -20,6 +25,7 @@ def test_a_website_is_created_changed_and_deleted(ask: Callable[..., Any]) -> No
         "timezone": "Europe/Berlin",
         "allowedOrigins": [],
         "keepDays": {},
+        "privacy": DEFAULT,
         "createdAt": website["createdAt"],
         "updatedAt": website["createdAt"],
     }
@@ -70,6 +76,29 @@ def test_days_to_keep_are_of_all_tables_or_of_one(ask: Callable[..., Any], run: 
         "events=": "'events=' is not DAYS or TABLE=DAYS",
     }.items():
         refused = run("websites", "update", website["id"], "--keep-days", value)
+        assert (refused.code, problem in refused.err) == (2, True), refused.err
+
+
+def test_privacy_changes_member_by_member(ask: Callable[..., Any], run: Run) -> None:
+    owner = ask("organizations", "create", "--name", "Acme")["id"]
+    website = ask(
+        "websites", "create", "--organization", owner, "--domain", "shop.example",
+        "--privacy", "neverStoreQuery=token, sess*",
+    )  # fmt: skip
+    update = ("websites", "update", website["id"], "--privacy")
+
+    assert website["privacy"] == DEFAULT | {"neverStoreQuery": ["token", "sess*"]}
+    changed = ask(*update, "doNotTrack=drop", "--privacy", "maskTexts=false")["privacy"]
+    assert changed == website["privacy"] | {"doNotTrack": "drop", "maskTexts": False}
+    assert ask(*update, "neverStoreQuery=")["privacy"] == changed | {"neverStoreQuery": []}
+    for value, problem in {
+        "doNotTrack": "'doNotTrack' is not MEMBER=VALUE, such as doNotTrack=drop",
+        "doNotTrack=no": "'doNotTrack' has a value that is not allowed: 'no'",
+        "maskTexts=no": "'maskTexts' must be true or false, not a string",
+        "dnt=drop": "unknown field `dnt`",
+        "neverStoreProperties=a b": "'privacy.neverStoreProperties' has 'a b'; a name has 1 to",
+    }.items():
+        refused = run(*update, value)
         assert (refused.code, problem in refused.err) == (2, True), refused.err
 
 

@@ -34,6 +34,7 @@ def test_a_website_is_created_with_defaults(service: InProcessService) -> None:
         "timezone": "UTC",
         "allowedOrigins": [],
         "keepDays": {},
+        "privacy": PRIVACY,
         "createdAt": WHEN,
         "updatedAt": WHEN,
     }
@@ -218,6 +219,32 @@ def test_a_website_whose_purge_has_begun_is_not_restored(service: InProcessServi
         409,
         "The rows of this website are purged: it cannot be restored",
     )
+
+
+PRIVACY = {
+    "doNotTrack": "ignore",
+    "globalPrivacyControl": "ignore",
+    "consent": "not_required",
+    "location": "truncated",
+    "neverStoreProperties": [],
+    "neverStoreQuery": [],
+    "maskTexts": True,
+}
+
+
+def test_privacy_is_changed_member_by_member(service: InProcessService) -> None:
+    path, changes = f"{WEBSITES}/shop", {"doNotTrack": "drop", "neverStoreQuery": ["token"]}
+
+    service.ask("PATCH", path, {"privacy": changes}, key="acme-admin")
+    changed = service.ask("PATCH", path, {"privacy": {"maskTexts": False}}, key="acme-admin")
+
+    assert changed.json["data"]["privacy"] == PRIVACY | changes | {"maskTexts": False}
+    for privacy, problem in (
+        ({"consent": "yes"}, "'privacy.consent' has a value that is not allowed: 'yes'"),
+        ({"neverStoreQuery": ["a=b"]}, "'privacy.neverStoreQuery' has 'a=b'; a name has 1 to 128"),
+    ):
+        refused = service.ask("PATCH", path, {"privacy": privacy}, key="acme-admin")
+        assert (refused.status, problem in refused.json["error"]) == (400, True), refused.json
 
 
 def test_days_to_keep_are_changed_as_a_whole(service: InProcessService) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from schemas.envelope import Envelope, encode_chunk, encode_envelope
 from schemas.kinds import CUSTOM_EVENT, KINDS, Kind
@@ -37,6 +38,17 @@ def test_one_bad_item_is_quarantined_alone(tmp_path: Path) -> None:
         ("w1", "events", "decode", 0, 1, "Expected `str` of length >= 1 - at `$.name`")
     ]
     assert json.loads(decode_payload(found[0][6])) == bad
+
+
+def test_items_that_privacy_dropped_are_counted_under_their_reason(tmp_path: Path) -> None:
+    config = builders.settings(tmp_path)
+    dropped = an_envelope(b"[]", drop_reason="do_not_track")
+    batch = [a_message(0, named("a"), replace(dropped, count=2), named("b"))]
+
+    assert BatchWriter(config, CUSTOM_EVENT, Lookups()).write(batch) == WriteResult(2, 0, {0: 1})
+    assert rows(config, EVENTS, "name", "seq") == [("a", 0), ("b", 3)]
+    counts = rows(config, LEDGER, "received", "stored", "dropped", "drop_reason")
+    assert counts == [(2, 0, 2, "do_not_track"), (2, 2, 0, None)]
 
 
 def test_a_garbage_chunk_is_quarantined_with_its_offset_and_the_stream_goes_on(
