@@ -60,6 +60,8 @@ class Receipt(Struct, array_like=True, frozen=True, gc=False):
     """Kafka's topic id, whose epoch the table knows; empty: `epoch` is used."""
     spool_id: Annotated[str, Meta(max_length=64)] = ""
     """Id of a request that was spooled while Kafka was away; `spool_deliveries.py`."""
+    dropped: Annotated[int, Meta(ge=0, le=MAX_ITEMS)] = 0
+    """Number of items, the last ones, that the privacy of their website dropped."""
 
 
 class InvalidReceipt(Exception):

@@ -67,7 +67,7 @@ def quickstart(
         "websiteId": website.id,
         "created": key is not None,
         "key": key,
-        "script": main_tag(base, website.id),
+        "script": main_tag(base, website),
         "query": first_query(query_service_url(settings), website.id, key),
         "signInLink": link,
     }

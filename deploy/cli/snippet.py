@@ -10,9 +10,9 @@ from schemas.errors import Malformed
 from schemas.http.script_tag import (
     EXTRA_SCRIPTS,
     MAIN_SCRIPT,
-    PERSIST,
     main_tag,
     script_tag,
+    tag_attributes,
     validate_collect_url,
 )
 from schemas.registry import Website
@@ -61,11 +61,11 @@ def snippet(
 ) -> None:
     """Print the script tags for the pages of WEBSITE, with and without an integrity hash."""
     with tidemark.open_registry() as store:
-        store.get(Website, website)
+        found = store.get(Website, website)
     base = public_collector_url(tidemark.settings) if collect_url is None else collect_url
     extras = [name for name in EXTRA_SCRIPTS if flags[f"extra_{name}"]]
-    plain = main_tag(base, website, extras, persist)
-    whole = "\n".join(pinned_tags(base, website, extras, persist))
+    plain = main_tag(base, found, extras, persist)
+    whole = "\n".join(pinned_tags(base, found, extras, persist))
     if json:
         print_json({"script": plain, "pinned": whole})
         return
@@ -74,7 +74,7 @@ def snippet(
     click.echo(whole)
 
 
-def pinned_tags(base: str, website: str, extras: list[str], persist: bool) -> Iterator[str]:
+def pinned_tags(base: str, website: Website, extras: list[str], persist: bool) -> Iterator[str]:
     """One tag per script with its hash, because a pinned script loads no unpinned ones."""
     manifest = read_manifest()
     for name in (MAIN_SCRIPT, *(f"{MAIN_SCRIPT}-{extra}" for extra in extras)):
@@ -82,5 +82,5 @@ def pinned_tags(base: str, website: str, extras: list[str], persist: bool) -> It
             raise click.ClickException("the tracker scripts are not built; run `make setup`")
         script = manifest[name]
         pinned = (f'integrity="{script.integrity}"', 'crossorigin="anonymous"')
-        attributes = (*pinned, *((PERSIST,) if persist else ()))
-        yield script_tag(f"{base}/{file_name(name, script)}", website, *attributes)
+        attributes = (*pinned, *tag_attributes(website, persist))
+        yield script_tag(f"{base}/{file_name(name, script)}", website.id, *attributes)

@@ -49,7 +49,8 @@ def _parse_privacy(
     try:
         return msgspec.convert(members, PrivacyChanges).values()
     except msgspec.ValidationError as error:
-        rule, _, name = str(error).rstrip("`").partition(" - at `$.")
+        rule, _, path = str(error).partition(" - at `$.")
+        name = path.rstrip("`")
         raise click.BadParameter(f"'{name}' {rule_message(rule)}" if name else rule) from None
     except Malformed as error:
         raise click.BadParameter(str(error)) from None

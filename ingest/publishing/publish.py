@@ -94,6 +94,7 @@ class Publisher(Struct, frozen=True):
                 request.indexes,
                 report.topic_id,
                 delivery.spool_id,
+                request.dropped,
             )
         )
         record_published(self.recent_requests, topic, request, receipt)

@@ -50,6 +50,8 @@ class ItemState(StrEnum):
     ERASED = "erased"
     """No longer stored: removed by an erasure, or by age; found once something of its website was
     erased."""
+    DROPPED = "dropped"
+    """Counted and not stored, by the privacy of its website."""
     PENDING = "pending"
     """In Kafka; no worker has read it yet."""
     SPOOLED = "spooled"
@@ -116,6 +118,11 @@ async def receipt_status(dependencies: QueryDependencies, request: Request) -> R
     else:
         receipt = delivered
         statuses = await _statuses(dependencies, key, kind, receipt, owners)
+    if receipt.dropped:
+        dropped = [
+            ItemStatus(each.index, ItemState.DROPPED) for each in statuses[-receipt.dropped :]
+        ]
+        statuses = [*statuses[: -receipt.dropped], *dropped]
     is_erasing = any(map(dependencies.registry.tombstones.of_subject, owners))
     if any(status.state is ItemState.STORED for status in statuses) and (with_bots or is_erasing):
         rows = await _stored_rows(dependencies, key, kind, receipt, owners)

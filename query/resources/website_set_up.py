@@ -87,7 +87,7 @@ async def show_snippet(call: Call, website: Website) -> Response:
     base = call.dependencies.collect_url
     if "collect_url" in call.parameters:
         base = validate_collect_url(call.parameters["collect_url"])
-    tag = main_tag(base, website.id, [name for name in EXTRA_SCRIPTS if name in extras], persist)
+    tag = main_tag(base, website, [name for name in EXTRA_SCRIPTS if name in extras], persist)
     return json_response(SnippetResponse(success=True, data=Snippet(tag, base)))
 
 

@@ -1,11 +1,12 @@
 """The script tag that a page of a website needs."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from urllib.parse import urlsplit
 
 from schemas.errors import Malformed
+from schemas.registry import Website
 
 MAIN_SCRIPT = "tidemark"
 EXTRA_SCRIPTS: Mapping[str, str] = {
@@ -21,10 +22,20 @@ PERSIST = "data-persist"
 """Attribute by which visitor and session ids are kept in localStorage."""
 
 
-def main_tag(base: str, website_id: str, extras: Sequence[str] = (), persist: bool = False) -> str:
+def main_tag(base: str, website: Website, extras: Sequence[str] = (), persist: bool = False) -> str:
     """The tag of the main script, which loads the extra ones; `base` is the collector's URL."""
-    attributes = (*((PERSIST,) if persist else ()), *(f"data-{extra}" for extra in extras))
-    return script_tag(f"{base}/{MAIN_SCRIPT}.js", website_id, *attributes)
+    attributes = (*tag_attributes(website, persist), *(f"data-{extra}" for extra in extras))
+    return script_tag(f"{base}/{MAIN_SCRIPT}.js", website.id, *attributes)
+
+
+def tag_attributes(website: Website, persist: bool) -> Iterator[str]:
+    """The attributes of every script: whether ids are kept, and what the privacy asks for."""
+    if persist:
+        yield PERSIST
+    if website.privacy.consent == "required":
+        yield 'data-consent="required"'
+    if website.privacy.global_privacy_control == "anonymous":
+        yield "data-gpc"  # else the script sends nothing from such browsers
 
 
 def script_tag(source: str, website_id: str, *attributes: str) -> str:

@@ -53,6 +53,24 @@ def test_ids_are_kept_only_when_asked_for(tracked: TrackedWebsite, page: Tab) ->
     assert cookies == ""
 
 
+def test_nothing_is_kept_before_consent_and_after_its_withdrawal(
+    tracked: TrackedWebsite, page: Tab
+) -> None:
+    page.go(tracked.add_page("/consent", tracked.tag('data-persist data-consent="required"')))
+    before = page.js("({...localStorage})")
+    page.js('tidemark("consent", true), tidemark("event", "agreed")')
+    during = page.js("localStorage.tidemark.split(' ').length")
+    page.js('tidemark("consent", false), tidemark("event", "withdrawn")')
+    after = page.js("localStorage.tidemark + sessionStorage.length")
+    page.leave()
+
+    rows = tracked.stored("/consent", 4, "name", "session_id", "anonymous_id", "session_made")
+    assert [row[0] for row in rows] == [VIEW, "agreed", "withdrawn", EXIT]
+    assert (before, during, after) == ({}, 3, "0")
+    assert [row[3] for row in rows] == [True, False, True, True]
+    assert rows[0][2] == rows[2][2] != rows[1][2]
+
+
 def test_a_visitor_without_ids_is_one_visitor_all_the_same(
     tracked: TrackedWebsite, page: Tab
 ) -> None:

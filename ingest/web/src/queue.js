@@ -1,6 +1,6 @@
 // Items wait here for a moment, travel together, and leave with the page.
 import { identity, unique } from "./identity.js";
-import { base, given, refused } from "./tag.js";
+import { agreed, base, given, refused } from "./tag.js";
 import { keepUnsent, takeUnsent } from "./unsent.js";
 
 // The route is the bundle's own: see ../build.js.
@@ -48,7 +48,8 @@ export const put = (facts) => {
     path: location.href.slice(0, 8192),
     // A zone tells a country where nothing else does, of every item alike.
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    ...("persist" in given && identity()),
+    consent: given.consent && agreed(),
+    ...("persist" in given && agreed() && identity()),
     ...facts,
   });
   if (document.hidden) queueMicrotask(leave);
@@ -56,7 +57,7 @@ export const put = (facts) => {
 };
 
 export const leave = () => {
-  if ((failed || flying[0]) && !refused()) keepUnsent(flying.concat(items));
+  if ((failed || flying[0]) && !refused() && agreed()) keepUnsent(flying.concat(items));
   flying = []; // browsers tell twice that a page is left
   while (items[0]) send(1);
 };

@@ -16,10 +16,14 @@ export const mark = TAG + given.websiteId;
 export const pastedTwice = window[mark];
 window[mark] = 1;
 
+// Whether ids may be kept and sent: only after consent, where the tag asks for it.
+export const agreed = () => !given.consent || !!(window.tidemark?.yes || storage());
+
 export const refused = () =>
   pastedTwice ||
   // A page in a frame is part of the page around it.
   (top != self && !("frames" in given)) ||
-  navigator.globalPrivacyControl ||
+  // The collector may count such browsers without ids.
+  (navigator.globalPrivacyControl && !("gpc" in given)) ||
   "optout" in given ||
   storage() == "optout";

@@ -4,7 +4,7 @@ import { again, exit, look, moved, restored, scrolled, view } from "./page.js";
 import { leave, put } from "./queue.js";
 import { onMove } from "./route.js";
 import { storage } from "./storage.js";
-import { base, given, pastedTwice } from "./tag.js";
+import { base, given, pastedTwice, refused } from "./tag.js";
 
 const commands = {
   event: (name, properties, options) =>
@@ -12,6 +12,8 @@ const commands = {
   view: again,
   optout: () => storage("optout"),
   optin: () => storage(""),
+  // For all scripts of the page; withdrawn, what is stored goes, but for an opt-out.
+  consent: (yes) => (tidemark.yes = yes) || refused() || storage(""),
 };
 
 const gone = () => {

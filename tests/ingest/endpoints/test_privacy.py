@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from schemas.receipts import unverified
 from schemas.registry.privacy import Privacy
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector, anonymous_ids
@@ -78,11 +79,14 @@ def test_an_identity_without_consent_is_only_counted(collector: InMemoryCollecto
     set_privacy(collector, consent="required")
     body = [{"profileId": "p1"}, {"profileId": "p2", "consent": True}]
 
-    assert collector.post("/identify?website_id=shop", body).json["count"] == 2
+    reply = collector.post("/identify?website_id=shop", body)
 
+    assert reply.json["count"] == 2
     kept, dropped = collector.producer.sent[-1].envelopes
     assert json.loads(kept.items) == [body[1]]
     assert (dropped.drop_reason, dropped.count) == ("no_consent", 1)
+    receipt = unverified(reply.json["receipt"])
+    assert (receipt.indexes, receipt.dropped) == ([1, 0], 1)
 
 
 def test_named_properties_are_never_stored_at_any_depth(collector: InMemoryCollector) -> None:

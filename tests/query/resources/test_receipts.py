@@ -102,12 +102,20 @@ def test_what_a_worker_has_read_is_stored_from_the_next_look_on(service: InProce
             "receivedAt": "2026-11-18T11:06:40.000Z",
             "total": 3,
             "counts": {
-                "stored": 3, "duplicate": 0, "quarantined": 0, "erased": 0,
+                "stored": 3, "duplicate": 0, "quarantined": 0, "erased": 0, "dropped": 0,
                 "pending": 0, "spooled": 0, "lost": 0, "unknown": 0,
             },
             "items": [{"index": n, "state": "stored"} for n in (0, 1, 2)],
         },
     }  # fmt: skip
+
+
+def test_the_items_that_privacy_dropped_are_the_last_ones(service: InProcessService) -> None:
+    stored(service)
+
+    reply = look_up(service, replace(THREE, indexes=(0, 2, 1), dropped=2))
+
+    assert states(reply) == [(0, "stored"), (2, "dropped"), (1, "dropped")]
 
 
 def test_each_item_has_a_fate_of_its_own(service: InProcessService) -> None:

@@ -1,15 +1,31 @@
 """Script tags, and the URLs of a collector that they accept."""
 
 import pytest
+from msgspec.structs import replace
 
 from schemas.errors import Malformed
 from schemas.http.script_tag import main_tag, validate_collect_url
+from schemas.registry import Website
+from schemas.registry.privacy import Privacy
+
+SHOP = Website(
+    id="web_1", organization_id="acme", domain="shop.example", created_at=0, updated_at=0
+)
 
 
 def test_a_tag_names_website_and_extra_scripts() -> None:
-    assert main_tag("/t", "web_1", ["vitals", "404"], persist=True) == (
+    assert main_tag("/t", SHOP, ["vitals", "404"], persist=True) == (
         '<script defer src="/t/tidemark.js" data-website-id="web_1" '
         "data-persist data-vitals data-404></script>"
+    )
+
+
+def test_a_tag_has_what_the_privacy_of_the_website_asks_for() -> None:
+    privacy = Privacy(consent="required", global_privacy_control="anonymous")
+
+    assert main_tag("/t", replace(SHOP, privacy=privacy)) == (
+        '<script defer src="/t/tidemark.js" data-website-id="web_1" '
+        'data-consent="required" data-gpc></script>'
     )
 
 
