@@ -1,17 +1,19 @@
 """Restores a backup into an empty folder or bucket.
 
-Data files first, then the registry, last the logs: without a log there is no table. A file in the
-data folder says that a restore has begun and not ended, so that nothing starts on half of it and
-the same restore can be run again. Each table then has one version, the pinned one, as a checkpoint.
-Its next offsets are those of the backup, so workers read on from there while Kafka has the rest.
+Data files first, then the logs, last the registry: without a log there is no table, without a
+registry no key is valid. A file in the data folder says that a restore has begun and not ended, so
+that nothing starts on half of it and the same restore can be run again. Each table then has one
+version, the pinned one, as a checkpoint. Its next offsets are those of the backup, so workers read
+on from there while Kafka has the rest.
 
-Erasures of all times, those after the backup included, are carried out before the restore ends:
-then the one version is that without the erased rows.
+Erasures of all times, those after the backup included, are carried out before the registry is
+there: then the one version is that without the erased rows, and no query ever sees them.
 """
 
 import hashlib
 import logging
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -21,7 +23,7 @@ from schemas.kinds import lake_tables
 from schemas.lake.committed_offsets import epoch_app_id
 from schemas.lake.delta_log import LAST_CHECKPOINT_FILE, LOG_FOLDER, checkpoint_name, entry_name
 from schemas.lake.delta_table import open_table
-from schemas.registry import Backups, Erasure, ErasureState, database
+from schemas.registry import Backups, Erasure, ErasureState, RegistryStore, database
 from schemas.registry.backup_files import write_durably
 from schemas.registry.contents import Contents
 from schemas.registry.restore import is_empty, registry_fault
@@ -137,13 +139,16 @@ def restore(
     restorer = _Restorer(target, file_store(settings.lake_url, mode=0o666), progress)
     data_files = [file for table in manifest.tables for file in table.data_files]
     problems = [file for file in map(restorer.copy_data_file, data_files) if file.problem]
-    if manifest.registry:
-        _restore_registry(target, manifest.registry, settings, actor)
+    contents = _registry_contents(target, manifest.registry) if manifest.registry else None
     for table in manifest.tables:
         restorer.restore_log(table, settings)
-    erasures = carry_out(settings) if manifest.registry else {}
-    for table in manifest.tables if erasures else ():
-        restorer.keep_newest_version(table, settings)
+    erasures: Mapping[str, ErasureState] = {}
+    if contents and contents.erasures:
+        contents, erasures = _erased(contents, settings, carry_out)
+        for table in manifest.tables:
+            restorer.keep_newest_version(table, settings)
+    if contents and manifest.registry:
+        _restore_registry(target, manifest.registry, contents, settings, actor)
     write_restore_state(settings.data, manifest.id, "done")
     return RestoreResult(
         manifest,
@@ -233,14 +238,35 @@ class _Restorer:
         return None if digest.hexdigest() == file.sha256 else "is damaged in the backup"
 
 
-def _restore_registry(target: FileStore, file: StoredFile, settings: Settings, actor: str) -> None:
-    content = _read_registry(target, file)
+def _registry_contents(target: FileStore, file: StoredFile) -> Contents:
+    """The records of a backup, with the erasures of all times."""
+    contents = _decoded(_read_registry(target, file))
+    newest = _newest_contents(target) or contents
+    return with_erasures(contents, (*newest.erasures, *read_erasures(target)))
+
+
+def _erased(
+    contents: Contents, settings: Settings, carry_out: CarryOut
+) -> tuple[Contents, Mapping[str, ErasureState]]:
+    """The contents after their erasures were carried out, by a registry that nobody else reads."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-restore-") as folder:
+        apart = structs.replace(settings, registry=f"sqlite:///{folder}/registry.db")
+        restore_registry(apart.registry_url, contents, 1, now_ms())
+        states = carry_out(apart)
+        store = RegistryStore(apart.registry_url)
+        try:
+            return structs.replace(contents, erasures=store.list(Erasure)), states
+        finally:
+            store.close()
+
+
+def _restore_registry(
+    target: FileStore, file: StoredFile, contents: Contents, settings: Settings, actor: str
+) -> None:
     backups = Backups.for_settings(settings)
-    write_durably(backups.folder, file.path.rpartition("/")[2], content)
+    write_durably(backups.folder, file.path.rpartition("/")[2], _read_registry(target, file))
     backup = backups.newest()
     assert backup  # noqa: S101 - it was just written
-    newest = _newest_contents(target) or backup.contents
-    contents = with_erasures(backup.contents, (*newest.erasures, *read_erasures(target)))
     revision = max(backups.last_revision(), backup.header.stamp.revision) + 1
     restore_registry(settings.registry_url, contents, revision, now_ms(), actor)
 
@@ -270,11 +296,14 @@ def _newest_contents(target: FileStore) -> Contents | None:
         try:
             manifest = read_manifest(target, identifier)
             if manifest.registry:
-                body = _read_registry(target, manifest.registry).split(b"\n")[1]
-                return msgspec.json.decode(body, type=Contents)
+                return _decoded(_read_registry(target, manifest.registry))
         except (ManifestDamaged, RestoreFailed) as error:
             log.warning("later erasures are not known", extra={"reason": str(error)})
     return None
+
+
+def _decoded(registry: bytes) -> Contents:
+    return msgspec.json.decode(registry.split(b"\n")[1], type=Contents)
 
 
 def _read_registry(target: FileStore, file: StoredFile) -> bytes:

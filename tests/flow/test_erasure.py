@@ -13,13 +13,12 @@ import pytest
 from deploy.cli import main
 from query.standard.query_types import QUERY_TYPES
 from schemas.registry import Erasure, ErasureState, RegistryStore
-from schemas.tables import LEDGER
 from stream.recovery.ledger_balance import check_balance
+from tests.chaos.recorded_load import query_lake
 from tests.flow.tenant import Tenant, at_ms
 from tests.flow.test_imports import tidemark
 from tests.http_client import call
 from tests.installation import Installation, eventually
-from tests.stream.builders import rows
 
 HER = "visitor-to-forget"
 HER_PROFILE = "profile-to-forget"
@@ -155,9 +154,9 @@ def test_an_erased_visitor_is_nowhere_and_does_not_come_back(installation: Insta
 
 def dropped(installation: Installation, tenant: Tenant) -> int:
     """Items of a website that the ledger counts as erased."""
-    columns = ("subject_id", "drop_reason", "dropped")
-    return sum(
-        count
-        for subject, reason, count in rows(installation.settings, LEDGER, *columns)
-        if subject == tenant.website.id and reason == "erased"
-    )
+    sql = f"""
+        SELECT sum(dropped) FROM ledger
+         WHERE subject_id = '{tenant.website.id}' AND drop_reason = 'erased'
+    """
+    [(count,)] = query_lake(installation.settings.lake_url, "ledger", sql)
+    return int(count or 0)
