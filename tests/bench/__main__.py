@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.bench import (
     collector,
     dashboard,
+    erasure,
     flood,
     footprint,
     freshness,
@@ -47,6 +48,7 @@ PARTS: Mapping[str, Callable[[], BenchmarkResult]] = {
     "redirect": redirect.measure,
     "hostile": under_attack.measure,
     "flood": flood.measure,
+    "erasure": erasure.measure,
 }
 GROWTH = "growth"
 SCALE = "scale"
