@@ -80,8 +80,12 @@ class ReceiptKey:
     """
 
     def __init__(self, secret: str) -> None:
-        key = bytes.fromhex(secret) or os.urandom(32)
-        self._keyed = hashlib.blake2s(digest_size=SIGNATURE_BYTES, key=key, person=b"receipt")
+        self._key = bytes.fromhex(secret) or os.urandom(32)
+        self._keyed = hashlib.blake2s(digest_size=SIGNATURE_BYTES, key=self._key, person=b"receipt")
+
+    def secret_for(self, purpose: str) -> bytes:
+        """A secret for something else, which no receipt shows."""
+        return hashlib.blake2s(purpose.encode(), key=self._key, person=b"secret").digest()
 
     def sign(self, receipt: Receipt) -> str:
         """The signed receipt as URL-safe text."""

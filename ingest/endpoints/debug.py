@@ -55,7 +55,8 @@ from schemas.errors import (
 from schemas.event_times import event_time_ms, instant_ms
 from schemas.http.admission import LimitHolder
 from schemas.http.asgi import headers_by_name, send_json
-from schemas.http.auth import authorize_organization, authorize_website, require_key
+from schemas.http.auth import authorize_organization, authorize_website
+from schemas.http.debug_access import require_debug_key
 from schemas.http.error_bodies import encode_json
 from schemas.http.middleware import OnError
 from schemas.http.openapi import Operation, Parameter, Response
@@ -64,7 +65,6 @@ from schemas.kinds import ALL_KINDS, CUSTOM_EVENT, Kind
 from schemas.plans import Group
 from schemas.receipts import unverified
 from schemas.registry import Key, Snapshot
-from schemas.registry import KeyScope as KeyScope
 from schemas.registry.tombstones import erasure_subject
 from schemas.registry.website_contracts import NO_CONTRACTS, WebsiteContracts
 from schemas.runtime.clock import format_instant
@@ -310,7 +310,7 @@ def debug(dependencies: Dependencies) -> ASGIApp:
         if scope["method"] != "GET":
             raise MethodNotAllowed("GET")
         registry, head = dependencies.registry.snapshot, read_request_head(scope)
-        key = require_key(registry, head.key, KeyScope.READ_DATA, dependencies.clock())
+        key = require_debug_key(registry, head.key, dependencies.clock())
         admission = dependencies.middleware.admission
         organization = registry.organizations[key.organization_id]
         await admission.admit(scope, LimitHolder(organization, Group.QUERY))
@@ -434,7 +434,7 @@ def _still_authorized(dependencies: Dependencies, text: str | None, subject_id: 
     """Whether the key still exists, and still has access to the subject."""
     registry = dependencies.registry.snapshot
     try:
-        key = require_key(registry, text, KeyScope.READ_DATA, dependencies.clock())
+        key = require_debug_key(registry, text, dependencies.clock())
         _subject_id(registry, key, subject_id)
     except ApiError:
         return False

@@ -107,6 +107,18 @@ class RecordClient(HttpClient):
         found: list[Record] = self._json("GET", "/v1/quarantine", where=where)["data"]
         return found
 
+    def refused(self, website_id: str | None = None) -> list[Record]:
+        """Why the collectors refused items of a website, since their start."""
+        where = {"website_id": website_id}
+        found: list[Record] = self._json("GET", "/v1/quarantine/refused", where=where)["data"]
+        return found
+
+    def received(self, website_id: str | None = None) -> Record:
+        """The last items that the collectors received, and why they rejected others."""
+        where = {"website_id": website_id}
+        found: Record = self._json("GET", "/debug", where=where, collect=True)
+        return found
+
     def replay_quarantine(self, website_id: str, **fields: Any) -> Record:
         """Send items of the quarantine again: reasonContains, set, dryRun and others select."""
         return self._record("POST", "/v1/quarantine/replays", {"websiteId": website_id, **fields})

@@ -11,6 +11,7 @@ from query.resources import (
     quarantine,
     rate_limits,
     receipts,
+    refused_items,
     replays,
     saved_records,
     shared_dashboards,
@@ -32,5 +33,6 @@ ENDPOINTS: tuple[QueryEndpoint, ...] = (
     *audit.ENDPOINTS,
     *rate_limits.ENDPOINTS,
     *quarantine.ENDPOINTS,
+    *refused_items.ENDPOINTS,
     *replays.ENDPOINTS,
 )

@@ -25,6 +25,8 @@ class TokenKind(StrEnum):
     """The cookie of a browser that signed in; its subject is an API key."""
     SIGN_IN_LINK = "link"
     """Signs in once; its subject is an API key."""
+    DEBUG = "debug"
+    """Reads `/debug` of a collector; its subject is an API key."""
     SHARE = "share"
     """Access to a shared dashboard that was opened; its subject is the share."""
 

@@ -133,3 +133,18 @@ def test_a_repaired_item_is_stored_once_with_its_time_of_receipt(tenant: Tenant)
     reasons = call("GET", url, headers={"x-api-key": tenant.key}).json["data"]
     assert [(one["items"], one["replayed"]) for one in reasons] == [(1, 0), (0, 1)]
     assert "the ledger counted" not in str(tenant.stack.tidemark("doctor"))
+
+
+@pytest.mark.long
+def test_what_the_collector_refused_is_shown_by_the_query_service(tenant: Tenant) -> None:
+    track = f"{tenant.stack.collect_url}/track?website_id={tenant.website.id}"
+    headers = {"content-type": "application/json"}
+    for _ in range(2):
+        assert call("POST", track, {"name": 7}, headers).status == 400
+
+    url = f"{tenant.stack.query_url}/v1/quarantine/refused?website_id={tenant.website.id}"
+    reply = call("GET", url, headers={"x-api-key": tenant.key})
+
+    assert reply.status == 200, reply.json
+    refused = {one["message"]: (one["path"], one["items"]) for one in reply.json["data"]}
+    assert refused["'name' must be a string, not an integer"] == ("/track", 2)

@@ -115,6 +115,8 @@ def record_requests() -> Iterator[Request]:
         yield Request(route=("GET", "/v1/limits"), path="/v1/limits", scopes=MANAGE, **about)
         path = "/v1/quarantine"
         yield Request(route=("GET", path), path=path, scopes=READ_DATA, **about)
+        path = "/v1/quarantine/refused"  # of a collector, which does not run beside these tests
+        yield Request(route=("GET", path), path=path, scopes=READ_DATA, good=503, **about)
 
 
 def _organization() -> Iterator[Request]:
