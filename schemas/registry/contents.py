@@ -84,21 +84,12 @@ class Contents(Struct, frozen=True):
             yield from getattr(self, kind.plural)
 
 
-PERSONAL_DATA: Mapping[str, Mapping[str, Any]] = {
-    "erasures": {"erased_values": []},
-    "replays": {"planned_items": {}},
-}
-"""What a backup has in place of members with personal data, by database table."""
-
-
 def _without_personal_data(deletion: Deletion) -> Deletion:
-    """The deletion with what was deleted, but without personal data."""
-    without = {
-        name: [{**row, **PERSONAL_DATA[name]} for row in rows]
-        for name, rows in deletion.records.items()
-        if name in PERSONAL_DATA
-    }
-    return structs.replace(deletion, records={**deletion.records, **without})
+    """The deletion with the erasures of what was deleted, but without their values."""
+    if not (erasures := deletion.records.get("erasures")):
+        return deletion
+    without = [{**erasure, "erased_values": []} for erasure in erasures]
+    return structs.replace(deletion, records={**deletion.records, "erasures": without})
 
 
 CONTENTS_KINDS: Mapping[str, type[Record]] = {

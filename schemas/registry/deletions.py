@@ -25,12 +25,15 @@ from schemas.registry.records import (
     Link,
     Organization,
     Record,
+    Replay,
     Website,
 )
 from schemas.registry.tombstones import begun_again
 from schemas.registry.transaction import RecordConflict, WriteTransaction
 
 RESTORABLE: tuple[type[Record], ...] = (Organization, Website)
+NOT_RESTORED = (Deletion, Replay)
+"""Records that end with their owner: replays have contents of items."""
 SUBJECTS = (Website, Link)
 """Records whose ids are the subjects of rows."""
 
@@ -66,7 +69,7 @@ def _belongings(
     for kind, table in RECORD_TABLES.items():
         if kind is type(record):
             yield kind, [record]
-        elif kind is not Deletion and owner in table.c:
+        elif kind not in NOT_RESTORED and owner in table.c:
             owned = sa.select(table).where(table.c[owner] == record.id)
             yield kind, read_records(transaction.connection, kind, owned)
 

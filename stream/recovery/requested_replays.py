@@ -25,6 +25,8 @@ from schemas.lake.delta_table import UnreadableTable
 from schemas.lake.item_changes import parse_change
 from schemas.registry import (
     DatabaseError,
+    Erasure,
+    ErasureState,
     RecordNotFound,
     RegistryStore,
     Replay,
@@ -44,7 +46,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
 RETRY_SECONDS = 10.0
 KEEP_ITEMS_MS = 3_600_000
-"""For so long a record has contents of items: they may be personal data."""
+"""For so long a record has contents of items, which may be personal data; see `_remove_items`."""
 EXPIRY_INTERVAL_MS = 60_000
 MAX_OUTCOMES, MAX_SAMPLES = 100, 20
 MAX_ITEM_LENGTH = 600
@@ -79,20 +81,30 @@ class RequestedReplays:
     def run_cycle(self) -> str:
         """Do what is due, the oldest first; the problem of the last that failed."""
         problem = ""
-        for replay in self._of_states(is_over=False):
+        for replay in self._unfinished():
             try:
                 problem = self._carry_out(replay) or problem
             except RecordNotFound as error:  # deleted with its website meanwhile
                 log.info("not replayed", extra={"reason": str(error)})
         if now_ms() > self._expired_ms + EXPIRY_INTERVAL_MS:
             self._expired_ms = now_ms()
-            for replay in self._of_states(is_over=True):
-                if replay.planned_items and now_ms() > replay.updated_at + KEEP_ITEMS_MS:
-                    self._store.update_progress(Replay, replay.id, now_ms(), planned_items={})
+            self._remove_items()
         return problem
 
-    def _of_states(self, *, is_over: bool) -> Sequence[Replay]:
-        states = [state.value for state in ReplayState if state.is_over is is_over]
+    def _remove_items(self) -> None:
+        """Remove contents of items that are old, or of an organization that erases something."""
+        erasing = {
+            erasure.organization_id
+            for state in (ErasureState.PENDING, ErasureState.REWRITTEN)
+            for erasure in self._store.list(Erasure, state=state.value)
+        }
+        for replay in self._store.list(Replay):
+            is_old = now_ms() > replay.updated_at + KEEP_ITEMS_MS
+            if replay.planned_items and (is_old or replay.organization_id in erasing):
+                self._store.update_progress(Replay, replay.id, now_ms(), planned_items={})
+
+    def _unfinished(self) -> Sequence[Replay]:
+        states = [state.value for state in ReplayState if not state.is_over]
         found = [replay for state in states for replay in self._store.list(Replay, state=state)]
         return sorted(found, key=lambda replay: (replay.created_at, replay.id))
 

@@ -9,7 +9,16 @@ import msgspec
 import pytest
 
 from schemas.kinds import CUSTOM_EVENT
-from schemas.registry import Backups, Organization, RegistryStore, Replay, ReplayState, Website
+from schemas.registry import (
+    Backups,
+    Erasure,
+    Organization,
+    RegistryStore,
+    Replay,
+    ReplayState,
+    Selector,
+    Website,
+)
 from schemas.registry.backups import read_backup, write_backup
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -24,6 +33,7 @@ from tests.stream.builders import a_message, an_envelope, rows, settings
 
 RECEIVED_MS = now_ms() - 3_600_000
 STAMPS: dict[str, Any] = {"created_at": RECEIVED_MS, "updated_at": RECEIVED_MS}
+VISITOR: dict[str, Any] = {"selector": Selector.VISITOR, "value_hashes": ()}
 SECRET = "what-a-visitor-typed"
 ITEMS = ({"name": 7, "properties": {"a": SECRET}}, {"name": 8, "path": 9})
 REPORT = {"items": 2, "sendable": 1, "withoutSender": 1, "remaining": 0}
@@ -126,8 +136,13 @@ def test_while_kafka_is_away_a_replay_waits_and_says_so(config: Settings, broker
     assert (store.get(Replay, "r").report, broker.sent) == (REPORT, 1)
 
 
-def test_a_dry_run_sends_nothing_and_its_items_are_kept_for_an_hour_in_one_place(
-    config: Settings, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_erasing", [False, True])
+def test_a_dry_run_sends_nothing_and_its_items_are_kept_for_an_hour_or_until_an_erasure(
+    config: Settings,
+    broker: Broker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_erasing: bool,
 ) -> None:
     store, replays = request(config, ReplayState.PLANNING), RequestedReplays(config)
 
@@ -135,7 +150,10 @@ def test_a_dry_run_sends_nothing_and_its_items_are_kept_for_an_hour_in_one_place
     planned = store.get(Replay, "r")
     backup = write_backup(store, Backups(tmp_path / "backups"), now_ms())
     trail = msgspec.json.encode(store.changes(10))
-    monkeypatch.setattr(requested_replays, "KEEP_ITEMS_MS", -1)
+    if is_erasing:
+        store.create(Erasure(id="e", organization_id="o1", **VISITOR, **STAMPS))
+    else:
+        monkeypatch.setattr(requested_replays, "KEEP_ITEMS_MS", -1)
     RequestedReplays(config).run_cycle()
 
     assert (planned.state, planned.report, broker.sent) == (ReplayState.PLANNED, REPORT, 0)
