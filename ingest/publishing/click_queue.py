@@ -1,6 +1,7 @@
 """ClickQueue: publishes clicks asynchronously, in memory while Kafka is unavailable; counts losses.
 
-A click that was never sent waits in memory and is retried. A click that was sent and not
+With a spool clicks go there first (`spooling_producer.py`), and what it refuses waits here. A click
+that was never sent waits in memory and is retried. A click that was sent and not
 acknowledged is counted as unknown and not retried: Kafka may have it, and it must not count
 twice.
 """

@@ -19,14 +19,14 @@ from ingest.publishing.spool import Spool, Waiting
 from ingest.publishing.spool_file import Slot, SpooledRequest, slot_of
 from schemas.envelope import decode_envelope
 from schemas.errors import PayloadTooLarge, Unavailable
-from schemas.kinds import KINDS
+from schemas.kinds import CLICK, KINDS
 from schemas.runtime.clock import Clock, format_instant
 from schemas.runtime.request_id import REQUEST_ID
 from schemas.spool_deliveries import Delivery
 from schemas.telemetry.instruments import ITEMS, SPOOL_REFUSALS, gauge
 
-SPOOLED_TOPICS = frozenset(kind.topic for kind in KINDS if kind.path)
-"""Clicks wait in memory, as nothing would recognize their duplicates; imports are repeated."""
+SPOOLED_TOPICS = frozenset(kind.topic for kind in KINDS)
+"""Imports are repeated by their sender."""
 KEY_BYTES = 128
 """What the idempotency keys add to a request of few websites."""
 WINDOW_BYTES = 1024 * 1024
@@ -142,7 +142,8 @@ class SpoolingProducer:
 
     async def _adopt(self) -> None:
         while True:
-            self._waiting |= await self.spool.adopt()
+            adopted = await self.spool.adopt()
+            self._waiting |= adopted  # not in one statement: the set may be another one by now
             await asyncio.sleep(ADOPT_SECONDS)
 
     async def _drain(self) -> None:
@@ -201,6 +202,8 @@ class SpoolingProducer:
         )
 
     def _count(self, request: SpooledRequest) -> None:
+        if request.topic == CLICK.topic:  # the acknowledgement of a click is never awaited
+            return
         ITEMS.add(request.topic, "acknowledged", request.items)
         for envelope in map(decode_envelope, request.envelopes):
             self._counter.add(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ingest.publishing.acknowledged_counts import AcknowledgedCounter
+from ingest.publishing.click_queue import ClickQueue, EncodedClick
 from ingest.publishing.partition_queue import (
     DeliveryReport,
     DeliveryStatus,
@@ -573,12 +574,35 @@ def test_the_gauges_of_a_collector_without_a_spool_are_zero() -> None:
     assert values == [0, 0, 0, 0, 0, 0]
 
 
-def test_clicks_and_imports_are_not_spooled(tmp_path: Path) -> None:
+def test_a_click_is_spooled_and_lost_by_no_stop(tmp_path: Path) -> None:
+    async def work() -> None:
+        collector = Collector(tmp_path, FakeKafka())
+        clicks = ClickQueue(collector.producer)
+        envelope = encode_envelope(Envelope("spring", "acme", NOW, 1, b"click"))
+        clicks.record(EncodedClick(1, envelope))
+        await until(lambda: collector.spool.requests == 1)
+        clicks.close()
+        await collector.producer.close()
+        collector.kafka.unavailable_reason = None
+        heir = Collector(tmp_path, collector.kafka)
+        heir.producer.start()
+        await until(lambda: not heir.files)
+        await heir.producer.close()
+
+        assert (clicks.waiting, clicks.lost, clicks.unknown) == (0, 0, 0)
+        assert heir.kafka.sent == [(1, "click")]
+        assert heir.kafka.keys[0].startswith("spool:")
+        heir.counter.write()
+        assert not (tmp_path / ACKNOWLEDGED_FOLDER).exists()
+
+    run(work)
+
+
+def test_imports_are_not_spooled(tmp_path: Path) -> None:
     async def work() -> None:
         collector = Collector(tmp_path, FakeKafka())
         envelope = encode_envelope(Envelope("shop", "acme", NOW, 1, b"a"))
-        for topic in ("clicks", "backfill"):
-            with pytest.raises(KafkaAway):
-                collector.producer.enqueue(topic, 1, [envelope], 1)
+        with pytest.raises(KafkaAway):
+            collector.producer.enqueue("backfill", 1, [envelope], 1)
 
     run(work)

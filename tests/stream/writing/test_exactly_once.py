@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from schemas.kinds import CUSTOM_EVENT, WEB_VITAL
+from schemas.kinds import CLICK, CUSTOM_EVENT, WEB_VITAL
 from schemas.tables import EVENTS, LEDGER, QUARANTINE, VITALS
 from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
@@ -64,6 +64,16 @@ def test_a_replayed_batch_is_stored_once(tmp_path: Path) -> None:
     assert writer.write(again) == WriteResult(1, 0, {0: 3})
     assert writer.write(again) == WriteResult(0, 0, {})
     assert [row[0] for row in stored_names(tmp_path)] == ["a", "b", "c"]
+
+
+def test_a_click_with_the_key_of_an_earlier_one_is_stored_once(tmp_path: Path) -> None:
+    config = settings(tmp_path)
+    click = {"slug": "spring", "timestamp": NOON_MS, "anonymousId": "a"}
+    keyed, other = (an_envelope([click], idempotency_key=key) for key in ("spool:a/0", "spool:a/1"))
+    BatchWriter(config, CLICK, Lookups()).write([a_message(n, keyed) for n in range(2)])
+    BatchWriter(config, CLICK, Lookups()).write([a_message(2, keyed), a_message(3, other)])
+
+    assert rows(config, CLICK.table, "kafka_offset") == [(0,), (3,)]
 
 
 def test_a_new_worker_starts_at_the_offsets_of_the_table(tmp_path: Path) -> None:
