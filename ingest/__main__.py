@@ -89,7 +89,7 @@ def run(settings: Settings, name: str) -> None:
         now_ms,
         follower,
         producer,
-        ClickQueue(kafka),
+        ClickQueue(producer),
         DailySalts(settings.data / SALTS_FOLDER, shared_salts),
         kafka.disk,
         counter,

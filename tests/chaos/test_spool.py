@@ -99,6 +99,31 @@ def test_a_receipt_of_a_spooled_request_tells_when_it_is_stored(
     eventually(lambda: outcome(tenant, receipt) == "stored", seconds=60)
 
 
+def test_clicks_survive_the_collectors_that_spooled_them(
+    stack: Installation, tenant: Tenant
+) -> None:
+    link, lake = tenant.link, stack.settings.lake_url
+
+    def spooled_clicks() -> int:
+        return sum(file.read_bytes().count(b"\xa6clicks") for file in spool_files(stack))
+
+    def follow() -> bool:
+        statuses.append(call("GET", f"{stack.collect_url}/l/{link.slug}").status)
+        return spooled_clicks() >= 10
+
+    statuses: list[int] = []  # the first clicks of an outage are sent, and nobody knows whether
+    with frozen_kafka(stack):
+        eventually(follow)
+        spooled = spooled_clicks()
+        for name in ("collector-1", "collector-2"):
+            hit(stack, name, signal.SIGKILL)
+
+    sql = f"SELECT count(*) FROM clicks WHERE link_id = '{link.id}'"
+    eventually(lambda: int(query_lake(lake, "clicks", sql)[0][0]) >= spooled, seconds=60)
+    assert query_lake(lake, "clicks", sql) <= [(len(statuses),)]
+    assert {*statuses} == {302}
+
+
 def test_a_delivery_that_a_kill_left_unnoted_is_repeated_and_stored_once(
     stack: Installation, tenant: Tenant, tmp_path: Path
 ) -> None:
