@@ -153,6 +153,7 @@ def _named_subject_id(scope: Scope, dependencies: Dependencies) -> str | None:
 
 
 ITEMS_OMITTED = "too large to show here; it was published"
+DROPPED_BY_PRIVACY = "dropped by the privacy of the website: {reason}"
 MAX_SEEN_IDS = 10_000
 """Event ids that a stream remembers to mark repeated ones."""
 
@@ -212,7 +213,13 @@ class DebugLines:
             return
         envelope = decode_envelope(request.envelope)
         if envelope.drop_reason:
-            yield {**shared, "count": envelope.count, "dropped": envelope.drop_reason}
+            reason = envelope.drop_reason
+            yield {
+                **shared,
+                "count": envelope.count,
+                "dropped": reason,
+                "message": DROPPED_BY_PRIVACY.format(reason=reason),
+            }
             return
         origin = {
             "address": envelope.client_network,

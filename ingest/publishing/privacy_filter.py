@@ -121,7 +121,17 @@ def import_filter(privacy: Privacy) -> PrivacyFilter | None:
 
 def without_parameters(text: bytes, names: tuple[str, ...]) -> bytes:
     """A text, or the JSON of one, whose URLs have no values of these query parameters."""
+    lower = text.lower()
+    if not any(stem in lower for stem in _stems(names)):
+        return text
     return _parameters(names).sub(rb"\1", text)
+
+
+@cache
+def _stems(names: tuple[str, ...]) -> tuple[bytes, ...]:
+    """The longest part of each name that is written alike everywhere."""
+    parts = (re.findall(r"[a-z0-9]+", name.lower()) for name in names)
+    return tuple(max(found, key=len, default="").encode() for found in parts)
 
 
 @cache

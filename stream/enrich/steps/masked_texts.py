@@ -1,14 +1,15 @@
 """Error texts, paths and URLs without e-mail addresses, tokens and card numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from operator import attrgetter
 
 from stream.enrich.rules.campaign_parameters import UTM
 from stream.enrich.rules.lookups import Lookups
 from stream.enrich.rules.masking import mask, masked
 from stream.enrich.steps.enrichment_step import columns, enrichment_step
-from stream.rows.repeated_column import mapped
-from stream.rows.row_batch import RowBatch
+from stream.rows.repeated_column import RepeatedColumn, mapped
+from stream.rows.row_batch import Column, RowBatch
 
 REPEATED_TEXTS = ("path", "referrer", "href", "link_text", *UTM)
 ERROR_TEXTS = ("message", "filename", "stack")
@@ -24,17 +25,24 @@ def put_masked_texts(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
             if name not in rows.columns or not rows.has_column(name):
                 continue
             column = rows.columns[name]
-            texts = mapped(_optional(function), column)
-            rows.columns[name] = (
-                texts
-                if flags is None
-                else [
-                    after if flag else before
-                    for after, before, flag in zip(texts, column, flags, strict=True)
-                ]
-            )
+            if replaced := replacements(column, function):
+                texts = mapped(partial(replaced_text, replaced), column)
+                rows.columns[name] = texts if flags is None else chosen(texts, column, flags)
 
 
-def _optional(function: Callable[[str], str]) -> Callable[[str | None], str | None]:
-    """The function of texts, for columns that may have none."""
-    return lambda text: function(text) if text else text
+def replacements(column: Column, function: Callable[[str], str]) -> dict[str, str]:
+    """The texts of a column that have something to mask, with the masked ones; most have none."""
+    distinct = set(column.values if isinstance(column, RepeatedColumn) else column)
+    return {text: replaced for text in distinct if text and (replaced := function(text)) != text}
+
+
+def replaced_text(replaced: Mapping[str, str], text: str | None) -> str | None:
+    return replaced.get(text, text) if text else text
+
+
+def chosen(masked_texts: Column, texts: Column, flags: Column) -> list[str | None]:
+    """The masked text of the rows that have the flag, the one before of the others."""
+    return [
+        after if flag else before
+        for after, before, flag in zip(masked_texts, texts, flags, strict=True)
+    ]

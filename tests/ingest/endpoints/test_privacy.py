@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from deploy.cli.debug import format_line
 from schemas.receipts import unverified
 from schemas.registry.privacy import Privacy
 from tests.asgi_client import request_once
@@ -164,5 +165,7 @@ def test_dropped_items_are_told_in_debug(collector: InMemoryCollector) -> None:
     reply = request_once(collector.app, "GET", "/debug?website_id=shop", headers=reader)
 
     [line] = reply.json["items"]
-    assert (line["count"], line["dropped"]) == (1, "do_not_track")
-    assert "item" not in line
+    assert (line["count"], line["dropped"], "item" in line) == (1, "do_not_track", False)
+    assert format_line(line).endswith(
+        "custom_event: 1 items, dropped by the privacy of the website: do_not_track"
+    )
