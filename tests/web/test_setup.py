@@ -367,3 +367,24 @@ def test_an_item_that_was_not_stored_is_repaired_and_sent_again(dashboard: Dashb
 
     repaired = {"name": "7", "path": "/repaired", "n": 1}
     eventually(lambda: repaired in custom(dashboard.tenant, "events", "name", "path"))
+
+
+def test_an_event_contract_is_added(dashboard: Dashboard) -> None:
+    contract = {"events": {"order": {"properties": {"total": "number"}}}}
+    dashboard.open("setup", part="system")
+    dashboard.press("Add a contract")
+    dashboard.type_into("dialog textarea[name=contract]", "{")
+    dashboard.press("Save", "dialog form")
+    assert "JSON" in dashboard.text("dialog .error")
+    dashboard.type_into("dialog textarea[name=contract]", json.dumps(contract))
+    _choose(dashboard, "enforce", "refuse", "dialog")
+    dashboard.press("Save", "dialog form")
+    dashboard.until("!document.querySelector('dialog')")
+
+    shown = dashboard.text("section[aria-label='Event contract'] pre")
+    assert json.loads(shown)["events"]["order"]["properties"] == {"total": "number"}
+    differs = {"name": "order", "properties": {"total": "12"}}
+    eventually(lambda: dashboard.tenant.send(differs).status == 400)
+    dashboard.press("Edit", "section[aria-label='Event contract']")
+    dashboard.press("Remove the contract", "dialog")
+    dashboard.until("document.querySelector('main')?.innerText.includes('Any event is accepted')")

@@ -493,6 +493,11 @@ export const texts = {
       withoutSender: "Without browser and place", remaining: "Left for another time", outcome: "What becomes of them", sample: "As it would be sent",
       after: "Each is stored once, with its time of receipt; the table then counts it as sent again.",
     },
+    contract: {
+      title: "Event contract", none: "Any event is accepted. A contract lists the events that the website sends, with their properties.",
+      add: "Add a contract", edit: "Edit", remove: "Remove the contract", json: "Contract (JSON, as tidemark contract check reads it)",
+      enforce: "Events that differ are", enforced: { off: "stored, and named to whoever sends them", refuse: "refused" },
+    },
     ledger: {
       title: "Accepted items of the last 7 days", day: "Day received", total: "Total", byReason: "Dropped, by reason",
       definition: "What became of the items that the collector accepted, by the time of receipt: each is stored, a duplicate, quarantined or dropped on purpose.",

@@ -13,8 +13,8 @@ export interface Input {
   value?: string;
   required?: boolean;
   placeholder?: string;
-  /** Several lines. */
-  lines?: boolean;
+  /** Several lines, three unless it says how many. */
+  lines?: boolean | number;
   type?: "date";
   choices?: (string | Choice)[];
   /** Check boxes; the value has what is chosen, with blanks between. */
@@ -26,7 +26,7 @@ export interface Choice {
   label: string;
 }
 
-export function FormDialog<Response>({ title, inputs, method, path, body, submit = texts.setup.save, close, done, danger }: {
+export function FormDialog<Response>({ title, inputs, method, path, body, submit = texts.setup.save, close, done, danger, wide }: {
   title: string;
   inputs: Input[];
   method: string;
@@ -37,6 +37,7 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
   done: (response: Response) => void;
   /** A further request, such as a deletion. */
   danger?: { label: string; run: () => Promise<void> };
+  wide?: boolean;
 }) {
   const [values, setValues] = useState<Record<string, string>>(() =>
     Object.fromEntries(inputs.map(({ name, value = "" }) => [name, value])));
@@ -49,7 +50,7 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
   };
   const set = (name: string, value: string) => setValues((old) => ({ ...old, [name]: value }));
   return (
-    <Dialog title={title} close={close}>
+    <Dialog title={title} close={close} wide={wide}>
       <form class="form" onSubmit={save}>
         {inputs.map(({ name, label, required, placeholder, lines, choices, several, type }) => several ? (
           <fieldset key={name}>
@@ -69,7 +70,7 @@ export function FormDialog<Response>({ title, inputs, method, path, body, submit
                 {choices.map(asChoice).map((each) => <option key={each.value} value={each.value}>{each.label}</option>)}
               </select>
               : lines
-                ? <textarea name={name} rows={3} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />
+                ? <textarea name={name} rows={lines === true ? 3 : lines} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />
                 : <input name={name} type={(type ?? "text") as "text"} required={required} value={values[name]} placeholder={placeholder} onInput={(e) => set(name, e.currentTarget.value)} />}
           </label>
         ))}

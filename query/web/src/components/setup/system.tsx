@@ -12,6 +12,7 @@ import { Card } from "../card";
 import { DataTable } from "../data_table";
 import { DownloadCsv } from "../download";
 import { Async } from "../states";
+import { Contract } from "./contract";
 import { Ledger } from "./ledger";
 import { ReplayDialog } from "./replay_dialog";
 
@@ -76,6 +77,7 @@ export function System() {
           )}
         </Async>
       </Card>
+      <Contract />
       <Card title={t.limits}>
         <Async loaded={limits} isEmpty={({ data }) => !data.length}>
           {({ data, meta }) => (
