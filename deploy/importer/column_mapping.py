@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from deploy.importer.cell_values import InvalidLine, parse_text
-from deploy.importer.export_formats import format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
+from deploy.importer.formats.cell_values import InvalidLine, parse_text
+from deploy.importer.formats.export_format import ExportFormat
+from deploy.importer.formats.export_formats import format_of
 
 EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
 """Columns by which an export of Tidemark is recognized; its paths are percent-decoded."""
@@ -25,6 +26,27 @@ KIND_COLUMNS = (
     *("record_type", "message_type", "entry_type", "interaction_type", "activity_type"),
 )
 """Columns that say what a line is: `identify`, `page`, `performance`."""
+KIND_WORDS = frozenset(("type", "kind", "action"))
+"""Last words of other columns that say what a line is: `eventCategoryType`."""
+FACT_WORDS = frozenset(
+    (
+        *("device", "browser", "os", "connection", "content", "referrer", "referer", "user"),
+        *("visitor", "customer", "account", "page", "traffic", "source", "channel", "mime"),
+        *("network", "platform", "screen", "plan", "product", "media", "client", "location"),
+        *("ip", "data", "file", "payment", "subscription", "bot", "agent", "card", "order"),
+    )
+)
+"""Words before them in columns of facts: `device_type`."""
+NAME_WORDS = frozenset(("event", "goal", "activity", "verb", "operation", "conversion", "method"))
+"""Words of columns that may have names of events."""
+OTHER_LAST_WORDS = frozenset(
+    (
+        *("id", "time", "timestamp", "ts", "date", "at", "data", "properties", "params", "url"),
+        *("version", "count", "value", "number", "index", "source"),
+    )
+)
+"""Last words of columns that have no names, although they are about events: `event_date`."""
+NO_NAMES = frozenset(("0", "1", "true", "false", "yes", "no"))
 PAGE_VIEW_WORDS = frozenset(("pageview", "page_view", "page", "screen_view"))
 EVENT_WORDS = frozenset(("event", "track", "custom", "custom_event", "customevent"))
 """Kinds of lines that are what they become: the first without a name, the others with one."""
@@ -33,10 +55,25 @@ KIND_MESSAGE = (
     "views or events that they are not. If it has the names of events, use --map {}=name; else "
     "write the lines of events and page views into a file without this column"
 )
+NO_NAME_MESSAGE = (
+    "the column '{}' has '{}', which is no name of an event; if it marks events, use "
+    "--map COLUMN=name with the column that has their names"
+)
+UNREAD_NAME_MESSAGE = (
+    "the column '{}' (here '{}') is not read, and the line would become a page view. If it has the "
+    "names of events, use --map {}=name; else remove the column"
+)
+NEITHER_NAME_NOR_PAGE = (
+    "the line has neither the name of an event nor a page, and would become a page view of no "
+    "page; name the column with --map COLUMN=name or --map COLUMN=path"
+)
 INVALID_TIME_MESSAGE = (
     "the time '{}' cannot be read; write ISO 8601 like 2026-06-05T10:00:00Z, "
     "or Unix seconds, milliseconds or microseconds"
 )
+
+
+CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class InvalidMapping(Exception):
@@ -49,8 +86,10 @@ class ColumnPlan(Struct, frozen=True):
     columns: Mapping[str, ImportField]
     is_own_export: bool
     ignored: Sequence[str]
-    kind: str | None = None
-    """An ignored column that says what each line is."""
+    kinds: Sequence[str] = ()
+    """Ignored columns that say what each line is."""
+    names: Sequence[str] = ()
+    """Ignored columns that may have names of events."""
 
 
 class ColumnMapper:
@@ -69,6 +108,8 @@ class ColumnMapper:
         """Column → field."""
         self.ignored: set[str] = set()
         """Columns that match no field."""
+        self.export_format: ExportFormat | None = None
+        """The format of the file; lines with other columns are rejected."""
 
     def event(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The event as sent to the collector; InvalidLine if the line is none."""
@@ -77,6 +118,7 @@ class ColumnMapper:
         plan = self._plan(tuple(fields))
         if not is_known_format:
             refuse_kind(plan, fields)
+            refuse_nameless(plan, fields)
         event: dict[str, Any] = {}
         for column, field in plan.columns.items():
             try:
@@ -94,6 +136,8 @@ class ColumnMapper:
         """The line with the columns of its export format; columns of `--map` stay."""
         export_format = format_of(tuple(fields))
         if export_format is None:
+            if self.export_format is not None:
+                raise InvalidLine(f"the line has not the columns of {self.export_format.product}")
             return fields
         mapped = {column: fields[column] for column in self.overrides if column in fields}
         return {**export_format.convert(fields), **mapped}
@@ -125,13 +169,33 @@ def plan_columns(columns: Sequence[str], overrides: Mapping[str, str]) -> Column
         if match is not None and field.name not in taken:
             chosen.setdefault(match, field)
     is_own_export = known.keys() >= EXPORT_COLUMNS
-    kinds = (known[name] for name in KIND_COLUMNS if name in known)
+    ignored = [column for column in columns if column not in chosen]
+    unknown = [] if is_own_export else ignored
     return ColumnPlan(
         chosen,
         is_own_export,
-        [column for column in columns if column not in chosen],
-        None if is_own_export else next((kind for kind in kinds if kind not in chosen), None),
+        ignored,
+        [column for column in unknown if _says_kind(column)],
+        [column for column in unknown if _may_have_names(column)],
     )
+
+
+def _words(column: str) -> list[str]:
+    """`eventType` and `Event type` → `event`, `type`."""
+    return normalize_column(CAPITAL.sub("_", column)).split("_")
+
+
+def _says_kind(column: str) -> bool:
+    """Whether the name of the column says that it has kinds of lines."""
+    *before, last = _words(column)
+    is_fact = not FACT_WORDS.isdisjoint(before)
+    return normalize_column(column) in KIND_COLUMNS or (last in KIND_WORDS and not is_fact)
+
+
+def _may_have_names(column: str) -> bool:
+    """Whether the name of the column says that it is about events or their names."""
+    words = _words(column)
+    return not NAME_WORDS.isdisjoint(words) and words[-1] not in OTHER_LAST_WORDS
 
 
 def normalize_column(column: str) -> str:
@@ -140,15 +204,28 @@ def normalize_column(column: str) -> str:
 
 
 def refuse_kind(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
-    """InvalidLine if an ignored column says that the line is not what it would become."""
-    kind = parse_text(fields[plan.kind]) if plan.kind else None
-    if kind is None:
-        return
-    names = (fields[column] for column, field in plan.columns.items() if field.name == "name")
-    name = parse_text(next(names, None))
+    """InvalidLine if a column says that the line is not what it would become."""
+    named = next((column for column, field in plan.columns.items() if field.name == "name"), None)
+    name = parse_text(fields[named]) if named else None
+    if name and name.lower() in NO_NAMES:
+        raise InvalidLine(NO_NAME_MESSAGE.format(named, name))
     is_page_view = name is None or normalize_column(name) in PAGE_VIEW_WORDS
-    if normalize_column(kind) not in (PAGE_VIEW_WORDS if is_page_view else EVENT_WORDS):
-        raise InvalidLine(KIND_MESSAGE.format(plan.kind, kind[:60], plan.kind))
+    for column in plan.kinds:
+        kind = parse_text(fields[column])
+        words = PAGE_VIEW_WORDS if is_page_view else EVENT_WORDS
+        if kind and normalize_column(kind) not in words:
+            raise InvalidLine(KIND_MESSAGE.format(column, kind[:60], column))
+    for column in plan.names if name is None else ():
+        text = parse_text(fields[column])
+        if text and normalize_column(text) not in (*PAGE_VIEW_WORDS, *NO_NAMES, "get"):
+            raise InvalidLine(UNREAD_NAME_MESSAGE.format(column, text[:60], column))
+
+
+def refuse_nameless(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
+    """InvalidLine without a name, a page and a kind: it would become a page view of no page."""
+    read = (column for column, field in plan.columns.items() if field.name in ("name", "path"))
+    if not any(parse_text(fields[column]) for column in (*read, *plan.kinds)):
+        raise InvalidLine(NEITHER_NAME_NOR_PAGE)
 
 
 def _complete_event(event: dict[str, Any], ours: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from deploy.importer import cell_values, software_names
+from deploy.importer.formats import cell_values, software_names
 
 
 class ImportField(Struct, frozen=True):
@@ -38,7 +38,7 @@ IMPORT_FIELDS: tuple[ImportField, ...] = (
         ),
         cell_values.parse_instant,
     ),
-    ImportField("name", ("name", "event_name", "event"), cell_values.parse_event_name),
+    ImportField("name", ("name", "event_name", "eventname", "event"), cell_values.parse_event_name),
     ImportField("eventId", ("event_id", "eventid", "insert_id", "uuid")),
     ImportField(
         "anonymousId",

@@ -9,17 +9,19 @@ from itertools import islice
 
 from msgspec import Struct
 
-from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import (
     ColumnMapper,
     InvalidMapping,
     normalize_column,
     plan_columns,
     refuse_kind,
+    refuse_nameless,
 )
 from deploy.importer.csv_rows import InvalidFile
-from deploy.importer.export_formats import ExportFormat, format_of
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
+from deploy.importer.formats.cell_values import InvalidLine
+from deploy.importer.formats.export_format import ExportFormat
+from deploy.importer.formats.export_formats import format_of
 from deploy.importer.source_file import FileLine, SourceFile
 
 COUNT_COLUMNS = frozenset(
@@ -30,6 +32,7 @@ COUNT_COLUMNS = frozenset(
         *("event_count", "total_events", "unique_events", "hits", "conversions", "exit_rate"),
         *("average_session_duration", "views_per_session", "views_per_visit", "views_per_user"),
         *("unique_conversions", "total_conversions", "entrances", "exits"),
+        *("uniques", "completions"),
         *("nb_visits", "nb_uniq_visitors", "nb_users", "nb_actions", "nb_hits", "sum_visit_length"),
     )
 )
@@ -113,21 +116,42 @@ def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
             f"{file.path.name} cannot be read as {file.format.upper()}: "
             f"line {lines[0].number}: {why}; use --format to set the format"
         )
-    if refusal := next((format_ for format_ in formats_of(lines) if format_.refusal), None):
+    formats = formats_of(lines)
+    if refusal := next((format_ for format_ in formats if format_.refusal), None):
         raise InvalidMapping(f"the file is an export of {refusal.product}: {refusal.refusal}")
-    refuse_kinds(lines, mapper)
+    mapper.export_format = next(iter(formats), None)
+    if mapper.export_format:
+        refuse_no_events(lines, mapper)
     check_columns(list(dict.fromkeys([*columns, *columns_of_formats(lines, mapper)])), mapper)
+    if mapper.export_format is None:
+        refuse_kinds(lines, mapper)
+        refuse_no_events(lines, mapper)
 
 
 def refuse_kinds(lines: Sequence[FileLine], mapper: ColumnMapper) -> None:
     """InvalidMapping if a column says what lines are, and is not read."""
     for line in lines:
-        if format_of(tuple(line.fields)) is None:
+        if line.fields:
             plan = plan_columns(tuple(line.fields), mapper.overrides)
             try:
                 refuse_kind(plan, line.fields)
             except InvalidLine as error:
                 raise InvalidMapping(f"line {line.number}: {error}") from None
+
+
+def refuse_no_events(lines: Sequence[FileLine], mapper: ColumnMapper) -> None:
+    """InvalidMapping if no line is an event, with the reason of the first one."""
+    reasons: list[str] = []
+    for line in lines:
+        try:
+            mapper.known_columns(line.fields)
+            if mapper.export_format is None:
+                refuse_nameless(plan_columns(tuple(line.fields), mapper.overrides), line.fields)
+        except InvalidLine as error:
+            reasons.append(f"line {line.number}: {error}")
+        else:
+            return
+    raise InvalidMapping(f"no line of the file is an event; {reasons[0]}")
 
 
 def formats_of(lines: Sequence[FileLine]) -> Sequence[ExportFormat]:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper
+from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.rejects_file import RejectedLine, RejectsFile
 from deploy.importer.sender import MAX_BYTES, MAX_ITEMS, CollectorReply
 from deploy.importer.source_file import FileLine, SourceFile

@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import EXPORT_COLUMNS
 from deploy.importer.csv_rows import InvalidFile, csv_rows
+from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.visits_log import actions_of, is_visit
 from query.formats.formula_guard import unguarded
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any
 
-from deploy.importer.cell_values import InvalidLine
+from deploy.importer.formats.cell_values import InvalidLine
 
 VISIT_COLUMNS = frozenset(("idVisit", "visitorId", "actionDetails"))
 UNKNOWN_WORDS = frozenset(("", "unknown", "xx", "unk"))

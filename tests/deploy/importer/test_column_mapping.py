@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from deploy.importer.cell_values import parse_instant
 from deploy.importer.column_mapping import ColumnMapper
 from deploy.importer.dry_run import dry_run_sender
+from deploy.importer.formats.cell_values import parse_instant
 from deploy.importer.sender import CollectorReply
 from schemas.kinds import IMPORTED_EVENT
 from tests.deploy.importer.builders import WEBSITE
@@ -94,9 +94,10 @@ def test_mapped_events_are_accepted_by_the_collector(name: str) -> None:
 def test_a_column_can_be_mapped_to_a_field() -> None:
     mapper = ColumnMapper({"who": "anonymousId", "when": "timestamp"})
 
-    event = mapper.event({"who": "a", "user_id": "b", "when": "1714557600000", "x": 1})
+    line = {"who": "a", "user_id": "b", "when": "1714557600000", "event": "e", "x": 1}
+    event = mapper.event(line)
 
-    assert event == {"anonymousId": "a", "timestamp": 1_714_557_600_000, "name": "pageview"}
+    assert event == {"anonymousId": "a", "timestamp": 1_714_557_600_000, "name": "e"}
     assert mapper.ignored == {"user_id", "x"}
 
 
@@ -129,6 +130,6 @@ def test_amplitude_with_its_names_mapped_has_no_session_of_minus_one() -> None:
 def test_unknown_values_are_left_out_and_counted() -> None:
     mapper = ColumnMapper({})
     for device in ("console", "tablet", "car"):
-        mapper.event({"device": device, "country": "Atlantis", "is_bot": "maybe"})
+        mapper.event({"url": "/", "device": device, "country": "Atlantis", "is_bot": "maybe"})
 
     assert mapper.skipped_values == {"device_type": 2, "country": 3, "is_bot": 3}

@@ -16,7 +16,9 @@ def test_a_dry_run_validates_and_stores_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "visits.csv"
-    path.write_text("date,colour,device\n2019-03-01,red,car\n2199-01-01,red,tv\n,red,tv\n")
+    path.write_text(
+        "date,colour,device,url\n2019-03-01,red,car,/\n2199-01-01,red,tv,/\n,red,tv,/\n"
+    )
     monkeypatch.setenv("TIDEMARK_DATA_DIR", str(tmp_path))
 
     main(["import", "--website", "w1", "--dry-run", "--json", str(path)])
@@ -26,7 +28,7 @@ def test_a_dry_run_validates_and_stores_nothing(
         "accepted": 1,
         "rejected": 2,
         "rejects": f"{path}.rejects.ndjson",
-        "columns": {"date": "timestamp", "device": "device_type"},
+        "columns": {"date": "timestamp", "url": "path", "device": "device_type"},
         "ignoredColumns": ["colour"],
         "factsLeftOut": {"device_type": 1},
     }

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.file_check import check_file
+from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.source_file import SourceFile
 
 EXPORTS = Path(__file__).parent / "exports"

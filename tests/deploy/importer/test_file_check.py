@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.importer.cell_values import InvalidLine
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
+from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.source_file import SourceFile
 from tests.deploy.importer.builders import a_file
 
@@ -56,26 +56,28 @@ def test_a_file_of_which_nothing_can_be_taken_is_refused(
 
 def test_lines_of_json_need_not_all_have_a_column_that_is_named(tmp_path: Path) -> None:
     file, mapper = (
-        a_file(tmp_path, '{"ts": 1}\n{"ts": 2, "who": "a"}\n'),
+        a_file(tmp_path, '{"ts": 1, "url": "/"}\n{"ts": 2, "url": "/", "who": "a"}\n'),
         ColumnMapper({"who": "eventId"}),
     )
 
     check_file(file, mapper)
 
     assert [mapper.event(line.fields) for line in file.lines()] == [
-        {"timestamp": 1000, "name": "pageview"},
-        {"timestamp": 2000, "name": "pageview", "eventId": "a"},
+        {"timestamp": 1000, "name": "pageview", "path": "/"},
+        {"timestamp": 2000, "name": "pageview", "path": "/", "eventId": "a"},
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "column"),
     [
-        # Amplitude; Segment, RudderStack and Heap; rybbit; Vercel; Jitsu; Zaraz and tables by hand
+        # of no product whose exports are known
         ('{"event_type": "signup", "event_time": "2026-11-01 10:00:00Z"}', "event_type"),
         ('{"type": "identify", "anonymousId": "a", "timestamp": "2026-11-01T10:00:00Z"}', "type"),
         ("timestamp,type,session_id,pathname,event_name\n1,performance,s,/a,\n", "type"),
-        ("timestamp,eventType,eventName,path\n1,event,signup,/a\n", "eventType"),
+        ("timestamp,eventType,eventName,path\n1,error,signup,/a\n", "eventType"),
+        ("timestamp,interactionKind,path\n1,tap,/a\n", "interactionKind"),
+        ("timestamp,hit.type,path\n1,timing,/a\n", "hit.type"),
         ("time,type,path\n1,pageview,/\n2,click,/a\n", "type"),
         ('{"ts": 1}\n{"ts": 2, "event_type": "identify"}', "event_type"),
         ('{"type": "page", "name": "Home", "timestamp": "2026-11-01"}', "type"),
@@ -89,6 +91,34 @@ def test_a_column_of_kinds_that_is_not_read_is_refused(
 ) -> None:
     with pytest.raises(InvalidMapping, match=f"the column '{column}' says what each line is"):
         check_file(a_file(tmp_path, text), ColumnMapper({}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "timestamp,url,event_category\n1,/a,video\n",
+            "'event_category' .here 'video'",
+        ),
+        ("timestamp,url,Goal name\n1,/a,\n2,/a,Signup\n", "line 3: the column 'Goal name'"),
+        ("timestamp,url,method\n1,/a,GET\n2,/a,POST\n", "'method' .here 'POST'"),
+        ("Date,Event,2Path\n2026-11-01,0,/a\n", "'Event' has '0', which is no name"),
+        ("timestamp,browser\n1,Firefox\n", "neither the name of an event nor a page"),
+    ],
+)
+def test_lines_that_would_become_page_views_without_being_any_are_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(InvalidMapping, match=message):
+        check_file(a_file(tmp_path, text), ColumnMapper({}))
+
+
+def test_columns_of_facts_are_no_kinds(tmp_path: Path) -> None:
+    text = (
+        "ts,url,device_type,pageType,event_date,event_id,is_goal\n1,/,desktop,blog,20261101,7,0\n"
+    )
+
+    check_file(a_file(tmp_path, text), ColumnMapper({}))
 
 
 def test_a_column_of_kinds_is_harmless_where_it_is_mapped_or_says_what_lines_become(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deploy.importer.software_names import parse_browser, parse_os, parse_os_version
+from deploy.importer.formats.software_names import parse_browser, parse_os, parse_os_version
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from deploy.importer.cell_values import InvalidLine
+from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.source_file import FileLine
 from deploy.importer.visits_log import actions_of
 from tests.deploy.importer.builders import a_file

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from deploy.importer.cell_values import parse_text
+from deploy.importer.formats.cell_values import parse_text
 
 BROWSER_NAMES: Mapping[str, tuple[str, ...]] = {
     "Chrome": (
@@ -63,3 +63,13 @@ def parse_os_version(cell: Any) -> str | None:
     text = parse_text(cell)
     found = VERSION.search(text) if text else None
     return found[0] if found else text
+
+
+NAME_AND_VERSION = re.compile(r"(.*?)\s+(\d[\d._]*)")
+
+
+def name_and_version(cell: Any) -> tuple[str | None, str | None]:
+    """`Chrome 120` in its two parts."""
+    text = parse_text(cell)
+    found = NAME_AND_VERSION.fullmatch(text) if text else None
+    return (found[1], found[2]) if found else (text, None)

@@ -1,0 +1,34 @@
+"""Umami: the table `website_event`, as its cloud, ClickHouse or PostgreSQL write it."""
+
+from collections.abc import Mapping
+
+from deploy.importer.formats.cell_values import InvalidLine, parse_text
+from deploy.importer.formats.export_format import Columns, ExportFormat
+
+
+def umami_columns(line: Columns) -> Columns:
+    """A row of `website_event`: its session is the visitor, and `distinct_id` the profile."""
+    kind = parse_text(line.get("event_type"))
+    if kind and kind in UMAMI_OTHER_TYPES:
+        raise InvalidLine(f"this is no event of the website: Umami's {UMAMI_OTHER_TYPES[kind]}")
+    columns = {name: cell for name, cell in line.items() if name not in UMAMI_UNUSED}
+    if tag := parse_text(line.get("tag")):
+        columns["properties"] = {"tag": tag}
+    return columns | {"profile_id": line.get("distinct_id")}
+
+
+UMAMI_OTHER_TYPES: Mapping[str, str] = {
+    "3": "event type 3 is a click of a short link",
+    "4": "event type 4 is a loaded pixel",
+    "5": "event type 5 has load times of a page view",
+}
+UMAMI_UNUSED = ("distinct_id", "subdivision2", "tag")
+
+
+FORMATS = (
+    ExportFormat(
+        "Umami (website_event)",
+        frozenset(("session_id", "visit_id", "url_path", "created_at")),
+        umami_columns,
+    ),
+)
