@@ -87,8 +87,10 @@ def decode_spooled(data: bytes, start: int = 0) -> Iterator[tuple[SpooledRequest
     while len(data) - start >= _HEAD.size:
         length, checksum = _HEAD.unpack_from(data, start)
         end = start + _HEAD.size + length
+        if length > MAX_REQUEST_BYTES or end > len(data):
+            return
         payload = data[start + _HEAD.size : end]
-        if length > MAX_REQUEST_BYTES or len(payload) < length or zlib.crc32(payload) != checksum:
+        if zlib.crc32(payload) != checksum:
             return
         try:
             request = _decoder.decode(payload)
@@ -102,6 +104,9 @@ def next_whole_request(data: bytes, damaged: int) -> int | None:
     """Where the next whole request begins behind a damaged one; None without any."""
     for match in _FIRST_BYTES.finditer(data, damaged + 1 + _HEAD.size):
         start = match.start() - _HEAD.size
+        length, _ = _HEAD.unpack_from(data, start)
+        if length > len(data) - match.start():
+            continue  # text in any script with three bytes a character looks like beginnings
         if next(decode_spooled(data, start), None) is not None:
             return start
     return None

@@ -10,9 +10,12 @@ from ingest.publishing.spool_file import (
     SpoolFile,
     decode_spooled,
     encode_spooled,
+    next_whole_request,
     with_idempotency_key,
 )
+from ingest.publishing.spooling_producer import KEY_BYTES
 from schemas.envelope import Envelope, decode_envelope, encode_envelope
+from schemas.spool_deliveries import spool_id
 
 
 def a_request(number: int, filler: int = 0) -> SpooledRequest:
@@ -125,6 +128,21 @@ def test_requests_that_were_delivered_before_are_left_out(tmp_path: Path) -> Non
 
 def test_a_length_beyond_any_request_is_not_followed() -> None:
     assert list(decode_spooled(b"\xff" * 64)) == []
+
+
+def test_text_that_looks_like_beginnings_of_requests_is_passed_over_without_copies() -> None:
+    text = ("\u6560" * 100_000).encode()  # E6 95 A0: 0x95 and 0xA0 begin a request
+    whole = encode_spooled(a_request(1))
+
+    assert next_whole_request(text, 0) is None
+    assert next_whole_request(text + whole, 0) == len(text)
+
+
+def test_a_key_has_no_more_bytes_than_are_counted_for_it() -> None:
+    plain = encode_envelope(Envelope("shop", "acme", 1, 1, b"[{}]"))
+    longest = f"spool:{spool_id('0123456789ab-999999', 999_999_999)}"
+
+    assert len(with_idempotency_key(plain, longest)) - len(plain) <= KEY_BYTES
 
 
 def test_an_envelope_gets_a_key_unless_its_sender_gave_one() -> None:
