@@ -27,8 +27,8 @@ from schemas.telemetry.instruments import ITEMS, SPOOL_REFUSALS, gauge
 
 SPOOLED_TOPICS = frozenset(kind.topic for kind in KINDS)
 """Imports are repeated by their sender."""
-KEY_BYTES = 128
-"""What the idempotency keys add to a request of few websites."""
+KEY_BYTES = 64
+"""What the idempotency key adds to an envelope, at most."""
 WINDOW_BYTES = 1024 * 1024
 """Spooled requests that are sent before their acknowledgements are awaited."""
 MAX_LEFT_BYTES = 8 * 1024 * 1024
@@ -102,7 +102,7 @@ class SpoolingProducer:
                 return self._kafka.enqueue(topic, partition_key, envelopes, items)
             except KafkaAway:
                 pass
-        size = sum(map(len, envelopes)) + KEY_BYTES
+        size = sum(map(len, envelopes)) + KEY_BYTES * len(envelopes)
         self._kafka.check_size(topic, size)
         if reason := self.spool.refusal(size):
             return self._enqueue_despite(reason, topic, partition_key, envelopes, items)

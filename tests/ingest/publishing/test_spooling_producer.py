@@ -19,7 +19,7 @@ from ingest.publishing.partition_queue import (
 )
 from ingest.publishing.producer import KafkaAway
 from ingest.publishing.spool import HOUR_MS, Spool, has_spooled_requests
-from ingest.publishing.spool_file import SpoolFile
+from ingest.publishing.spool_file import Slot, SpoolFile
 from ingest.publishing.spooling_producer import SpoolingProducer, add_spool_gauges
 from schemas.acknowledged_counts import ACKNOWLEDGED_FOLDER, read_hours
 from schemas.envelope import Envelope, decode_envelope, encode_envelope
@@ -435,6 +435,30 @@ def test_a_request_that_no_message_holds_is_too_large_at_once(tmp_path: Path) ->
         collector = Collector(tmp_path, FakeKafka())
         with pytest.raises(PayloadTooLarge):
             collector.send(1, "x" * 3 * MIB)
+        # The key of each envelope counts: 500 of them exceed what is left of the 3 MiB.
+        envelope = encode_envelope(Envelope("shop", "acme", NOW, 1, b"x" * 6_250))
+        assert 3 * MIB - 500 * 36 < 500 * len(envelope) < 3 * MIB
+        with pytest.raises(PayloadTooLarge):
+            collector.producer.enqueue("events", 1, [envelope] * 500, 500)
+
+    run(work)
+
+
+def test_slots_that_begin_to_wait_during_a_take_over_stay(tmp_path: Path) -> None:
+    async def work() -> None:
+        collector = Collector(tmp_path, FakeKafka())
+        producer = collector.producer
+
+        async def adopt() -> set[Slot]:
+            producer._waiting = {("events", 7)}
+            return {("events", 1)}
+
+        collector.spool.adopt = adopt  # type: ignore[method-assign]  # the moment of the race
+        producer.start()
+        await until(lambda: bool(producer._waiting))
+        await producer.close()
+
+        assert producer._waiting == {("events", 1), ("events", 7)}
 
     run(work)
 
