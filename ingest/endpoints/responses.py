@@ -12,6 +12,7 @@ from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.ignored_parameters import IgnoredParameters
 from schemas.errors import (
     ApiError,
+    ContractRefused,
     Forbidden,
     Malformed,
     NoneAccepted,
@@ -243,6 +244,7 @@ class DebugResponse(Struct, rename="camel"):
 COLLECT_ERRORS: tuple[type[ApiError], ...] = (
     Malformed,
     NoneAccepted,
+    ContractRefused,
     Unauthorized,
     Forbidden,
     RequestTimeout,
