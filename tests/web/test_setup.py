@@ -17,7 +17,7 @@ from tests.flow.test_quarantine_replay import custom, send_as_another_collector
 from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
 from tests.web.dashboard import CARD, TABLE, Dashboard
-from tests.web.downloads import downloaded
+from tests.web.downloads import KEEP_FILE, downloaded
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +262,10 @@ def test_a_visitor_is_counted_then_erased_with_a_report(dashboard: Dashboard) ->
 
     dashboard.open("setup", part="visitors")
     dashboard.type_into("main input[name=value]", "forget-me")
+    dashboard.tab.js(KEEP_FILE)
+    dashboard.press("Download everything")
+    dashboard.until("window.fileName === 'person.zip'")
+    assert dashboard.tab.js("window.file.slice(0, 2).text()") == "PK"
     dashboard.press("Count its rows")
     dashboard.until("document.querySelector('main')?.innerText.includes('Nothing is erased yet')")
     assert dashboard.rows("One person") == [["Events", "2"]]
