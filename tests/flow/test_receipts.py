@@ -4,6 +4,7 @@ import http.client
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -59,6 +60,31 @@ def test_a_receipt_tells_duplicates(tenant: Tenant) -> None:
     states = [item["state"] for item in looked_up(tenant, reply.json["receipt"])["items"]]
     assert states == ["stored", "duplicate"]
     assert tenant.grouped_counts("events", "name") == [("a", 1), ("b", 1)]
+
+
+def test_what_privacy_leaves_out_is_counted_and_not_stored(tenant: Tenant) -> None:
+    website = f"{tenant.stack.query_url}/v1/websites/{tenant.website.id}"
+    privacy = {"doNotTrack": "drop", "neverStoreProperties": ["email"]}
+    changed = call("PATCH", website, {"privacy": privacy}, {"x-api-key": tenant.key})
+    assert changed.status == 200, changed.body
+    collect = f"{tenant.stack.collect_url}/track?website_id={tenant.website.id}"
+
+    def dropped() -> bool:
+        reply = call("POST", collect, [an_event("unseen")], {"dnt": "1"})
+        return bool(looked_up(tenant, reply.json["receipt"])["counts"]["dropped"])
+
+    eventually(dropped)
+    properties = {"email": "anna@example.com", "plan": "pro"}
+    waited(tenant, [an_event("a", path="/users/anna@example.com", properties=properties)])
+    today = str(datetime.now(UTC).date())
+
+    seen = [{"field": "name", "operator": "eq", "value": "a"}]
+    columns = ("path", "properties.email", "properties.plan")
+    assert tenant.grouped_counts("events", *columns, filters=seen) == [
+        ("/users/[email]", None, "pro", 1)
+    ]
+    reasons = tenant.grouped_counts("ledger", "drop_reason", startDate=today, endDate=today)
+    assert "do_not_track" in {reason for reason, _ in reasons}
 
 
 @pytest.mark.parametrize("route", ["/vitals", "/errors"])
