@@ -74,7 +74,7 @@ class ItemChange(Struct, frozen=True):
                 raise NotChangeable(f"'{self.name}' cannot be made {self.conversion}") from None
 
 
-POSITION = re.compile(r".{1,249}/\d{1,9}/\d{1,18}/\d{1,9}")
+POSITION = re.compile(r".{1,249}/[0-9]{1,9}/[0-9]{1,18}/[0-9]{1,9}")
 
 
 def is_position(text: str) -> bool:

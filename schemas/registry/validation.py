@@ -31,6 +31,7 @@ from schemas.registry.records import (
     Website,
 )
 from schemas.registry.tombstones import TombstoneKey
+from schemas.registry.unseen_text import refuse_null
 from schemas.runtime.time_zone_names import time_zones
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -210,7 +211,10 @@ def new_replay(
     """A replay of the items of a website or a link."""
     if position is not None and not is_position(position):
         raise Malformed("'position' must be TOPIC/PARTITION/OFFSET/SEQ, as in events/0/12/3")
+    refuse_null("reasonContains", reason_contains)
+    refuse_null("position", position)
     for change in changes:
+        refuse_null("set", change)
         try:
             parse_change(change)
         except InvalidChange as error:

@@ -73,6 +73,7 @@ def where(caller: Tenant, operation: Operation) -> dict[str, Any]:
         "key_id": key_of(caller),
         "import_id": import_of(caller),
         "erasure_id": erasure_of(caller),
+        "replay_id": replay_of(caller),
         **saved_records_of(caller),
         "table": "events",
         "receipt": receipt_of(caller),
@@ -123,6 +124,24 @@ def erasure_of(caller: Tenant) -> str:
             website_id=caller.website.id,
         )
         return store.create(erasure).id
+    finally:
+        store.close()
+
+
+def replay_of(caller: Tenant) -> str:
+    """A dry run of the caller's: it sends nothing."""
+    store = RegistryStore(caller.stack.settings.registry_url)
+    website = caller.website
+    try:
+        replay = validation.new_replay(
+            website.organization_id,
+            now_ms(),
+            website_id=website.id,
+            link_id=None,
+            days=7,
+            dry_run=True,
+        )
+        return store.create(replay).id
     finally:
         store.close()
 

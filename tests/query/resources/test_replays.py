@@ -80,6 +80,7 @@ def test_items_are_shown_with_one_replay_only_and_not_after_an_erasure(
         ({"websiteId": "shop", "position": "events/0/12"}, 400, "'position' must be TOPIC/PARTIT"),
         ({"websiteId": "shop", "set": ["name"]}, 400, "'set' has 'name': give PATH = VALUE"),
         ({"websiteId": "shop", "set": ["eventId = a"]}, 400, "'eventId' cannot be set"),
+        ({"websiteId": "shop", "reasonContains": "a\0"}, 400, "'reasonContains'"),
         ({"websiteId": "shop", "stage": "lost"}, 400, "'stage'"),
         ({"websiteId": "shop", "days": 0}, 400, "'days'"),
         ({"websiteId": "shop", "where": "x"}, 400, "'where'"),
