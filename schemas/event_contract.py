@@ -37,6 +37,10 @@ TRACKER_EVENTS = frozenset(
 """Events that trackers send by themselves: no drift where the contract has none of that name."""
 
 
+MISSING = "is missing"
+"""Problem of a required property that an event does not have."""
+
+
 class PropertyRule(Struct, frozen=True, forbid_unknown_fields=True):
     """What a property of an event must be."""
 
@@ -136,7 +140,7 @@ class _EventChecker:
             value = _value(properties, path)
             if value is None:
                 if rule.required:
-                    yield Drift(self._name, path, "is missing")
+                    yield Drift(self._name, path, MISSING)
             elif not CHECKS[rule.type](value):
                 yield Drift(self._name, path, f"is {_type_of(value)}, not {rule.type}")
         if self._listed is not None:

@@ -52,6 +52,7 @@ from schemas.errors import (
     Unauthorized,
     Unavailable,
 )
+from schemas.event_contract import MISSING, Drift
 from schemas.event_times import event_time_ms, instant_ms
 from schemas.http.admission import LimitHolder
 from schemas.http.asgi import headers_by_name, send_json
@@ -65,8 +66,8 @@ from schemas.kinds import ALL_KINDS, CUSTOM_EVENT, Kind
 from schemas.plans import Group
 from schemas.receipts import unverified
 from schemas.registry import Key, Snapshot
+from schemas.registry.privacy import names_pattern
 from schemas.registry.tombstones import erasure_subject
-from schemas.registry.website_contracts import NO_CONTRACTS, WebsiteContracts
 from schemas.runtime.clock import format_instant
 from schemas.telemetry.instruments import REJECTED_ITEMS, start_at_zero
 
@@ -180,9 +181,9 @@ _items = {kind.topic: msgspec.json.Decoder(kind.item) for kind in ALL_KINDS}
 class DebugLines:
     """The entries of a sequence of requests, from the oldest to the newest."""
 
-    def __init__(self, contracts: Callable[[], WebsiteContracts] = lambda: NO_CONTRACTS) -> None:
-        """`contracts` gives the current contracts of websites."""
-        self._contracts = contracts
+    def __init__(self, registry: Callable[[], Snapshot] | None = None) -> None:
+        """`registry` gives the current registry, for contracts of websites."""
+        self._registry = registry
         self._seen_ids: set[tuple[str, str]] = set()
 
     def of_request(self, request: RecentRequest) -> Iterator[DebugLine]:
@@ -239,16 +240,31 @@ class DebugLines:
         remarks: DebugLine = {}
         if ignored := ignored_members(0, kind, _fields.decode(raw), FORMAT_MEMBERS):
             remarks |= {"ignored": ignored.names, "hint": ignored.message}
-        contract = self._contracts().get(envelope.subject_id)
-        if contract is not None and kind is CUSTOM_EVENT:
-            event = _events.decode(raw)
-            if drifts := contract.checker.drifts(event.name, event.properties or {}):
-                remarks["drift"] = drift_message(drifts[:MAX_LISTED_NAMES])
+        if kind is CUSTOM_EVENT and (drifts := self._drifts(raw, envelope.subject_id)):
+            remarks["drift"] = drift_message(drifts[:MAX_LISTED_NAMES])
         if (stored := stored_time(item, envelope)) is not None:
             remarks["storedTime"] = format_instant(stored)
         if self._is_repeated(kind, item):
             remarks["repeated"] = True
         return remarks
+
+    def _drifts(self, raw: Raw, website_id: str) -> Sequence[Drift]:
+        """How a published event differs from the contract of its website.
+
+        What the privacy of the website leaves out is not missing: it was there when it was checked.
+        """
+        registry = self._registry() if self._registry else None
+        contract = registry.contracts.get(website_id) if registry else None
+        if registry is None or contract is None:
+            return ()
+        event = _events.decode(raw)
+        left_out = names_pattern(registry.privacy_of(website_id).never_store_properties)
+        return [
+            drift
+            for drift in contract.checker.drifts(event.name, event.properties or {})
+            if drift.problem != MISSING
+            or not any(map(left_out.fullmatch, (drift.property or "").split(".")))
+        ]
 
     def _is_repeated(self, kind: Kind, item: Item) -> bool:
         """Whether an item before had the same event id."""
@@ -371,7 +387,7 @@ async def _recent(dependencies: Dependencies, subject_id: str) -> dict[str, Any]
 
 
 def _debug_lines(dependencies: Dependencies) -> DebugLines:
-    return DebugLines(lambda: dependencies.registry.snapshot.contracts)
+    return DebugLines(lambda: dependencies.registry.snapshot)
 
 
 def _erased_ms(registry: Snapshot, subject_id: str) -> int:

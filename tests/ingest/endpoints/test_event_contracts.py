@@ -1,10 +1,13 @@
 """Events of a website with a contract: drift is told and counted, or the event is refused."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from schemas.registry.privacy import Privacy
 from schemas.telemetry.instruments import REGISTRY
 from tests.asgi_client import request_once
 from tests.ingest.in_memory_collector import InMemoryCollector
@@ -95,6 +98,23 @@ def test_a_contract_that_refuses_rejects_the_items_that_differ(
     }
     assert refusals[REFUSED, "/track"] == 2
     assert refusals[REFUSED, "/batch"] == 1
+
+
+def test_what_the_privacy_of_the_website_leaves_out_is_no_drift(
+    collector: InMemoryCollector,
+) -> None:
+    collector.set_contract("shop", CONTRACT, "refuse")
+    snapshot = collector.registry.snapshot
+    privacy = Privacy(never_store_properties=("tot*",))
+    shop = structs.replace(snapshot.websites["shop"], privacy=privacy)
+    websites = MappingProxyType({**snapshot.websites, "shop": shop})
+    collector.registry.snapshot = structs.replace(snapshot, websites=websites)
+
+    reply = collector.post("/track?website_id=shop", FITTING)
+
+    assert (reply.status, "drift" in reply.json) == (200, False)
+    [line] = debug(collector)["items"]
+    assert (line["item"]["properties"], "drift" in line) == ({}, False)
 
 
 def test_other_websites_kinds_and_imports_are_not_checked(collector: InMemoryCollector) -> None:
