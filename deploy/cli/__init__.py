@@ -100,7 +100,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "quarantine.limits",
         "List the rate limits of the organization, and what the last minute used of them.",
     ),
-    "import": ("imports.imports", "Import historical events from a CSV or NDJSON FILE."),
+    "import": ("imports.imports", "Import historical events from a file or export."),
     "person": ("person.person", "Export everything about one visitor or profile."),
     "erase": (
         "erasures.erase",

@@ -1,11 +1,12 @@
 """Runs one import (or a dry run) with progress and resume hints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
 import click
+import msgspec
 
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper
@@ -38,6 +39,9 @@ ALL_SENT_MESSAGE = (
 )
 
 
+SHOWN_COUNTS = 20
+
+
 class NothingAccepted(Exception):
     """No line of the file was accepted; the message has the reason of the first reject."""
 
@@ -47,7 +51,7 @@ def run_dry(opened: SourceFile, mapper: ColumnMapper, website: Website) -> Impor
     from deploy.importer.dry_run import dry_run_sender
 
     bar, at = ProgressBar(), ImportProgress()
-    rejects = RejectsFile(rejects_path(opened.path))
+    rejects = RejectsFile(opened.rejects)
     for at in run_import(opened, mapper, ImportProgress(), dry_run_sender(website), rejects):
         bar.show(f"{opened.fraction_read:4.0%}  {at.accepted:,} valid, {at.rejected:,} invalid")
     bar.end()
@@ -71,7 +75,7 @@ def send_import(
         temporary_key(store, record) as key,
         _interruptible(record, STOPPED_MESSAGE, bar),
     ):
-        rejects = RejectsFile(rejects_path(opened.path), at.lines)
+        rejects = RejectsFile(opened.rejects, at.lines)
         sender = CollectorClient(url or collector_url(settings), key, record.id, bar.print_line)
         try:
             for at in run_import(opened, mapper, saved_progress(record), sender.send, rejects):
@@ -116,14 +120,14 @@ def warn_without_visits(mapper: ColumnMapper) -> None:
 
 
 def import_summary(
-    at: ImportProgress, mapper: ColumnMapper, path: Path, **more: Any
+    at: ImportProgress, mapper: ColumnMapper, opened: SourceFile, **more: Any
 ) -> dict[str, Any]:
     """The result of an import, as printed."""
     summary = {**more, "accepted": at.accepted, "rejected": at.rejected}
     if mapper.mapped:
         summary["columns"] = mapper.mapped
     if at.rejected:
-        summary["rejects"] = str(rejects_path(path))
+        summary["rejects"] = str(opened.rejects)
     if mapper.ignored:
         summary["ignoredColumns"] = sorted(mapper.ignored)
     if mapper.skipped_values:
@@ -131,9 +135,42 @@ def import_summary(
     return summary
 
 
-def rejects_path(path: Path) -> Path:
-    """The file that receives rejected lines."""
-    return path.with_name(f"{path.name}.rejects.ndjson")
+def show_preview(opened: SourceFile, mapper: ColumnMapper, is_json: bool) -> None:
+    """Print what an import of the file would store."""
+    from deploy.importer.preview import preview
+
+    found = preview(opened, mapper)
+    if is_json:
+        return click.echo(msgspec.json.encode(found).decode())
+    click.echo(f"{opened.path.name}: {found.product}")
+    if found.recognized_by:
+        click.echo(f"  recognized by {', '.join(found.recognized_by)}")
+    if found.note:
+        click.echo(f"  note: {found.note}")
+    if found.files_left_out:
+        click.echo(f"  files without events: {', '.join(found.files_left_out)}")
+    for column, field in found.columns.items():
+        click.echo(f"  {column} is read as {field}")
+    if found.ignored_columns:
+        click.echo(f"  not read: {', '.join(found.ignored_columns)}")
+    for field, count in found.facts_left_out.items():
+        click.echo(f"  {field}: {count:,} values cannot be read and are left out")
+    _show_counts(f"{found.accepted:,} events", found.names)
+    _show_counts(f"{len(found.days):,} days", found.days)
+    _show_counts(f"{found.rejected:,} lines are no events or invalid", found.reasons)
+    click.echo(f"\nthe first {len(found.rows)} events")
+    for row in found.rows:
+        click.echo(f"  {msgspec.json.encode(row).decode()}")
+    return None
+
+
+def _show_counts(title: str, counts: Mapping[str, int]) -> None:
+    """The first entries, and how many others there are."""
+    click.echo(f"\n{title}")
+    for name, count in islice(counts.items(), SHOWN_COUNTS):
+        click.echo(f"  {count:>12,}  {name}")
+    if len(counts) > SHOWN_COUNTS:
+        click.echo(f"  and {len(counts) - SHOWN_COUNTS:,} more")
 
 
 def _require_accepted(opened: SourceFile, at: ImportProgress, rejects: RejectsFile) -> None:
@@ -142,7 +179,7 @@ def _require_accepted(opened: SourceFile, at: ImportProgress, rejects: RejectsFi
     summary = NOTHING_ACCEPTED.format(opened.path.name, at.rejected)
     if first := rejects.first:
         summary += f", line {first.line} because {first.reason}"
-    raise NothingAccepted(f"{summary}; the reasons are in {rejects_path(opened.path)}")
+    raise NothingAccepted(f"{summary}; the reasons are in {opened.rejects}")
 
 
 @contextmanager

@@ -2,8 +2,7 @@
 
 import sys
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -13,6 +12,7 @@ from deploy.cli.import_file import (
     import_summary,
     run_dry,
     send_import,
+    show_preview,
     wait_until_stored,
     warn_without_visits,
 )
@@ -20,11 +20,15 @@ from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
+from deploy.importer.file_sources import local_file
 from deploy.importer.import_records import ImportConflict, begin_or_resume
+from deploy.importer.member_lines import FILE_FORMATS
 from deploy.importer.sender import ImportSendFailed
-from deploy.importer.source_file import FILE_FORMATS, SourceFile
+from deploy.importer.source_file import SourceFile
 from deploy.importer.stored_rows import count_rows
+from deploy.importer.visitor_ids import blank_visitor, visitor_ids
 from deploy.local.processes.process_file import read_processes_file
+from schemas.lake.object_store import StoreUnreachable
 from schemas.registry import Import, ImportState, RegistryStore, Website
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
@@ -53,14 +57,12 @@ class ImportGroup(click.Group):
 
 @click.group("import", cls=ImportGroup, subcommand_metavar="FILE --website ID | COMMAND [ARGS]...")
 def imports() -> None:
-    """Import historical events from a CSV or NDJSON FILE. See `tidemark import FILE --help`."""
+    """Import historical events from a file or export. See `tidemark import FILE --help`."""
 
 
 @imports.command("file", options_metavar="--website ID [OPTIONS]")
-@click.argument(
-    "path", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
-@click.option("--website", required=True, metavar="ID", help="Website that the events belong to.")
+@click.argument("source", metavar="FILE")
+@click.option("--website", metavar="ID", help="Website that the events belong to.")
 @click.option(
     "--map",
     "pairs",
@@ -74,6 +76,11 @@ def imports() -> None:
     type=click.Choice(FILE_FORMATS),
     help="File format. Default: detected from the content.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Show what would be stored: product, kinds, days, rejected lines and the first events.",
+)
 @click.option("--dry-run", is_flag=True, help="Validate every line and send nothing.")
 @click.option("--again", is_flag=True, help="Import the same file a second time.")
 @click.option("--url", help="URL of the collector. Default: the one on this machine.")
@@ -81,39 +88,66 @@ def imports() -> None:
 @click.pass_obj
 def import_file(
     tidemark: CliContext,
-    path: Path,
-    website: str,
+    source: str,
+    website: str | None,
     pairs: Sequence[str],
     format_: str | None,
+    check: bool,
     dry_run: bool,
     again: bool,
     url: str | None,
     json: bool,
 ) -> None:
-    """Import a CSV or NDJSON file, plain or gzip. Run again, it resumes where it stopped."""
+    """Import FILE: CSV, JSON lines, Parquet or an access log; plain, gzip, zstd or zip; a folder,
+    an s3:// URL, or - for standard input. Run again, it resumes where it stopped.
+    """
+    overrides = _parse_mapping(pairs)
+    if website is None and not check:
+        raise click.UsageError("--website is required, except with --check")
+    try:
+        with local_file(source) as (path, rejects):
+            opened = SourceFile(path, format_, rejects)
+            if check:
+                mapper = ColumnMapper(overrides, visitor_of=blank_visitor)
+                check_file(opened, mapper)
+                return show_preview(opened, mapper, json)
+            return _import(tidemark, opened, overrides, str(website), dry_run, again, url, json)
+    except (
+        InvalidFile,
+        InvalidMapping,
+        ImportConflict,
+        ImportSendFailed,
+        NothingAccepted,
+        StoreUnreachable,
+    ) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _import(
+    tidemark: CliContext,
+    opened: SourceFile,
+    overrides: Mapping[str, str],
+    website: str,
+    dry_run: bool,
+    again: bool,
+    url: str | None,
+    json: bool,
+) -> None:
+    """Check, send and wait until all is stored; with `dry_run` validate only."""
     settings = tidemark.settings
     with tidemark.open_registry() as store:
         owner = store.get(Website, website)
-        try:
-            opened, mapper = SourceFile(path, format_), ColumnMapper(_parse_mapping(pairs))
-            check_file(opened, mapper)
-            if dry_run:
-                at = run_dry(opened, mapper, owner)
-                warn_without_visits(mapper)
-                return print_record(import_summary(at, mapper, path), json)
-            record = begin_or_resume(store, owner, opened, again)
-            at = send_import(settings, store, record, opened, mapper, url)
-        except (
-            InvalidFile,
-            InvalidMapping,
-            ImportConflict,
-            ImportSendFailed,
-            NothingAccepted,
-        ) as error:
-            raise click.ClickException(str(error)) from None
+        mapper = ColumnMapper(overrides, visitor_ids(store, owner))
+        check_file(opened, mapper)
+        if dry_run:
+            at = run_dry(opened, mapper, owner)
+            warn_without_visits(mapper)
+            return print_record(import_summary(at, mapper, opened), json)
+        record = begin_or_resume(store, owner, opened, again)
+        at = send_import(settings, store, record, opened, mapper, url)
     warn_without_visits(mapper)
     rows = wait_until_stored(settings, record, at)
-    print_record(import_summary(at, mapper, path, id=record.id, stored=rows), json)
+    print_record(import_summary(at, mapper, opened, id=record.id, stored=rows), json)
     return None
 
 

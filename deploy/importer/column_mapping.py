@@ -5,19 +5,22 @@ A value that cannot be parsed is left out and counted; the event itself is still
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS, ImportField
-from deploy.importer.formats.cell_values import InvalidLine, parse_text
+from deploy.importer.formats.access_log import VISITOR_PARTS
+from deploy.importer.formats.cell_values import DAY_MS, InvalidLine, parse_instant, parse_text
 from deploy.importer.formats.export_format import ExportFormat
 from deploy.importer.formats.export_formats import format_of
+from deploy.importer.member_lines import EXPORT_COLUMNS
+from deploy.importer.visitor_ids import LogVisits
+from schemas.runtime.clock import parse_instant_ms
 
-EXPORT_COLUMNS = frozenset(("received_at", "referrer_name", "outbound_domain"))
-"""Columns by which an export of Tidemark is recognized; its paths are percent-decoded."""
 SESSION_AS_VISITOR_COLUMNS = frozenset(("visit_id", "session_id"))
 """In files with both columns, `session_id` is the visitor (Umami)."""
 PAGE_VIEW = "pageview"
@@ -95,12 +98,17 @@ class ColumnPlan(Struct, frozen=True):
 class ColumnMapper:
     """Converts lines to events, and counts values that it leaves out."""
 
-    def __init__(self, overrides: Mapping[str, str]) -> None:
+    def __init__(
+        self, overrides: Mapping[str, str], visitor_of: Callable[[str], str] | None = None
+    ) -> None:
+        """`visitor_of` makes visitor ids of addresses, user agents and days; default: none."""
         for name in overrides.values():
             if name not in FIELD_BY_NAME:
                 known = ", ".join(FIELD_BY_NAME)
                 raise InvalidMapping(f"'{name}' is not a field; the fields are {known}")
         self.overrides = overrides
+        self._visitor_of = visitor_of
+        self._visits = LogVisits()
         self._plans: dict[tuple[str, ...], ColumnPlan] = {}
         self.skipped_values: Counter[str] = Counter()
         """Field → number of values that could not be parsed."""
@@ -114,7 +122,7 @@ class ColumnMapper:
     def event(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The event as sent to the collector; InvalidLine if the line is none."""
         converted = self.known_columns(fields)
-        is_known_format, fields = converted is not fields, converted
+        is_known_format, fields = converted is not fields, self._with_visitor(converted)
         plan = self._plan(tuple(fields))
         if not is_known_format:
             refuse_kind(plan, fields)
@@ -141,6 +149,29 @@ class ColumnMapper:
             return fields
         mapped = {column: fields[column] for column in self.overrides if column in fields}
         return {**export_format.convert(fields), **mapped}
+
+    def _with_visitor(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A line of an access log with visitor, for its day, and visit."""
+        if VISITOR_PARTS not in columns:
+            return columns
+        parts = columns[VISITOR_PARTS]
+        others = {name: cell for name, cell in columns.items() if name != VISITOR_PARTS}
+        if not parts or self._visitor_of is None:
+            return others
+        try:
+            time = parse_instant(columns["timestamp"])
+        except ValueError:  # named where the time is read
+            return others
+        ms = parse_instant_ms(time) if isinstance(time, str) else round(time or 0)
+        visitor = self._visitor_of(f"{ms // DAY_MS}\0{parts}")
+        visit = self._visits.visit_of(visitor, ms)
+        return {**others, "anonymous_id": visitor, "session_id": visit}
+
+    def pass_over(self, fields: Mapping[str, Any]) -> None:
+        """A line that was sent before: visits of an access log go on after it."""
+        if self.export_format and self.export_format.has_log_visitors:
+            with suppress(InvalidLine):
+                self._with_visitor(self.known_columns(fields))
 
     def _plan(self, columns: tuple[str, ...]) -> ColumnPlan:
         if (plan := self._plans.get(columns)) is None:

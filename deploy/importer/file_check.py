@@ -4,8 +4,7 @@ Files of totals are refused: one row for a day of 30 page views is not one event
 """
 
 from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
-from itertools import islice
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -22,7 +21,8 @@ from deploy.importer.fields import FIELD_BY_NAME, IMPORT_FIELDS
 from deploy.importer.formats.cell_values import InvalidLine
 from deploy.importer.formats.export_format import ExportFormat
 from deploy.importer.formats.export_formats import format_of
-from deploy.importer.source_file import FileLine, SourceFile
+from deploy.importer.member_lines import FileLine
+from deploy.importer.source_file import SourceFile
 
 COUNT_COLUMNS = frozenset(
     (
@@ -105,21 +105,35 @@ SAMPLE_LINES = 1_000
 
 
 def check_file(file: SourceFile, mapper: ColumnMapper) -> None:
-    """InvalidFile or InvalidMapping when no line could be imported."""
-    lines = read_sample(file)
-    if not lines:
+    """InvalidFile or InvalidMapping when no line could be imported; of each file of a container."""
+    samples = list(file.samples(SAMPLE_LINES))
+    if not any(lines for _, lines in samples):
         raise InvalidFile(f"{file.path.name} contains no events")
+    for name, lines in samples:
+        try:
+            check_lines(name, lines, file, mapper)
+        except InvalidMapping as error:
+            where = f"{name}: " if len(samples) > 1 else ""
+            raise InvalidMapping(f"{where}{error}") from None
+
+
+def check_lines(
+    name: str, lines: Sequence[FileLine], file: SourceFile, mapper: ColumnMapper
+) -> None:
+    """InvalidFile or InvalidMapping when no line of one file could be imported."""
+    if not lines:
+        return
     columns = list(dict.fromkeys(column for line in lines for column in line.fields))
     if not columns:
         why = lines[0].reason or "an object without fields"
         raise InvalidFile(
-            f"{file.path.name} cannot be read as {file.format.upper()}: "
+            f"{name} cannot be read as {file.format.upper()}: "
             f"line {lines[0].number}: {why}; use --format to set the format"
         )
     formats = formats_of(lines)
     if refusal := next((format_ for format_ in formats if format_.refusal), None):
         raise InvalidMapping(f"the file is an export of {refusal.product}: {refusal.refusal}")
-    mapper.export_format = next(iter(formats), None)
+    mapper.export_format = mapper.export_format or next(iter(formats), None)
     if mapper.export_format:
         refuse_no_events(lines, mapper)
     check_columns(list(dict.fromkeys([*columns, *columns_of_formats(lines, mapper)])), mapper)
@@ -167,12 +181,6 @@ def columns_of_formats(lines: Sequence[FileLine], mapper: ColumnMapper) -> Seque
         with suppress(InvalidLine):
             names |= dict.fromkeys(mapper.known_columns(line.fields))
     return list(names)
-
-
-def read_sample(file: SourceFile) -> list[FileLine]:
-    """The first lines of the file."""
-    with closing(file.lines()) as lines:
-        return list(islice(lines, SAMPLE_LINES))
 
 
 def check_columns(columns: Sequence[str], mapper: ColumnMapper) -> None:

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from deploy.importer.column_mapping import ColumnMapper
 from deploy.importer.formats.cell_values import InvalidLine
+from deploy.importer.member_lines import FileLine
 from deploy.importer.rejects_file import RejectedLine, RejectsFile
 from deploy.importer.sender import MAX_BYTES, MAX_ITEMS, CollectorReply
-from deploy.importer.source_file import FileLine, SourceFile
+from deploy.importer.source_file import SourceFile
 
 MAX_HELD_CHARACTERS = 2**26
 """Bytes of one batch of lines, which may be long without being events."""
@@ -46,6 +47,7 @@ def request_batches(
     size = items = characters = 0
     for line in file.lines():
         if line.number <= since:
+            mapper.pass_over(line.fields)
             continue
         pending = line if line.reason else _pending_item(line, mapper)
         length = len(pending.item) if isinstance(pending, PendingItem) else 0

@@ -3,6 +3,7 @@
 Each action becomes a line of its own, with columns that `fields.py` knows.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any
@@ -14,6 +15,9 @@ UNKNOWN_WORDS = frozenset(("", "unknown", "xx", "unk"))
 """Values that Matomo writes for unknown facts."""
 DERIVED_ACTIONS = frozenset(("goal", "ecommerceAbandonedCart"))
 """Entries that Matomo derives from other actions of the visit."""
+
+ACTION_COLUMN = re.compile(r"actionDetails_(\d+)_(\w+)")
+"""A column of a table: number and member of an action."""
 
 VISIT_FACTS: Mapping[str, str] = {
     "session_id": "idVisit",
@@ -66,6 +70,18 @@ NUMBERS = frozenset(("value", "revenue", "items", "count"))
 
 def is_visit(record: Mapping[str, Any]) -> bool:
     return record.keys() >= VISIT_COLUMNS
+
+
+def unflattened(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A visit of a table, whose columns are `actionDetails_0_url` and so on, with its actions."""
+    if "idVisit" not in record or "actionDetails" in record:
+        return record
+    actions: dict[int, dict[str, Any]] = {}
+    for column, cell in record.items():
+        if (found := ACTION_COLUMN.fullmatch(column)) and cell not in ("", None):
+            actions.setdefault(int(found[1]), {})[found[2]] = cell
+    details = [actions[position] for position in sorted(actions) if "type" in actions[position]]
+    return {**record, "actionDetails": details} if details else record
 
 
 def actions_of(visit: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | InvalidLine]:

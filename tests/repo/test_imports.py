@@ -116,6 +116,8 @@ USERS = {
     "obstore": {"schemas/lake/object_store.py"},
     "publicsuffixlist": {"stream/enrich/rules/lookups.py"},
     "pyarrow": {
+        "deploy/importer/containers.py",
+        "deploy/importer/parquet_rows.py",
         "query/client/rows.py",
         "query/formats/arrow.py",
         "query/prepared/index_store.py",

@@ -31,6 +31,8 @@ class ExportFormat(Struct, frozen=True):
     """Whether lines have no further columns."""
     note: str = ""
     """What whoever imports it should know."""
+    has_log_visitors: bool = False
+    """Whether visitors and visits are made of address and user agent."""
 
     def matches(self, names: frozenset[str]) -> bool:
         """Whether lines with these columns are of this format."""

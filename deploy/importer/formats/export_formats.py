@@ -7,6 +7,7 @@ product beside this file.
 from functools import lru_cache
 
 from deploy.importer.formats import (
+    access_log,
     amplitude,
     databuddy,
     fathom,
@@ -22,6 +23,7 @@ from deploy.importer.formats import (
     rybbit,
     segment,
     simple_analytics,
+    snowplow,
     swetrix,
     umami,
     vercel,
@@ -54,6 +56,8 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = (
     *rybbit.FORMATS,
     *segment.FORMATS,
     *simple_analytics.FORMATS,
+    *snowplow.FORMATS,
+    *access_log.FORMATS,
     *swetrix.FORMATS,
     *vercel.FORMATS,
     *zaraz.FORMATS,

@@ -6,7 +6,7 @@ FORMATS = (
     ExportFormat(
         "Matomo (visits log as a table)",
         frozenset(("idVisit", "visitorId")),
-        refusal="each line is a visit with several actions. Export it as JSON instead "
+        refusal="its columns name no types of actions (actionDetails_0_type). Export it as JSON "
         "(method=Live.getLastVisitsDetails&format=JSON), and write one visit per line: "
         "jq -c '.[]' visits.json > visits.ndjson",
     ),

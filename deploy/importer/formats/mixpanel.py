@@ -92,6 +92,6 @@ FORMATS = (
         mixpanel_columns,
         is_exact=True,
         note="projects that were created before 2023 export times of the project's time zone, "
-        "which are read as UTC",
+        "which are read as UTC; its events belong to no visit",
     ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from deploy.importer.formats.cell_values import InvalidLine, parse_text
-from deploy.importer.formats.export_format import Columns, ExportFormat
+from deploy.importer.formats.export_format import Columns, ExportFormat, as_object
 
 
 def umami_columns(line: Columns) -> Columns:
@@ -12,9 +12,14 @@ def umami_columns(line: Columns) -> Columns:
     if kind and kind in UMAMI_OTHER_TYPES:
         raise InvalidLine(f"this is no event of the website: Umami's {UMAMI_OTHER_TYPES[kind]}")
     columns = {name: cell for name, cell in line.items() if name not in UMAMI_UNUSED}
-    if tag := parse_text(line.get("tag")):
-        columns["properties"] = {"tag": tag}
+    if properties := {**as_object(line.get("event_data")), **_tag(line)}:
+        columns["properties"] = properties
     return columns | {"profile_id": line.get("distinct_id")}
+
+
+def _tag(line: Columns) -> dict[str, str]:
+    tag = parse_text(line.get("tag"))
+    return {"tag": tag} if tag else {}
 
 
 UMAMI_OTHER_TYPES: Mapping[str, str] = {
@@ -22,7 +27,7 @@ UMAMI_OTHER_TYPES: Mapping[str, str] = {
     "4": "event type 4 is a loaded pixel",
     "5": "event type 5 has load times of a page view",
 }
-UMAMI_UNUSED = ("distinct_id", "subdivision2", "tag")
+UMAMI_UNUSED = ("distinct_id", "subdivision2", "tag", "event_data")
 
 
 FORMATS = (

@@ -1,5 +1,6 @@
 """`tidemark import` as it is typed: its exit codes, what it says, and what it leaves behind."""
 
+import io
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from deploy.cli import main
 from deploy.importer.import_records import begin_or_resume
 from deploy.importer.sender import CollectorReply, ItemRejection
 from deploy.importer.source_file import SourceFile
+from deploy.importer.visitor_ids import visitor_ids
 from schemas.registry import Import, ImportState, Key, Organization, RegistryStore, Website
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
@@ -185,3 +187,81 @@ def test_help_says_that_a_file_is_wanted(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out.splitlines()[0] == (
         "Usage: tidemark import [OPTIONS] FILE --website ID | COMMAND [ARGS]..."
     )
+
+
+AMPLITUDE = (
+    '{"event_type": "%s", "event_time": "2026-11-0%d 10:00:00", "amplitude_id": 7, '
+    '"device_id": "d1", "uuid": "u%d", "event_properties": {"plan": "pro"}}\n'
+)
+
+
+def test_a_check_shows_what_would_be_stored_and_needs_no_website(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "amplitude.json"
+    kinds = (("buy", 1), ("buy", 2), ("session_start", 2), ("open", 2))
+    path.write_text("".join(AMPLITUDE % (kind, day, n) for n, (kind, day) in enumerate(kinds)))
+
+    main(["import", "--check", "--json", str(path)])
+    shown = msgspec.json.decode(capsys.readouterr().out)
+    main(["import", str(path), "--check"])
+    printed = capsys.readouterr().out
+
+    first = shown.pop("rows")[0]
+    assert shown == {
+        "product": "Amplitude",
+        "recognizedBy": ["amplitude_id", "event_time", "event_type"],
+        "note": "",
+        "files": 1,
+        "filesLeftOut": [],
+        "accepted": 3,
+        "rejected": 1,
+        "names": {"buy": 2, "open": 1},
+        "days": {"2026-11-01": 1, "2026-11-02": 2},
+        "reasons": {
+            "this is no event of a visitor: Amplitude adds 'session_start' by itself": 1,
+        },
+        "columns": {},
+        "ignoredColumns": [],
+        "factsLeftOut": {},
+    }
+    assert first == {
+        "timestamp": "2026-11-01 10:00:00",
+        "name": "buy",
+        "eventId": "u0",
+        "anonymousId": "d1",
+        "properties": {"plan": "pro"},
+    }
+    assert printed.startswith("amplitude.json: Amplitude\n  recognized by amplitude_id, ")
+    assert "\n3 events\n             2  buy\n             1  open\n\n2 days\n" in printed
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_standard_input_and_folders_are_imported(
+    tmp_path: Path,
+    endpoint: Endpoint,
+    command: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ts,name\n1001,e1\n")))
+    folder = tmp_path / "days"
+    folder.mkdir()
+    (folder / "1.csv").write_text("ts,name\n1001,e2\n")
+    (folder / "2.ndjson").write_text('{"ts": 1002, "name": "e3"}\n')
+
+    codes = [command(Path("-")), command(folder), command(folder), command(tmp_path / "absent")]
+
+    assert codes == [0, 0, 1, 1]
+    assert endpoint.names == ["e1", "e2", "e3"]
+
+
+def test_visitors_of_an_access_log_have_hashes_that_no_other_website_has(
+    store: RegistryStore,
+) -> None:
+    other = Website(id="w2", organization_id="o1", domain="b.example", **STAMPS)
+    parts = "20758\x00192.0.2.7\x00Firefox"
+
+    first, second = visitor_ids(store, WEBSITE)(parts), visitor_ids(store, other)(parts)
+
+    assert first == visitor_ids(store, WEBSITE)(parts) != second
+    assert "192" not in first

@@ -135,7 +135,7 @@ def test_a_visits_log_of_matomo_as_a_table_is_refused_by_name(tmp_path: Path) ->
     path = tmp_path / "visits.csv"
     path.write_text("idSite,idVisit,visitorId,actionDetails_0_url\n1,7,9f2c,/a\n", "utf-16")
 
-    with pytest.raises(InvalidMapping, match=r"Matomo .*Export it as JSON"):
+    with pytest.raises(InvalidMapping, match=r"Matomo .*name no types of actions"):
         check_file(SourceFile(path), ColumnMapper({}))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.importer.formats.cell_values import InvalidLine
-from deploy.importer.source_file import FileLine
+from deploy.importer.member_lines import FileLine
 from deploy.importer.visits_log import actions_of
 from tests.deploy.importer.builders import a_file
 

@@ -3,10 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from deploy.importer.column_mapping import InvalidMapping
-from tests.deploy.importer.builders import imported, json_lines
+from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
+from deploy.importer.file_check import check_file
+from deploy.importer.formats.snowplow import TSV_COLUMNS
+from deploy.importer.import_run import PendingItem, request_batches
+from tests.deploy.importer.builders import a_file, imported, json_lines
 
 
 def reasons(found: list[dict[str, Any]]) -> list[str]:
@@ -410,3 +414,163 @@ def test_a_line_with_other_columns_than_its_file_is_no_event(tmp_path: Path) -> 
     found = imported(tmp_path, json_lines(export, {"timestamp": 1, "url": "/"}))
 
     assert reasons(found) == ["the line has not the columns of Amplitude"]
+
+
+def test_snowplow_as_tsv_and_as_json(tmp_path: Path) -> None:
+    cells = {
+        **{"app_id": "shop", "collector_tstamp": "2026-11-01 10:00:05.000", "v_collector": "3"},
+        **{"derived_tstamp": "2026-11-01 10:00:00.000", "event_id": "e1", "domain_userid": "d1"},
+        **{"domain_sessionid": "s1", "user_id": "u7", "page_url": "https://shop.example/a"},
+        **{"page_title": 'The "A"', "geo_country": "DE", "br_viewwidth": "1440"},
+        **{"br_viewheight": "900", "mkt_source": "news"},
+    }
+    own = {"schema": "iglu:com.acme/signup/jsonschema/1-0-0", "data": {"plan": "pro"}}
+    kinds: list[dict[str, Any]] = [
+        {"event": "page_view", "event_name": "page_view"},
+        {"event": "struct", "se_category": "video", "se_action": "play", "se_value": "3"},
+        {"event": "unstruct", "event_name": "signup", "unstruct_event": json_lines({"data": own})},
+        {"event": "transaction", "tr_orderid": "o1", "tr_total": "49.9", "tr_currency": "EUR"},
+        {"event": "page_ping"},
+        {"event": "transaction_item"},
+    ]
+    rows = [{key: cell.strip() for key, cell in {**cells, **kind}.items()} for kind in kinds]
+    tsv = "".join("\t".join(row.get(name, "") for name in TSV_COLUMNS) + "\n" for row in rows)
+
+    found = imported(tmp_path, tsv)
+
+    facts = {
+        "timestamp": "2026-11-01 10:00:00.000",
+        "eventId": "e1",
+        "anonymousId": "d1",
+        "profileId": "u7",
+        "sessionId": "s1",
+        "path": "https://shop.example/a",
+        "title": 'The "A"',
+        "country": "DE",
+        "utm_source": "news",
+        "viewport_size": "1440x900",
+    }
+    assert found[:4] == [
+        {**facts, "name": "pageview"},
+        {**facts, "name": "play", "properties": {"category": "video", "value": 3}},
+        {**facts, "name": "signup", "properties": {"plan": "pro"}},
+        {
+            **{**facts, "name": "transaction"},
+            "properties": {"order_id": "o1", "revenue": 49.9, "currency": "EUR"},
+        },
+    ]
+    assert reasons(found) == [
+        "this is no event: Snowplow's 'page_ping' says how long a page is read",
+        "this is no event: Snowplow's 'transaction_item' is part of a transaction",
+    ]
+    assert imported(tmp_path, json_lines(*rows)) == found
+    lake = {**rows[2], "unstruct_event": None, "unstruct_event_com_acme_signup_1": {"plan": "pro"}}
+    assert imported(tmp_path, json_lines(lake)) == [found[2]]
+
+
+AGENT = "Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0"
+
+
+def test_access_logs(tmp_path: Path) -> None:
+    text = (
+        '192.0.2.7 - - [01/Nov/2026:11:00:00 +0100] "GET /a?x=1 HTTP/1.1" 200 512 '
+        f'"https://news.example/" "{AGENT}"\n'
+        f'192.0.2.7 - - [01/Nov/2026:11:00:00 +0100] "GET /a.css HTTP/1.1" 200 5 "-" "{AGENT}"\n'
+        f'192.0.2.7 - - [01/Nov/2026:11:00:01 +0100] "POST /buy HTTP/1.1" 200 5 "-" "{AGENT}"\n'
+        f'192.0.2.7 - - [01/Nov/2026:11:00:02 +0100] "GET /b HTTP/1.1" 404 5 "-" "{AGENT}"\n'
+        "broken\n"
+    )
+    nginx = {
+        **{"time_iso8601": "2026-11-01T11:00:00+01:00", "remote_addr": "192.0.2.7"},
+        **{
+            "request": "GET /a?x=1 HTTP/2.0",
+            "status": 200,
+            "http_referer": "https://news.example/",
+        },
+        **{"http_user_agent": AGENT},
+    }
+    caddy = {
+        **{"level": "info", "ts": 1_793_527_200.25, "status": 200, "size": 12},
+        "request": {
+            **{"client_ip": "192.0.2.7", "method": "GET", "host": "shop.example"},
+            **{"uri": "/a?x=1", "headers": {"User-Agent": [AGENT]}},
+        },
+        "resp_headers": {"Content-Type": ["text/html; charset=utf-8"]},
+    }
+    image = {**caddy, "resp_headers": {"Content-Type": ["image/png"]}}
+
+    found = imported(tmp_path, text)
+
+    view = {
+        "timestamp": "2026-11-01T11:00:00+01:00",
+        "name": "pageview",
+        "path": "/a?x=1",
+        "referrer": "https://news.example/",
+        "user_agent": AGENT,
+    }
+    assert found[0] == view
+    assert reasons(found)[:3] == [
+        "this is no page view: a file of a page",
+        "this is no page view: a request with POST",
+        "this is no page view: answered with 404",
+    ]
+    assert imported(tmp_path, json_lines(nginx)) == [view]
+    assert imported(tmp_path, json_lines(caddy, image)) == [
+        {
+            **{"timestamp": 1_793_527_200_250, "name": "pageview", "user_agent": AGENT},
+            "path": "https://shop.example/a?x=1",
+        },
+        {"invalid": "this is no page: its type is image/png"},
+    ]
+
+
+def test_a_visitor_of_an_access_log_is_known_for_a_day() -> None:
+    line = {"remote_addr": "192.0.2.7", "request": "GET /a HTTP/1.1", "status": "200"}
+    mapper = ColumnMapper({}, visitor_of=lambda parts: parts)
+
+    times = ("01T23:00:00", "01T23:29:59", "01T23:59:59", "02T00:00:00")
+    found = [
+        mapper.event({**line, "http_user_agent": "A", "time_iso8601": f"2026-11-{time}Z"})
+        for time in times
+    ]
+
+    ids = [event["anonymousId"] for event in found]
+    assert ids == [f"{day}\x00192.0.2.7\x00A" for day in (20758, 20758, 20758, 20759)]
+    first, second, third, fourth = (event["sessionId"] for event in found)
+    assert first == second == f"{ids[0]}.1793574000000"
+    assert third != second
+    assert fourth != third
+
+
+def test_a_visit_of_an_access_log_goes_on_after_a_stop(tmp_path: Path) -> None:
+    line = '192.0.2.7 - - [01/Nov/2026:10:%s:00 +0000] "GET /%s HTTP/1.1" 200 5\n'
+    file = a_file(tmp_path, line % ("00", "a") + line % ("20", "b"))
+
+    def sessions(since: int) -> list[str]:
+        mapper = ColumnMapper({}, visitor_of=lambda parts: "v")
+        check_file(file, mapper)
+        return [
+            msgspec.json.decode(entry.item)["sessionId"]
+            for batch in request_batches(file, mapper, since)
+            for entry in batch
+            if isinstance(entry, PendingItem)
+        ]
+
+    assert sessions(1) == sessions(0)[1:]
+
+
+def test_a_visits_log_of_matomo_as_a_table(tmp_path: Path) -> None:
+    text = (
+        "idVisit,visitorId,actionDetails_0_type,actionDetails_0_url,actionDetails_0_timestamp,"
+        "actionDetails_1_type,actionDetails_1_eventAction,actionDetails_1_timestamp\n"
+        "7,9f2c,action,https://shop.example/a,1793527200,event,play,1793527260\n"
+        "8,77aa,action,https://shop.example/b,1793527300,,,\n"
+    )
+
+    found = imported(tmp_path, text)
+
+    assert [(each["sessionId"], each["name"], each.get("path")) for each in found] == [
+        ("7", "pageview", "https://shop.example/a"),
+        ("7", "play", None),
+        ("8", "pageview", "https://shop.example/b"),
+    ]
