@@ -131,7 +131,8 @@ def test_every_kind_of_a_batch_is_waited_for(collector: InMemoryCollector, tmp_p
     async def both(seconds: float, stored: list[str]) -> Reply:
         url = f"/batch?client_id=shop&wait=stored&timeout={seconds}"
         answering = asyncio.create_task(send_request(collector.app, "POST", url, body))
-        await asyncio.sleep(0.05)
+        while not {sent.topic for sent in collector.producer.sent}.issuperset(stored):
+            await asyncio.sleep(0.01)
         for topic in stored:
             [offset] = [
                 n for n, sent in enumerate(collector.producer.sent, 1) if sent.topic == topic

@@ -33,6 +33,13 @@ def run(test: Callable[[InMemoryProducer, ClickQueue], Coroutine[None, None, Non
     asyncio.run(running())
 
 
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until it is so, for ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not is_so():
+            await asyncio.sleep(0.01)
+
+
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click_queue, "RETRY_INTERVAL_SECONDS", 0.01)
@@ -47,7 +54,7 @@ def test_clicks_wait_in_order_until_kafka_is_available() -> None:
         assert (queue.waiting, sent(producer)) == (2, [])
         producer.unavailable_reason = None
         queue.record(a_click("c"))
-        await asyncio.sleep(0.05)
+        await until(lambda: queue.waiting == 0)
         assert (queue.waiting, queue.lost, sent(producer)) == (0, 0, ["a", "b", "c"])
 
     run(test)
@@ -59,7 +66,7 @@ def test_a_click_that_was_not_sent_is_retried() -> None:
         queue.record(a_click("a"))
         await asyncio.sleep(0)
         producer.outcome = DeliveryStatus.ACKNOWLEDGED
-        await asyncio.sleep(0.05)
+        await until(lambda: len(sent(producer)) == 2 and queue.waiting == 0)
         assert (queue.waiting, queue.lost, sent(producer)) == (0, 0, ["a", "a"])
 
     run(test)
@@ -69,7 +76,7 @@ def test_a_click_that_kafka_may_have_is_not_retried() -> None:
     async def test(producer: InMemoryProducer, queue: ClickQueue) -> None:
         producer.outcome = DeliveryStatus.UNKNOWN
         queue.record(a_click("a"))
-        await asyncio.sleep(0.05)
+        await until(lambda: queue.unknown == 1)
         assert (queue.waiting, queue.lost, queue.unknown, sent(producer)) == (0, 0, 1, ["a"])
 
     run(test)
