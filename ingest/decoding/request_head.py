@@ -117,8 +117,8 @@ def _read_head(scope: Scope, query: QueryFields) -> RequestHead:
         _idempotency_key(headers),
         AWAITED_KEY in scope,
         query.ignored,
-        headers.get(b"dnt") == b"1",
-        headers.get(b"sec-gpc") == b"1",
+        headers.get(b"dnt", b"").strip() == b"1",
+        headers.get(b"sec-gpc", b"").strip() == b"1",
     )
 
 

@@ -100,6 +100,8 @@ class PrivacyFilter(Struct, frozen=True, gc=False):
         if privacy.never_store_properties:
             text = _without_properties(text, names_pattern(privacy.never_store_properties))
         if privacy.never_store_query:
+            if b"\\u" in text:  # as some senders write every character beyond ASCII
+                text = _encode(msgspec.json.decode(text))
             text = without_parameters(text, privacy.never_store_query)
             text = _without_campaigns(text, names_pattern(privacy.never_store_query))
         return text
@@ -122,9 +124,9 @@ def import_filter(privacy: Privacy) -> PrivacyFilter | None:
 def without_parameters(text: bytes, names: tuple[str, ...]) -> bytes:
     """A text, or the JSON of one, whose URLs have no values of these query parameters."""
     lower = text.lower()
-    if not any(stem in lower for stem in _stems(names)):
+    if not (any(stem in lower for stem in _stems(names)) or _ENCODED.search(lower)):
         return text
-    return _parameters(names).sub(rb"\1", text)
+    return _parameters(names).sub(rb"\g<begin>", text)
 
 
 @cache
@@ -134,27 +136,33 @@ def _stems(names: tuple[str, ...]) -> tuple[bytes, ...]:
     return tuple(max(found, key=len, default="").encode() for found in parts)
 
 
+_ENCODED = re.compile(rb"%(?:25)*(?:3[0-9]|[46][1-9a-f]|[57][0-9a])")
+"""A letter or digit that is percent-encoded without need."""
+
+
 @cache
 def _parameters(names: tuple[str, ...]) -> re.Pattern[bytes]:
-    """Parameters with these names, also in URLs that are a parameter's value themselves."""
-    begin = r"[?&#;]|%(?:3f|26|23)|\\u00(?:3f|26)"
+    """Parameters with these names, also in URLs that are a parameter's value themselves.
+
+    Those are encoded once for each URL around them: only an `&` encoded as often ends their value.
+    """
     name = "|".join("".join(_name_parts(each)) for each in names)
-    equals = r"=|%3d|\\u003d"
-    end = r'[&#"\s]|%26|%23|\\u0026|\\["nrt]'
-    value = rf"(?:\\\\|(?!{end}).)+"
-    text = rf"((?:{begin})(?:amp;)?(?:{name})(?:{equals})){value}"
-    return re.compile(text.encode(), re.IGNORECASE | re.DOTALL)
+    index = r"(?:(?:\[|%(?:25)*5b)[^=&\"\s]{0,128}?(?:\]|%(?:25)*5d))*"
+    opening = r'[?&#;"]|(?P<nested>%(?P<depth>(?:25)*)(?:3f|26|23))'
+    begin = rf"(?P<begin>(?:{opening})(?:amp;)?(?:{name}){index}(?:=|%(?:25)*3d))"
+    end = r'[&#"\s]|\\["nrt]'
+    value = rf"(?:\\\\|(?!{end}|(?(nested)%(?:(?P=depth))?(?:26|23)|(?!))).)+"
+    return re.compile((begin + value).encode(), re.IGNORECASE | re.DOTALL)
 
 
 def _name_parts(name: str) -> Iterator[str]:
     for character in name:
         if character == "*":
             yield r"""[^?&#;="'\s\\]{0,128}?"""
-        elif character.isascii() and character.isalnum():
-            yield character
-        else:
-            quoted = "".join(f"%{byte:02x}" for byte in character.encode())
-            yield f"(?:{re.escape(character)}|{quoted})"
+            continue
+        cases = dict.fromkeys((character, character.lower(), character.upper()))
+        encoded = ("".join(f"%(?:25)*{byte:02x}" for byte in case.encode()) for case in cases)
+        yield f"(?:{'|'.join((*map(re.escape, cases), *encoded))})"
 
 
 def _without_properties(text: bytes, names: re.Pattern[str]) -> bytes:
