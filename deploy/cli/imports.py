@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
@@ -16,6 +17,7 @@ from deploy.cli.import_file import (
     wait_until_stored,
     warn_without_visits,
 )
+from deploy.cli.import_follow import follow
 from deploy.cli.progress_bar import ProgressBar
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
@@ -82,6 +84,9 @@ def imports() -> None:
     help="Show what would be stored: product, kinds, days, rejected lines and the first events.",
 )
 @click.option("--dry-run", is_flag=True, help="Validate every line and send nothing.")
+@click.option(
+    "-f", "--follow", "follows", is_flag=True, help="Send lines of an access log as they come."
+)
 @click.option("--again", is_flag=True, help="Import the same file a second time.")
 @click.option("--url", help="URL of the collector. Default: the one on this machine.")
 @as_json
@@ -94,6 +99,7 @@ def import_file(
     format_: str | None,
     check: bool,
     dry_run: bool,
+    follows: bool,
     again: bool,
     url: str | None,
     json: bool,
@@ -104,7 +110,13 @@ def import_file(
     overrides = _parse_mapping(pairs)
     if website is None and not check:
         raise click.UsageError("--website is required, except with --check")
+    if follows and (check or dry_run or again or json):
+        raise click.UsageError("--follow takes --website, --map and --url only")
     try:
+        if follows:
+            with tidemark.open_registry() as store:
+                owner = store.get(Website, str(website))
+                return follow(tidemark.settings, store, owner, Path(source), overrides, url)
         with local_file(source) as (path, rejects):
             opened = SourceFile(path, format_, rejects)
             if check:

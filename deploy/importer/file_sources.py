@@ -30,11 +30,11 @@ def local_file(source: str) -> Iterator[tuple[Path, Path]]:
                 copyfileobj(sys.stdin.buffer, copy)
         else:
             path = Path(folder, source.rstrip("/").rpartition("/")[2])
-            _download(source, path)
+            download(source, path)
         yield path, Path(f"{path.name}.rejects.ndjson").absolute()
 
 
-def _download(url: str, path: Path) -> None:
+def download(url: str, path: Path) -> None:
     """An object, or all objects below a folder of the store."""
     parent, _, name = url.rstrip("/").rpartition("/")
     try:

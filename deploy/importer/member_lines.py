@@ -89,21 +89,26 @@ def lines_in(plain: IO[bytes], member: Member, layout: Layout) -> Generator[File
         text = _bounded_lines(wrapped)
         if layout.format == "csv":
             yield from _csv_lines(text, layout.delimiter)
-        elif layout.format == "ndjson":
-            yield from _ndjson_lines(text)
         else:
             yield from _parsed_lines(text, layout.format)
 
 
 def _parsed_lines(text: Iterator[str], format_: str) -> Iterator[FileLine]:
     """Lines without a header."""
-    parse = snowplow.parse_line if format_ == "snowplow" else access_log.parse_line
     for number, line in enumerate(text, 1):
         content = line.rstrip("\r\n")
-        if fields := parse(content):
-            yield FileLine(number, fields)
-        elif content:
-            yield FileLine(number, text=content, reason=f"no line of {PARSED_FORMATS[format_]}")
+        if content.strip():
+            yield parsed_line(number, content, format_)
+
+
+def parsed_line(number: int, content: str, format_: str) -> FileLine:
+    """A line that can be read by itself, without its end."""
+    if format_ == "ndjson":
+        return _json_line(number, content)
+    parse = snowplow.parse_line if format_ == "snowplow" else access_log.parse_line
+    if fields := parse(content):
+        return FileLine(number, fields)
+    return FileLine(number, text=content, reason=f"no line of {PARSED_FORMATS[format_]}")
 
 
 PARSED_FORMATS = {
@@ -178,11 +183,8 @@ def _is_comment(line: str) -> bool:
     return not text or text.startswith("#") or SEPARATOR_LINE.fullmatch(text) is not None
 
 
-def _ndjson_lines(text: Iterator[str]) -> Iterator[FileLine]:
-    for number, line in enumerate(text, 1):
-        if not line.strip():
-            continue
-        try:
-            yield FileLine(number, msgspec.json.decode(line, type=dict[str, Any]))
-        except (msgspec.DecodeError, RecursionError) as error:
-            yield FileLine(number, text=line.rstrip("\r\n"), reason=f"not a JSON object: {error}")
+def _json_line(number: int, line: str) -> FileLine:
+    try:
+        return FileLine(number, msgspec.json.decode(line, type=dict[str, Any]))
+    except (msgspec.DecodeError, RecursionError) as error:
+        return FileLine(number, text=line, reason=f"not a JSON object: {error}")

@@ -84,4 +84,9 @@ FORMATS = (
         frozenset(("*.distinct_id", "*.event", "*.timestamp")),
         posthog_table_columns,
     ),
+    ExportFormat(
+        "PostHog (persons)",
+        frozenset(("distinct_id", "person_id", "properties", "person_version")),
+        refusal="each line is a person and no event; send properties of persons to `/identify`",
+    ),
 )

@@ -265,3 +265,34 @@ def test_visitors_of_an_access_log_have_hashes_that_no_other_website_has(
 
     assert first == visitor_ids(store, WEBSITE)(parts) != second
     assert "192" not in first
+
+
+def test_a_log_is_followed_over_a_rotation_until_it_is_stopped(
+    tmp_path: Path,
+    store: RegistryStore,
+    endpoint: Endpoint,
+    command: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = '192.0.2.7 - - [01/Nov/2026:10:00:00 +0000] "GET /%s HTTP/1.1" %d 5\n'
+    path = tmp_path / "access.log"
+    path.write_text(line % ("a", 200))
+    pauses = iter(range(9))
+
+    def write_rotate_or_stop(_: float) -> None:
+        pause = next(pauses)
+        if pause == 1:
+            with path.open("a") as log:
+                log.write(line % ("b", 200) + line % ("b", 404))
+            path.rename(tmp_path / "access.log.1")
+            path.write_text(line % ("c", 200))
+        elif pause > 2:
+            raise KeyboardInterrupt
+
+    replace_pauses(monkeypatch, write_rotate_or_stop)
+
+    assert command(path, "--follow") == 0
+    assert endpoint.names == ["pageview"] * 3
+    assert states(store) == [("done", 3, 2, 1), ("open", 1, 1, 0)]
+    assert store.list(Key) == []
+    assert command(path, "--follow", "--check") == 2

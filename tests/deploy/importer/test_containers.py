@@ -13,6 +13,7 @@ from deploy.importer import containers
 from deploy.importer.column_mapping import ColumnMapper, InvalidMapping
 from deploy.importer.csv_rows import InvalidFile
 from deploy.importer.file_check import check_file
+from deploy.importer.file_sources import download
 from deploy.importer.source_file import SourceFile
 
 
@@ -167,3 +168,21 @@ def test_the_data_of_umamis_events_is_joined_from_its_own_file(tmp_path: Path) -
         "buy",
         {"plan": "pro", "total": 49.9, "count": 2, "gift": True},
     )
+
+
+def test_an_object_or_all_objects_of_a_folder_of_a_store_are_copied(tmp_path: Path) -> None:
+    folder = tmp_path / "bucket" / "exports"
+    (folder / "day").mkdir(parents=True)
+    (folder / "a.csv").write_text("ts,name\n1,a\n")
+    (folder / "day" / "b.csv").write_text("ts,name\n2,b\n")
+
+    download(f"file://{folder}/a.csv", tmp_path / "a.csv")
+    for url, copy in ((f"file://{folder}", "copy"), (f"file://{folder}/", "again")):
+        download(url, tmp_path / copy)
+
+    assert (tmp_path / "a.csv").read_text() == "ts,name\n1,a\n"
+    for copy in ("copy", "again"):
+        assert [line.fields["name"] for line in SourceFile(tmp_path / copy).lines()] == ["a", "b"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidFile, match="is no object, and no folder with objects"):
+        download(f"file://{tmp_path}/empty", tmp_path / "none")
