@@ -62,6 +62,9 @@ NO_NAME_MESSAGE = (
     "the column '{}' has '{}', which is no name of an event; if it marks events, use "
     "--map COLUMN=name with the column that has their names"
 )
+NESTED_NAME_MESSAGE = (
+    "the column '{}' has '{}', and no name of an event; write its members into columns of their own"
+)
 UNREAD_NAME_MESSAGE = (
     "the column '{}' (here '{}') is not read, and the line would become a page view. If it has the "
     "names of events, use --map {}=name; else remove the column"
@@ -237,19 +240,27 @@ def normalize_column(column: str) -> str:
 def refuse_kind(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
     """InvalidLine if a column says that the line is not what it would become."""
     named = next((column for column, field in plan.columns.items() if field.name == "name"), None)
-    name = parse_text(fields[named]) if named else None
+    cell = fields[named] if named else None
+    name = _told(cell)
+    if name and isinstance(cell, dict | list):
+        raise InvalidLine(NESTED_NAME_MESSAGE.format(named, name[:60]))
     if name and name.lower() in NO_NAMES:
         raise InvalidLine(NO_NAME_MESSAGE.format(named, name))
     is_page_view = name is None or normalize_column(name) in PAGE_VIEW_WORDS
     for column in plan.kinds:
-        kind = parse_text(fields[column])
+        kind = _told(fields[column])
         words = PAGE_VIEW_WORDS if is_page_view else EVENT_WORDS
         if kind and normalize_column(kind) not in words:
             raise InvalidLine(KIND_MESSAGE.format(column, kind[:60], column))
     for column in plan.names if name is None else ():
-        text = parse_text(fields[column])
+        text = _told(fields[column])
         if text and normalize_column(text) not in (*PAGE_VIEW_WORDS, *NO_NAMES, "get"):
             raise InvalidLine(UNREAD_NAME_MESSAGE.format(column, text[:60], column))
+
+
+def _told(cell: Any) -> str | None:
+    """The text of a cell, also of a list or an object that is not empty."""
+    return str(cell) if isinstance(cell, dict | list) and cell else parse_text(cell)
 
 
 def refuse_nameless(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
@@ -261,7 +272,9 @@ def refuse_nameless(plan: ColumnPlan, fields: Mapping[str, Any]) -> None:
 
 def _complete_event(event: dict[str, Any], ours: bool) -> dict[str, Any]:
     """Combine host, path and query of products that export them separately."""
-    event.setdefault("name", PAGE_VIEW)
+    name = event.setdefault("name", PAGE_VIEW)
+    if not ours and "_".join(_words(name)) in ("page_view", "pageview"):
+        event["name"] = PAGE_VIEW
     host, query = event.pop("host", None), event.pop("query", None)
     if page := _page_url(host, event.get("path"), query, ours):
         event["path"] = page

@@ -5,6 +5,7 @@ import csv
 import io
 import re
 import shlex
+import zipfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
@@ -18,8 +19,11 @@ from deploy.importer.csv_rows import InvalidFile, csv_rows
 from deploy.importer.formats import access_log, snowplow
 from query.formats.formula_guard import unguarded
 
-UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
-"""Errors of damaged files, and of disks."""
+UNREADABLE = (
+    *(OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError),
+    *(UnicodeDecodeError, csv.Error),
+)
+"""Errors of damaged files, of unknown methods of compression, and of disks."""
 FILE_FORMATS = ("csv", "ndjson")
 """Formats that may be named, where the content does not tell."""
 SAMPLE_BYTES = 2**20

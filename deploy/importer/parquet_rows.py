@@ -29,10 +29,21 @@ def parquet_rows(plain: IO[bytes], member: Member) -> Iterator[Mapping[str, Any]
             for batch in pq.ParquetFile(source).iter_batches(BATCH_ROWS):
                 if batch.nbytes > MAX_BATCH_BYTES:
                     raise InvalidFile(f"{member.name}: {BATCH_ROWS} rows have more than 1 GiB")
-                for row in batch.to_pylist(maps_as_pydicts="lossy"):
+                for row in _in_microseconds(batch).to_pylist(maps_as_pydicts="lossy"):
                     yield {name: _plain_value(value) for name, value in row.items()}
         except pa.ArrowException as error:
             raise InvalidFile(f"{member.name} cannot be read as Parquet: {error}") from None
+
+
+def _in_microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Python's times have no nanoseconds."""
+    columns = [
+        column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        if pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _plain_value(value: Any) -> Any:

@@ -23,6 +23,7 @@ ASSET = re.compile(
     r"webmanifest|webp|woff2?|xml)$",
     re.IGNORECASE,
 )
+DEFAULT_PORT = re.compile(r":(?:80|443)$")
 VISITOR_PARTS = "visitor_parts"
 """The column with day, address and user agent, of which `column_mapping.py` makes a visitor id."""
 
@@ -96,7 +97,7 @@ def _page_view(
         "timestamp": time,
         "event_name": "pageview",
         VISITOR_PARTS: f"{address}\0{user_agent}" if address else None,
-        "host": host,
+        "host": DEFAULT_PORT.sub("", str(host)) if host else None,
         "path": path,
         "url_query": query or None,
         "referrer": None if referrer == "-" else referrer,

@@ -136,8 +136,9 @@ def _event_name(kind: Any, event: Any) -> str:
 
 
 FORMATS = (
-    ExportFormat(
-        f"{PRODUCT} (messages)", frozenset(("type", "messageId", "context")), message_columns
+    *(
+        ExportFormat(f"{PRODUCT} (messages)", frozenset(("type", column)), message_columns)
+        for column in ("messageId", "originalTimestamp")
     ),
     ExportFormat(
         f"{PRODUCT} (warehouse)",

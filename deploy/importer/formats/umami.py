@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 
 from deploy.importer.formats.cell_values import InvalidLine, parse_text
-from deploy.importer.formats.export_format import Columns, ExportFormat, as_object
+from deploy.importer.formats.export_format import (
+    Columns,
+    ExportFormat,
+    as_object,
+    refuse_unknown_kind,
+)
 
 
 def umami_columns(line: Columns) -> Columns:
@@ -11,6 +16,9 @@ def umami_columns(line: Columns) -> Columns:
     kind = parse_text(line.get("event_type"))
     if kind and kind in UMAMI_OTHER_TYPES:
         raise InvalidLine(f"this is no event of the website: Umami's {UMAMI_OTHER_TYPES[kind]}")
+    name = parse_text(line.get("event_name"))
+    if kind not in (None, PAGE_VIEW, EVENT) or (kind == EVENT and name is None):
+        raise refuse_unknown_kind("Umami", kind)
     columns = {name: cell for name, cell in line.items() if name not in UMAMI_UNUSED}
     if properties := {**as_object(line.get("event_data")), **_tag(line)}:
         columns["properties"] = properties
@@ -22,6 +30,8 @@ def _tag(line: Columns) -> dict[str, str]:
     return {"tag": tag} if tag else {}
 
 
+PAGE_VIEW, EVENT = "1", "2"
+"""Values of `event_type`; older versions have none."""
 UMAMI_OTHER_TYPES: Mapping[str, str] = {
     "3": "event type 3 is a click of a short link",
     "4": "event type 4 is a loaded pixel",

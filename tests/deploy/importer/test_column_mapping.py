@@ -133,3 +133,14 @@ def test_unknown_values_are_left_out_and_counted() -> None:
         mapper.event({"url": "/", "device": device, "country": "Atlantis", "is_bot": "maybe"})
 
     assert mapper.skipped_values == {"device_type": 2, "country": 3, "is_bot": 3}
+
+
+def test_page_views_are_known_in_any_spelling_but_in_an_export_of_tidemark() -> None:
+    spellings = ("Page View", "pageView", "page_view", "PageView", "Pageview", "page-view")
+    own = {"received_at": "x", "referrer_name": "", "outbound_domain": ""}
+
+    assert {ColumnMapper({}).event({"ts": 1, "name": name})["name"] for name in spellings} == {
+        "pageview"
+    }
+    assert ColumnMapper({}).event({"ts": 1, "name": "Page View", **own})["name"] == "Page View"
+    assert ColumnMapper({}).event({"ts": 1, "name": "Page Viewer"})["name"] == "Page Viewer"

@@ -110,7 +110,9 @@ def test_posthog_as_parquet_has_its_properties_as_text(tmp_path: Path) -> None:
         "properties": '{"$current_url": "https://shop.example/a", "plan": "pro"}',
     }
     path = tmp_path / "events.parquet"
-    pq.write_table(pa.Table.from_pylist([row]), path)
+    table = pa.Table.from_pylist([row])
+    nanoseconds = table["timestamp"].cast(pa.timestamp("ns", "UTC"))
+    pq.write_table(table.set_column(3, "timestamp", nanoseconds), path)
 
     expected = {
         "timestamp": "2026-11-01T10:00:00Z",

@@ -199,8 +199,22 @@ def test_a_damaged_cell_rejects_its_line_only() -> None:
             },
             "short link",
         ),
+        (
+            {
+                **{"session_id": "s", "visit_id": "v", "url_path": "/q/abc"},
+                **{"created_at": "2026-11-01", "event_type": 6, "event_name": "x"},
+            },
+            "'6' is no kind of Umami",
+        ),
+        (
+            {
+                **{"session_id": "s", "visit_id": "v", "url_path": "/q/abc"},
+                **{"created_at": "2026-11-01", "event_type": 2, "event_name": ""},
+            },
+            "'2' is no kind of Umami",
+        ),
     ],
-    ids=["posthog", "google analytics", "umami"],
+    ids=["posthog", "google analytics", "umami", "umami of later", "umami without a name"],
 )
 def test_what_a_product_adds_by_itself_is_no_event(line: dict[str, Any], reason: str) -> None:
     assert reason in event_or_reason(ColumnMapper({}), line)["invalid"]

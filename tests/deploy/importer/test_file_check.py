@@ -103,6 +103,11 @@ def test_a_column_of_kinds_that_is_not_read_is_refused(
         ("timestamp,url,Goal name\n1,/a,\n2,/a,Signup\n", "line 3: the column 'Goal name'"),
         ("timestamp,url,method\n1,/a,GET\n2,/a,POST\n", "'method' .here 'POST'"),
         ("Date,Event,2Path\n2026-11-01,0,/a\n", "'Event' has '0', which is no name"),
+        (
+            '{"ts": 1, "url": "/", "event": {"name": "a"}}',
+            "'event' has .*, and no name",
+        ),
+        ('{"ts": 1, "url": "/", "type": ["error"]}', "the column 'type' says what each line is"),
         ("timestamp,browser\n1,Firefox\n", "neither the name of an event nor a page"),
     ],
 )

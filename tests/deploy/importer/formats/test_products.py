@@ -84,6 +84,7 @@ def test_segment_messages(tmp_path: Path) -> None:
             },
             {**common, "type": "identify", "messageId": "m3", "traits": {"plan": "pro"}},
             {**common, "type": "track", "messageId": "m4"},
+            {"type": "track", "event": "x", "userId": "u7", "originalTimestamp": "2026-11-01"},
         ),
     )
 
@@ -106,6 +107,9 @@ def test_segment_messages(tmp_path: Path) -> None:
         **facts,
         **{"name": "Order", "eventId": "m2", "profileId": "u7"},
         "properties": {"revenue": 9.5, "title": "kept"},
+    }
+    assert found[4] == {
+        **{"timestamp": "2026-11-01", "name": "x", "anonymousId": "u7", "profileId": "u7"},
     }
     assert [reason[:32] for reason in reasons(found)] == [
         "this is no event: 'identify' of ",
@@ -497,6 +501,7 @@ def test_access_logs(tmp_path: Path) -> None:
         },
         "resp_headers": {"Content-Type": ["text/html; charset=utf-8"]},
     }
+    with_host = "shop.example:443 " + text.partition("\n")[0] + "\n"
     image = {**caddy, "resp_headers": {"Content-Type": ["image/png"]}}
 
     found = imported(tmp_path, text)
@@ -515,6 +520,7 @@ def test_access_logs(tmp_path: Path) -> None:
         "this is no page view: answered with 404",
     ]
     assert imported(tmp_path, json_lines(nginx)) == [view]
+    assert imported(tmp_path, with_host) == [{**view, "path": "https://shop.example/a?x=1"}]
     assert imported(tmp_path, json_lines(caddy, image)) == [
         {
             **{"timestamp": 1_793_527_200_250, "name": "pageview", "user_agent": AGENT},
