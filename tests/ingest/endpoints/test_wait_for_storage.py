@@ -131,7 +131,9 @@ def test_every_kind_of_a_batch_is_waited_for(collector: InMemoryCollector, tmp_p
     async def both(seconds: float, stored: list[str]) -> Reply:
         url = f"/batch?client_id=shop&wait=stored&timeout={seconds}"
         answering = asyncio.create_task(send_request(collector.app, "POST", url, body))
-        while not {sent.topic for sent in collector.producer.sent}.issuperset(stored):
+        for _ in range(1_000):
+            if {sent.topic for sent in collector.producer.sent}.issuperset(stored):
+                break
             await asyncio.sleep(0.01)
         for topic in stored:
             [offset] = [

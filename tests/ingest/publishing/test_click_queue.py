@@ -35,9 +35,11 @@ def run(test: Callable[[InMemoryProducer, ClickQueue], Coroutine[None, None, Non
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait until it is so, for ten seconds at most."""
-    async with asyncio.timeout(10):
-        while not is_so():
-            await asyncio.sleep(0.01)
+    for _ in range(1_000):
+        if is_so():
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError
 
 
 @pytest.fixture(autouse=True)
