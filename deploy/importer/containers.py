@@ -26,6 +26,8 @@ MAX_MEMBERS = 100_000
 AVRO_MESSAGE = (
     "{} is an Avro file; export JSON lines or Parquet instead (BigQuery: JSON, newline-delimited)"
 )
+WORKBOOK_ENTRY = "[Content_Types].xml"
+"""A file that the zip files of Office have."""
 NESTED_ZIP_MESSAGE = "{} is a zip file in a zip file; unpack the outer one, and import its folder"
 
 
@@ -54,7 +56,7 @@ def members_of(path: Path) -> Sequence[Member]:
             if not _is_beside(file.relative_to(path).parts)
             for member in _named(members_of(file), str(file.relative_to(path).parent))
         ]
-    elif zipfile.is_zipfile(path) and _start(path) == ZIP_MAGIC:
+    elif _start(path) == ZIP_MAGIC:
         members = _zipped(path)
     else:
         return [Member(path.name, path, path.stat().st_size)]
@@ -83,6 +85,8 @@ def _zipped(path: Path) -> list[Member]:
     except zipfile.BadZipFile as error:
         raise InvalidFile(f"{path.name} cannot be read as a zip file: {error}") from None
     files = [entry for entry in entries if not entry.is_dir()]
+    if any(entry.filename == WORKBOOK_ENTRY for entry in files):
+        raise InvalidFile(f"{path.name} is an Excel workbook; save its table as CSV")
     if any(entry.flag_bits & 1 for entry in files):
         raise InvalidFile(f"{path.name} is encrypted; unpack it, and import its folder")
     return [

@@ -68,13 +68,15 @@ def test_a_packed_file_that_unpacks_to_far_more_than_an_export_does_is_refused(
             list(SourceFile(path).lines())
 
 
-def test_a_zip_without_files_a_zip_in_a_zip_and_an_encrypted_one_are_refused(
+def test_zip_files_that_have_no_files_to_read_are_refused(
     tmp_path: Path,
 ) -> None:
     inner = a_zip(tmp_path, **{"a.csv": b"ts\n1\n"}).read_bytes()
 
     with pytest.raises(InvalidFile, match="a zip file in a zip file; unpack the outer one"):
         SourceFile(a_zip(tmp_path, **{"inner.zip": inner}))
+    with pytest.raises(InvalidFile, match="is an Excel workbook; save its table as CSV"):
+        SourceFile(a_zip(tmp_path, **{"[Content_Types].xml": b"<", "xl/a.xml": b"<"}))
     with pytest.raises(InvalidFile, match="contains no files"):
         SourceFile(a_zip(tmp_path, **{".DS_Store": b"1"}))
     encrypted = tmp_path / "encrypted.zip"

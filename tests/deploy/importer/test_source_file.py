@@ -136,6 +136,7 @@ def test_the_command_that_converts_an_array_writes_another_file(
 @pytest.mark.parametrize(
     ("start", "what"),
     [
+        (b"PK\x03\x04", "cannot be read as a zip file"),
         (b"PAR1", "cannot be read as Parquet"),
         (b"Obj\x01", "is an Avro file; export JSON lines"),
         (b"\x28\xb5\x2f\xfd", "cannot be read further"),
