@@ -13,7 +13,7 @@ from query.response.json_response import json_response
 from schemas.event_contract import Contract, Enforcement, WebsiteContract
 from schemas.http import openapi
 from schemas.registry import KeyScope, Website
-from schemas.registry.website_contracts import MAX_CONTRACT_BYTES, contract_value
+from schemas.registry.website_contracts import MAX_CONTRACT_BYTES, MAX_PROPERTIES, contract_value
 
 EXAMPLE = {
     "contract": {
@@ -85,7 +85,8 @@ CONTRACT_ACTIONS = (
         operation_id="putContract",
         summary="Give a website an event contract, or replace it",
         description="The contract is the content of a file that `tidemark contract check` reads: "
-        f"events with their properties, at most {MAX_CONTRACT_BYTES:,} bytes as JSON. Custom "
+        f"events with their properties, at most {MAX_CONTRACT_BYTES:,} bytes as JSON and "
+        f"{MAX_PROPERTIES} properties of an event. Custom "
         "events that the collector receives are checked within a second: those that differ are "
         "named in its response and in `/debug`, and refused with `enforce: refuse`. Stored and "
         "imported events are not changed. The key needs `manage:websites`.",

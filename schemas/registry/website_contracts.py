@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 MAX_CONTRACT_BYTES = 65_536
 """Every process has the contracts of all websites in memory."""
+MAX_PROPERTIES, MAX_DEPTH = 250, 10
+"""Of one event, and members of a path: collectors look each of them up in each event."""
 
 
 class ContractOfWebsite(Struct, frozen=True):
@@ -32,6 +34,16 @@ NO_CONTRACTS: WebsiteContracts = MappingProxyType({})
 
 def contract_value(contract: WebsiteContract) -> dict[str, Any]:
     """The contract as the record of a website has it; Malformed if it is too large."""
+    for name, event in contract.contract.events.items():
+        if len(event.properties) > MAX_PROPERTIES:
+            raise Malformed(
+                f"'contract.events' may have at most {MAX_PROPERTIES} properties of an event; "
+                f"'{name[:40]}' has {len(event.properties):,}"
+            )
+        if deep := [path for path in event.properties if path.count(".") >= MAX_DEPTH]:
+            raise Malformed(
+                f"'contract.events' has '{deep[0][:40]}'; a path has at most {MAX_DEPTH} members"
+            )
     value: dict[str, Any] = msgspec.to_builtins(contract)
     if (size := len(msgspec.json.encode(value))) > MAX_CONTRACT_BYTES:
         raise Malformed(

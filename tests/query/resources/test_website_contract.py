@@ -52,6 +52,18 @@ def test_the_registry_in_memory_follows_each_change(service: InProcessService) -
         ({"contract": CONTRACT, "enforce": "quarantine"}, "'enforce' "),
         ({"contract": {"events": {"a": {"properties": {"b": "int"}}}}}, "'contract.events[...].pr"),
         ({"contract": {"events": {"a" * 70_000: {}}}}, "'contract' may have at most 65,536 bytes"),
+        (
+            {
+                "contract": {
+                    "events": {"buy": {"properties": dict.fromkeys(map(str, range(251)), "any")}}
+                }
+            },
+            "'contract.events' may have at most 250 properties of an event; 'buy' has 251",
+        ),
+        (
+            {"contract": {"events": {"buy": {"properties": {".".join("abcdefghijk"): "any"}}}}},
+            "'contract.events' has 'a.b.c.d.e.f.g.h.i.j.k'; a path has at most 10 members",
+        ),
     ],
 )
 def test_what_is_no_contract_is_refused(
