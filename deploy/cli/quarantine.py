@@ -170,7 +170,8 @@ def replay(
         with tidemark.open_registry() as store:
             snapshot = Snapshot.read(store)
         lookups = registry_lookups(tidemark.settings, snapshot)
-        plan = plan_replay(tidemark.settings, selection, parsed, lookups, snapshot.owner_of)
+        of_website = snapshot.owner_of, snapshot.privacy_of
+        plan = plan_replay(tidemark.settings, selection, parsed, lookups, *of_website)
         _show_plan(plan, dry_run, json)
         if dry_run or not plan.sendable:
             return

@@ -15,12 +15,13 @@ from ingest.decoding.ignored_members import IgnoredMembers
 from ingest.decoding.request_head import RequestHead
 from ingest.publishing.anonymous_id import AnonymousIds
 from ingest.publishing.clock_offsets import ClockOffsets
-from ingest.publishing.privacy_filter import PrivacyFilter, privacy_filter, without_parameters
+from ingest.publishing.privacy_filter import PrivacyFilter, privacy_filter
 from schemas.envelope import COUNTRY_HEADER, Envelope, encode_envelope
 from schemas.errors import Forbidden
 from schemas.event_times import adjusted_count, is_adjusted
 from schemas.items import Item
 from schemas.registry import Snapshot
+from schemas.registry.item_privacy import without_parameters
 from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 
 WEBSITE_OUT_OF_REACH = "'websiteId' is a website that this sender has no access to"

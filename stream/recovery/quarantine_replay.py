@@ -19,14 +19,17 @@ import msgspec
 import pyarrow.compute as pc
 from msgspec import Raw, Struct, structs
 
-from schemas.envelope import Envelope, encode_chunk, encode_envelope
+from schemas.envelope import COUNTRY_HEADER, Envelope, encode_chunk, encode_envelope
 from schemas.kinds import IMPORTED_EVENT, KINDS, Kind
 from schemas.lake.item_changes import EVENT_ID, ItemChange, NotChangeable
 from schemas.lake.quarantine_reasons import replay_id
+from schemas.registry.item_privacy import without_ids, without_names, without_parameters
+from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import QUARANTINE
 from schemas.tables.column import ROW_KEY
+from schemas.tables.identities import Identity
 from stream.enrich.pipeline import enrich_rows
 from stream.enrich.rules.lookups import Lookups
 from stream.recovery.quarantined_messages import open_entries
@@ -45,6 +48,7 @@ MAX_ITEMS = 5_000
 
 OwnerOf = Callable[[str], str | None]
 """The organization of a website or link; None when there is none."""
+PrivacyOf = Callable[[str], Privacy]
 
 
 class ReplaySelection(Struct, frozen=True):
@@ -131,6 +135,7 @@ def plan_replay(
     changes: Sequence[ItemChange],
     lookups: Lookups,
     owner_of: OwnerOf,
+    privacy_of: PrivacyOf = lambda _: DEFAULT_PRIVACY,
 ) -> ReplayPlan:
     """Repair the selected items and try each; nothing is sent.
 
@@ -146,7 +151,7 @@ def plan_replay(
     for topic, of_topic in by_topic.items():
         requests = messages_at(settings, topic, (entry.at for entry in of_topic))
         drafts = [
-            _draft(entry, kinds.get(topic), requests.get(entry.at), changes, owner_of)
+            _draft(entry, kinds.get(topic), requests.get(entry.at), changes, owner_of, privacy_of)
             for entry in of_topic
         ]
         failures = _failures(kinds.get(topic), [draft.message for draft in drafts], lookups)
@@ -255,12 +260,14 @@ def _draft(
     request: KafkaMessage | None,
     changes: Sequence[ItemChange],
     owner_of: OwnerOf,
+    privacy_of: PrivacyOf,
 ) -> _Draft:
     original = _original_envelope(entry, request)
     item = message = problem = None
     try:
-        item = _repaired(entry, kind, changes)
-        envelope = _replay_envelope(entry, original, item, owner_of)
+        privacy = privacy_of(entry.subject_id or "")
+        item = _private(_repaired(entry, kind, changes), kind, privacy)
+        envelope = _replay_envelope(entry, original, item, owner_of, privacy)
         message = encode_chunk([encode_envelope(envelope)])
     except (NotReplayable, NotChangeable) as error:
         problem = str(error)
@@ -299,8 +306,25 @@ def _repaired(entry: _Entry, kind: Kind | None, changes: Sequence[ItemChange]) -
     return item
 
 
+def _private(item: dict[str, Any], kind: Kind | None, privacy: Privacy) -> dict[str, Any]:
+    """The item without what its website leaves out now, also of what a change has put."""
+    if kind is None or privacy is DEFAULT_PRIVACY:
+        return item
+    text = msgspec.json.encode(item)
+    if privacy.consent == "required" and item.get("consent") is not True:
+        if issubclass(kind.item, Identity):
+            raise NotReplayable("without consent nothing of an identity is stored")
+        text = without_ids(text, kind.item)
+    private: dict[str, Any] = msgspec.json.decode(without_names(text, privacy))
+    return private
+
+
 def _replay_envelope(
-    entry: _Entry, original: Envelope | None, item: dict[str, Any], owner_of: OwnerOf
+    entry: _Entry,
+    original: Envelope | None,
+    item: dict[str, Any],
+    owner_of: OwnerOf,
+    privacy: Privacy,
 ) -> Envelope:
     """The envelope of the item alone, as it was received."""
     if entry.subject_id is None:
@@ -308,8 +332,19 @@ def _replay_envelope(
     organization = owner_of(entry.subject_id)
     if organization is None:
         raise NotReplayable(f"the website or link {entry.subject_id} does not exist")
+    sent = original or Envelope(entry.subject_id, organization, 0, 1, b"")
+    headers, locate = dict(sent.headers), sent.locate and privacy.location != "none"
+    if privacy.never_store_query and "referer" in headers:
+        referer = without_parameters(headers["referer"].encode(), privacy.never_store_query)
+        headers["referer"] = referer.decode()
+    if not locate:
+        headers.pop(COUNTRY_HEADER, None)
     return structs.replace(
-        original or Envelope(entry.subject_id, organization, 0, 1, b""),
+        sent,
+        client_network=sent.client_network if locate else "",
+        headers=headers,
+        locate=locate,
+        mask_texts=privacy.mask_texts,
         received_ms=entry.received_ms,
         count=1,
         items=msgspec.json.encode([item]),

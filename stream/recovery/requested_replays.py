@@ -148,7 +148,8 @@ class RequestedReplays:
         )
         changes = [parse_change(change) for change in replay.item_changes]
         lookups = registry_lookups(self._settings, snapshot)
-        return plan_replay(self._settings, selection, changes, lookups, snapshot.owner_of)
+        owner_of, privacy_of = snapshot.owner_of, snapshot.privacy_of
+        return plan_replay(self._settings, selection, changes, lookups, owner_of, privacy_of)
 
     def _update(self, replay: Replay, state: ReplayState, **changes: Any) -> None:
         self._store.update(Replay, replay.id, now_ms(), state=state, **changes)

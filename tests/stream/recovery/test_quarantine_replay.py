@@ -12,6 +12,7 @@ from schemas.envelope import Envelope, decode_chunk, encode_chunk, encode_envelo
 from schemas.kinds import CLICK, CUSTOM_EVENT, IMPORTED_EVENT, WEB_VITAL, Kind
 from schemas.lake.item_changes import parse_change
 from schemas.lake.quarantine_reasons import replay_id
+from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 from schemas.runtime.clock import now_ms
 from schemas.runtime.settings import Settings
 from schemas.tables import EVENTS, LEDGER, QUARANTINE
@@ -55,6 +56,7 @@ def plan(
     *changes: str,
     monkeypatch: pytest.MonkeyPatch,
     in_kafka: Sequence[KafkaMessage] = (),
+    privacy: Privacy = DEFAULT_PRIVACY,
     **selection: Any,
 ) -> ReplayPlan:
     """The plan of a replay, where Kafka still has these messages."""
@@ -68,7 +70,7 @@ def plan(
     monkeypatch.setattr(quarantine_replay, "messages_at", messages_at)
     parsed = [parse_change(change) for change in changes]
     chosen = structs.replace(ReplaySelection("w1"), **selection)
-    return plan_replay(config, chosen, parsed, Lookups(), OWNERS)
+    return plan_replay(config, chosen, parsed, Lookups(), OWNERS, lambda _: privacy)
 
 
 def problems(planned: ReplayPlan) -> list[str | None]:
@@ -102,6 +104,44 @@ def test_a_repaired_item_goes_alone_with_its_sender_and_time_of_receipt(
     assert structs.replace(envelope, items=b"") == an_envelope(
         b"", received_ms=RECEIVED_MS, trusted=True, replay_of=at
     )
+
+
+def test_what_the_website_leaves_out_now_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings(tmp_path)
+    bad = {"name": 7, "anonymousId": "a", "properties": {"email": "x", "plan": "pro"}}
+    agreed = {"name": 8, "consent": True, "path": "/?token=x9&b=1", "properties": {}}
+    headers = {"referer": "https://a.example/?token=x9", "x-country": "DE"}
+    message = a_message(0, an_hour_ago(bad, agreed, headers=headers, client_network="203.0.113.0"))
+    receive(config, message)
+    privacy = Privacy(
+        consent="required",
+        location="none",
+        never_store_properties=("email",),
+        never_store_query=("token",),
+        mask_texts=False,
+    )
+
+    planned = plan(
+        config,
+        *("name = text", "sessionId = s1", "properties.email = y"),
+        in_kafka=[message],
+        privacy=privacy,
+        monkeypatch=monkeypatch,
+    )
+
+    sent = [decode_chunk(one).envelopes[0] for _, one in planned.messages["events"]]
+    items = [json.loads(envelope.items)[0] for envelope in sent]
+    for item in items:
+        del item["eventId"]
+    assert items == [
+        {"name": "7", "properties": {"plan": "pro"}},
+        {**agreed, "name": "8", "sessionId": "s1", "path": "/?token=&b=1"},
+    ]
+    assert {(e.client_network, e.headers["referer"], e.locate, e.mask_texts) for e in sent} == {
+        ("", "https://a.example/?token=", False, False)
+    }
 
 
 def test_an_item_without_its_request_goes_without_sender(
