@@ -13,7 +13,7 @@ EMAIL, TOKEN, CARD = "[email]", "[token]", "[card]"
 
 _KNOWN_BEGINNINGS = (
     *("eyJ", "_live_", "_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    *("glpat-", "xox", "AKIA", "ASIA", "AIza"),
+    *("glpat-", "xox", "AKIA", "ASIA", "AIza", "sk-", "SG.", "npm_", "hf_"),
 )
 _SECRET_NAMES = ("token", "secret", "passw", "pwd", "api", "session", "bearer", "basic")
 _DIGITS = re.compile(r"[0-9][0-9 +%-]{11}")
@@ -22,31 +22,38 @@ _FILE_ENDING = (
     r"(?i:avif|bmp|cjs|css|csv|gif|html?|ico|jpe?g|jsx?|json|map|md|mjs|mp[34]|pdf|php|png|svg|tsx?"
     r"|txt|vue|webp|woff2?|xml)\b"
 )
+_ENCODED = r"(?<=%[0-9A-Fa-f]{2})(?<!%25)|(?<=%25[0-9A-Fa-f]{2})"
+"""Behind a percent-encoded character, as in a URL that is the parameter of another."""
 _EMAIL = re.compile(
-    r"(?<![\w.%+-])(?<!//)[\w.+'-](?:[\w.+'-]|%2B){0,63}(?:@|%40)"
+    rf"(?:(?<![\w.%+-])|{_ENCODED})(?<!//)(?:[\w.+'-]|%[C-Fc-f][0-9A-Fa-f])"
+    r"(?:[\w.+'-]|%2B|%[C-Fc-f89ABab][0-9A-Fa-f]){0,63}"
+    r"(?:@|%(?:25)*40)"
     rf"(?!\d+(?:\.\d|x\.))(?:[^\W_](?:[\w-]{{0,61}}[^\W_])?\.){{1,8}}(?!{_FILE_ENDING})[^\W\d_]{{2,24}}(?![\w-])"
 )
 """No addresses are names of files and packages, as `logo@2x.png` and `vue@3.4.1.min.js`, and a
 user before a host."""
 _KNOWN = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
+    rf"(?:(?<![A-Za-z0-9])|{_ENCODED})(?:"
     r"eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*){0,3}"  # JSON web token
     r"|(?:sk|rk|pk)_(?:live|test)_\w{8,}"  # Stripe
     r"|gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"  # GitHub, GitLab
     r"|xox[abeoprs]-[\w-]{10,}"  # Slack
+    r"|sk-(?:ant|proj)-[\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|(?:npm|hf)_[A-Za-z0-9]{30,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{35}"  # AWS, Google
     r")"
 )
 _NAMED = re.compile(
-    r"(?<![A-Za-z0-9])(bearer\s+(?=\S*\d|\S{20})|authorization:?\s*basic\s+|(?:access_?|refresh_?|id_?|auth_?|csrf_?|reset_?)?"
-    r"(?:token|secret|password|passwd|pwd|api_?key|session_?id)=)([\w.~+/%=-]{6,})",
+    rf"(?:(?<![A-Za-z0-9])|{_ENCODED})"
+    r"(bearer\s+(?=\S*\d|\S{20})|authorization:?\s*basic\s+|(?:access_?|refresh_?|id_?|auth_?|csrf_?|reset_?)?"
+    r"(?:token|secret|password|passwd|pwd|api[_-]?key|session_?id)"
+    r"(?:=|%(?:25)*3D|[\"']?:\s?[\"']?(?=[\w.~+/%=-]*\d|[\w.~+/%=-]{20})))([\w.~+/%=-]{6,})",
     re.IGNORECASE,
 )
-"""A value that its name calls a secret."""
+"""A value that its name calls a secret; behind a colon, as in prose, with a digit or long."""
 _LONG = re.compile(r"(?<![\w.-])[A-Za-z0-9_-]{32,512}={0,2}(?![\w-])(?!\.[A-Za-z])")
 _PIECE = re.compile(r"[A-Za-z0-9]{16,}")
 _HEX = re.compile(r"[0-9a-f]{40,}", re.IGNORECASE)
-_PLAIN_CARD = re.compile(r"(?<![0-9A-Za-z])(?<!\d[.,])\d{13,19}(?![0-9A-Za-z])")
+_PLAIN_CARD = re.compile(rf"(?:(?<![0-9A-Za-z])(?<!\d[.,])|{_ENCODED})\d{{13,19}}(?![0-9A-Za-z])")
 _GROUPED_CARD = re.compile(
     r"(?<![0-9A-Za-z])(?<![0-9A-Za-z]-)\d{4}([ +-]|%20)"
     r"(?:\d{4}\1\d{4}\1\d{1,7}|\d{6}\1\d{4,5})(?![0-9A-Za-z]|-[0-9A-Za-z])"
@@ -68,7 +75,7 @@ def mask(text: str) -> str:
 
     Substrings are looked for first: most texts have none, and patterns take ten times as long.
     """
-    if "@" in text or "%40" in text:
+    if "@" in text or "%40" in text or "%2540" in text:
         text = _EMAIL.sub(EMAIL, text)
     if _has_any(text, _KNOWN_BEGINNINGS):
         text = _KNOWN.sub(TOKEN, text)

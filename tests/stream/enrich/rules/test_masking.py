@@ -23,6 +23,18 @@ HEX = "0123456789abcdef"
         ("card 4111 1111 1111 1111 refused", "card [card] refused"),
         ("/pay/5555555555554444", "/pay/[card]"),
         ("3782-822463-10005", "[card]"),
+        ("/r?to=%2Fl%3Fmail%3Danna%40a.example%26b", "/r?to=%2Fl%3Fmail%3D[email]%26b"),
+        ("?to=%252Fl%253Fmail%253Danna%2540a.example", "?to=%252Fl%253Fmail%253D[email]"),
+        ("/u/m%C3%BCller%40a.example", "/u/[email]"),
+        (
+            "/r?to=%2Fl%3Fcard%3D4111111111111111%26token%3Dabc123",
+            "/r?to=%2Fl%3Fcard%3D[card]%26token%3D[token]",
+        ),
+        (
+            '{"password":"hunter2x"}, x-api-key: abcd1234',
+            '{"password":"[token]"}, x-api-key: [token]',
+        ),
+        ("sk-ant-api03-abcdefghijklmnop", "[token]"),
     ],
 )
 def test_a_secret_is_masked(text: str, masked: str) -> None:
@@ -49,6 +61,9 @@ def test_a_secret_is_masked(text: str, masked: str) -> None:
         "getUserProfileSettingsFromServerV2 is not a function",
         "v10.14.2-beta.3",
         "basic knowledge of a token",
+        "SyntaxError: Unexpected token: identifier",
+        "/sk-vyrobky-a-velmi-dlhy-nazov",
+        "/img/logo%402x.png",
     ],
 )
 def test_what_only_looks_like_a_secret_is_not(text: str) -> None:
