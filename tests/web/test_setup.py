@@ -282,6 +282,7 @@ def test_a_visitor_is_counted_then_erased_with_a_report(dashboard: Dashboard) ->
         ".filter((label) => label.startsWith('Report of'))"
     )
     assert dashboard.rows(report_of)[0][:2] == ["Events", "2"]
+    assert "does not have the value that was erased" in dashboard.text("main .card p.quiet")
     assert _events_of(dashboard, "forget-me") == 0
     dashboard.press("All erasures")
     [row] = dashboard.rows("Erasures")

@@ -458,8 +458,9 @@ export const texts = {
       },
       back: "All erasures", print: "Print", visitors: "Visitors of the profile", removedAt: "In no table since", files: "Replaced data files",
       filesFrom: "Replaced files are deleted from", doneAt: "Replaced files deleted", kafkaUntil: "Kafka keeps copies until",
+      spoolUntil: "Disks of collectors keep copies until", bucketCopies: "Copies in the object store",
       rowsRemoved: "Rows removed", version: "First version without them", total: "Total",
-      reportNote: "The value that was erased is stored nowhere; what is sent with it again is dropped.",
+      reportNote: "This report does not have the value that was erased. What is sent with it again is dropped. Backups of before, exports and copies elsewhere are not reached.",
     },
     privacyOf: {
       title: "What is stored", doNotTrack: "Do Not Track", globalPrivacyControl: "Global Privacy Control",

@@ -76,6 +76,8 @@ export function Report({ id }: { id: string }) {
               [t.filesFrom, one.report.doneAt ? "" : time(one.report.filesDeletedFrom)],
               [t.doneAt, time(one.report.doneAt)],
               [t.kafkaUntil, time(one.report.kafkaCopyUntil)],
+              [t.spoolUntil, time(one.report.spoolCopyUntil)],
+              [t.bucketCopies, one.report.bucketCopies],
             ]} />
             <DataTable label={t.rowsRemoved} rows={Object.entries(one.report.rows ?? {})} rowKey={([table]) => table}
               totals={{ table: t.total, rows: formatNumber(totalRows(one.report.rows)) }} columns={[
