@@ -5,8 +5,8 @@ the website may have changed since.
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +18,9 @@ ID_MEMBERS = ("anonymousId", "sessionId", "profileId", "traits")
 OBJECT_MEMBERS = ("properties", "traits")
 CAMPAIGN_MEMBERS = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 """Parameters that trackers also send as members of the item."""
+
+MAX_ENCODINGS = 9
+"""How often the name of a parameter may be percent-encoded."""
 
 _fields = msgspec.json.Decoder(dict[str, Raw])
 _values = msgspec.json.Decoder(list[Raw])
@@ -47,7 +50,14 @@ def without_parameters(text: bytes, names: tuple[str, ...]) -> bytes:
     lower = text.lower()
     if not (any(stem in lower for stem in _stems(names)) or _ENCODED.search(lower)):
         return text
-    return _parameters(names).sub(rb"\g<begin>", text)
+    kept, position = [], 0
+    for parameter in _PARAMETER.finditer(text):
+        if parameter.start() < position or not _is_named(parameter["name"], names):
+            continue
+        if value := _value(parameter["depth"]).match(text, parameter.end()):
+            kept.append(text[position : parameter.end()])
+            position = value.end()
+    return b"".join((*kept, text[position:])) if kept else text
 
 
 @cache
@@ -59,31 +69,31 @@ def _stems(names: tuple[str, ...]) -> tuple[bytes, ...]:
 
 _ENCODED = re.compile(rb"%(?:25)*(?:3[0-9]|[46][1-9a-f]|[57][0-9a])")
 """A letter or digit that is percent-encoded without need."""
+_PARAMETER = re.compile(
+    rb"""(?:[?&#;"]|%(?P<depth>(?:25){0,8})(?:3f|26|23))(?:amp;)?"""
+    rb"""(?P<name>(?:(?!%(?:25){0,8}(?:3f|26|23))[^?&#;="'\s\\]){1,512}?)(?:=|%(?:25){0,8}3d)""",
+    re.IGNORECASE,
+)
+"""A parameter up to its value, also in a URL that is a parameter's value itself: it is encoded once
+for each URL around it. The name is looked at afterwards, so that no name makes this slow."""
 
 
-@cache
-def _parameters(names: tuple[str, ...]) -> re.Pattern[bytes]:
-    """Parameters with these names, also in URLs that are a parameter's value themselves.
-
-    Those are encoded once for each URL around them: only an `&` encoded as often ends their value.
-    """
-    name = "|".join("".join(_name_parts(each)) for each in names)
-    index = r"(?:(?:\[|%(?:25)*5b)[^=&\"\s]{0,128}?(?:\]|%(?:25)*5d))*"
-    opening = r'[?&#;"]|(?P<nested>%(?P<depth>(?:25)*)(?:3f|26|23))'
-    begin = rf"(?P<begin>(?:{opening})(?:amp;)?(?:{name}){index}(?:=|%(?:25)*3d))"
-    end = r'[&#"\s]|\\["nrt]'
-    value = rf"(?:\\\\|(?!{end}|(?(nested)%(?:(?P=depth))?(?:26|23)|(?!))).)+"
-    return re.compile((begin + value).encode(), re.IGNORECASE | re.DOTALL)
+@lru_cache(maxsize=16)
+def _value(depth: bytes | None) -> re.Pattern[bytes]:
+    """A value: only an `&` that is encoded as often as its parameter, or less often, ends it."""
+    encoded = b"" if depth is None else rb"|%(?:" + depth + rb")?(?:26|23)"
+    return re.compile(rb"""(?:\\\\|(?![&#"\s]|\\["nrt]""" + encoded + rb").)+", re.DOTALL)
 
 
-def _name_parts(name: str) -> Iterator[str]:
-    for character in name:
-        if character == "*":
-            yield r"""[^?&#;="'\s\\]{0,128}?"""
-            continue
-        cases = dict.fromkeys((character, character.lower(), character.upper()))
-        encoded = ("".join(f"%(?:25)*{byte:02x}" for byte in case.encode()) for case in cases)
-        yield f"(?:{'|'.join((*map(re.escape, cases), *encoded))})"
+@lru_cache(maxsize=4096)
+def _is_named(name: bytes, names: tuple[str, ...]) -> bool:
+    """Whether a parameter has one of these names, or is an array or object of that name."""
+    for _ in range(MAX_ENCODINGS):
+        name = unquote_to_bytes(name)
+    text, pattern = name.decode(errors="replace"), names_pattern(names)
+    if pattern.fullmatch(text):
+        return True
+    return "[" in text and pattern.fullmatch(text.partition("[")[0]) is not None
 
 
 def _without_properties(text: bytes, names: re.Pattern[str]) -> bytes:

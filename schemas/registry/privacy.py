@@ -127,5 +127,14 @@ def _validate_names(field: str, names: Sequence[str]) -> tuple[str, ...]:
 @cache
 def names_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     """Matches the names, with `*` for any text, in upper or lower case."""
-    texts = (".*".join(map(re.escape, name.split("*"))) for name in names)
+    texts = map(_pattern_text, names)
     return re.compile("|".join(texts) or r"(?!)", re.IGNORECASE | re.DOTALL)
+
+
+def _pattern_text(name: str) -> str:
+    """As a shell matches: what a `*` took is not tried again, or a few would take for ever."""
+    first, *others = map(re.escape, name.split("*"))
+    if not others:
+        return first
+    *middle, last = others
+    return first + "".join(f"(?>.*?{part})" for part in middle if part) + f".*{last}"
