@@ -4,7 +4,6 @@ One file for each erasure, `erasures/<id>.json`: tombstones and report, without 
 restore applies all of them, whichever backup it is of.
 """
 
-import logging
 from collections.abc import Collection, Iterator
 
 import msgspec
@@ -13,9 +12,11 @@ from msgspec import structs
 from schemas.registry import Erasure
 from stream.backup.file_store import FileStore
 
-log = logging.getLogger(__name__)
-
 ERASURES = "erasures"
+
+
+class ErasureDamaged(Exception):
+    """The file at this path says no more whose rows were erased."""
 
 
 def write_erasures(target: FileStore, erasures: Collection[Erasure]) -> int:
@@ -35,11 +36,28 @@ def write_erasures(target: FileStore, erasures: Collection[Erasure]) -> int:
 
 
 def read_erasures(target: FileStore) -> Iterator[Erasure]:
-    """All erasures of a target; one that cannot be read is logged."""
-    for path in target.entries(ERASURES):
-        if not path.endswith(".json") or path.rpartition("/")[2].startswith("."):
-            continue
+    """All erasures of a target; ErasureDamaged at one that cannot be read."""
+    for path in _paths(target):
+        yield _read(target, path)
+
+
+def damaged_erasures(target: FileStore) -> Iterator[str]:
+    """The paths of the erasures that cannot be read."""
+    for path in _paths(target):
         try:
-            yield msgspec.json.decode(b"".join(target.blocks(path)), type=Erasure)
-        except (msgspec.DecodeError, FileNotFoundError) as error:
-            log.warning("erasure not readable", extra={"path": path, "reason": str(error)})
+            _read(target, path)
+        except ErasureDamaged:
+            yield path
+
+
+def _paths(target: FileStore) -> Iterator[str]:
+    for path in target.entries(ERASURES):
+        if path.endswith(".json") and not path.rpartition("/")[2].startswith("."):
+            yield path
+
+
+def _read(target: FileStore, path: str) -> Erasure:
+    try:
+        return msgspec.json.decode(b"".join(target.blocks(path)), type=Erasure)
+    except (msgspec.DecodeError, FileNotFoundError) as error:
+        raise ErasureDamaged(path) from error

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from schemas.runtime.clock import format_instant, now_ms
 from schemas.tables import LEDGER, QUARANTINE
+from stream.backup.backed_up_erasures import damaged_erasures
 from stream.backup.file_store import FileStore
 from stream.backup.manifest import (
     FILES,
@@ -85,7 +86,10 @@ def verify_backups(
     identifiers: Sequence[str],
     progress: Callable[[int, int], None] = lambda files, size: None,  # noqa: ARG005
 ) -> Iterator[BackupProblem]:
-    """Read each file of these backups once; yields those that differ from their manifest."""
+    """Read each file of these backups once; yields those that differ from their manifest.
+
+    Erasures belong to all backups: those that cannot be read are told with the first.
+    """
     verified: set[str] = set()
     size = 0
     for identifier in identifiers:
@@ -104,6 +108,8 @@ def verify_backups(
                 yield BackupProblem(identifier, file.stored_path, problem)
             size += file.size
             progress(len(verified), size)
+    for path in damaged_erasures(target):
+        yield BackupProblem(next(iter(identifiers), ""), path, "is no readable erasure")
 
 
 def _problem(target: FileStore, file: StoredFile) -> str | None:

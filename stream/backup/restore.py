@@ -33,7 +33,7 @@ from schemas.runtime.clock import now_ms
 from schemas.runtime.restore_state import read_restore_state, write_restore_state
 from schemas.runtime.settings import Settings
 from schemas.tables import Table
-from stream.backup.backed_up_erasures import read_erasures
+from stream.backup.backed_up_erasures import ErasureDamaged, read_erasures
 from stream.backup.file_store import FileStore, file_store
 from stream.backup.manifest import (
     BackupTable,
@@ -242,7 +242,15 @@ def _registry_contents(target: FileStore, file: StoredFile) -> Contents:
     """The records of a backup, with the erasures of all times."""
     contents = _decoded(_read_registry(target, file))
     newest = _newest_contents(target) or contents
-    return with_erasures(contents, (*newest.erasures, *read_erasures(target)))
+    try:
+        erasures = list(read_erasures(target))
+    except ErasureDamaged as error:
+        raise RestoreFailed(
+            f"{error} is damaged in the backup, so what it erased would be visible again; "
+            "remove the file, and back up to this target once more if the old machine still runs; "
+            "else restore, and erase that visitor again"
+        ) from error
+    return with_erasures(contents, (*newest.erasures, *erasures))
 
 
 def _erased(

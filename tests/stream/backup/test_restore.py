@@ -27,7 +27,7 @@ from schemas.tables import EVENTS, LEDGER, QUARANTINE, Table
 from stream.backup import pinned_tables
 from stream.backup import restore as restore_module
 from stream.backup.file_store import FileStore, LocalFiles, file_store
-from stream.backup.kept_backups import verify_backups
+from stream.backup.kept_backups import BackupProblem, verify_backups
 from stream.backup.lake_backup import take_backup
 from stream.backup.manifest import Manifest, select_backup
 from stream.backup.pinned_tables import PinnedTable
@@ -234,6 +234,15 @@ def test_a_restored_backup_has_no_row_that_was_erased_after_it(
     (tmp_path / "target" / damaged.stored_path).write_bytes(b"")  # its erasures are copied apart
     run_erasure_copies(structs.replace(source, backup_target=str(tmp_path / "target")), ENDED)
     assert {"anna", "ben"} <= set(names(source))
+
+    torn = tmp_path / "target" / "erasures" / f"{ben.id}.json"
+    content = torn.read_bytes()
+    torn.write_bytes(content[:-1])
+    problem = BackupProblem(before.id, f"erasures/{ben.id}.json", "is no readable erasure")
+    assert list(verify_backups(target, [before.id])) == [problem]
+    with pytest.raises(RestoreFailed, match=f"erasures/{ben.id}.json is damaged"):
+        restore_newest(target, before, restored)
+    torn.write_bytes(content)
 
     result = restore_newest(target, before, restored)
 
