@@ -79,7 +79,8 @@ def restore_deletion(
 ) -> None:
     """Bring back a deleted record with all that belonged to it.
 
-    Its erasures begin again: what was still in Kafka was stored without their tombstones.
+    Its erasures begin again: what was still in Kafka was stored without their tombstones. So do
+    those of the whole organization, which did not search it while it was deleted.
 
     KeyError when there is none; RecordConflict when its purge has begun, when its organization is
     gone, or when a slug was taken meanwhile.
@@ -104,6 +105,23 @@ def restore_deletion(
             transaction.log_record(Action.RESTORE, record)
             if isinstance(record, Website) and record.id == deletion_id:
                 check_record_limit(transaction, record)
+                _begin_erasures_again(transaction, record.organization_id, now_ms)
+
+
+def _begin_erasures_again(transaction: WriteTransaction, organization_id: str, now_ms: int) -> None:
+    """Begin the erasures of all websites of the organization again."""
+    table = RECORD_TABLES[Erasure]
+    of_all = sa.select(table).where(
+        table.c.organization_id == organization_id,
+        table.c.website_id.is_(None),
+        table.c.link_id.is_(None),
+    )
+    for erasure in read_records(transaction.connection, Erasure, of_all):
+        again = begun_again(erasure, now_ms)
+        if again != erasure:
+            changed = sa.update(table).where(table.c.id == erasure.id)
+            transaction.connection.execute(changed.values(to_row(again)))
+            transaction.log_record(Action.UPDATE, again, erasure)
 
 
 def check_deleted_id(transaction: WriteTransaction, record: Record) -> None:

@@ -65,15 +65,18 @@ def test_erasures_of_a_restored_website_begin_again(store: RegistryStore) -> Non
         owner.id, Selector.VISITOR, ["v1"], NOW, store.tombstone_key(), website_id=website.id
     )
     dry_run = structs.replace(erasure, id="era_dry", state=ErasureState.COUNTED)
-    for record in (erasure, dry_run):
+    of_all = structs.replace(erasure, id="era_all", website_id=None)
+    for record in (erasure, dry_run, of_all):
         store.create(record)
-    store.update(Erasure, erasure.id, NOW, state=ErasureState.DONE, erased_values=())
+    for record in (erasure, of_all):
+        store.update(Erasure, record.id, NOW, state=ErasureState.DONE, erased_values=())
 
     store.delete(Website, website.id)
     store.restore_deleted(Website, website.id)
 
-    restored = store.get(Erasure, erasure.id)
+    restored, restarted = store.get(Erasure, erasure.id), store.get(Erasure, "era_all")
     assert (restored.state, restored.updated_at) == (ErasureState.PENDING, NOW + 1)
+    assert (restarted.state, restarted.updated_at) == (ErasureState.PENDING, NOW + 1)
     assert restored.value_hashes == erasure.value_hashes
     assert store.get(Erasure, "era_dry") == dry_run
 
