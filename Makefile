@@ -35,6 +35,8 @@ HELM := $(VENV)/helm-cli/helm
 KUBERNETES := $(VENV)/.installed-helm
 PROMTOOL := $(VENV)/promtool/promtool
 NPM  := tests/npm/node_modules/.package-lock.json
+CLIENTS := $(VENV)/.installed-clients
+NPM_CLIENTS := tests/clients/npm/node_modules/.package-lock.json
 
 # The tests that the catalog of faults names.
 CATALOG = tests/chaos $(shell grep -oE 'tests/[a-z0-9_/]+\.py::[a-z0-9_]+' tests/chaos/README.md | grep -v tests/chaos | sort -u)
@@ -55,7 +57,7 @@ run: ## start everything on this machine; the first start adds a demo website wi
 test: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) browser ## run the tests of every change in four processes; ARGS="-k word" runs a subset of all tests in one
 	@$(BIN)/python -m pytest $(or $(ARGS),-m "not long" -n 4 --max-worker-restart=0)
 
-test-long: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) browser ## run the other tests: faults, object stores, other engines and clients, restarts
+test-long: $(DEV) $(PAGE) $(DOCS) $(WEB) $(NPM) $(JARS) $(S3) $(CLICKHOUSE) $(CLIENTS) $(NPM_CLIENTS) browser ## run the other tests: faults, object stores, other engines and clients, restarts
 	@$(BIN)/python -m pytest -m "long or examples" --hypothesis-profile=full -n 3 --max-worker-restart=0 $(ARGS)
 
 format: $(DEV) ## format the code
@@ -116,6 +118,8 @@ lock: $(DEV) ## update the lock files to the newest allowed versions
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group helm -o $(LOCKS)/helm.txt
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header --group clients -o $(LOCKS)/clients.txt
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-header --group install -o $(LOCKS)/install.txt
 	@$(BIN)/python -m deploy.local.kafka.setup --lock
 	@$(BIN)/python -m tests.s3.jars --lock
@@ -130,7 +134,7 @@ geo: $(RUN) $(NODE) ## download the newest geo database; ARGS=PACKAGE for anothe
 	@$(BIN)/tidemark geo $(ARGS)
 
 clean: ## remove build files and the environment; data stays
-	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules query/web/dist query/web/generated query/web/node_modules schemas/http/docs/dist schemas/http/docs/node_modules tests/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) build dist ingest/web/dist ingest/web/node_modules query/web/dist query/web/generated query/web/node_modules schemas/http/docs/dist schemas/http/docs/node_modules tests/npm/node_modules tests/clients/npm/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PROMTOOL): $(BARE) tests/deploy/helm/promtool/go.mod
@@ -195,6 +199,13 @@ $(CLICKHOUSE): $(UV) $(LOCKS)/clickhouse.txt
 	@$(INSTALL) $(VENV)/clickhouse/bin/python $(LOCKS)/clickhouse.txt
 	@touch $@
 
+# Clients of other products, for tests: they need other versions than ours.
+$(CLIENTS): $(UV) $(LOCKS)/clients.txt
+	@echo "setup: clients of other products, for tests"
+	@$(BIN)/python -m venv --clear $(VENV)/clients
+	@$(INSTALL) $(VENV)/clients/bin/python $(LOCKS)/clients.txt
+	@touch $@
+
 $(NODE): $(UV) $(LOCKS)/web.txt
 	@echo "setup: Node.js, to build the pages"
 	@$(INSTALL) $(BIN)/python $(LOCKS)/web.txt
@@ -226,6 +237,11 @@ $(WEB): $(WEB_PACKAGES) $(wildcard query/web/*.js query/web/*.json) $(WEB_SOURCE
 $(NPM): tests/npm/package.json tests/npm/package-lock.json tests/npm/.npmrc | $(NODE)
 	@echo "setup: npm packages for tests"
 	@$(NPM_CI) tests/npm
+	@touch $@
+
+$(NPM_CLIENTS): tests/clients/npm/package.json tests/clients/npm/package-lock.json tests/clients/npm/.npmrc | $(NODE)
+	@echo "setup: npm clients of other products, for tests"
+	@$(NPM_CI) tests/clients/npm
 	@touch $@
 
 # A failed download does not fail the set-up; it is tried once, and again by `make geo`.

@@ -13,6 +13,7 @@ from ingest.endpoints.collect import collect_endpoint
 from ingest.endpoints.debug import DEBUG_ENDPOINT, error_recorder
 from ingest.endpoints.import_events import IMPORT_ENDPOINT
 from ingest.endpoints.mixed import MIXED_ENDPOINTS
+from ingest.endpoints.protocols import PROTOCOL_ENDPOINTS
 from ingest.endpoints.responses import CollectErrorBody, CollectRateLimitBody
 from ingest.endpoints.robots import ROBOTS_ENDPOINT
 from ingest.endpoints.scripts import SCRIPT_OPERATIONS, script_routes
@@ -61,6 +62,7 @@ ENDPOINTS: tuple[CollectorEndpoint, ...] = (
     DEBUG_ENDPOINT,
     LINKS_ENDPOINT,
     ROBOTS_ENDPOINT,
+    *PROTOCOL_ENDPOINTS,
 )
 
 API_TITLE = "Tidemark Collection API"
@@ -113,7 +115,9 @@ def create_app(
     settings, clock, registry = collector.settings, collector.clock, collector.registry
     producer, clicks = collector.producer, collector.clicks
     routes: dict[str, ASGIApp] = {}
-    prefixes = tuple(endpoint.path for endpoint in endpoints if endpoint.serves_paths_below)
+    prefixes = tuple(
+        path for endpoint in endpoints if endpoint.serves_paths_below for path in endpoint.paths
+    )
     middleware = HttpMiddleware(
         dispatcher(routes, prefixes),
         shape=collect_error,
@@ -166,7 +170,8 @@ def create_app(
     middleware.on_error = error_recorder(
         dependencies, {endpoint.path for endpoint in COLLECT_ENDPOINTS}
     )
-    routes.update({endpoint.path: endpoint.app(dependencies) for endpoint in endpoints})
+    for endpoint in endpoints:
+        routes.update(dict.fromkeys(endpoint.paths, endpoint.app(dependencies)))
     routes.update(
         dict.fromkeys(
             HEALTH_PATHS,

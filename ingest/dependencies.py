@@ -51,11 +51,18 @@ class CollectorEndpoint(Struct, frozen=True):
 
     operations: tuple[Operation, ...]
     app: Callable[[Dependencies], ASGIApp]
+    prefix: str = ""
+    """Its path behind this prefix is served too; empty: none."""
 
     @property
     def path(self) -> str:
         """The path, up to its first variable; the endpoint then serves every path below."""
         return self.operations[0].path.partition("{")[0]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its path, and the same behind the prefix."""
+        return (self.path, self.prefix + self.path) if self.prefix else (self.path,)
 
     @property
     def serves_paths_below(self) -> bool:

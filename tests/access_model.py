@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from schemas.registry import (
     KEY_SCOPES,
+    Alias,
     Annotation,
     Erasure,
     Funnel,
@@ -39,6 +40,7 @@ SAVED: Mapping[str, tuple[type[SavedRecord], Mapping[str, Any]]] = {
     ),
     "shares": (Share, {"name": "s"}),
     "funnels": (Funnel, {"name": "a", "steps": ({"path": "/"}, {"event": "e"})}),
+    "aliases": (Alias, {"product": "segment"}),
 }
 """Saved records by their route: class and fields."""
 A_KEY: Mapping[str, Any] = {"scopes": ("read:data",), "secret_hash": "0" * 64}
@@ -108,6 +110,8 @@ def populate(store: RegistryStore, now_ms: int) -> None:
     for name, website in WEBSITE_OF.items():
         owned: Mapping[str, Any] = {"organization_id": OWNER[website], "website_id": website}
         kind, fields = OWNED[name.partition("_")[0]]
+        if kind is Alias:  # unique among all websites
+            fields = {**fields, "name": name}
         store.create(kind(id=name, **owned, **fields, **stamps))
     store.create(Key(id="key_acme", organization_id="acme", **A_KEY, **stamps))
 

@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "money": ("saved_records.money", "Money properties of websites."),
     "shares": ("saved_records.shares", "Shares of websites."),
     "funnels": ("saved_records.funnels", "Funnels of websites."),
+    "aliases": ("saved_records.aliases", "Ids that trackers of other products send."),
     "registry": (
         "registry.registry",
         "Back up, restore or replace the registry: organizations, websites and what they own.",

@@ -1,4 +1,4 @@
-"""`tidemark goals`, `segments`, `annotations`, `money`, `shares` and `funnels` of websites."""
+"""`tidemark goals`, `segments`, `annotations`, `money`, `shares`, `funnels` and `aliases`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +22,7 @@ from query.resources.saved_types import (
 )
 from query.resources.saved_validation import validate_record
 from schemas.registry import (
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -41,6 +42,7 @@ COLUMNS: Mapping[type[SavedRecord], Sequence[str]] = {
     MoneyProperty: ("id", "websiteId", "name", "event", "property", "currency"),
     Share: ("id", "websiteId", "name", "expires", "password", "frameOrigins"),
     Funnel: ("id", "websiteId", "name", "steps", "window", "by", "breakdown"),
+    Alias: ("id", "websiteId", "product", "name"),
 }
 JSON_HELP: Mapping[str, str] = {
     "filters": "JSON array of filters, as in the API.",
@@ -154,4 +156,4 @@ def _members(saved: SavedType, options: Mapping[str, Any]) -> dict[str, Any]:
     return members
 
 
-goals, segments, annotations, money, shares, funnels = map(_group, SAVED_TYPES)
+goals, segments, annotations, money, shares, funnels, aliases = map(_group, SAVED_TYPES)

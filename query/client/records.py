@@ -189,11 +189,11 @@ class RecordClient(HttpClient):
         return self._record("DELETE", f"/v1/imports/{import_id}")
 
     def saved(self, kind: str, website_id: str) -> Iterator[Record]:
-        """Saved records of a website: goals, segments, annotations, money, shares, funnels."""
+        """Saved records of a website: goals, segments, annotations, money, shares, aliases, …."""
         return self._listed(f"/v1/{kind}", {"website_id": website_id})
 
     def create_saved(self, kind: str, website_id: str, **fields: Any) -> Record:
-        """Save a goal, segment, annotation, money property or funnel: create_saved("goals", …)."""
+        """Save a goal, segment, funnel, alias or another: create_saved("goals", …)."""
         where = {"website_id": website_id}
         return self._record("POST", f"/v1/{kind}", _saved_fields(fields), where)
 

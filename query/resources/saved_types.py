@@ -16,6 +16,7 @@ from query.resources.saved_validation import validate_record
 from query.response.bodies import response_types
 from query.standard.sql.steps import Step
 from schemas.registry import (
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -68,7 +69,7 @@ class SavedType(Struct, frozen=True):
     @property
     def words(self) -> str:
         """The name of several."""
-        return "money properties" if self.record is MoneyProperty else f"{self.word}s"
+        return "money properties" if self.record is MoneyProperty else self.record.plural
 
     @property
     def a_word(self) -> str:
@@ -170,6 +171,14 @@ SAVED_TYPES = (
             "by": "session",
         },
         {"steps": [{"path": "/"}, {"path": "/pricing"}, {"event": "signup"}]},
+    ),
+    SavedType(
+        Alias,
+        "The id by which trackers of another product name the website. Requests of these trackers "
+        "with it are stored for the website, as with its website id. An alias belongs to one "
+        "website of the deployment.",
+        {"product": "plausible", "name": "shop.example"},
+        {"name": "www.shop.example"},
     ),
 )  # fmt: skip
 

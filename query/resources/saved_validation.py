@@ -26,6 +26,7 @@ from query.standard.sql.steps import resolve_step, step_condition
 from query.standard.types.funnel import FunnelOptions
 from schemas.errors import Malformed
 from schemas.registry import (
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -143,6 +144,11 @@ def _funnel(funnel: Funnel) -> Funnel:
         require_seen(f"{at}.label", step.label or "")
         step_condition(resolve_step(step, _AnySaved(), at), at, "step")
     return replace(funnel, name=validate_name("name", funnel.name))
+
+
+@_validate.register
+def _alias(alias: Alias) -> Alias:
+    return replace(alias, name=validate_name("name", alias.name))
 
 
 @_validate.register

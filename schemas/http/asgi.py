@@ -97,12 +97,21 @@ def _check_size(body: bytes, max_bytes: int) -> bytes:
 async def send_json(send: Send, status: int, body: object, headers: Headers | None = None) -> None:
     """Send a JSON response; a body of bytes is JSON already."""
     payload = body if isinstance(body, bytes) else encode_json(body)
+    await send_body(send, status, "application/json", payload, headers)
+
+
+async def send_body(
+    send: Send, status: int, media_type: str, body: bytes, headers: Headers | None = None
+) -> None:
+    """Send a response of any media type; a 204 has no body."""
     base: Headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(payload)),
+        (b"content-type", media_type.encode()),
+        (b"content-length", b"%d" % len(body)),
     ]
+    if status == 204:
+        base, body = [], b""
     await send({"type": "http.response.start", "status": status, "headers": base + (headers or [])})
-    await send({"type": "http.response.body", "body": payload})
+    await send({"type": "http.response.body", "body": body})
 
 
 class AsgiEndpoint:

@@ -27,6 +27,7 @@ from schemas.http.asgi import (
     WriteWhole,
     header,
     headers_by_name,
+    send_body,
     send_json,
 )
 from schemas.http.client_ip import UntrustedProxies, client_ip, truncate_ip
@@ -50,6 +51,8 @@ REQUEST_ID_KEY, BEGAN_KEY = "tidemark.request_id", "tidemark.began"
 """Keys of the ASGI scope: the id of the request, and when it began."""
 STARTED_KEY = "tidemark.started"
 """Key of the ASGI scope: the response has begun."""
+ERROR_REPLY_KEY = "tidemark.error_reply"
+"""Key of the ASGI scope: status, media type and body of an error, for clients of other products."""
 SUCCESS_LINES = (
     b"content-type: application/json\r\ncontent-length: %d\r\ncache-control: no-store\r\n"
     b"%b%bx-request-id: %b\r\n"
@@ -283,7 +286,11 @@ class HttpMiddleware:
             extra.append((b"allow", error.allow.encode()))
         if error.status == 401:
             extra.append((b"www-authenticate", b"Bearer"))
-        await send_json(send, error.status, self._error_shape(error), extra)
+        if (reply := scope.get(ERROR_REPLY_KEY)) is not None:
+            status, media_type, body = reply(error)
+            await send_body(send, status, media_type, body, extra)
+        else:
+            await send_json(send, error.status, self._error_shape(error), extra)
 
 
 def _caching(headers: Iterable[tuple[bytes, bytes]]) -> Headers:

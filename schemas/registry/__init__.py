@@ -41,6 +41,7 @@ from schemas.registry.records import (
 from schemas.registry.saved_record_index import SavedRecords
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -57,6 +58,7 @@ from schemas.registry.transaction import RecordConflict
 __all__ = [
     "KEY_SCOPES",
     "SAVED_RECORDS",
+    "Alias",
     "Annotation",
     "Backups",
     "DatabaseError",

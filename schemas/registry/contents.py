@@ -21,6 +21,7 @@ from schemas.registry.records import (
 )
 from schemas.registry.saved_records import (
     SAVED_RECORDS,
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -58,6 +59,7 @@ class Contents(Struct, frozen=True):
     money: Sequence[MoneyProperty] = ()
     shares: Sequence[Share] = ()
     funnels: Sequence[Funnel] = ()
+    aliases: Sequence[Alias] = ()
     erasures: Sequence[Erasure] = ()
     replays: Sequence[Replay] = ()
     deletions: Sequence[Deletion] = ()

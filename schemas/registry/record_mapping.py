@@ -46,7 +46,7 @@ def _table(record: type[SavedRecord]) -> sa.Table:
 
 
 def _unique_name(record: type[SavedRecord]) -> sa.UniqueConstraint:
-    return sa.UniqueConstraint("website_id", "name", name=f"uq_{record.plural}_name")
+    return sa.UniqueConstraint(record.unique_with, "name", name=f"uq_{record.plural}_name")
 
 
 def _columns(record: type[SavedRecord]) -> Iterator[sa.Column[Any]]:

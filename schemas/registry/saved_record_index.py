@@ -1,12 +1,12 @@
 """SavedRecordIndex: saved records in memory by website, updated copy-on-write."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self, TypeVar
 
 from msgspec import Struct
 
 from schemas.errors import Malformed
-from schemas.registry.saved_records import SavedRecord
+from schemas.registry.saved_records import Alias, SavedRecord
 
 SavedT = TypeVar("SavedT", bound=SavedRecord)
 
@@ -44,6 +44,11 @@ class SavedRecordIndex(Struct, frozen=True):
     def of_website(self, website_id: str) -> SavedRecords:
         """The records of a website."""
         return SavedRecords(self.by_website.get(website_id, {}))
+
+    def aliases(self) -> Iterator[Alias]:
+        """Ids of other products' trackers, of all websites."""
+        for records in self.by_website.values():
+            yield from (record for record in records.values() if isinstance(record, Alias))
 
     def updated(self, deleted_ids: Iterable[str], changed: Iterable[SavedRecord]) -> Self:
         """A copy without the deleted records and with the changed ones."""

@@ -1,4 +1,5 @@
-"""Saved records: goals, segments, annotations, money properties, shares and funnels of a website.
+"""Saved records of a website: goals, segments, annotations, money properties, shares, funnels and
+aliases.
 
 Queries use them by id or name. A field is declared here once: the columns of the database, the
 bodies of the HTTP interface and the options of the command line are made from these structs.
@@ -31,6 +32,8 @@ class SavedRecord(OwnedRecord, frozen=True, rename="camel", kw_only=True):
     id_prefix: ClassVar[str]
     hidden: ClassVar[tuple[str, ...]] = ()
     """Fields that callers neither set nor see."""
+    unique_with: ClassVar[str] = "website_id"
+    """The field within whose value a name is unique."""
 
     website_id: str
     created_at: int
@@ -131,6 +134,48 @@ class Funnel(SavedRecord, frozen=True, rename="camel", kw_only=True):
     breakdown: Annotated[str, _text("field by whose values it is split", 2048)] | None = None
 
 
+PRODUCTS = (
+    "amplitude",
+    "cloudevents",
+    "ga4",
+    "jitsu",
+    "matomo",
+    "mixpanel",
+    "openpanel",
+    "otlp",
+    "plausible",
+    "posthog",
+    "rudderstack",
+    "segment",
+    "snowplow",
+    "swetrix",
+    "umami",
+    "vercel",
+)
+"""Products whose trackers the collector understands; see `ingest/protocols/`."""
+
+
+class Alias(SavedRecord, frozen=True, rename="camel", kw_only=True):
+    """An id by which trackers of another product name the website; public, like a website id."""
+
+    plural: ClassVar[str] = "aliases"
+    id_prefix: ClassVar[str] = "alias"
+    unique_with: ClassVar[str] = "product"
+
+    product: Annotated[
+        str,
+        Meta(
+            pattern=f"^({'|'.join(PRODUCTS)})$",
+            max_length=16,
+            description=f"product of the trackers: {', '.join(PRODUCTS)}",
+        ),
+    ]
+    name: Annotated[
+        str,
+        _text("what its trackers send: a domain, write key, token, measurement or app id"),
+    ]
+
+
 SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     Goal,
     Segment,
@@ -138,4 +183,5 @@ SAVED_RECORDS: tuple[type[SavedRecord], ...] = (
     MoneyProperty,
     Share,
     Funnel,
+    Alias,
 )

@@ -16,7 +16,7 @@ from schemas.registry.privacy import DEFAULT_PRIVACY, Privacy
 from schemas.registry.record_mapping import kind_name
 from schemas.registry.records import Erasure, Import, Key, Link, Organization, Record, Website
 from schemas.registry.saved_record_index import SavedRecordIndex
-from schemas.registry.saved_records import SAVED_RECORDS
+from schemas.registry.saved_records import SAVED_RECORDS, Alias
 from schemas.registry.store import RegistryStore
 from schemas.registry.tombstones import NO_TOMBSTONES, TombstoneKey, Tombstones, tombstones_of
 from schemas.registry.website_contracts import NO_CONTRACTS, WebsiteContracts, updated_contracts
@@ -40,6 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
     imports: MappingProxyType[str, Import] = MappingProxyType({})
     saved: SavedRecordIndex = SavedRecordIndex()
     """By website."""
+    aliases: MappingProxyType[tuple[str, str], str] = MappingProxyType({})
+    """Website ids by product and the id that its trackers send."""
     erasures: MappingProxyType[str, Erasure] = MappingProxyType({})
     """Of all states: their tombstones stay."""
     tombstones: Tombstones = NO_TOMBSTONES
@@ -60,6 +62,7 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         websites = MappingProxyType({w.id: w for w in contents.websites})
         links = MappingProxyType({link.id: link for link in contents.links})
         key = TombstoneKey(contents.receipt_secret)
+        saved = SavedRecordIndex().updated((), contents.saved_records())
         return cls(
             version=contents.stamp,
             organizations=MappingProxyType({o.id: o for o in contents.organizations}),
@@ -70,7 +73,8 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             websites_by_organization=_group_websites(contents.websites),
             contracts=updated_contracts(NO_CONTRACTS, contents.websites),
             imports=MappingProxyType({import_.id: import_ for import_ in contents.imports}),
-            saved=SavedRecordIndex().updated((), contents.saved_records()),
+            saved=saved,
+            aliases=_by_alias(saved),
             erasures=MappingProxyType({erasure.id: erasure for erasure in contents.erasures}),
             tombstones=tombstones_of(contents.erasures, websites, links, key),
             receipt_key=ReceiptKey(contents.receipt_secret),
@@ -91,6 +95,10 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
         tombstones = self.tombstones
         if erasures is not self.erasures or (tombstones and (now.websites or now.links)):
             tombstones = tombstones_of(erasures.values(), websites, links, tombstones.key)
+        saved = self.saved.updated(
+            [name for kind in SAVED_RECORDS for name in deleted.get(kind_name(kind), ())],
+            now.saved_records(),
+        )
         return msgspec.structs.replace(
             self,
             version=now.stamp,
@@ -106,10 +114,10 @@ class Snapshot(msgspec.Struct, frozen=True, weakref=True):
             imports=_merged(self.imports, now.imports, deleted.get(kind_name(Import), ())),
             erasures=erasures,
             tombstones=tombstones,
-            saved=self.saved.updated(
-                [name for kind in SAVED_RECORDS for name in deleted.get(kind_name(kind), ())],
-                now.saved_records(),
-            ),
+            saved=saved,
+            aliases=_by_alias(saved)
+            if now.aliases or deleted.get(kind_name(Alias))
+            else self.aliases,
         )
 
     def owner_of(self, subject_id: str) -> str | None:
@@ -164,6 +172,10 @@ def _merged(
     for record in deleted:
         entries.pop(record, None)
     return MappingProxyType(entries)
+
+
+def _by_alias(saved: SavedRecordIndex) -> MappingProxyType[tuple[str, str], str]:
+    return MappingProxyType({(one.product, one.name): one.website_id for one in saved.aliases()})
 
 
 def _group_websites(websites: Iterable[Website]) -> MappingProxyType[str, tuple[str, ...]]:

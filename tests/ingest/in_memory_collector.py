@@ -128,6 +128,12 @@ class InMemoryCollector(Struct):
             all_headers["authorization"] = f"Bearer {self.keys[key]}"
         return request_once(self.app, "POST", path, body, all_headers, address)
 
+    def add_alias(self, product: str, name: str, website_id: str = "shop") -> None:
+        """Register the id that a product's trackers send."""
+        snapshot = self.registry.snapshot
+        aliases = MappingProxyType({**snapshot.aliases, (product, name): website_id})
+        self.registry.snapshot = msgspec.structs.replace(snapshot, aliases=aliases)
+
     def set_limits(self, organization_id: str, **limits: int) -> None:
         """Give an organization limits of its own."""
         snapshot = self.registry.snapshot

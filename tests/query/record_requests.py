@@ -21,6 +21,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "money": {"event": "e", "property": "properties.a", "currency": "EUR"},
     "shares": {},
     "funnels": {"steps": [{"path": "/"}, {"event": "e"}]},
+    "aliases": {"product": "segment"},
 }
 NAMES = count()
 

@@ -1,18 +1,24 @@
 """Every key on every route of the collector, against an access model of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 
+import msgspec
 import pytest
 from msgspec import Struct
 
 from ingest.app import collector_api
+from ingest.protocols.all_protocols import PROTOCOLS
+from ingest.protocols.protocol import EXAMPLE_ALIAS, Protocol, Route
 from schemas.http.middleware import HttpMiddleware
 from schemas.kinds import KINDS
-from schemas.registry import RegistryFollower, RegistryStore
+from schemas.registry import Alias, RegistryFollower, RegistryStore
+from schemas.registry.api_keys import parse_key
 from schemas.registry.migrate import migrate
 from schemas.runtime.settings import Settings
 from tests.access_model import Caller, callers, headers_with_key, populate
 from tests.asgi_client import request_once
+from tests.http_client import Reply
 from tests.ingest.in_memory_collector import NOW, InMemoryProducer
 from tests.ingest.lone_collector import lone_collector
 
@@ -25,6 +31,11 @@ MIXED_BODIES: dict[str, object] = {
 SUBJECTS = (None, "shop", "blog", "rival", "nowhere", "acme")
 UNNAMED = {"acme": "acme", "globex": "rival"}
 """Where a key's items go that name no website: to the only one, or else to the organization."""
+
+ALIASES = {"of-shop": "shop", "nowhere": "nowhere"}
+"""Aliases that are sent, with their website."""
+STORES_NOTHING = {"/v1/group", "/v1/g"}
+"""Routes of other products whose example has no place here."""
 
 OPEN = {"/l/{slug}", "/l/{slug}/qr.svg", "/robots.txt", "/health", "/health/live", "/health/ready"}
 
@@ -43,6 +54,15 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collector]:
     migrate(settings.registry_url)
     store = RegistryStore(settings.registry_url)
     populate(store, NOW)
+    for protocol in PROTOCOLS:
+        stamps = {"created_at": NOW, "updated_at": NOW}
+        alias_id = f"example_{protocol.product}"
+        store.create(
+            Alias(
+                id=alias_id, organization_id="acme", website_id="shop",
+                product=protocol.product, name="of-shop", **stamps,
+            )
+        )  # fmt: skip
     everybody = tuple(callers(store, NOW))
     follower = RegistryFollower(store)
     producer = InMemoryProducer()
@@ -132,8 +152,44 @@ def test_only_keys_that_read_see_what_was_received(collector: Collector) -> None
     assert wrong == [], "\n".join(wrong)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.product)
+def test_every_key_sends_by_other_products_trackers_where_it_may(
+    collector: Collector, protocol: Protocol
+) -> None:
+    wrong = []
+    for route, caller, alias in product(protocol.routes, collector.callers, ALIASES):
+        headers = next(headers_with_key(caller))
+        collector.producer.sent.clear()
+        send_example(collector.app, route, alias, {**route.example.headers, **headers})
+        subjects = {e.subject_id for sent in collector.producer.sent for e in sent.envelopes}
+        allowed = tracking_status(caller, ALIASES[alias]) == 200
+        if caller.text is not None and parse_key(caller.text) is None:
+            allowed = alias == "of-shop"  # another product's token: the alias is enough
+        if subjects - {"shop"} or (subjects and not allowed):
+            wrong.append(f"{route.path} {caller.name} {alias}: {subjects}")
+        if caller.text is None and alias == "of-shop" and route.path not in STORES_NOTHING:
+            assert subjects == {"shop"}, route.path
+
+    assert wrong == [], "\n".join(wrong)
+
+
+def send_example(
+    app: HttpMiddleware, route: Route, alias: str, headers: Mapping[str, str]
+) -> Reply:
+    """Send the example of a route, with another alias."""
+    example, method = route.example, route.methods[-1]
+    text = "" if example.body is None else example.body
+    body = text if isinstance(text, str) else msgspec.json.encode(text).decode()
+    query = f"?{example.query}" if example.query else ""
+    path = (route.path + query).replace(EXAMPLE_ALIAS, alias)
+    sent = body.replace(EXAMPLE_ALIAS, alias).encode() or None
+    return request_once(app, method, path, sent, headers)
+
+
 def test_the_model_knows_every_documented_route() -> None:
     documented = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
+    documented |= {one.path for protocol in PROTOCOLS for one in protocol.routes}
+    documented |= {one.path for protocol in PROTOCOLS for one in protocol.pages}
     scripts = {o.path for o in collector_api().operations if o.path.endswith(".js")}
 
     assert {o.path for o in collector_api().operations} == documented | scripts | OPEN

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.registry import (
+    Alias,
     Annotation,
     Funnel,
     Goal,
@@ -67,6 +68,7 @@ def saved_records(website: Website, suffix: str = "a") -> Sequence[SavedRecord]:
         Funnel(
             id=f"fun_{suffix}", name="Buy", steps=({"path": "/"}, {"event": "purchase"}), **common
         ),
+        Alias(id=f"alias_{suffix}", product="plausible", name=f"{suffix}.example", **common),
     )
 
 

@@ -1,0 +1,419 @@
+"""Requests of other products' trackers: authenticate by alias, read, encode, publish, reply.
+
+The path of our own requests with items of several kinds (`mixed.py`), but each protocol reads its
+messages and replies as its own server does. A message is acknowledged or refused as a whole.
+"""
+
+import asyncio
+import base64
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ingest.decoding.auth import Sender, authenticate, authenticate_by_website
+from ingest.decoding.body import decompress, receive_body
+from ingest.decoding.decoder import AcceptedItems, RejectedItem, join_items
+from ingest.decoding.items_by_kind import DECODERS
+from ingest.decoding.limits import MAX_BODY_BYTES, MAX_ITEMS
+from ingest.decoding.request_head import RequestHead, read_link_head
+from ingest.dependencies import CollectorEndpoint, Dependencies
+from ingest.endpoints.debug import record_rejects
+from ingest.endpoints.responses import COLLECT_ERRORS
+from ingest.protocols.all_protocols import PROTOCOLS
+from ingest.protocols.protocol import (
+    Messages,
+    Outcome,
+    Page,
+    Protocol,
+    Reply,
+    Route,
+    TrackerRequest,
+)
+from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
+from schemas.errors import (
+    ApiError,
+    Forbidden,
+    Malformed,
+    MethodNotAllowed,
+    NoneAccepted,
+    OutcomeUnknown,
+    RateLimitExceeded,
+    Unauthorized,
+)
+from schemas.http.asgi import headers_by_name, send_body
+from schemas.http.client_ip import truncate_ip
+from schemas.http.error_bodies import encode_json
+from schemas.http.middleware import ERROR_REPLY_KEY
+from schemas.http.openapi import Operation, Parameter, Response
+from schemas.http.unknown_records import MAX_ID_LENGTH
+from schemas.items import Item
+from schemas.kinds import Kind
+from schemas.registry import Snapshot
+from schemas.registry.api_keys import parse_key
+
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_PARAMETERS = 500
+MAX_WEBSITES = 16
+"""Websites that the messages of one request may name."""
+ALIAS_REQUIRED = (
+    "The request names no website: its key, token or id must be an alias of one, as "
+    "`tidemark aliases create --website ID --product {product} --name ID` registers it"
+)
+UNKNOWN_ALIAS = (
+    "Unknown {product} id: register it with "
+    "`tidemark aliases create --website ID --product {product} --name ID`"
+)
+
+
+class Group(Struct):
+    """Items of one kind, website and visitor's browser, with the index of the message of each."""
+
+    header: EnvelopeHeader
+    kind: Kind
+    texts: list[bytes] = []
+    indexes: list[int] = []
+
+
+class Encoded(Struct, frozen=True):
+    """The items of one kind and website, ready to publish."""
+
+    kind: Kind
+    request: EncodedRequest
+    indexes: Sequence[int]
+    """Of their messages."""
+
+
+def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependencies) -> ASGIApp:
+    """The endpoint of a route."""
+    middleware = dependencies.middleware
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in route.methods:
+            raise MethodNotAllowed(", ".join(route.methods))
+        scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, None))
+        head = own_key_only(read_link_head(scope))
+        network, now = middleware.client_network(scope), dependencies.clock()
+        sender = authenticate(replace(head, website_id=None), dependencies.registry.snapshot, now)
+        ticket = await middleware.admission.admit(scope, sender.holder if sender else None, network)
+        request = await read_request(protocol, scope, receive, head, now)
+        scope[ERROR_REPLY_KEY] = lambda error: sendable(route.error(error, request))
+        messages = route.read(request)
+        senders = await find_senders(protocol, head, messages, dependencies, now)
+        ticket.holder = next(iter(senders.values())).holder
+        rejected = {i: one.invalid for i, one in enumerate(messages.messages) if one.invalid}
+        groups = group_items(messages, senders, head, network, now, dependencies)
+        encoded = encode_groups(groups, dependencies, rejected)
+        count = sum(one.request.count for one in encoded)
+        await ticket.charge(len(request.body) or len(scope["query_string"]), count, len(rejected))
+        failed = await publish(encoded, dependencies)
+        require_outcome(route, messages, rejected, failed)
+        subject_id = next(iter(senders.values())).subject_id
+        record_refused(dependencies, subject_id, route.path, messages, rejected)
+        outcome = Outcome(request, messages, rejected, failed)
+        await send_body(send, *sendable(route.reply(outcome)))
+
+    return endpoint
+
+
+def own_key_only(head: RequestHead) -> RequestHead:
+    """The head without a key that is another product's, such as a token in `Authorization`."""
+    return head if head.key is None or parse_key(head.key) else replace(head, key=None)
+
+
+async def read_request(
+    protocol: Protocol, scope: Scope, receive: Receive, head: RequestHead, now_ms: int
+) -> TrackerRequest:
+    """The request; gzip is recognized by its content, as browsers cannot always name it."""
+    body = b"" if scope["method"] == "GET" else await receive_body(scope, receive, head)
+    if body[:2] == GZIP_MAGIC:
+        body = b"".join(decompress(body, "gzip", MAX_BODY_BYTES))
+    try:
+        pairs = parse_qsl(
+            scope["query_string"].decode("latin-1"),
+            keep_blank_values=True,
+            max_num_fields=MAX_PARAMETERS,
+        )
+    except ValueError:
+        raise Malformed(f"The query string may have at most {MAX_PARAMETERS} parameters") from None
+    headers = headers_by_name(scope)
+    return TrackerRequest(
+        scope["path"].removeprefix(f"/{protocol.product}"),
+        dict(reversed(pairs)),
+        headers,
+        body,
+        basic_credentials(headers.get(b"authorization")),
+        now_ms,
+    )
+
+
+def basic_credentials(header: bytes | None) -> tuple[str, str] | None:
+    """User name and password of an `Authorization: Basic` header; None without one."""
+    scheme, _, encoded = (header or b"").partition(b" ")
+    if scheme.lower() != b"basic":
+        return None
+    try:
+        user, _, password = base64.b64decode(encoded.strip()).decode().partition(":")
+    except ValueError:
+        return None
+    return user, password
+
+
+async def find_senders(
+    protocol: Protocol,
+    head: RequestHead,
+    messages: Messages,
+    dependencies: Dependencies,
+    now_ms: int,
+) -> Mapping[str | None, Sender]:
+    """The sender of each website that the messages name; Unauthorized or Forbidden."""
+    names = {one.alias for one in messages.messages if one.items or one.dropped} or {None}
+    if len(names) > MAX_WEBSITES:
+        raise Malformed(f"The messages of a request may name at most {MAX_WEBSITES} websites")
+    aliases = {name: name or messages.alias for name in names}
+    registry = dependencies.registry.snapshot
+    unknown = [
+        alias
+        for alias in aliases.values()
+        if alias and len(alias) <= MAX_ID_LENGTH and not _knows(registry, protocol, alias)
+    ]
+    if unknown:
+        await dependencies.registry.newer_than(registry, unknown)
+        registry = dependencies.registry.snapshot
+    return {
+        name: find_sender(protocol, alias, head, registry, now_ms)
+        for name, alias in aliases.items()
+    }
+
+
+def _knows(registry: Snapshot, protocol: Protocol, alias: str) -> bool:
+    if key := parse_key(alias):
+        return key[0] in registry.keys
+    return (protocol.product, alias) in registry.aliases or alias in registry.websites
+
+
+def find_sender(
+    protocol: Protocol, alias: str | None, head: RequestHead, registry: Snapshot, now_ms: int
+) -> Sender:
+    """The sender by alias, website id or API key of ours; Unauthorized or Forbidden.
+
+    An API key in the place of the alias names the website itself.
+    """
+    if alias and parse_key(alias):
+        head, alias = replace(head, key=alias), None
+    website_id = registry.aliases.get((protocol.product, alias), alias) if alias else None
+    if website_id is not None and website_id not in registry.websites:
+        raise Forbidden(UNKNOWN_ALIAS.format(product=protocol.product))
+    if head.key is not None:
+        sender = authenticate(replace(head, website_id=website_id), registry, now_ms)
+        if sender is not None:
+            return sender
+    if website_id is None:
+        raise Unauthorized(ALIAS_REQUIRED.format(product=protocol.product))
+    return authenticate_by_website(website_id, registry, head)
+
+
+def group_items(
+    messages: Messages,
+    senders: Mapping[str | None, Sender],
+    head: RequestHead,
+    network: str,
+    now_ms: int,
+    dependencies: Dependencies,
+) -> list[Group]:
+    """The items by kind, website, and the visitor's browser where a server names it."""
+    groups: list[Group] = []
+    newest: dict[tuple[object, ...], Group] = {}
+    for index, message in enumerate(messages.messages):
+        if not message.items:
+            continue
+        sender = senders[message.alias]
+        visitor = (message.user_agent, message.address) if sender.trusted else ("", "")
+        for item in message.items:
+            key = (item.kind.name, message.alias, *visitor)
+            group = newest.get(key)
+            if group is None or len(group.texts) == MAX_ITEMS:
+                seen_head, seen_network = head_of_visitor(*visitor, head, network)
+                header = EnvelopeHeader(
+                    sender, seen_head, seen_network, now_ms, dependencies.anonymous_ids
+                )
+                group = newest[key] = Group(header, item.kind)
+                groups.append(group)
+            fields = {name: value for name, value in item.fields.items() if value is not None}
+            group.texts.append(encode_json(fields))
+            group.indexes.append(index)
+    return groups
+
+
+def head_of_visitor(
+    user_agent: str, address: str, head: RequestHead, network: str
+) -> tuple[RequestHead, str]:
+    """Head and network of a visitor that a server names, else those of the request."""
+    if user_agent:
+        head = replace(head, user_agent=user_agent)
+    return head, truncate_ip(address) if address else network
+
+
+def encode_groups(
+    groups: Sequence[Group], dependencies: Dependencies, rejected: dict[int, str]
+) -> list[Encoded]:
+    """Encode the valid items; adds why the messages of others are refused.
+
+    A message with an item that is invalid is refused as a whole.
+    """
+    decoded: list[tuple[Group, AcceptedItems]] = []
+    for group in groups:
+        accepted, invalid = decode(group)
+        rejected.update({group.indexes[one.index]: one.message for one in invalid})
+        decoded.append((group, accepted))
+    registry, encoded = dependencies.registry.snapshot, []
+    for group, accepted in decoded:
+        numbers = [n for n in accepted.indexes if group.indexes[n] not in rejected]
+        if not numbers:
+            continue
+        items: Sequence[Item] = (
+            [item for item, n in zip(accepted.items, accepted.indexes, strict=True) if n in numbers]
+            if len(numbers) < len(accepted.items)
+            else accepted.items
+        )
+        kept = AcceptedItems(items, join_items([group.texts[n] for n in numbers]), numbers)
+        header = group.header.with_clock_offset(dependencies.clock_offsets, items)
+        indexes = [group.indexes[n] for n in numbers]
+        encoded.append(Encoded(group.kind, encode_request(kept, header, registry), indexes))
+    return encoded
+
+
+def decode(group: Group) -> tuple[AcceptedItems, Sequence[RejectedItem]]:
+    """The valid items of a group, and the others; indexes are within the group."""
+    decoder = DECODERS[group.kind.name]
+    try:
+        accepted = decoder.decode(join_items(group.texts))
+    except NoneAccepted as error:
+        return AcceptedItems((), b"[]", ()), error.details["rejected"]
+    return accepted, accepted.rejected
+
+
+async def publish(encoded: Sequence[Encoded], dependencies: Dependencies) -> dict[int, ApiError]:
+    """Publish all concurrently; the errors of the messages that Kafka did not acknowledge."""
+    receipt_key = dependencies.registry.snapshot.receipt_key
+    outcomes = await asyncio.gather(
+        *(
+            dependencies.publisher.publish(one.kind.topic, one.request, receipt_key)
+            for one in encoded
+        ),
+        return_exceptions=True,
+    )
+    failed: dict[int, ApiError] = {}
+    for one, outcome in zip(encoded, outcomes, strict=True):
+        if isinstance(outcome, ApiError):
+            failed.update(dict.fromkeys(one.indexes, outcome))
+        elif isinstance(outcome, BaseException):
+            raise outcome
+    return failed
+
+
+def require_outcome(
+    route: Route,
+    messages: Messages,
+    rejected: Mapping[int, str],
+    failed: Mapping[int, ApiError],
+) -> None:
+    """Raise the error of a request whose reply cannot tell each result.
+
+    With messages that Kafka did not take: all are sent again, and those with ids are stored once.
+    """
+    if route.tells_each:
+        return
+    if failed:
+        raise max(failed.values(), key=lambda error: isinstance(error, OutcomeUnknown))
+    if rejected and len(rejected) == len(messages.messages):
+        index = min(rejected)
+        refused = [RejectedItem(i, Malformed.code, rejected[i]) for i in sorted(rejected)]
+        raise NoneAccepted(f"No message was accepted. {rejected[index]}", rejected=refused)
+
+
+def record_refused(
+    dependencies: Dependencies,
+    subject_id: str,
+    path: str,
+    messages: Messages,
+    rejected: Mapping[int, str],
+) -> None:
+    """Show in /debug what was refused, and what was dropped because it has no place."""
+    dropped = [
+        RejectedItem(i, "DROPPED", f"'{one.dropped}' has no place here and is not stored")
+        for i, one in enumerate(messages.messages)
+        if one.dropped
+    ]
+    refused = [RejectedItem(i, Malformed.code, rejected[i]) for i in sorted(rejected)]
+    record_rejects(dependencies, subject_id, path, [*refused, *dropped])
+
+
+def page_endpoint(protocol: Protocol, page: Page, dependencies: Dependencies) -> ASGIApp:
+    """The endpoint of a page; it counts against the client network."""
+
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in page.methods:
+            raise MethodNotAllowed(", ".join(page.methods))
+        dependencies.middleware.admit_anonymous(scope)
+        head = read_link_head(scope)
+        request = await read_request(protocol, scope, receive, head, dependencies.clock())
+        await send_body(send, *sendable(page.reply(request)))
+
+    return endpoint
+
+
+def sendable(reply: Reply) -> tuple[int, str, bytes]:
+    """Status, media type and body."""
+    return reply.status, reply.media_type, reply.body
+
+
+def endpoint_of(
+    protocol: Protocol, route: Route | Page, app: Callable[[Dependencies], ASGIApp]
+) -> CollectorEndpoint:
+    """The endpoint at its own path, and at the same behind the prefix of the product."""
+    operations = tuple(
+        Operation(
+            method=method,
+            path=route.path,
+            operation_id=operation_id(protocol, method, route),
+            tag="Other products' trackers",
+            summary=route.summary,
+            parameters=(
+                (Parameter(route.variable, "as in the alias", required=True, location="path"),)
+                if isinstance(route, Page) and route.variable
+                else ()
+            ),
+            responses=(Response(200, "as the product's own server replies"),),
+            errors=COLLECT_ERRORS if isinstance(route, Route) else (RateLimitExceeded,),
+            security=({},),
+        )
+        for method in route.methods
+    )
+    return CollectorEndpoint(operations, app, prefix=f"/{protocol.product}")
+
+
+def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:
+    """`segmentPostV1Batch`."""
+    words = re.findall(r"[a-zA-Z0-9]+", route.path)
+    return "".join([protocol.product, method.capitalize(), *(w[:1].upper() + w[1:] for w in words)])
+
+
+PROTOCOL_ENDPOINTS: tuple[CollectorEndpoint, ...] = tuple(
+    endpoint
+    for protocol in PROTOCOLS
+    for endpoint in (
+        *(
+            endpoint_of(protocol, route, partial(protocol_endpoint, protocol, route))
+            for route in protocol.routes
+        ),
+        *(
+            endpoint_of(protocol, page, partial(page_endpoint, protocol, page))
+            for page in protocol.pages
+        ),
+    )
+)

@@ -1,0 +1,233 @@
+"""Protocol: how the trackers of another product are understood; each is a value in its own file.
+
+A protocol has routes. A route reads a request into messages, each message into items of ours, and
+replies as the product's own server does, because its clients check the reply. Authentication,
+rate limits, validation, Kafka and counting are those of every request (`endpoints/protocols.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from schemas.errors import ApiError, Malformed
+from schemas.http.error_bodies import collect_error, encode_json
+from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, VISITOR_IDENTITY, WEB_VITAL, Kind
+
+
+class TrackerRequest(Struct, frozen=True):
+    """A request of another product's tracker."""
+
+    path: str
+    """Without the prefix of the product."""
+    query: Mapping[str, str]
+    """Parameters of the query string; the first value of each."""
+    headers: Mapping[bytes, bytes]
+    body: bytes
+    """Decompressed."""
+    basic: tuple[str, str] | None
+    """User name and password of HTTP Basic."""
+    received_ms: int
+
+
+class TrackedItem(Struct, frozen=True):
+    """One item of ours: its kind, and its fields by wire name; None means absent."""
+
+    kind: Kind
+    fields: Mapping[str, object]
+
+
+class Message(Struct, frozen=True):
+    """What one message of a request becomes: items, nothing because it has no place, or a refusal.
+
+    The user agent and address are the visitor's where a server sends for it; they are believed
+    only with an API key.
+    """
+
+    items: Sequence[TrackedItem] = ()
+    dropped: str = ""
+    """The name of what has no place here, such as `feature_flag`."""
+    invalid: str = ""
+    """Why it is refused: names the field and the rule."""
+    alias: str | None = None
+    """The id of its website, where messages name one each; None: that of the request."""
+    user_agent: str = ""
+    address: str = ""
+
+
+class Messages(Struct, frozen=True):
+    """What a route reads in a request."""
+
+    alias: str | None
+    """The id by which the tracker names the website, or an API key of ours; None without one."""
+    messages: Sequence[Message]
+    reply_with: Any = None
+    """What the reply needs of the request, such as the ids of its messages."""
+
+
+class Outcome(Struct, frozen=True):
+    """What became of the messages of a request, for the reply."""
+
+    request: TrackerRequest
+    messages: Messages
+    rejected: Mapping[int, str]
+    """Why messages were refused, by index."""
+    failed: Mapping[int, ApiError]
+    """Why Kafka did not take messages, by index; only for routes that tell each result."""
+
+    @property
+    def accepted(self) -> int:
+        """Number of messages that were stored or dropped by name."""
+        return len(self.messages.messages) - len(self.rejected) - len(self.failed)
+
+
+class Reply(Struct, frozen=True):
+    """A response."""
+
+    body: bytes
+    status: int = 200
+    media_type: str = "application/json"
+
+
+def json_reply(body: object, status: int = 200) -> Reply:
+    """A response of JSON."""
+    return Reply(encode_json(body), status)
+
+
+def text_reply(text: str, status: int = 200) -> Reply:
+    """A response of plain text."""
+    return Reply(text.encode(), status, "text/plain; charset=utf-8")
+
+
+def our_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
+    """An error in our own shape: for products whose clients read the status only."""
+    return json_reply(collect_error(error), error.status)
+
+
+EXAMPLE_ALIAS = "example-alias"
+"""The id of the website in examples."""
+
+
+class Example(Struct, frozen=True):
+    """A request that a route accepts, from a website with the alias EXAMPLE_ALIAS."""
+
+    body: object = None
+    """JSON, or text as it is."""
+    query: str = ""
+    headers: Mapping[str, str] = {}
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """One path of a product's server."""
+
+    path: str
+    methods: tuple[str, ...] = ("POST",)
+    summary: str
+    example: Example
+    """Documents the route; tests send it."""
+    read: Callable[[TrackerRequest], Messages]
+    """Read a request; Malformed if it is none of the product's."""
+    reply: Callable[[Outcome], Reply]
+    error: Callable[[ApiError, TrackerRequest | None], Reply] = our_error
+    """The reply to a request that failed as a whole; None: before its body was read."""
+    tells_each: bool = False
+    """Whether the reply has the result of each message."""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A path that trackers read, such as settings: the same for everybody, nothing is stored."""
+
+    path: str
+    """May have a variable, such as `/v1/projects/{key}/settings`."""
+    methods: tuple[str, ...] = ("GET",)
+    summary: str
+    reply: Callable[[TrackerRequest], Reply]
+    variable: str = ""
+    """The name of its variable, if the path has one."""
+
+
+class Protocol(Struct, frozen=True, kw_only=True):
+    """What the collector understands of one product's trackers."""
+
+    product: str
+    """As in aliases; also the prefix of its routes where another product has the same path."""
+    title: str
+    routes: tuple[Route, ...]
+    pages: tuple[Page, ...] = ()
+
+
+def event(name: object, **fields: object) -> TrackedItem:
+    """A custom event."""
+    return TrackedItem(CUSTOM_EVENT, {"name": name, **fields})
+
+
+def page_view(**fields: object) -> TrackedItem:
+    """A page view, or the view of a screen."""
+    return TrackedItem(CUSTOM_EVENT, {"name": "screen_view", **fields})
+
+
+def page_exit(seconds: float | None, depth: float | None = None, **fields: object) -> TrackedItem:
+    """The end of a page view: visible seconds, and the greatest percentage of the page seen."""
+    return TrackedItem(
+        CUSTOM_EVENT,
+        {"name": "page_exit", "time_on_page": seconds, "scroll_depth": depth, **fields},
+    )
+
+
+def identity(profile_id: object, traits: object = None, **fields: object) -> TrackedItem:
+    """A visitor's profile id, with traits."""
+    return TrackedItem(VISITOR_IDENTITY, {"profileId": profile_id, "traits": traits, **fields})
+
+
+def error_report(message: object, **fields: object) -> TrackedItem:
+    """An error of a page."""
+    return TrackedItem(ERROR_REPORT, {"message": message, **fields})
+
+
+def web_vital(metric: str, value: object, **fields: object) -> TrackedItem:
+    """One web vitals measurement."""
+    return TrackedItem(WEB_VITAL, {"metricName": metric, "metricValue": value, **fields})
+
+
+def read_json(body: bytes) -> Any:
+    """The JSON of a body; Malformed."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"The body must be JSON in UTF-8: {error}") from None
+
+
+def member(value: object, *path: str) -> Any:
+    """The member of nested objects at a path; None where there is none."""
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def text(value: object, max_length: int) -> str | None:
+    """A text cut to the length that we store; numbers as text, everything else is absent."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value)[:max_length] or None
+
+
+def number(value: object) -> float | None:
+    """A finite number, or a text that is one; None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        parsed = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return parsed if parsed - parsed == 0 else None
+
+
+def size_text(width: object, height: object) -> str | None:
+    """`WIDTHxHEIGHT` in whole pixels; None unless both are numbers."""
+    sizes = (number(width), number(height))
+    if None in sizes:
+        return None
+    return "x".join(str(round(size)) for size in sizes if size is not None)
