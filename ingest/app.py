@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ingest.dependencies import CollectorEndpoint, Dependencies, SnapshotSource
+from ingest.dependencies import Claims, CollectorEndpoint, Dependencies, SnapshotSource
 from ingest.endpoints.collect import collect_endpoint
 from ingest.endpoints.debug import DEBUG_ENDPOINT, error_recorder
 from ingest.endpoints.import_events import IMPORT_ENDPOINT
@@ -171,7 +171,13 @@ def create_app(
         dependencies, {endpoint.path for endpoint in COLLECT_ENDPOINTS}
     )
     for endpoint in endpoints:
-        routes.update(dict.fromkeys(endpoint.paths, endpoint.app(dependencies)))
+        app = endpoint.app(dependencies)
+        for path in endpoint.paths:
+            usual = routes.get(path)
+            if usual is None or endpoint.claims is None:
+                routes[path] = app
+            else:
+                routes[path] = claimed(endpoint.claims, app, usual)
     routes.update(
         dict.fromkeys(
             HEALTH_PATHS,
@@ -204,6 +210,15 @@ def dispatcher(routes: Mapping[str, ASGIApp], prefixes: Sequence[str]) -> ASGIAp
             prefix = next((prefix for prefix in prefixes if path.startswith(prefix)), FALLBACK_PATH)
             endpoint = routes[prefix]
         return endpoint(scope, receive, send)
+
+    return dispatch
+
+
+def claimed(claims: Claims, app: ASGIApp, usual: ASGIApp) -> ASGIApp:
+    """Routes the requests that an endpoint claims to it, all others to the usual one."""
+
+    def dispatch(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return (app if claims(scope) else usual)(scope, receive, send)
 
     return dispatch
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from msgspec import Struct
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from ingest.peers.messages import Peers
 from ingest.publishing.anonymous_id import AnonymousIds
@@ -46,13 +46,19 @@ class Dependencies(Struct, frozen=True):
     peers: Peers
 
 
+Claims = Callable[[Scope], bool]
+"""Whether a request is for an endpoint, by its method, query string and headers."""
+
+
 class CollectorEndpoint(Struct, frozen=True):
     """A route: the operations with its path and OpenAPI description, and its ASGI application."""
 
     operations: tuple[Operation, ...]
     app: Callable[[Dependencies], ASGIApp]
-    prefix: str = ""
-    """Its path behind this prefix is served too; empty: none."""
+    also: tuple[str, ...] = ()
+    """Further paths."""
+    claims: Claims | None = None
+    """Which requests are for it, of those to further paths that are another endpoint's."""
 
     @property
     def path(self) -> str:
@@ -61,8 +67,8 @@ class CollectorEndpoint(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Its path, and the same behind the prefix."""
-        return (self.path, self.prefix + self.path) if self.prefix else (self.path,)
+        """All its paths, up to their variable."""
+        return (self.path, *(path.partition("{")[0] for path in self.also))
 
     @property
     def serves_paths_below(self) -> bool:

@@ -9,7 +9,6 @@ import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from urllib.parse import parse_qsl
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +32,7 @@ from ingest.protocols.protocol import (
     Reply,
     Route,
     TrackerRequest,
+    read_form,
 )
 from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
 from schemas.errors import (
@@ -57,7 +57,6 @@ from schemas.registry import Snapshot
 from schemas.registry.api_keys import parse_key
 
 GZIP_MAGIC = b"\x1f\x8b"
-MAX_PARAMETERS = 500
 MAX_WEBSITES = 16
 """Websites that the messages of one request may name."""
 ALIAS_REQUIRED = (
@@ -132,18 +131,10 @@ async def read_request(
     body = b"" if scope["method"] == "GET" else await receive_body(scope, receive, head)
     if body[:2] == GZIP_MAGIC:
         body = b"".join(decompress(body, "gzip", MAX_BODY_BYTES))
-    try:
-        pairs = parse_qsl(
-            scope["query_string"].decode("latin-1"),
-            keep_blank_values=True,
-            max_num_fields=MAX_PARAMETERS,
-        )
-    except ValueError:
-        raise Malformed(f"The query string may have at most {MAX_PARAMETERS} parameters") from None
     headers = headers_by_name(scope)
     return TrackerRequest(
         scope["path"].removeprefix(f"/{protocol.product}"),
-        dict(reversed(pairs)),
+        read_form(scope["query_string"]),
         headers,
         body,
         basic_credentials(headers.get(b"authorization")),
@@ -375,11 +366,17 @@ def sendable(reply: Reply) -> tuple[int, str, bytes]:
 def endpoint_of(
     protocol: Protocol, route: Route | Page, app: Callable[[Dependencies], ASGIApp]
 ) -> CollectorEndpoint:
-    """The endpoint at its own path, and at the same behind the prefix of the product."""
+    """The endpoint at its own path, and at the same behind the prefix of the product.
+
+    Documented is the path that is no other endpoint's.
+    """
+    claims = route.claims if isinstance(route, Route) else None
+    prefixed = f"/{protocol.product}{route.path}"
+    path, also = (prefixed, route.path) if claims else (route.path, prefixed)
     operations = tuple(
         Operation(
             method=method,
-            path=route.path,
+            path=path,
             operation_id=operation_id(protocol, method, route),
             tag="Other products' trackers",
             summary=route.summary,
@@ -394,12 +391,14 @@ def endpoint_of(
         )
         for method in route.methods
     )
-    return CollectorEndpoint(operations, app, prefix=f"/{protocol.product}")
+    return CollectorEndpoint(operations, app, (also,), claims)
 
 
 def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:
     """`segmentPostV1Batch`."""
-    words = re.findall(r"[a-zA-Z0-9]+", route.path)
+    words = re.findall(
+        r"[a-zA-Z0-9]+", f"{route.path}Slash" if route.path[-1] == "/" else route.path
+    )
     return "".join([protocol.product, method.capitalize(), *(w[:1].upper() + w[1:] for w in words)])
 
 

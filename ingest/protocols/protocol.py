@@ -5,15 +5,21 @@ replies as the product's own server does, because its clients check the reply. A
 rate limits, validation, Kafka and counting are those of every request (`endpoints/protocols.py`).
 """
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
+from starlette.types import Scope
 
 from schemas.errors import ApiError, Malformed
 from schemas.http.error_bodies import collect_error, encode_json
 from schemas.kinds import CUSTOM_EVENT, ERROR_REPORT, VISITOR_IDENTITY, WEB_VITAL, Kind
+
+MAX_PARAMETERS = 500
+"""Parameters of a query string or form."""
 
 
 class TrackerRequest(Struct, frozen=True):
@@ -100,6 +106,20 @@ def text_reply(text: str, status: int = 200) -> Reply:
     return Reply(text.encode(), status, "text/plain; charset=utf-8")
 
 
+GIF = bytes.fromhex(
+    "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+)
+"""One transparent pixel."""
+
+
+def pixel_reply() -> Reply:
+    """An image of one pixel."""
+    return Reply(GIF, media_type="image/gif")
+
+
+NO_CONTENT = Reply(b"", 204)
+
+
 def our_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     """An error in our own shape: for products whose clients read the status only."""
     return json_reply(collect_error(error), error.status)
@@ -131,6 +151,9 @@ class Route(Struct, frozen=True, kw_only=True):
     reply: Callable[[Outcome], Reply]
     error: Callable[[ApiError, TrackerRequest | None], Reply] = our_error
     """The reply to a request that failed as a whole; None: before its body was read."""
+    claims: Callable[[Scope], bool] | None = None
+    """For a path that is one of ours too: whether a request is for this product, by its method,
+    query string and headers. It is served behind the prefix without that question."""
     tells_each: bool = False
     """Whether the reply has the result of each message."""
 
@@ -196,6 +219,30 @@ def read_json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"The body must be JSON in UTF-8: {error}") from None
+
+
+def read_form(body: bytes) -> dict[str, str]:
+    """The fields of a form or query string, the first value of each; Malformed if too many."""
+    try:
+        pairs = parse_qsl(
+            body.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
+        )
+    except ValueError:
+        raise Malformed(f"A request may have at most {MAX_PARAMETERS} parameters") from None
+    return dict(reversed(pairs))
+
+
+def read_base64(value: str | bytes) -> bytes:
+    """Decoded base64, of either alphabet and with or without padding; Malformed."""
+    data = value.encode("latin-1", "replace") if isinstance(value, str) else value
+    data = data.translate(_URL_SAFE, b" \r\n").rstrip(b"=")
+    try:
+        return base64.b64decode(data + b"=" * (-len(data) % 4), validate=True)
+    except ValueError:
+        raise Malformed("The data is not valid base64") from None
+
+
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def member(value: object, *path: str) -> Any:

@@ -160,7 +160,7 @@ def test_every_key_sends_by_other_products_trackers_where_it_may(
     for route, caller, alias in product(protocol.routes, collector.callers, ALIASES):
         headers = next(headers_with_key(caller))
         collector.producer.sent.clear()
-        send_example(collector.app, route, alias, {**route.example.headers, **headers})
+        send_example(collector.app, protocol, route, alias, headers)
         subjects = {e.subject_id for sent in collector.producer.sent for e in sent.envelopes}
         allowed = tracking_status(caller, ALIASES[alias]) == 200
         if caller.text is not None and parse_key(caller.text) is None:
@@ -174,21 +174,29 @@ def test_every_key_sends_by_other_products_trackers_where_it_may(
 
 
 def send_example(
-    app: HttpMiddleware, route: Route, alias: str, headers: Mapping[str, str]
+    app: HttpMiddleware,
+    protocol: Protocol,
+    route: Route,
+    alias: str,
+    headers: Mapping[str, str],
 ) -> Reply:
     """Send the example of a route, with another alias."""
     example, method = route.example, route.methods[-1]
     text = "" if example.body is None else example.body
     body = text if isinstance(text, str) else msgspec.json.encode(text).decode()
     query = f"?{example.query}" if example.query else ""
-    path = (route.path + query).replace(EXAMPLE_ALIAS, alias)
+    path = (f"/{protocol.product}{route.path}{query}").replace(EXAMPLE_ALIAS, alias)
     sent = body.replace(EXAMPLE_ALIAS, alias).encode() or None
-    return request_once(app, method, path, sent, headers)
+    return request_once(app, method, path, sent, {**example.headers, **headers})
 
 
 def test_the_model_knows_every_documented_route() -> None:
     documented = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
-    documented |= {one.path for protocol in PROTOCOLS for one in protocol.routes}
+    documented |= {
+        f"/{protocol.product}{one.path}" if one.claims else one.path
+        for protocol in PROTOCOLS
+        for one in protocol.routes
+    }
     documented |= {one.path for protocol in PROTOCOLS for one in protocol.pages}
     scripts = {o.path for o in collector_api().operations if o.path.endswith(".js")}
 

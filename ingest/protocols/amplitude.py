@@ -1,0 +1,189 @@
+"""Amplitude: the HTTP V2 API and the batch API.
+
+https://amplitude.com/docs/apis/analytics/http-v2
+Its clients read the `code` of a reply's body, and send for ever what they cannot understand.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.protocols.protocol import (
+    EXAMPLE_ALIAS,
+    Example,
+    Message,
+    Messages,
+    Outcome,
+    Protocol,
+    Reply,
+    Route,
+    TrackedItem,
+    TrackerRequest,
+    event,
+    identity,
+    json_reply,
+    member,
+    page_exit,
+    page_view,
+    read_json,
+    text,
+)
+from schemas.errors import ApiError, Malformed, NoneAccepted, PayloadTooLarge, RateLimitExceeded
+
+PAGE = "[Amplitude] "
+"""How the properties of the page begin that the browser client adds."""
+DROPPED = {"$groupidentify": "group", "[Amplitude] Session Replay Captured": "session_replay"}
+SESSIONS = ("session_start", "session_end")
+"""Events that the client makes of others; we derive sessions ourselves."""
+EMPTY = "EMPTY"
+"""What the browser client sends for a campaign parameter without a value."""
+
+
+def read_events(request: TrackerRequest) -> Messages:
+    """`{"api_key", "events": [...], "client_upload_time"?}`."""
+    body = read_json(request.body)
+    events = member(body, "events")
+    if not isinstance(events, list) or not events:
+        raise Malformed("'events' must be an array with at least one event")
+    uploaded = body.get("client_upload_time")
+    return Messages(
+        text(body.get("api_key"), 255),
+        [_message(one, uploaded) for one in events],
+        len(request.body),
+    )
+
+
+def _message(sent: Any, uploaded: object) -> Message:
+    if not isinstance(sent, dict):
+        return Message(invalid="An event must be a JSON object")
+    name = text(sent.get("event_type"), 256)
+    if name is None:
+        return Message(invalid="'event_type' is required")
+    if reason := DROPPED.get(name) or (name if name in SESSIONS else ""):
+        return Message(dropped=reason)
+    items = _items(name, sent, uploaded)
+    address = text(sent.get("ip"), 64) or ""
+    return Message(
+        items,
+        "" if items else "identify_without_user",
+        user_agent=text(sent.get("user_agent"), 512) or "",
+        address="" if address == "$remote" else address,
+    )
+
+
+def _items(name: str, sent: Mapping[str, Any], uploaded: object) -> list[TrackedItem]:
+    device, user = text(sent.get("device_id"), 200), text(sent.get("user_id"), 128)
+    insert_id, session = text(sent.get("insert_id"), 256), text(sent.get("session_id"), 50)
+    visitor = device or user
+    common = {
+        "eventId": insert_id and f"{visitor or ''}:{insert_id}",
+        "anonymousId": visitor,
+        "sessionId": f"{visitor}.{session}" if visitor and session not in (None, "-1") else None,
+        "timestamp": sent.get("time"),
+        "sentAt": uploaded,
+    }
+    traits = _traits(sent.get("user_properties"))
+    if name == "$identify":
+        return [identity(user, traits, **common)] if user else []
+    properties = _object(sent.get("event_properties"))
+    url = properties.get(f"{PAGE}Page URL") or properties.get(f"{PAGE}Page Location")
+    fields: dict[str, Any] = {
+        **common,
+        "profileId": user,
+        "path": text(url or properties.get(f"{PAGE}Page Path"), 65_536),
+        "title": text(properties.get(f"{PAGE}Page Title"), 512),
+        "referrer": text(properties.get("referrer"), 65_536),
+        "language": text(sent.get("language"), 64),
+        "source": text(sent.get("library"), 64),
+    }
+    if name in (f"{PAGE}Page Viewed", "Page Viewed"):
+        return [page_view(**fields)]
+    if name == f"{PAGE}Page Exited":
+        return [page_exit(None, **fields)]
+    own = {key: value for key, value in properties.items() if not key.startswith(PAGE)}
+    for member_name in ("price", "quantity", "revenue", "productId", "currency"):
+        if sent.get(member_name) is not None:
+            own[member_name] = sent[member_name]
+    if name == "revenue_amount":
+        own |= {key[1:]: own.pop(key) for key in list(own) if key.startswith("$")}
+    named = event(name.removeprefix(PAGE) or name, **fields, properties=own or None)
+    return [named, identity(user, traits, **without_id(common))] if user and traits else [named]
+
+
+def without_id(fields: Mapping[str, object]) -> dict[str, object]:
+    """The fields without the event id, which belongs to another item."""
+    return {name: value for name, value in fields.items() if name != "eventId"}
+
+
+def _traits(user_properties: object) -> dict[str, object] | None:
+    """Traits, with the operations `$set` and `$setOnce` carried out; others change no value."""
+    given = _object(user_properties)
+    traits = {key: value for key, value in given.items() if not key.startswith("$")}
+    traits = {**_object(given.get("$setOnce")), **_object(given.get("$set")), **traits}
+    return {key: value for key, value in traits.items() if value not in (EMPTY, "-", None)} or None
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def reply(outcome: Outcome) -> Reply:
+    """Success; events that are refused are named, so that they are not sent again."""
+    return json_reply(
+        {
+            "code": 200,
+            "events_ingested": outcome.accepted,
+            "payload_size_bytes": outcome.messages.reply_with,
+            "server_upload_time": outcome.request.received_ms,
+        }
+    )
+
+
+def error(error: ApiError, _request: TrackerRequest | None) -> Reply:
+    """With the members by which clients decide what to send again: nothing that is invalid."""
+    body: dict[str, object] = {"code": error.status, "error": error.message}
+    if isinstance(error, RateLimitExceeded):
+        body |= {"eps_threshold": 0, "throttled_users": {}, "throttled_devices": {}}
+        body["throttled_events"] = []
+    elif isinstance(error, NoneAccepted):
+        indexes = [one.index for one in error.details.get("rejected", ())]
+        body |= {"events_with_invalid_fields": {"event": indexes}, "missing_field": None}
+        body["events_with_missing_fields"] = {}
+    elif error.status in (400, 401, 403) and not isinstance(error, PayloadTooLarge):
+        body["missing_field"] = "api_key" if error.status != 400 else "events"
+        body |= {"events_with_invalid_fields": {}, "events_with_missing_fields": {}}
+    return json_reply(body, 400 if error.status in (401, 403) else error.status)
+
+
+EXAMPLE = Example(
+    {
+        "api_key": EXAMPLE_ALIAS,
+        "events": [
+            {
+                "event_type": "Order",
+                "device_id": "d1",
+                "insert_id": "i1",
+                "event_properties": {"total": 49.9},
+            }
+        ],
+    }
+)
+
+AMPLITUDE = Protocol(
+    product="amplitude",
+    title="Amplitude",
+    routes=(
+        *(
+            Route(
+                path=path,
+                summary="Amplitude: events of the HTTP API",
+                example=EXAMPLE,
+                read=read_events,
+                reply=reply,
+                error=error,
+                # `/batch` is ours, and nothing but the body tells them apart: with the prefix.
+                claims=(lambda _scope: False) if path == "/batch" else None,
+            )
+            for path in ("/2/httpapi", "/batch")
+        ),
+    ),
+)

@@ -1,0 +1,253 @@
+"""Mixpanel: events and profiles of its clients.
+
+https://developer.mixpanel.com/reference/track-event
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import Scope
+
+from ingest.protocols.protocol import (
+    EXAMPLE_ALIAS,
+    Example,
+    Message,
+    Messages,
+    Outcome,
+    Protocol,
+    Reply,
+    Route,
+    TrackedItem,
+    TrackerRequest,
+    event,
+    identity,
+    json_reply,
+    member,
+    number,
+    page_view,
+    read_base64,
+    read_form,
+    read_json,
+    size_text,
+    text,
+    text_reply,
+)
+from schemas.errors import ApiError, Malformed
+from schemas.http.asgi import headers_by_name
+
+PAGE_VIEW = "$mp_web_page_view"
+DROPPED = {
+    "$mp_session_record": "session_replay",
+    "$experiment_started": "feature_flag",
+}
+DEVICE = "$device:"
+"""How the `distinct_id` of a visitor begins that has not been identified."""
+CONTEXT = frozenset(
+    (
+        "token",
+        "time",
+        "distinct_id",
+        "mp_lib",
+        "$lib_version",
+        "$mp_api_endpoint",
+        "mp_country_code",
+    )
+)
+"""Properties that say nothing about the event."""
+PROFILE_OPERATIONS = ("$set", "$set_once")
+
+
+def read_track(request: TrackerRequest) -> Messages:
+    """An event or an array of events: JSON, or `data=` of a form or query string."""
+    data = _data(request)
+    events = data if isinstance(data, list) else [data]
+    if not events:
+        raise Malformed("There must be at least one event")
+    alias = next(
+        (t for t in (text(member(one, "properties", "token"), 255) for one in events) if t), None
+    )
+    return Messages(alias, [_message(one) for one in events], _is_verbose(request))
+
+
+def read_profiles(request: TrackerRequest) -> Messages:
+    """Changes of profiles: traits of `$set` and `$set_once`."""
+    data = _data(request)
+    changes = data if isinstance(data, list) else [data]
+    if not changes:
+        raise Malformed("There must be at least one change of a profile")
+    alias = next((t for t in (text(member(one, "$token"), 255) for one in changes) if t), None)
+    return Messages(alias, [_profile(one) for one in changes], _is_verbose(request))
+
+
+def _data(request: TrackerRequest) -> Any:
+    """The JSON of a body, or of the parameter `data`, which may be base64."""
+    body = request.body.strip()
+    if body[:1] in (b"[", b"{"):
+        return read_json(body)
+    data = read_form(body).get("data") or request.query.get("data")
+    if not data:
+        raise Malformed("'data' is required")
+    if data.lstrip()[:1] in ("[", "{"):
+        # A form has UTF-8, which was read as Latin-1.
+        return read_json(data.encode("utf-8", "replace"))
+    return read_json(read_base64(data))
+
+
+def _is_verbose(request: TrackerRequest) -> bool:
+    form = read_form(request.body) if request.body[:1] not in (b"[", b"{") else {}
+    return (request.query.get("verbose") or form.get("verbose")) == "1"
+
+
+def _message(sent: Any) -> Message:
+    properties = member(sent, "properties")
+    properties = properties if isinstance(properties, dict) else {}
+    name = text(member(sent, "event"), 256)
+    if name is None:
+        return Message(invalid="'event' is required")
+    if reason := DROPPED.get(name):
+        return Message(dropped=reason)
+    items = [_item(name, properties)]
+    address = text(properties.get("ip") or properties.get("$ip"), 64) or ""
+    return Message(items, address=address)
+
+
+def _item(name: str, properties: Mapping[str, Any]) -> TrackedItem:
+    if name == "$create_alias":
+        return identity(
+            text(properties.get("alias"), 128),
+            anonymousId=_visitor(properties.get("distinct_id")),
+            timestamp=_milliseconds(properties.get("time")),
+        )
+    if name == "$identify":
+        return identity(
+            text(properties.get("$identified_id") or properties.get("distinct_id"), 128),
+            anonymousId=_visitor(properties.get("$anon_id") or properties.get("$device_id")),
+            timestamp=_milliseconds(properties.get("time")),
+        )
+    distinct = text(properties.get("distinct_id"), 256)
+    user = properties.get("$user_id")
+    insert_id, visitor = text(properties.get("$insert_id"), 200), _visitor(distinct)
+    fields: dict[str, Any] = {
+        "eventId": insert_id and f"{visitor or ''}:{insert_id}",
+        "anonymousId": text(properties.get("$device_id"), 256) or visitor,
+        "profileId": text(user, 128),
+        "timestamp": _milliseconds(properties.get("time")),
+        "path": text(properties.get("$current_url") or properties.get("current_url_path"), 65_536),
+        "referrer": text(properties.get("$referrer"), 65_536),
+        "title": text(properties.get("current_page_title"), 512),
+        "source": text(properties.get("mp_lib"), 64),
+        "screen_resolution": size_text(
+            properties.get("$screen_width"), properties.get("$screen_height")
+        ),
+        **{
+            f"utm_{one}": text(properties.get(f"utm_{one}"), 256)
+            for one in ("source", "medium", "campaign", "term", "content")
+        },
+    }
+    if name == PAGE_VIEW:
+        return page_view(**fields)
+    own = {
+        key: value
+        for key, value in properties.items()
+        if key not in CONTEXT and not key.startswith(("$", "utm_", "current_"))
+    }
+    return event(name, **fields, properties=own or None)
+
+
+def _visitor(distinct: object) -> str | None:
+    found = text(distinct, 256)
+    return found and (found.removeprefix(DEVICE) or None)
+
+
+def _milliseconds(time: object) -> int | None:
+    """Mixpanel's time: Unix seconds, of newer clients milliseconds."""
+    value = number(time)
+    if value is None:
+        return None
+    return round(value * 1000 if value < 100_000_000_000 else value)
+
+
+def _profile(change: Any) -> Message:
+    user = text(member(change, "$distinct_id"), 128)
+    if user is None:
+        return Message(invalid="'$distinct_id' is required")
+    traits: dict[str, Any] = {}
+    for operation in reversed(PROFILE_OPERATIONS):
+        given = member(change, operation)
+        traits |= given if isinstance(given, dict) else {}
+    if not traits:
+        return Message(dropped="profile_operation")
+    if user.startswith(DEVICE):  # a visitor without a profile
+        return Message(dropped="profile_of_a_device")
+    return Message([identity(user, traits, timestamp=_milliseconds(member(change, "$time")))])
+
+
+def is_mixpanel(scope: Scope) -> bool:
+    """Our own requests to this path are JSON in a POST; Mixpanel's are forms, or images."""
+    if scope["method"] == "GET":
+        return b"data=" in scope["query_string"]
+    content = headers_by_name(scope).get(b"content-type", b"")
+    return content.startswith(b"application/x-www-form-urlencoded")
+
+
+def reply(outcome: Outcome) -> Reply:
+    """`1`, or the same as JSON if the client asked for it."""
+    if outcome.messages.reply_with:
+        return json_reply({"status": 1, "error": None})
+    return text_reply("1")
+
+
+def error(error: ApiError, _request: TrackerRequest | None) -> Reply:
+    """Its clients read `error` and `status`; the HTTP status says the same."""
+    return json_reply({"status": 0, "error": error.message}, error.status)
+
+
+TRACK_EXAMPLE = Example(
+    [
+        {
+            "event": "Order",
+            "properties": {
+                "token": EXAMPLE_ALIAS,
+                "distinct_id": "$device:d1",
+                "$device_id": "d1",
+                "$insert_id": "i1",
+                "total": 49.9,
+            },
+        }
+    ]
+)
+PROFILE_EXAMPLE = Example(
+    [{"$token": EXAMPLE_ALIAS, "$distinct_id": "u1", "$set": {"plan": "pro"}}]
+)
+
+MIXPANEL = Protocol(
+    product="mixpanel",
+    title="Mixpanel",
+    routes=(
+        *(
+            Route(
+                path=path,
+                methods=("GET", "POST"),
+                summary="Mixpanel: events",
+                example=TRACK_EXAMPLE,
+                read=read_track,
+                reply=reply,
+                error=error,
+                claims=is_mixpanel if path == "/track" else None,
+            )
+            for path in ("/track", "/track/")
+        ),
+        *(
+            Route(
+                path=path,
+                methods=("GET", "POST"),
+                summary="Mixpanel: profiles",
+                example=PROFILE_EXAMPLE,
+                read=read_profiles,
+                reply=reply,
+                error=error,
+            )
+            for path in ("/engage", "/engage/")
+        ),
+    ),
+)
