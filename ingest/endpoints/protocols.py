@@ -372,7 +372,8 @@ def endpoint_of(
     """
     claims = route.claims if isinstance(route, Route) else None
     prefixed = f"/{protocol.product}{route.path}"
-    path, also = (prefixed, route.path) if claims else (route.path, prefixed)
+    path, other = (prefixed, route.path) if claims else (route.path, prefixed)
+    also = () if route.path.startswith(f"/{protocol.product}") else (other,)
     operations = tuple(
         Operation(
             method=method,
@@ -391,7 +392,7 @@ def endpoint_of(
         )
         for method in route.methods
     )
-    return CollectorEndpoint(operations, app, (also,), claims)
+    return CollectorEndpoint(operations, app, also, claims)
 
 
 def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:

@@ -1,18 +1,26 @@
 """PROTOCOLS: the products whose trackers the collector understands."""
 
 from ingest.protocols.amplitude import AMPLITUDE
+from ingest.protocols.cloudevents import CLOUDEVENTS
 from ingest.protocols.ga4 import GA4
 from ingest.protocols.matomo import MATOMO
 from ingest.protocols.mixpanel import MIXPANEL
+from ingest.protocols.openpanel import OPENPANEL
 from ingest.protocols.protocol import Protocol
 from ingest.protocols.segment import SEGMENT
 from ingest.protocols.snowplow import SNOWPLOW
+from ingest.protocols.swetrix import SWETRIX
+from ingest.protocols.vercel import VERCEL
 
 PROTOCOLS: tuple[Protocol, ...] = (
     AMPLITUDE,
+    CLOUDEVENTS,
     GA4,
     MATOMO,
     MIXPANEL,
+    OPENPANEL,
     SEGMENT,
     SNOWPLOW,
+    SWETRIX,
+    VERCEL,
 )

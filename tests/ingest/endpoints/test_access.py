@@ -34,7 +34,7 @@ UNNAMED = {"acme": "acme", "globex": "rival"}
 
 ALIASES = {"of-shop": "shop", "nowhere": "nowhere"}
 """Aliases that are sent, with their website."""
-STORES_NOTHING = {"/v1/group", "/v1/g"}
+STORES_NOTHING = {"/v1/group", "/v1/g", "/log/hb"}
 """Routes of other products whose example has no place here."""
 
 OPEN = {"/l/{slug}", "/l/{slug}/qr.svg", "/robots.txt", "/health", "/health/live", "/health/ready"}
@@ -185,9 +185,11 @@ def send_example(
     text = "" if example.body is None else example.body
     body = text if isinstance(text, str) else msgspec.json.encode(text).decode()
     query = f"?{example.query}" if example.query else ""
-    path = (f"/{protocol.product}{route.path}{query}").replace(EXAMPLE_ALIAS, alias)
+    prefix = "" if route.path.startswith(f"/{protocol.product}") else f"/{protocol.product}"
+    path = f"{prefix}{route.path}{query}".replace(EXAMPLE_ALIAS, alias)
     sent = body.replace(EXAMPLE_ALIAS, alias).encode() or None
-    return request_once(app, method, path, sent, {**example.headers, **headers})
+    fixed = {name: one.replace(EXAMPLE_ALIAS, alias) for name, one in example.headers.items()}
+    return request_once(app, method, path, sent, {**fixed, **headers})
 
 
 def test_the_model_knows_every_documented_route() -> None:

@@ -1,0 +1,118 @@
+"""OpenPanel: one message in each request, with its client id in a header.
+
+https://openpanel.dev/docs/api/track
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import Scope
+
+from ingest.protocols.protocol import (
+    EXAMPLE_ALIAS,
+    Example,
+    Message,
+    Messages,
+    Outcome,
+    Protocol,
+    Reply,
+    Route,
+    TrackedItem,
+    TrackerRequest,
+    event,
+    identity,
+    json_reply,
+    member,
+    page_view,
+    read_json,
+    text,
+)
+from schemas.errors import Malformed
+from schemas.http.asgi import headers_by_name
+
+CLIENT_ID = b"openpanel-client-id"
+TYPES = ("track", "identify", "alias", "increment", "decrement", "group", "assign_group", "replay")
+OWN_PROPERTIES = {"__path": "path", "__title": "title", "__referrer": "referrer"}
+"""Properties that OpenPanel's clients add, with our names."""
+
+
+def read_message(request: TrackerRequest) -> Messages:
+    """`{"type", "payload"}`."""
+    body = read_json(request.body)
+    if member(body, "type") not in TYPES:
+        raise Malformed(f"'type' must be one of {', '.join(TYPES)}")
+    alias = request.headers.get(CLIENT_ID, b"").decode("latin-1") or None
+    payload = body.get("payload")
+    return Messages(alias, [_message(body["type"], payload if isinstance(payload, dict) else {})])
+
+
+def _message(message_type: str, payload: Mapping[str, Any]) -> Message:
+    profile_id = text(payload.get("profileId"), 128)
+    if message_type == "track":
+        name = text(payload.get("name"), 256)
+        if name is None:
+            return Message(invalid="'payload.name' is required in a message of type track")
+        return Message([_tracked(name, profile_id, payload)])
+    if message_type == "identify":
+        if profile_id is None:
+            return Message(invalid="'payload.profileId' is required in a message of type identify")
+        given = payload.get("properties")
+        names = ("firstName", "lastName", "email", "avatar")
+        traits = {name: payload[name] for name in names if payload.get(name) is not None}
+        traits |= given if isinstance(given, dict) else {}
+        return Message([identity(profile_id, traits or None)])
+    if message_type == "alias" and profile_id is not None:
+        other = text(payload.get("alias"), 256)
+        return Message([identity(profile_id, anonymousId=other)])
+    return Message(dropped=message_type)
+
+
+def _tracked(name: str, profile_id: str | None, payload: Mapping[str, Any]) -> TrackedItem:
+    given = payload.get("properties")
+    properties = dict(given) if isinstance(given, dict) else {}
+    fields: dict[str, Any] = {
+        ours: text(properties.pop(theirs, None), 65_536 if ours != "title" else 512)
+        for theirs, ours in OWN_PROPERTIES.items()
+    }
+    if (revenue := properties.pop("__revenue", None)) is not None:
+        properties["revenue"] = revenue
+    fields |= {
+        "timestamp": text(properties.pop("__timestamp", None), 64),
+        "profileId": profile_id,
+        "anonymousId": profile_id,
+    }
+    if name == "screen_view":
+        return page_view(**fields, properties=properties or None)
+    return event(name, **fields, properties=properties or None)
+
+
+def reply(_outcome: Outcome) -> Reply:
+    """The ids that its clients keep; they are not sent back."""
+    return json_reply({"deviceId": "", "sessionId": ""})
+
+
+def is_openpanel(scope: Scope) -> bool:
+    """Whether the request has its header."""
+    return CLIENT_ID in headers_by_name(scope)
+
+
+OPENPANEL = Protocol(
+    product="openpanel",
+    title="OpenPanel",
+    routes=(
+        Route(
+            path="/track",
+            summary="OpenPanel: one message",
+            example=Example(
+                {
+                    "type": "track",
+                    "payload": {"name": "Order", "properties": {"__path": "https://shop.example/"}},
+                },
+                headers={"openpanel-client-id": EXAMPLE_ALIAS},
+            ),
+            read=read_message,
+            reply=reply,
+            claims=is_openpanel,
+        ),
+    ),
+)
