@@ -52,6 +52,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "snippet.snippet",
         "Print the script tags for the pages of WEBSITE, with and without an integrity hash.",
     ),
+    "adopt": (
+        "adopt.adopt",
+        "Let trackers of another product send to a website; print what to change in them.",
+    ),
     "links": ("links.links", "Short links of organizations."),
     "keys": ("keys.keys", "API keys of organizations."),
     "sign-in-link": (

@@ -171,6 +171,7 @@ EXAMPLE = Example(
 AMPLITUDE = Protocol(
     product="amplitude",
     title="Amplitude",
+    setting="serverUrl: '{url}/2/httpapi' (servers: server_url), apiKey '{id}'",
     routes=(
         *(
             Route(

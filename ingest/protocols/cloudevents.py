@@ -91,6 +91,7 @@ def reply(_outcome: Outcome) -> Reply:
 CLOUDEVENTS = Protocol(
     product="cloudevents",
     title="CloudEvents",
+    setting="POST events to {url}/cloudevents?website_id={id}",
     routes=(
         Route(
             path="/cloudevents",

@@ -216,6 +216,8 @@ HIT = (
 GA4 = Protocol(
     product="ga4",
     title="Google Analytics 4",
+    setting="gtag('config', '{id}', {{server_container_url: '{url}'}}); servers: POST to "
+    "{url}/mp/collect?measurement_id={id}",
     routes=(
         Route(
             path="/mp/collect",

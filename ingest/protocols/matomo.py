@@ -222,6 +222,7 @@ EXAMPLE = Example(
 MATOMO = Protocol(
     product="matomo",
     title="Matomo",
+    setting="setTrackerUrl('{url}/matomo.php') and setSiteId('{id}'); matomo.js stays where it is",
     routes=tuple(
         Route(
             path=path,

@@ -223,6 +223,7 @@ PROFILE_EXAMPLE = Example(
 MIXPANEL = Protocol(
     product="mixpanel",
     title="Mixpanel",
+    setting="api_host: '{url}' (servers: host {host}), token '{id}'",
     routes=(
         *(
             Route(

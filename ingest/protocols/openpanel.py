@@ -99,6 +99,7 @@ def is_openpanel(scope: Scope) -> bool:
 OPENPANEL = Protocol(
     product="openpanel",
     title="OpenPanel",
+    setting="apiUrl: '{url}/openpanel', clientId '{id}'",
     routes=(
         Route(
             path="/track",

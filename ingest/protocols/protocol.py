@@ -176,6 +176,8 @@ class Protocol(Struct, frozen=True, kw_only=True):
     product: str
     """As in aliases; also the prefix of its routes where another product has the same path."""
     title: str
+    setting: str
+    """What to change in its trackers, with {url} for the collector's address and {id}."""
     routes: tuple[Route, ...]
     pages: tuple[Page, ...] = ()
 

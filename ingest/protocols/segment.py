@@ -269,6 +269,7 @@ def message_routes(prefix: str, title: str, reply_as: Callable[[Outcome], Reply]
 SEGMENT = Protocol(
     product="segment",
     title="Segment",
+    setting="browser: cdnURL '{url}' and writeKey '{id}'; servers: host '{url}'",
     routes=(
         Route(
             path="/v1/batch",

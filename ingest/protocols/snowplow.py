@@ -240,6 +240,7 @@ EXAMPLE_EVENT = {
 SNOWPLOW = Protocol(
     product="snowplow",
     title="Snowplow",
+    setting="collector address {url}, appId '{id}'",
     routes=(
         Route(
             path=TP2,

@@ -125,6 +125,7 @@ def _route(path: str, summary: str, read: Reads, **body: Any) -> Route:
 SWETRIX = Protocol(
     product="swetrix",
     title="Swetrix",
+    setting="apiURL: '{url}/log', project id '{id}'",
     routes=(
         _route("/log", "a page view", reads(_view)),
         _route("/log/", "a page view", reads(_view)),

@@ -88,6 +88,8 @@ def reply(_outcome: Outcome) -> Reply:
 VERCEL = Protocol(
     product="vercel",
     title="Vercel Web Analytics drains",
+    setting="a drain of Web Analytics to {url}/vercel/drain?website_id={id}, with the header "
+    "Authorization: Bearer KEY",
     routes=(
         Route(
             path="/vercel/drain",

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from deploy.cli.saved_records import annotations, funnels, goals, money, segments, shares
+from deploy.cli.saved_records import aliases, annotations, funnels, goals, money, segments, shares
 from query.resources.saved_types import SAVED_TYPES, SavedType
-from schemas.registry import Share
+from schemas.registry import Alias, Share
 from tests.deploy.cli.command_result import Run
 
-GROUPS = {group.name: group for group in (goals, segments, annotations, money, shares, funnels)}
+GROUPS = {
+    group.name: group for group in (goals, segments, annotations, money, shares, funnels, aliases)
+}
 
 
 def a_website(ask: Callable[..., Any], owner: str | None = None) -> str:
@@ -43,9 +45,10 @@ def test_a_record_is_created_listed_and_deleted(ask: Callable[..., Any], saved: 
     other = a_website(ask)
 
     created = ask(group, "create", "--website", website, *options_of(saved))
+    unique = ("--name", "another") if saved.record is Alias else ()
     record, elsewhere = (
         ask(group, "show", one["id"])
-        for one in (created, ask(group, "create", "--website", other, *options_of(saved)))
+        for one in (created, ask(group, "create", "--website", other, *options_of(saved), *unique))
     )
 
     once = {"path"} if saved.record is Share else set()
