@@ -6,6 +6,7 @@ from ingest.protocols.ga4 import GA4
 from ingest.protocols.matomo import MATOMO
 from ingest.protocols.mixpanel import MIXPANEL
 from ingest.protocols.openpanel import OPENPANEL
+from ingest.protocols.otlp import OTLP
 from ingest.protocols.protocol import Protocol
 from ingest.protocols.segment import SEGMENT
 from ingest.protocols.snowplow import SNOWPLOW
@@ -19,6 +20,7 @@ PROTOCOLS: tuple[Protocol, ...] = (
     MATOMO,
     MIXPANEL,
     OPENPANEL,
+    OTLP,
     SEGMENT,
     SNOWPLOW,
     SWETRIX,

@@ -5,6 +5,8 @@ import json
 from typing import Any
 
 import pytest
+from google.protobuf import json_format
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from tests.ingest.in_memory_collector import NOW, InMemoryCollector
 
@@ -468,3 +470,62 @@ def test_snowplow_forgets_what_cannot_be_stored_and_keeps_what_may_be(
     away = post(collector, "snowplow", path, {"data": [{"e": "pv", "aid": "x"}]})
 
     assert [status for status, _ in (poison, unknown, away)] == [200, 400, 503]
+
+
+def test_open_telemetry_logs_in_both_encodings(collector: InMemoryCollector) -> None:
+    def attributes(**values: str) -> list[dict[str, Any]]:
+        return [
+            {"key": name.replace("_", "."), "value": {"stringValue": value}}
+            for name, value in values.items()
+        ]
+
+    page = {"session_id": "s1", "user_id": "u1", "url_full": "https://s.example/a"}
+    vital = [*attributes(url_full="https://s.example/a", name="lcp"),
+             {"key": "value", "value": {"doubleValue": 1200.5}}]  # fmt: skip
+    at = {"timeUnixNano": str(NOW * 1_000_000)}
+    records = [
+        {**at, "eventName": "order", "attributes": [*attributes(**page),
+         {"key": "total", "value": {"intValue": "5"}}]},
+        {**at, "eventName": "browser.web_vital", "attributes": vital},
+        {**at, "attributes": attributes(exception_type="TypeError", exception_message="boom")},
+        {**at, "body": {"stringValue": "a log line"}},
+    ]  # fmt: skip
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    message = json_format.ParseDict(logs, ExportLogsServiceRequest())
+    collector.add_alias("otlp", "x")
+
+    json_reply = collector.post("/v1/logs?token=x", logs)
+    binary_reply = collector.post(
+        "/v1/logs?token=x",
+        message.SerializeToString(),
+        headers={"content-type": "application/x-protobuf"},
+    )
+
+    expected = [
+        (
+            "events",
+            {
+                "name": "order",
+                "timestamp": NOW,
+                "sessionId": "s1",
+                "profileId": "u1",
+                "anonymousId": "u1",
+                "path": "https://s.example/a",
+                "properties": {"total": 5},
+            },
+        ),
+        (
+            "vitals",
+            {
+                "metricName": "LCP",
+                "metricValue": 1200.5,
+                "timestamp": NOW,
+                "path": "https://s.example/a",
+            },
+        ),
+        ("errors", {"message": "boom", "timestamp": NOW, "error_type": "TypeError"}),
+    ]
+    assert (json_reply.status, json_reply.body) == (200, b"{}")
+    assert (binary_reply.status, binary_reply.body) == (200, b"")
+    assert binary_reply.headers["content-type"] == "application/x-protobuf"
+    assert sent(collector) == [*expected, *expected]
