@@ -54,6 +54,16 @@ class Envelope(Struct, array_like=True, frozen=True, gc=False):
     """Whether e-mail addresses, tokens and card numbers in errors and URLs are masked."""
     locate: bool = True
     """Whether country, region and city are derived."""
+    names_visitor: bool | None = None
+    """Whether a server that sent it named the visitor's user agent or address.
+
+    None: the browser sent it, or with `trusted` a server, and both are those of the request.
+    """
+
+    @property
+    def has_visitor(self) -> bool:
+        """Whether user agent and address are the visitor's, and not those of a server."""
+        return not self.trusted if self.names_visitor is None else self.names_visitor
 
 
 CLIENT_HINTS = (

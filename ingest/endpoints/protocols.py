@@ -133,7 +133,7 @@ async def read_request(
         body = b"".join(decompress(body, "gzip", MAX_BODY_BYTES))
     headers = headers_by_name(scope)
     return TrackerRequest(
-        scope["path"].removeprefix(f"/{protocol.product}"),
+        scope["path"].removeprefix(protocol.prefix),
         read_form(scope["query_string"]),
         headers,
         body,
@@ -224,14 +224,14 @@ def group_items(
             continue
         sender = senders[message.alias]
         visitor = (message.user_agent, message.address) if sender.trusted else ("", "")
+        hides_server = message.from_server and not sender.trusted
         for item in message.items:
-            key = (item.kind.name, message.alias, *visitor)
+            key = (item.kind.name, message.alias, *visitor, hides_server)
             group = newest.get(key)
             if group is None or len(group.texts) == MAX_ITEMS:
-                seen_head, seen_network = head_of_visitor(*visitor, head, network)
-                header = EnvelopeHeader(
-                    sender, seen_head, seen_network, now_ms, dependencies.anonymous_ids
-                )
+                header = EnvelopeHeader(sender, head, network, now_ms, dependencies.anonymous_ids)
+                if any(visitor) or hides_server:
+                    header = header_of_visitor(header, *visitor)
                 group = newest[key] = Group(header, item.kind)
                 groups.append(group)
             fields = {name: value for name, value in item.fields.items() if value is not None}
@@ -240,13 +240,17 @@ def group_items(
     return groups
 
 
-def head_of_visitor(
-    user_agent: str, address: str, head: RequestHead, network: str
-) -> tuple[RequestHead, str]:
-    """Head and network of a visitor that a server names, else those of the request."""
-    if user_agent:
-        head = replace(head, user_agent=user_agent)
-    return head, truncate_ip(address) if address else network
+def header_of_visitor(header: EnvelopeHeader, user_agent: str, address: str) -> EnvelopeHeader:
+    """The header with the visitor's browser and network, as far as they are known.
+
+    Those of the server that sends for it are left out.
+    """
+    return replace(
+        header,
+        head=replace(header.head, user_agent=user_agent, headers={}),
+        client_network=truncate_ip(address) if address else "",
+        names_visitor=bool(user_agent or address),
+    )
 
 
 def encode_groups(
@@ -371,13 +375,10 @@ def endpoint_of(
     Documented is the path that is no other endpoint's.
     """
     claims = route.claims if isinstance(route, Route) else None
-    prefixed = f"/{protocol.product}{route.path}"
-    path, other = (prefixed, route.path) if claims else (route.path, prefixed)
-    also = () if route.path.startswith(f"/{protocol.product}") else (other,)
     operations = tuple(
         Operation(
             method=method,
-            path=path,
+            path=protocol.path_of(route),
             operation_id=operation_id(protocol, method, route),
             tag="Other products' trackers",
             summary=route.summary,
@@ -392,7 +393,7 @@ def endpoint_of(
         )
         for method in route.methods
     )
-    return CollectorEndpoint(operations, app, also, claims)
+    return CollectorEndpoint(operations, app, protocol.further_paths(route), claims)
 
 
 def operation_id(protocol: Protocol, method: str, route: Route | Page) -> str:

@@ -3,11 +3,13 @@
 from ingest.protocols.amplitude import AMPLITUDE
 from ingest.protocols.cloudevents import CLOUDEVENTS
 from ingest.protocols.ga4 import GA4
+from ingest.protocols.jitsu import JITSU
 from ingest.protocols.matomo import MATOMO
 from ingest.protocols.mixpanel import MIXPANEL
 from ingest.protocols.openpanel import OPENPANEL
 from ingest.protocols.otlp import OTLP
 from ingest.protocols.protocol import Protocol
+from ingest.protocols.rudderstack import RUDDERSTACK
 from ingest.protocols.segment import SEGMENT
 from ingest.protocols.snowplow import SNOWPLOW
 from ingest.protocols.swetrix import SWETRIX
@@ -17,10 +19,12 @@ PROTOCOLS: tuple[Protocol, ...] = (
     AMPLITUDE,
     CLOUDEVENTS,
     GA4,
+    JITSU,
     MATOMO,
     MIXPANEL,
     OPENPANEL,
     OTLP,
+    RUDDERSTACK,
     SEGMENT,
     SNOWPLOW,
     SWETRIX,

@@ -60,6 +60,9 @@ class Message(Struct, frozen=True):
     """The id of its website, where messages name one each; None: that of the request."""
     user_agent: str = ""
     address: str = ""
+    from_server: bool = False
+    """Whether it was sent by a library for servers: the request's browser and address are not the
+    visitor's."""
 
 
 class Messages(Struct, frozen=True):
@@ -125,6 +128,9 @@ def our_error(error: ApiError, _request: TrackerRequest | None) -> Reply:
     return json_reply(collect_error(error), error.status)
 
 
+ErrorReply = Callable[[ApiError, TrackerRequest | None], Reply]
+"""The reply to a request that failed as a whole; None: before its body was read."""
+
 EXAMPLE_ALIAS = "example-alias"
 """The id of the website in examples."""
 
@@ -149,8 +155,7 @@ class Route(Struct, frozen=True, kw_only=True):
     read: Callable[[TrackerRequest], Messages]
     """Read a request; Malformed if it is none of the product's."""
     reply: Callable[[Outcome], Reply]
-    error: Callable[[ApiError, TrackerRequest | None], Reply] = our_error
-    """The reply to a request that failed as a whole; None: before its body was read."""
+    error: ErrorReply = our_error
     claims: Callable[[Scope], bool] | None = None
     """For a path that is one of ours too: whether a request is for this product, by its method,
     query string and headers. It is served behind the prefix without that question."""
@@ -180,6 +185,24 @@ class Protocol(Struct, frozen=True, kw_only=True):
     """What to change in its trackers, with {url} for the collector's address and {id}."""
     routes: tuple[Route, ...]
     pages: tuple[Page, ...] = ()
+    prefix_only: bool = False
+    """Whether its routes are served behind the prefix only: another product has the same paths."""
+
+    @property
+    def prefix(self) -> str:
+        """Of its routes."""
+        return f"/{self.product}"
+
+    def path_of(self, route: Route | Page) -> str:
+        """The documented path of a route, which no other endpoint has."""
+        shared = self.prefix_only or (isinstance(route, Route) and route.claims is not None)
+        return self.prefix + route.path if shared else route.path
+
+    def further_paths(self, route: Route | Page) -> tuple[str, ...]:
+        """Other paths of a route: that behind the prefix, or one that is also ours."""
+        if self.prefix_only or route.path.startswith(self.prefix):
+            return ()
+        return tuple({route.path, self.prefix + route.path} - {self.path_of(route)})
 
 
 def event(name: object, **fields: object) -> TrackedItem:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ingest.protocols.protocol import (
     EXAMPLE_ALIAS,
+    ErrorReply,
     Example,
     Message,
     Messages,
@@ -23,6 +24,7 @@ from ingest.protocols.protocol import (
     identity,
     json_reply,
     member,
+    our_error,
     page_view,
     read_json,
     size_text,
@@ -94,7 +96,22 @@ def read_message(message: Any) -> Message:
         items,
         user_agent=text(member(context, "userAgent"), 512) or "",
         address=text(member(context, "ip"), 64) or "",
+        from_server=_from_server(member(context, "library")),
     )
+
+
+def _from_server(library: Any) -> bool:
+    """Whether the library runs on servers."""
+    name = text(member(library, "name"), 64) or ""
+    # Jitsu's is the same in browsers.
+    return name.startswith(SERVER_LIBRARIES) or member(library, "env") == "node"
+
+
+SERVER_LIBRARIES = (
+    *("@segment/analytics-node", "analytics-node", "analytics-python", "analytics-ruby"),
+    *("analytics-go", "analytics-php", "analytics-java", "analytics-rust", "Analytics.NET"),
+)
+"""Names of Segment's and RudderStack's libraries for servers; they differ in what follows."""
 
 
 def _track(message: Mapping[str, Any]) -> list[TrackedItem]:
@@ -117,7 +134,9 @@ def _identify(message: Mapping[str, Any]) -> list[TrackedItem]:
     if profile_id is None:
         # Traits of a visitor that has no id yet: there is no profile to keep them for.
         raise Malformed("'userId' is required in a message of type identify")
-    return [identity(profile_id, _object(message.get("traits")), **_common(message))]
+    # RudderStack's Python client has them in the context only.
+    traits = _object(message.get("traits")) or _object(member(message, "context", "traits"))
+    return [identity(profile_id, traits, **_common(message))]
 
 
 def _alias(message: Mapping[str, Any]) -> list[TrackedItem]:
@@ -252,7 +271,12 @@ BATCH_EXAMPLE = Example(
 )
 
 
-def message_routes(prefix: str, title: str, reply_as: Callable[[Outcome], Reply]) -> list[Route]:
+def message_routes(
+    prefix: str,
+    title: str,
+    reply_as: Callable[[Outcome], Reply],
+    error_as: ErrorReply = our_error,
+) -> list[Route]:
     """Routes with one message each, by the name of its type."""
     return [
         Route(
@@ -261,6 +285,7 @@ def message_routes(prefix: str, title: str, reply_as: Callable[[Outcome], Reply]
             example=Example({**EXAMPLES[message_type], "writeKey": EXAMPLE_ALIAS}),
             read=reads_one(message_type),
             reply=reply_as,
+            error=error_as,
         )
         for message_type in TYPES
     ]

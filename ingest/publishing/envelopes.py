@@ -61,6 +61,8 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
     received_ms: int
     anonymous_ids: AnonymousIds
     clock_offset_ms: int = 0
+    names_visitor: bool | None = None
+    """As in the envelope."""
 
     def with_clock_offset(self, offsets: ClockOffsets, items: Sequence[Item]) -> Self:
         """The header of a request with these items."""
@@ -96,6 +98,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
             clock_offset_ms=self.clock_offset_ms,
             mask_texts=privacy.mask_texts,
             locate=locate,
+            names_visitor=self.names_visitor,
         )
 
     def encode_dropped(self, subject_id: str, count: int, reason: str) -> bytes:
@@ -136,7 +139,7 @@ class EnvelopeHeader(Struct, frozen=True, gc=False):
 
     def anonymous_id(self, subject_id: str, received_ms: int) -> str:
         """The derived id for items without one; not for servers, whose address is no visitor's."""
-        if self.sender.trusted or not self.client_network:
+        if (self.sender.trusted and not self.names_visitor) or not self.client_network:
             return ""
         return self.anonymous_ids.for_website(
             subject_id, self.client_network, self.head.user_agent, received_ms

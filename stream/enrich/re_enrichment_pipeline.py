@@ -145,5 +145,13 @@ def _envelopes(kind: Kind, old: Columns) -> list[Envelope]:
 def _envelope(subject_id: str, sender: str | None) -> Envelope:
     stored = parse_sender(sender) if sender else StoredSender()
     return Envelope(
-        subject_id, "", 0, 0, b"", "", stored.user_agent, stored.trusted, stored.headers
+        subject_id,
+        "",
+        0,
+        0,
+        b"",
+        user_agent=stored.user_agent,
+        trusted=stored.trusted,
+        headers=stored.headers,
+        names_visitor=stored.names_visitor,
     )

@@ -113,12 +113,12 @@ class RowBatch:
     def per_sender(self, fact: Callable[[Envelope], Any]) -> RepeatedColumn:
         """A fact of each row's sender, computed once per sender.
 
-        It must follow from the envelope's user agent, headers and `trusted` alone.
+        It must follow from the envelope's user agent, headers, `trusted` and `names_visitor` alone.
         """
         return self.repeat_senders(map(fact, self.senders()))
 
     def senders(self) -> list[Envelope]:
-        """One envelope of each sender: of those with equal user agent, headers and `trusted`.
+        """One envelope of each sender: of those with equal user agent, headers and kind of sender.
 
         Where events arrive one by one, there are many more envelopes than browsers.
         """
@@ -127,7 +127,8 @@ class RowBatch:
             of_runs = []
             for envelope in self.envelope_runs():
                 headers = envelope.headers
-                key = envelope.user_agent, envelope.trusted, *headers, *headers.values()
+                kind = envelope.trusted, envelope.names_visitor
+                key = envelope.user_agent, kind, *headers, *headers.values()
                 number = numbers.setdefault(key, len(numbers))
                 if number == len(self._senders):
                     self._senders.append(envelope)

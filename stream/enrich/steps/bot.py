@@ -1,7 +1,8 @@
 """Bots: flagged with the rule that matched, never dropped.
 
 A reason that starts with `hint:` is weak evidence: the row is not flagged. Items that a server
-sends with its API key are never flagged: their user agent is that of the server's HTTP client.
+sends with its API key are not flagged: their user agent is that of the server's HTTP client,
+unless they name the visitor's.
 """
 
 from schemas.envelope import Envelope
@@ -44,7 +45,7 @@ def is_conclusive(reason: str | None) -> bool:
 
 def bot_reason(envelope: Envelope) -> str | None:
     """The rule that identifies a bot, or a hint; None for a person."""
-    if envelope.trusted:
+    if not envelope.has_visitor:
         return None
     header = envelope.headers.get
     purpose = header("sec-purpose") or header("purpose") or ""

@@ -1,7 +1,8 @@
 """Country, region and city, from the truncated IP address, a proxy's header or the time zone.
 
 A time zone gives the country only. A server's address is not its visitor's, so items sent with an
-API key are located by time zone only. A website may have no locations at all.
+API key are located by time zone only, unless they name the visitor's address. A website may have
+no locations at all.
 """
 
 from operator import attrgetter
@@ -44,7 +45,7 @@ def put_location(rows: RowBatch, lookups: Lookups) -> None:
 
 def location_of(envelope: Envelope, cache: GenerationalCache[str, Location]) -> Location:
     """The location of an envelope's sender."""
-    if envelope.trusted:
+    if not envelope.has_visitor:
         return NO_LOCATION
     location = cache[envelope.client_network] if envelope.client_network else NO_LOCATION
     if location.country or COUNTRY_HEADER not in envelope.headers:

@@ -25,6 +25,7 @@ class StoredSender(Struct, frozen=True, omit_defaults=True):
     user_agent: str = ""
     trusted: bool = False
     headers: dict[str, str] = {}
+    names_visitor: bool | None = None
 
 
 @enrichment_step()
@@ -40,7 +41,7 @@ def sender_json(envelope: Envelope) -> str | None:
     """The sender as JSON; None without any fact."""
     headers = envelope.headers
     kept = {name: headers[name] for name in KEPT_HEADERS if name in headers} if headers else {}
-    sender = StoredSender(envelope.user_agent, envelope.trusted, kept)
+    sender = StoredSender(envelope.user_agent, envelope.trusted, kept, envelope.names_visitor)
     return None if sender == NO_SENDER else _encoder.encode(sender).decode()
 
 

@@ -57,7 +57,7 @@ def put_user_agent(rows: RowBatch, lookups: Lookups) -> None:  # noqa: ARG001
 
 def user_agent_of(envelope: Envelope) -> UserAgent:
     """The user agent of an envelope. A server's own one (`node`) says nothing about a visitor."""
-    if envelope.trusted and not envelope.user_agent.startswith("Mozilla/"):
+    if not envelope.has_visitor and not envelope.user_agent.startswith("Mozilla/"):
         return UNKNOWN
     return _user_agents[(envelope.user_agent, *map(envelope.headers.get, CLIENT_HINTS))]
 

@@ -34,7 +34,7 @@ UNNAMED = {"acme": "acme", "globex": "rival"}
 
 ALIASES = {"of-shop": "shop", "nowhere": "nowhere"}
 """Aliases that are sent, with their website."""
-STORES_NOTHING = {"/v1/group", "/v1/g", "/log/hb"}
+STORES_NOTHING = {"/v1/group", "/v1/g", "/api/s/group", "/api/s/s2s/group", "/log/hb"}
 """Routes of other products whose example has no place here."""
 
 OPEN = {"/l/{slug}", "/l/{slug}/qr.svg", "/robots.txt", "/health", "/health/live", "/health/ready"}
@@ -174,32 +174,24 @@ def test_every_key_sends_by_other_products_trackers_where_it_may(
 
 
 def send_example(
-    app: HttpMiddleware,
-    protocol: Protocol,
-    route: Route,
-    alias: str,
-    headers: Mapping[str, str],
+    app: HttpMiddleware, protocol: Protocol, route: Route, alias: str, headers: Mapping[str, str]
 ) -> Reply:
     """Send the example of a route, with another alias."""
+    own = {name: text.replace(EXAMPLE_ALIAS, alias) for name, text in route.example.headers.items()}
     example, method = route.example, route.methods[-1]
     text = "" if example.body is None else example.body
     body = text if isinstance(text, str) else msgspec.json.encode(text).decode()
     query = f"?{example.query}" if example.query else ""
-    prefix = "" if route.path.startswith(f"/{protocol.product}") else f"/{protocol.product}"
-    path = f"{prefix}{route.path}{query}".replace(EXAMPLE_ALIAS, alias)
+    path = (protocol.path_of(route) + query).replace(EXAMPLE_ALIAS, alias)
     sent = body.replace(EXAMPLE_ALIAS, alias).encode() or None
-    fixed = {name: one.replace(EXAMPLE_ALIAS, alias) for name, one in example.headers.items()}
-    return request_once(app, method, path, sent, {**fixed, **headers})
+    return request_once(app, method, path, sent, {**own, **headers})
 
 
 def test_the_model_knows_every_documented_route() -> None:
     documented = {*EXAMPLES, *MIXED_BODIES, "/px.jpg", "/import", "/debug"}
-    documented |= {
-        f"/{protocol.product}{one.path}" if one.claims else one.path
-        for protocol in PROTOCOLS
-        for one in protocol.routes
-    }
-    documented |= {one.path for protocol in PROTOCOLS for one in protocol.pages}
+    for protocol in PROTOCOLS:
+        documented |= {protocol.path_of(one) for one in protocol.routes}
+        documented |= {protocol.path_of(one) for one in protocol.pages}
     scripts = {o.path for o in collector_api().operations if o.path.endswith(".js")}
 
     assert {o.path for o in collector_api().operations} == documented | scripts | OPEN

@@ -48,6 +48,13 @@ def test_a_servers_own_agent_says_nothing_about_a_visitor() -> None:
     assert facts(VIEW, "browser_name", user_agent=CHROME, trusted=True) == ("Chrome",)
 
 
+def test_an_agent_that_a_server_names_is_the_visitors_as_if_it_came_from_the_browser() -> None:
+    crawler = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+    sent = {"headers": {"country": "FR"}, "trusted": True, "names_visitor": True}
+
+    assert facts(VIEW, "country", "is_bot", user_agent=crawler, **sent) == ("FR", True)
+
+
 @pytest.mark.parametrize(
     ("listed", "expected"),
     [

@@ -1,0 +1,74 @@
+"""RudderStack: Segment's messages, with the replies of RudderStack's gateway.
+
+https://www.rudderstack.com/docs/api/http-api/
+"""
+
+from ingest.protocols.protocol import (
+    EXAMPLE_ALIAS,
+    Example,
+    Outcome,
+    Protocol,
+    Reply,
+    Route,
+    TrackerRequest,
+    text_reply,
+)
+from ingest.protocols.segment import BATCH_EXAMPLE, message_routes, read_batch
+from schemas.errors import (
+    ApiError,
+    Forbidden,
+    PayloadTooLarge,
+    RateLimitExceeded,
+    Unauthorized,
+)
+
+ERRORS: tuple[tuple[type[ApiError], int, str], ...] = (
+    (Unauthorized, 401, "failed to read writekey from header"),
+    (Forbidden, 401, "invalid write key"),
+    (PayloadTooLarge, 413, "request size exceeds max limit"),
+    (RateLimitExceeded, 429, "max requests limit reached"),
+)
+"""Status and text of the gateway; every other error has our message."""
+
+
+def reply(_outcome: Outcome) -> Reply:
+    """What the gateway replies."""
+    return text_reply("ok")
+
+
+def error_reply(error: ApiError, _request: TrackerRequest | None) -> Reply:
+    """The gateway's text of an error, followed by our message."""
+    for kind, status, text in ERRORS:
+        if isinstance(error, kind):
+            return text_reply(f"{text}: {error.message}", status)
+    return text_reply(error.message, error.status)
+
+
+RUDDERSTACK = Protocol(
+    product="rudderstack",
+    title="RudderStack",
+    setting="dataPlaneUrl: '{url}/rudderstack', write key '{id}'",
+    prefix_only=True,
+    routes=(
+        Route(
+            path="/v1/batch",
+            summary="RudderStack: a batch",
+            example=BATCH_EXAMPLE,
+            read=read_batch,
+            reply=reply,
+            error=error_reply,
+        ),
+        Route(
+            path="/beacon/v1/batch",
+            summary="RudderStack: a batch by sendBeacon",
+            example=Example(
+                {"batch": [{"type": "track", "event": "Left", "anonymousId": "a1"}]},
+                query=f"writeKey={EXAMPLE_ALIAS}",
+            ),
+            read=read_batch,
+            reply=reply,
+            error=error_reply,
+        ),
+        *message_routes("/v1", "RudderStack", reply, error_reply),
+    ),
+)
