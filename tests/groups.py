@@ -33,6 +33,7 @@ GROUPS = (
 LONG = (
     "tests/browser/test_api_docs.py",
     "tests/chaos/",
+    "tests/clients/test_clients.py",
     "tests/conformance/clickhouse/",
     "tests/deploy/local/test_up.py",
     "tests/flow/test_generated_clients.py",
