@@ -8,11 +8,14 @@ from ingest.protocols.matomo import MATOMO
 from ingest.protocols.mixpanel import MIXPANEL
 from ingest.protocols.openpanel import OPENPANEL
 from ingest.protocols.otlp import OTLP
+from ingest.protocols.plausible import PLAUSIBLE
+from ingest.protocols.posthog import POSTHOG
 from ingest.protocols.protocol import Protocol
 from ingest.protocols.rudderstack import RUDDERSTACK
 from ingest.protocols.segment import SEGMENT
 from ingest.protocols.snowplow import SNOWPLOW
 from ingest.protocols.swetrix import SWETRIX
+from ingest.protocols.umami import UMAMI
 from ingest.protocols.vercel import VERCEL
 
 PROTOCOLS: tuple[Protocol, ...] = (
@@ -24,9 +27,12 @@ PROTOCOLS: tuple[Protocol, ...] = (
     MIXPANEL,
     OPENPANEL,
     OTLP,
+    PLAUSIBLE,
+    POSTHOG,
     RUDDERSTACK,
     SEGMENT,
     SNOWPLOW,
     SWETRIX,
+    UMAMI,
     VERCEL,
 )

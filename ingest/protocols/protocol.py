@@ -216,7 +216,12 @@ def page_view(**fields: object) -> TrackedItem:
 
 
 def page_exit(seconds: float | None, depth: float | None = None, **fields: object) -> TrackedItem:
-    """The end of a page view: visible seconds, and the greatest percentage of the page seen."""
+    """The end of a page view: visible seconds, and the greatest percentage of the page seen.
+
+    A percentage above 100, as of a page that shrank, is 100.
+    """
+    seconds = None if seconds is None else max(0.0, seconds)
+    depth = None if depth is None else min(max(0.0, depth), 100.0)
     return TrackedItem(
         CUSTOM_EVENT,
         {"name": "page_exit", "time_on_page": seconds, "scroll_depth": depth, **fields},
