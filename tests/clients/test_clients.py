@@ -31,7 +31,7 @@ VARYING = {
     *("website_id", "ts", "received_at", "event_id", "session_id", "session_made", "visitor_made"),
     *("referrer_name", "referrer_type", "channel", "trusted"),
     *("browser_name", "browser_version", "os_name", "os_version", "device_type", "device_brand"),
-    *("device_model", "browser_engine", "screen_class"),
+    *("stack", "filename", "lineno", "colno"),
 }
 """Columns that the stream fills, or that differ in every run."""
 
