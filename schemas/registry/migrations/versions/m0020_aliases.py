@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0020"
-down_revision = "0015"
+down_revision = "0018"
 
 OWNERS = {"organization_id": "organizations", "website_id": "websites"}
 
