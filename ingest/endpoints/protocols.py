@@ -34,7 +34,12 @@ from ingest.protocols.protocol import (
     TrackerRequest,
     read_form,
 )
-from ingest.publishing.envelopes import EncodedRequest, EnvelopeHeader, encode_request
+from ingest.publishing.envelopes import (
+    EncodedRequest,
+    EnvelopeHeader,
+    encode_request,
+    partition_hash,
+)
 from schemas.errors import (
     ApiError,
     Forbidden,
@@ -52,7 +57,7 @@ from schemas.http.middleware import ERROR_REPLY_KEY
 from schemas.http.openapi import Operation, Parameter, Response
 from schemas.http.unknown_records import MAX_ID_LENGTH
 from schemas.items import Item
-from schemas.kinds import Kind
+from schemas.kinds import CUSTOM_EVENT, Kind
 from schemas.registry import Snapshot
 from schemas.registry.api_keys import parse_key
 
@@ -107,6 +112,10 @@ def protocol_endpoint(protocol: Protocol, route: Route, dependencies: Dependenci
         rejected = {i: one.invalid for i, one in enumerate(messages.messages) if one.invalid}
         groups = group_items(messages, senders, head, network, now, dependencies)
         encoded = encode_groups(groups, dependencies, rejected)
+        header = EnvelopeHeader(
+            next(iter(senders.values())), head, network, now, dependencies.anonymous_ids
+        )
+        encoded += encode_dropped(messages, senders, header)
         count = sum(one.request.count for one in encoded)
         await ticket.charge(len(request.body) or len(scope["query_string"]), count, len(rejected))
         failed = await publish(encoded, dependencies)
@@ -279,6 +288,31 @@ def encode_groups(
         header = group.header.with_clock_offset(dependencies.clock_offsets, items)
         indexes = [group.indexes[n] for n in numbers]
         encoded.append(Encoded(group.kind, encode_request(kept, header, registry), indexes))
+    return encoded
+
+
+def encode_dropped(
+    messages: Messages, senders: Mapping[str | None, Sender], header: EnvelopeHeader
+) -> list[Encoded]:
+    """Encode counts of what has no place here, which the ledger keeps by name."""
+    dropped: dict[tuple[str | None, str], list[int]] = {}
+    for index, message in enumerate(messages.messages):
+        if message.dropped:
+            dropped.setdefault((message.alias, message.dropped), []).append(index)
+    encoded = []
+    for (alias, name), indexes in dropped.items():
+        sender, count = senders[alias], len(indexes)
+        subject_id = sender.subject_id
+        envelope = replace(header, sender=sender).encode_dropped(subject_id, count, name)
+        request = EncodedRequest(
+            partition_hash(subject_id),
+            [envelope],
+            count,
+            subject_id,
+            header.received_ms,
+            dropped=count,
+        )
+        encoded.append(Encoded(CUSTOM_EVENT, request, indexes))
     return encoded
 
 

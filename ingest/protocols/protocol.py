@@ -53,7 +53,8 @@ class Message(Struct, frozen=True):
 
     items: Sequence[TrackedItem] = ()
     dropped: str = ""
-    """The name of what has no place here, such as `feature_flag`."""
+    """The name of what has no place here, such as `feature_flag`; one of few, as the ledger counts
+    by it."""
     invalid: str = ""
     """Why it is refused: names the field and the rule."""
     alias: str | None = None

@@ -83,7 +83,7 @@ def _message(sent: Any, request: TrackerRequest) -> Message:
     user = text(sent.get("ua"), 512) or ""
     return Message(
         items,
-        "" if items else f"event_type_{str(sent.get('e'))[:20]}",
+        "" if items else "unknown_event_type",
         user_agent=user,
         address=text(sent.get("ip"), 64) or "",
     )

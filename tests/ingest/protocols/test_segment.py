@@ -30,7 +30,13 @@ COMMON = {"messageId": "m1", "anonymousId": "a1", "timestamp": "2026-11-18T11:06
 
 def sent(collector: InMemoryCollector) -> list[tuple[str, list[dict[str, Any]]]]:
     """Topics and items, in the order of the requests to Kafka."""
-    return [(one.topic, one.items) for one in collector.producer.sent]
+    return [(one.topic, one.items) for one in collector.producer.sent if one.items]
+
+
+def dropped(collector: InMemoryCollector) -> list[tuple[str, int]]:
+    """Names and numbers of what has no place, for the ledger."""
+    envelopes = [one.envelopes[0] for one in collector.producer.sent if not one.items]
+    return [(envelope.drop_reason, envelope.count) for envelope in envelopes]
 
 
 @pytest.fixture
@@ -105,6 +111,7 @@ def test_messages_of_a_batch_become_items_of_the_website_of_the_write_key(
     ]
     [envelope] = shop.producer.sent[0].envelopes
     assert (envelope.subject_id, envelope.user_agent, envelope.trusted) == ("shop", "", False)
+    assert dropped(shop) == [("group", 1)]
 
 
 def test_a_server_with_an_api_key_names_the_browser_and_network_of_each_visitor(
