@@ -51,8 +51,15 @@ SERVER_LIBRARIES = (
     *("posthog-node", "posthog-python", "posthog-php", "posthog-ruby", "posthog-go"),
     *("posthog-java", "posthog-rs", "posthog-dotnet", "posthog-elixir", "posthog-edge"),
 )
-OWN_PROPERTIES = ("title", "token", "distinct_id", "api_key")
-"""Beside those that start with `$` or `utm_`: they have columns."""
+LIBRARY_PROPERTIES = frozenset(
+    (
+        *("title", "token", "distinct_id", "api_key"),
+        *("gclid", "gclsrc", "dclid", "gbraid", "wbraid", "gad_source", "fbclid", "msclkid"),
+        *("twclid", "li_fat_id", "mc_cid", "igshid", "ttclid", "rdt_cid", "epik", "qclid"),
+        *("sccid", "irclid", "_kx", "oppref", "bfcid"),
+    )
+)
+"""What the libraries add, beside what starts with `$` or `utm_`: columns, and click ids."""
 
 
 def read_events(request: TrackerRequest) -> Messages:
@@ -177,15 +184,10 @@ def page_fields(properties: Mapping[str, Any]) -> Fields:
 def event_fields(sent: Mapping[str, Any], properties: Mapping[str, Any], common: Fields) -> Fields:
     """Fields of events and page views."""
     referrer = text(properties.get("$referrer"), 65_536)
-    own = {
-        name: value
-        for name, value in properties.items()
-        if not name.startswith(("$", "utm_")) and name not in OWN_PROPERTIES
-    }
     return {
         **common,
         **page_fields(properties),
-        "properties": own or None,
+        "properties": own_properties(properties),
         "profileId": profile_id(sent, properties),
         "referrer": None if referrer == "$direct" else referrer,
         "source": text(properties.get("$lib"), 64),
@@ -198,6 +200,17 @@ def event_fields(sent: Mapping[str, Any], properties: Mapping[str, Any], common:
         ),
         **{name: text(properties.get(name), 256) for name in CAMPAIGN_PROPERTIES},
     }
+
+
+def own_properties(sent: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Properties that the application sends; None without any."""
+    return {
+        name: value
+        for name, value in sent.items()
+        if value is not None
+        and not name.startswith(("$", "utm_"))
+        and name not in LIBRARY_PROPERTIES
+    } or None
 
 
 CAMPAIGN_PROPERTIES = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
@@ -250,17 +263,19 @@ def traits_of(
     even_without: bool = False,
 ) -> list[TrackedItem]:
     """The identity with the traits that an event sets; nothing for unknown persons."""
-    traits = {
-        **_object(sent.get("$set_once") or properties.get("$set_once")),
-        **_object(sent.get("$set") or properties.get("$set")),
-    }
+    traits = own_properties(
+        {
+            **_object(sent.get("$set_once") or properties.get("$set_once")),
+            **_object(sent.get("$set") or properties.get("$set")),
+        }
+    )
     person = profile_id(sent, properties)
     if person is None or not (traits or even_without):
         return []
     anonymous_id = text(properties.get("$anon_distinct_id"), 256)
     device = text(properties.get("$device_id"), 256)
     visitor = device or anonymous_id or common["anonymousId"]
-    return [identity(person, traits or None, **{**common, "anonymousId": visitor})]
+    return [identity(person, traits, **{**common, "anonymousId": visitor})]
 
 
 def merged(

@@ -1,24 +1,29 @@
 """Real clients of other products send to a real installation; what is stored, value by value.
 
 A client is a script in `npm/` or `python/`: its arguments are the collector's address, and the id
-that is an alias of the website. Both environments are those of `make test-long`.
+that is an alias of the website. Or it is a page in `browser/`, which has both in their places.
+Both environments are those of `make test-long`.
 """
 
 import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from schemas.registry import Alias, RegistryStore
 from schemas.registry.validation import new_website
 from schemas.runtime.clock import now_ms
+from tests.browser.chromium import Chromium
+from tests.browser.conftest import USUAL_FLAGS
+from tests.browser.tab import Tab
+from tests.browser.web_site import Html, WebSite
 from tests.flow.tenant import Tenant
 from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
@@ -41,23 +46,29 @@ class Client(Struct, frozen=True, kw_only=True):
 
     script: str
     product: str
+    package: str
     rows: Mapping[str, list[dict[str, Any]]]
+    dropped: tuple[str, ...] = ()
+    """What the script sends that has no place here."""
+    modules: Mapping[str, str] = {}
+    """Of a page: files of its package by path."""
+    posts: int = 0
+    """Of a page: the requests that it sends before it is left."""
+    varying: tuple[str, ...] = ()
+    """Further columns that differ in every run."""
 
 
-def read_cases() -> list[Client]:
+def read_clients() -> list[Client]:
     """The clients of `clients.toml`; whole rows, without the columns of VARYING."""
-    cases = tomllib.loads((HERE / "clients.toml").read_text())["client"]
-    return [
-        Client(
-            script=case["script"],
-            product=case["product"],
-            rows={table: [json.loads(row) for row in rows] for table, rows in case["rows"].items()},
-        )
-        for case in cases
-    ]
+    clients = tomllib.loads((HERE / "clients.toml").read_text())["client"]
+    for client in clients:
+        client["rows"] = {
+            table: [json.loads(row) for row in rows] for table, rows in client["rows"].items()
+        }
+    return convert(clients, list[Client])
 
 
-CLIENTS = read_cases()
+CLIENTS = read_clients()
 
 
 class Websites(Struct, frozen=True):
@@ -96,32 +107,63 @@ def alias_of(client: Client) -> str:
     return f"key-{client.script}"
 
 
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser as visitors have it."""
+    with Chromium(tmp_path_factory.mktemp("chromium"), *USUAL_FLAGS) as chromium:
+        yield chromium
+
+
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda one: one.script)
 def test_what_a_client_sends_is_stored_whole(
-    stack: Installation, websites: Websites, client: Client
+    stack: Installation, websites: Websites, client: Client, chromium: Chromium
 ) -> None:
-    done = run(client, stack.collect_url)
+    complaints = run(client, stack.collect_url, chromium)
 
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert complaints == []
     expected = {table: in_order(rows) for table, rows in client.rows.items()}
     count = sum(map(len, expected.values()))
     eventually(lambda: sum(map(len, stored(websites, client).values())) >= count)
     assert stored(websites, client) == expected
 
 
-def run(client: Client, host: str) -> subprocess.CompletedProcess[str]:
-    """Run a client's script."""
+def run(client: Client, host: str, chromium: Chromium) -> list[str]:
+    """Run a client's script or open its page; what it complains about."""
+    if (page := HERE / "browser" / f"{client.script}.html").exists():
+        return open_page(client, page, host, chromium)
     node_script = HERE / "npm" / f"{client.script}.mjs"
     script = HERE / "python" / f"{client.script}.py"
     command = [*NODE, node_script] if node_script.exists() else [PYTHON, script]
-    return subprocess.run(
+    done = subprocess.run(
         [*command, host, alias_of(client)],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+    return [one for one in (done.stderr, done.returncode and f"exit {done.returncode}") if one]
+
+
+def open_page(client: Client, page: Path, host: str, chromium: Chromium) -> list[str]:
+    """Open a page with a client, wait for its requests, and leave it."""
+    html = page.read_text().replace("ALIAS", alias_of(client)).replace("COLLECTOR", host)
+    tab = Tab.opened(chromium)
+    with WebSite(host) as site:
+        site.pages["/cart"] = Html(html)
+        for path, module in client.modules.items():
+            script = (HERE / "npm/node_modules" / client.package / module).read_text()
+            site.pages[path] = Html(script, {"content-type": "text/javascript"})
+        tab.go(site.url("/cart?utm_source=mail", "shop.example"))
+        eventually(lambda: posts_to(tab, host) >= client.posts)
+        tab.leave()
+    complaints = tab.complaints
+    tab.close()
+    return complaints
+
+
+def posts_to(tab: Tab, host: str) -> int:
+    """The number of requests that a page has sent to the collector."""
+    return sum(method == "POST" and url.startswith(host) for method, url in tab.requests)
 
 
 def stored(websites: Websites, client: Client) -> dict[str, list[dict[str, Any]]]:
@@ -145,7 +187,7 @@ def rows(websites: Websites, client: Client, table: str) -> list[dict[str, Any]]
         {
             name: json.loads(value) if name in ("properties", "traits") else value
             for name, value in json.loads(line).items()
-            if value is not None and name not in VARYING
+            if value is not None and name not in {*VARYING, *client.varying}
         }
         for line in reply.body.decode().splitlines()
     ]
