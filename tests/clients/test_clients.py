@@ -6,17 +6,23 @@ Both environments are those of `make test-long`.
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
+from deploy.local.process_list import service_specs
+from deploy.local.processes.process import METRICS_PORT
 from schemas.registry import Alias, RegistryStore
 from schemas.registry.validation import new_website
 from schemas.runtime.clock import now_ms
@@ -25,6 +31,7 @@ from tests.browser.conftest import USUAL_FLAGS
 from tests.browser.tab import Tab
 from tests.browser.web_site import Html, WebSite
 from tests.flow.tenant import Tenant
+from tests.flow.test_metrics import samples, value
 from tests.http_client import call
 from tests.installation import ROOT, Installation, eventually
 
@@ -46,6 +53,8 @@ class Client(Struct, frozen=True, kw_only=True):
 
     script: str
     product: str
+    name: str = ""
+    """Of its website, where the script runs twice."""
     package: str
     rows: Mapping[str, list[dict[str, Any]]]
     dropped: tuple[str, ...] = ()
@@ -54,6 +63,8 @@ class Client(Struct, frozen=True, kw_only=True):
     """Of a page: files of its package by path."""
     posts: int = 0
     """Of a page: the requests that it sends before it is left."""
+    until: str = "true"
+    """Of a page: an expression that is true when it may be left."""
     varying: tuple[str, ...] = ()
     """Further columns that differ in every run."""
 
@@ -69,6 +80,16 @@ def read_clients() -> list[Client]:
 
 
 CLIENTS = read_clients()
+RETRY_ROUTES = {
+    "segment-node": ("/v1/batch", "503"),
+    "posthog-node": ("/batch/", "503"),
+    "posthog-node-v1": ("/i/v1/analytics/events", "200"),
+}
+"""Clients that retry for longer than a broker's start: the path that they send to, and the status
+of a reply that asks for a retry; capture v1 has it in the body."""
+RETRYING = [
+    replace(one, name=f"{one.script}-again") for one in CLIENTS if one.script in RETRY_ROUTES
+]
 
 
 class Websites(Struct, frozen=True):
@@ -88,9 +109,9 @@ def create_websites(tenant: Tenant) -> Websites:
     """A website of this tenant for each client."""
     websites = Websites(tenant)
     store, now = RegistryStore(tenant.stack.settings.registry_url), now_ms()
-    for client in CLIENTS:
+    for client in (*CLIENTS, *RETRYING):
         website = store.create(new_website(tenant.organization.id, f"{client.script}.example", now))
-        websites.ids[client.script] = website.id
+        websites.ids[alias_of(client)] = website.id
         store.create(
             Alias(
                 id=f"alias_{alias_of(client)}", organization_id=tenant.organization.id,
@@ -104,7 +125,7 @@ def create_websites(tenant: Tenant) -> Websites:
 
 def alias_of(client: Client) -> str:
     """The id that its script sends."""
-    return f"key-{client.script}"
+    return f"key-{client.name or client.script}"
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +142,38 @@ def test_what_a_client_sends_is_stored_whole(
     complaints = run(client, stack.collect_url, chromium)
 
     assert complaints == []
+    assert_stored(websites, client)
+
+
+@pytest.mark.parametrize("client", RETRYING, ids=lambda one: one.script)
+def test_a_client_sends_again_what_was_refused_and_it_is_stored_once(
+    stack: Installation, websites: Websites, client: Client, chromium: Chromium
+) -> None:
+    before = replied(stack, *RETRY_ROUTES[client.script])
+    broker = stack.signal("broker", signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor() as pool:
+            running = pool.submit(run, client, stack.collect_url, chromium)
+            eventually(lambda: replied(stack, *RETRY_ROUTES[client.script]) > before, seconds=40)
+            os.kill(broker, signal.SIGCONT)
+            complaints = running.result()
+    finally:
+        os.kill(broker, signal.SIGCONT)
+
+    assert complaints == []
+    assert_stored(websites, client)
+
+
+def replied(stack: Installation, path: str, status: str) -> float:
+    """How many replies of a route had a status."""
+    [spec] = [one for one in service_specs(stack.settings) if one.name == "collector-1"]
+    found = samples(f"http://127.0.0.1:{spec.variables[METRICS_PORT]}")
+    name = "tidemark_http_request_seconds_count"
+    return value(found, name, route=path, status=status)
+
+
+def assert_stored(websites: Websites, client: Client) -> None:
+    """Wait until a client's rows are there, and no others."""
     expected = {table: in_order(rows) for table, rows in client.rows.items()}
     count = sum(map(len, expected.values()))
     eventually(lambda: sum(map(len, stored(websites, client).values())) >= count)
@@ -154,16 +207,19 @@ def open_page(client: Client, page: Path, host: str, chromium: Chromium) -> list
             script = (HERE / "npm/node_modules" / client.package / module).read_text()
             site.pages[path] = Html(script, {"content-type": "text/javascript"})
         tab.go(site.url("/cart?utm_source=mail", "shop.example"))
-        eventually(lambda: posts_to(tab, host) >= client.posts)
+        eventually(lambda: has_sent(client, tab, host))
         tab.leave()
     complaints = tab.complaints
     tab.close()
     return complaints
 
 
-def posts_to(tab: Tab, host: str) -> int:
-    """The number of requests that a page has sent to the collector."""
-    return sum(method == "POST" and url.startswith(host) for method, url in tab.requests)
+def has_sent(client: Client, tab: Tab, host: str) -> bool:
+    """Whether a page has sent what it should, and has a reply to each of its requests."""
+    posts = sum(method == "POST" and url.startswith(host) for method, url in tab.requests)
+    requests = sum(url.startswith(host) for _, url in tab.requests)
+    replies = sum(url.startswith(host) for _, url in tab.responses)
+    return posts >= client.posts and replies >= requests and bool(tab.js(client.until))
 
 
 def stored(websites: Websites, client: Client) -> dict[str, list[dict[str, Any]]]:
@@ -177,7 +233,7 @@ def rows(websites: Websites, client: Client, table: str) -> list[dict[str, Any]]
     tenant, today = websites.tenant, datetime.now(UTC).date()
     reply = call(
         "GET",
-        f"{tenant.stack.query_url}/v1/export/{table}?website_id={websites.ids[client.script]}"
+        f"{tenant.stack.query_url}/v1/export/{table}?website_id={websites.ids[alias_of(client)]}"
         f"&startDate={today - timedelta(days=1)}&endDate={today + timedelta(days=1)}"
         "&format=ndjson&include_bots=true",
         headers={"x-api-key": tenant.key},
