@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from deploy.docs import protocols_tables
 from ingest.endpoints.scripts import read_manifest
 from query.custom.tables import CUSTOM_TABLES
 from query.formats.output_formats import FORMATS
@@ -216,6 +217,18 @@ def steps_table() -> str:
     )
 
 
+def protocol_routes_table() -> str:
+    return markdown_table(
+        ("product", "stores what comes to", "only answers"), protocols_tables.routes()
+    )
+
+
+def protocol_clients_table() -> str:
+    return markdown_table(
+        ("product", "client", "rows by table", "dropped"), protocols_tables.clients()
+    )
+
+
 BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "schemas/REFERENCE.md": {
         "kinds": kinds_table,
@@ -232,6 +245,10 @@ BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "vitals": vitals_table,
         "formats": formats_table,
         "custom": custom_tables_section,
+    },
+    "ingest/PROTOCOLS.md": {
+        "routes": protocol_routes_table,
+        "clients": protocol_clients_table,
     },
     "ingest/web/README.md": {"scripts": scripts_table},
     "stream/README.md": {"steps": steps_table},
