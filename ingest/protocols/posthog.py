@@ -69,11 +69,20 @@ def read_events(request: TrackerRequest) -> Messages:
     events = body if isinstance(body, list) else [body] if batch is None else batch
     if not isinstance(events, list) or not events or not isinstance(body, dict | list):
         raise Malformed("'batch' must be an array with at least one event")
+    refuse_history(body)
     sent_at = member(body, "sent_at") or number(request.query.get("_"))
     key = token(body) or next(filter(None, map(token, events)), None)
     return Messages(
         key or request.query.get("token"), [read_event(one, sent_at, request) for one in events]
     )
+
+
+def refuse_history(body: Any) -> None:
+    """Malformed for history, whose times would become those of a week ago."""
+    if member(body, "historical_migration") is True:
+        raise Malformed(
+            "'historical_migration' is not supported: `tidemark import` reads an export of PostHog"
+        )
 
 
 def form_data(body: bytes) -> bytes:
@@ -93,7 +102,9 @@ def token(value: Any) -> str | None:
 
 def read_events_v1(request: TrackerRequest) -> Messages:
     """`{"created_at", "batch": [...]}`, with the token in `Authorization: Bearer`."""
-    batch = member(read_json(request.body), "batch")
+    body = read_json(request.body)
+    refuse_history(body)
+    batch = member(body, "batch")
     if not isinstance(batch, list) or not batch:
         raise Malformed("'batch' must be an array with at least one event")
     scheme, _, key = request.headers.get(b"authorization", b"").decode("latin-1").partition(" ")
